@@ -1,0 +1,142 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// HERALD_ONLY=HTTP2Client,Signing builds just these modules, what they depend on and their tests:
+// sanitizer runs use it to leave the HTTP server stack out.
+let only: [String] =
+    Context.environment["HERALD_ONLY"].map { $0.split(separator: ",").map(String.init) } ?? []
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+]
+
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
+let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let http2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let hummingbirdHTTP2 = Target.Dependency.product(name: "HummingbirdHTTP2", package: "hummingbird")
+let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
+let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+
+let libraries: [Target] = [
+    .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CLinux"),
+    .target(name: "Signing", dependencies: ["COpenSSL"]),
+    .target(name: "PushModel"),
+    .target(name: "HTTP2Client", dependencies: ["CNghttp2", "COpenSSL", "CLinux", deque, logging]),
+    .target(name: "APNS", dependencies: ["HTTP2Client", "Signing", "PushModel", logging, metrics]),
+    .target(name: "Store", dependencies: ["PushModel", grdb, logging]),
+    .target(name: "Delivery", dependencies: ["Store", "PushModel", deque, lifecycle, logging, metrics]),
+    .target(
+        name: "GatewayAPI",
+        dependencies: [
+            "Delivery", "Store", "PushModel", hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS,
+            nioCore, nioSSL, http2, crypto, coreMetrics, lifecycle, logging, metrics,
+        ]),
+    .target(
+        name: "APNSSimulator",
+        dependencies: [
+            "PushModel", nioCore, nioPosix, nioHTTP1, nioSSL, http2, crypto, certificates, lifecycle, logging,
+        ]),
+    .executableTarget(
+        name: "herald",
+        dependencies: [
+            "GatewayAPI", "Delivery", "APNS", "Signing", "Store", "APNSSimulator", "PushModel",
+            argumentParser, asyncHTTPClient, configuration, hummingbird, hummingbirdCore, coreMetrics,
+            lifecycle, unixSignals, logging, metrics, nioCore, yams,
+        ]),
+]
+
+let tests: [Target] = [
+    .target(name: "TestSupport", dependencies: ["PushModel"], path: "Tests/TestSupport"),
+    .target(
+        name: "StoreConformance", dependencies: ["Store", "PushModel", "TestSupport"], path: "Tests/StoreConformance"),
+    .testTarget(name: "SigningTests", dependencies: ["Signing", "TestSupport", crypto]),
+    .testTarget(name: "PushModelTests", dependencies: ["PushModel", "TestSupport"]),
+    .testTarget(name: "HTTP2ClientTests", dependencies: ["HTTP2Client", "TestSupport", logging]),
+    .testTarget(
+        name: "APNSTests", dependencies: ["APNS", "APNSSimulator", "Signing", "PushModel", "TestSupport", crypto, logging]),
+    .testTarget(name: "StoreTests", dependencies: ["Store", "StoreConformance", "PushModel", "TestSupport"]),
+    .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "Store", "PushModel", "TestSupport", logging]),
+    .testTarget(
+        name: "GatewayAPITests",
+        dependencies: [
+            "GatewayAPI", "Delivery", "Store", "PushModel", "TestSupport", hummingbird, hummingbirdTesting, logging,
+        ]),
+    .testTarget(
+        name: "APNSSimulatorTests", dependencies: ["APNSSimulator", "PushModel", "TestSupport", asyncHTTPClient, crypto, logging]),
+    .testTarget(
+        name: "HeraldTests",
+        dependencies: [
+            "herald", "GatewayAPI", "Delivery", "APNS", "Store", "APNSSimulator", "PushModel", "TestSupport",
+            asyncHTTPClient, lifecycle, logging,
+        ]),
+]
+
+/// The targets that `HERALD_ONLY` names, with their tests and everything these reach.
+func selection(of targets: [Target]) -> [Target] {
+    guard !only.isEmpty else { return targets }
+    var reached: Set<String> = []
+    func reach(_ name: String) {
+        guard let target = targets.first(where: { $0.name == name }), reached.insert(name).inserted else { return }
+        for dependency in target.dependencies {
+            if case .byNameItem(let name, _) = dependency { reach(name) }
+        }
+    }
+    for name in only {
+        reach(name)
+        reach(name + "Tests")
+    }
+    return targets.filter { reached.contains($0.name) }
+}
+
+let targets = selection(of: libraries + tests)
+for target in targets where target.type != .system {
+    target.swiftSettings = settings
+}
+
+let package = Package(
+    name: "herald",
+    platforms: [.macOS(.v15)],
+    products: only.isEmpty ? [.executable(name: "herald", targets: ["herald"])] : [],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: targets
+)

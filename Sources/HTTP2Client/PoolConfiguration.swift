@@ -1,0 +1,49 @@
+/// Where a pool connects to, and how it behaves.
+public struct PoolConfiguration: Sendable {
+    /// Host name or IP address to connect to.
+    public var host: String
+    /// TCP port.
+    public var port: Int
+    /// The name for SNI, certificate check and `:authority`; `nil`: `host`.
+    public var serverName: String?
+    /// Whom to trust.
+    public var trust: Trust = .system
+    /// The most connections at a time, at least 1.
+    public var connectionLimit = 4
+    /// The most streams used on one connection, whatever the peer allows.
+    public var streamLimit = 1000
+    /// The most requests that wait for a stream; `submit` suspends beyond it.
+    public var queueLimit = 10_000
+    /// From dialing to the peer's SETTINGS.
+    public var connectTimeout: Duration = .seconds(10)
+    /// From the request's HEADERS to the end of its answer.
+    public var streamTimeout: Duration = .seconds(30)
+    /// How long a request may wait for a stream before it ends as `notSent`.
+    public var queueTimeout: Duration = .seconds(30)
+    /// Silence after which a PING is sent before the connection is trusted again, and while answers are outstanding.
+    public var pingInterval: Duration = .seconds(20)
+    /// How long a PING may go unanswered.
+    public var pingTimeout: Duration = .seconds(5)
+    /// How long a draining connection may finish its streams.
+    public var drainTimeout: Duration = .seconds(10)
+    /// Pause after the first failed dial; doubles with jitter…
+    public var backOffFloor: Duration = .seconds(1)
+    /// …up to this.
+    public var backOffCeiling: Duration = .seconds(60)
+    /// The most bytes of an answer's body that are kept.
+    public var responseLimitBytes = 16_384
+
+    /// Whom to trust.
+    public enum Trust: Sendable, Hashable {
+        /// The system's certificate authorities.
+        case system
+        /// The certificate authorities of this PEM file, and no others.
+        case file(String)
+    }
+
+    /// Makes a configuration with default limits.
+    public init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+}

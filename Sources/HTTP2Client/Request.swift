@@ -1,0 +1,106 @@
+/// A request to be sent, knowing nothing of what it means.
+public struct Request: Sendable {
+    /// `:method`.
+    public var method: String
+    /// `:path`; never indexed by HPACK.
+    public var path: String
+    /// The other header fields, names in lower case, in order. `:scheme` and `:authority` come from the pool.
+    public var headers: [HeaderField]
+    /// The body; shared, not copied, until it goes into a frame.
+    public var body: [UInt8]
+    /// Urgent requests are taken from the pool's queue before the others.
+    public var isUrgent: Bool
+
+    /// Puts a request together.
+    public init(method: String, path: String, headers: [HeaderField], body: [UInt8], isUrgent: Bool) {
+        self.method = method
+        self.path = path
+        self.headers = headers
+        self.body = body
+        self.isUrgent = isUrgent
+    }
+}
+
+/// A header field.
+public struct HeaderField: Sendable {
+    /// The name, in lower case.
+    public var name: String
+    /// The value.
+    public var value: String
+    /// Whether HPACK may keep it in its table. `false` (never indexed, RFC 7541 §7.1.3) for values that are unique or
+    /// secret.
+    public var isIndexed: Bool
+
+    /// Puts a field together.
+    public init(_ name: String, _ value: String, isIndexed: Bool = true) {
+        self.name = name
+        self.value = value
+        self.isIndexed = isIndexed
+    }
+}
+
+/// An answer.
+public struct Response: Sendable {
+    /// The status, 200 to 599.
+    public var status: Int
+    /// Header fields as they came, pseudo fields left out.
+    public var headers: [HeaderField]
+    /// The body, cut off after ``PoolConfiguration/responseLimitBytes``.
+    public var body: [UInt8]
+
+    /// Puts an answer together.
+    public init(status: Int, headers: [HeaderField], body: [UInt8]) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// The value of the first field `name` (lower case).
+    public func header(_ name: String) -> String? {
+        headers.first { $0.name == name }?.value
+    }
+}
+
+/// How one request ended. Each ends exactly once.
+public enum Exchange: Sendable {
+    /// An answer came, whatever its status.
+    case answered(Response)
+    /// The peer provably did not process it: it never left, was refused, or lies beyond GOAWAY's last stream.
+    case notSent(TransportFailure)
+    /// It left, or may have, and no answer came.
+    case unanswered(TransportFailure)
+}
+
+/// Why there is no answer.
+public struct TransportFailure: Error, Sendable, Hashable {
+    /// The kind, for decisions and metric labels.
+    public let kind: Kind
+    /// Details in words, for logs: addresses, OpenSSL's error stack, GOAWAY's debug data.
+    public let message: String
+
+    /// The kinds of failure.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// Name lookup, TCP or proxy failed.
+        case connectFailed = "connect_failed"
+        /// The TLS handshake failed, the certificate did not verify or ALPN did not give h2.
+        case tlsFailed = "tls_failed"
+        /// The connection broke or was closed.
+        case connectionLost = "connection_lost"
+        /// The peer refused the stream.
+        case refused
+        /// The peer reset the stream with another code.
+        case reset
+        /// The deadline of the connection attempt or of the stream passed.
+        case timedOut = "timed_out"
+        /// The pool or the engine is closing.
+        case shutdown
+        /// The peer broke HTTP/2.
+        case protocolError = "protocol_error"
+    }
+
+    /// Describes a failure.
+    public init(_ kind: Kind, _ message: String) {
+        self.kind = kind
+        self.message = message
+    }
+}

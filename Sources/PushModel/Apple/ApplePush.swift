@@ -1,0 +1,81 @@
+/// What one message says to the devices of one app: the finished body and header values, built once and shared by all
+/// pushes of a broadcast.
+public final class ApplePush: Sendable {
+    /// The body: JSON, at most ``PushType/payloadLimitBytes``.
+    public let payload: [UInt8]
+    /// `apns-push-type`.
+    public let pushType: PushType
+    /// `apns-topic`, suffix included.
+    public let topic: String
+    /// `apns-priority`.
+    public let priority: APNSPriority
+    /// `apns-expiration`.
+    public let expiration: APNSExpiration
+    /// `apns-collapse-id`.
+    public let collapseID: String?
+    /// The sender's own `apns-id`; `nil`: derived from message and registration.
+    public let id: APNSID?
+    /// Where `"google.c.fid":"<fid>",` is spliced into ``payload`` for each device (`firebaseKeys: full`); `nil`: the
+    /// bytes go out as they are.
+    public let registrationIDOffset: Int?
+
+    /// Takes finished values.
+    public init(
+        payload: [UInt8], pushType: PushType, topic: String, priority: APNSPriority, expiration: APNSExpiration,
+        collapseID: String?, id: APNSID?, registrationIDOffset: Int?
+    ) {
+        self.payload = payload
+        self.pushType = pushType
+        self.topic = topic
+        self.priority = priority
+        self.expiration = expiration
+        self.collapseID = collapseID
+        self.id = id
+        self.registrationIDOffset = registrationIDOffset
+    }
+
+    /// What the payload depends on beside the message's content.
+    public struct Context: Sendable {
+        /// The message's id (`gcm.message_id`).
+        public var message: MessageID
+        /// The sender's project number (`google.c.sender.id`).
+        public var projectNumber: Int64
+        /// The topic of a broadcast (`from`).
+        public var broadcastTopic: Topic?
+        /// The app of the devices.
+        public var app: App
+        /// When the message stops being worth delivering: the `apns-expiration` unless the sender set one.
+        public var expiresAt: Timestamp
+
+        /// Puts a context together.
+        public init(
+            message: MessageID, projectNumber: Int64, broadcastTopic: Topic?, app: App, expiresAt: Timestamp
+        ) {
+            self.message = message
+            self.projectNumber = projectNumber
+            self.broadcastTopic = broadcastTopic
+            self.app = app
+            self.expiresAt = expiresAt
+        }
+    }
+
+    /// Builds body and headers of `content` for one app, by the table in `APNSMapping`, and checks them against
+    /// Apple's limits on the finished bytes.
+    ///
+    /// - Throws: ``InvalidMessage`` that names the field, for size both sizes.
+    public convenience init(_ content: MessageContent, in context: Context) throws(InvalidMessage) {
+        fatalError("pending")
+    }
+
+    /// The body for one registration: ``payload``, or with the FID spliced in.
+    public func payload(for registration: RegistrationID) -> [UInt8] {
+        guard let offset = registrationIDOffset else { return payload }
+        var bytes: [UInt8] = []
+        let entry = "\"google.c.fid\":\"\(registration.rawValue)\","
+        bytes.reserveCapacity(payload.count + entry.utf8.count)
+        bytes.append(contentsOf: payload[..<offset])
+        bytes.append(contentsOf: entry.utf8)
+        bytes.append(contentsOf: payload[offset...])
+        return bytes
+    }
+}

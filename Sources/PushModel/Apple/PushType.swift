@@ -1,0 +1,63 @@
+/// Values of `apns-push-type` (Apple, "Sending notification requests to APNs").
+public enum PushType: String, Hashable, Sendable, CaseIterable {
+    /// Anything that the user notices, badge and sound included.
+    case alert
+    /// Content for the app, nothing for the user; priority 5 only.
+    case background
+    /// A VoIP call.
+    case voip
+    /// A watchOS complication.
+    case complication
+    /// A File Provider change.
+    case fileprovider
+    /// A device-management wake-up.
+    case mdm
+    /// A Live Activity start, update or end.
+    case liveactivity
+    /// A location query.
+    case location
+    /// A Push to Talk session.
+    case pushtotalk
+    /// A widget reload.
+    case widgets
+    /// A control reload.
+    case controls
+
+    /// What the topic carries behind the bundle id.
+    public var topicSuffix: String {
+        switch self {
+        case .alert, .background, .mdm: ""
+        case .voip: ".voip"
+        case .complication: ".complication"
+        case .fileprovider: ".pushkit.fileprovider"
+        case .liveactivity: ".push-type.liveactivity"
+        case .location: ".location-query"
+        case .pushtotalk: ".voip-ptt"
+        case .widgets: ".push-type.widgets"
+        case .controls: ".push-type.controls"
+        }
+    }
+
+    /// The largest payload in bytes.
+    public var payloadLimitBytes: Int {
+        self == .voip ? 5120 : 4096
+    }
+}
+
+/// Values of `apns-priority`.
+public enum APNSPriority: Int, Hashable, Sendable, CaseIterable {
+    /// Never wakes the device.
+    case low = 1
+    /// With regard to the device's power.
+    case conserving = 5
+    /// At once.
+    case immediate = 10
+}
+
+/// The value of `apns-expiration`.
+public enum APNSExpiration: Hashable, Sendable {
+    /// `0`: one attempt, not stored.
+    case once
+    /// Stored and tried until then.
+    case until(Timestamp)
+}

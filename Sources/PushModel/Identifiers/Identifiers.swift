@@ -1,0 +1,167 @@
+/// A project: the tenant that owns apps, registrations, keys and messages. 1 to 63 of `[A-Za-z0-9_-]`.
+public struct ProjectID: TextIdentifier {
+    /// The id as it stands in paths.
+    public let rawValue: String
+
+    /// Takes `rawValue` when it has the form of a project id.
+    public init?(rawValue: String) {
+        guard rawValue.isMade(of: "-_", upTo: 63) else { return nil }
+        self.rawValue = rawValue
+    }
+}
+
+/// An app of a project: the bundle id of an Apple app. 1 to 255 of `[A-Za-z0-9._-]`.
+public struct AppID: TextIdentifier {
+    /// The bundle id.
+    public let rawValue: String
+
+    /// Takes `rawValue` when it has the form of a bundle id.
+    public init?(rawValue: String) {
+        guard rawValue.isMade(of: "-_.", upTo: 255) else { return nil }
+        self.rawValue = rawValue
+    }
+}
+
+/// A topic name without the `/topics/` in front: `[a-zA-Z0-9-_.~%]{1,900}` (fcm.v1.json, `TopicSubscription`).
+public struct Topic: TextIdentifier {
+    /// The name.
+    public let rawValue: String
+
+    /// Takes `rawValue` when it is a topic name; `/topics/` in front is not part of a name.
+    public init?(rawValue: String) {
+        guard rawValue.isMade(of: "-_.~%", upTo: 900) else { return nil }
+        self.rawValue = rawValue
+    }
+}
+
+/// A sender's label for reports: `^[a-zA-Z0-9-_.~%]{1,50}$`.
+public struct AnalyticsLabel: TextIdentifier {
+    /// The label.
+    public let rawValue: String
+
+    /// Takes `rawValue` when it has the form of a label.
+    public init?(rawValue: String) {
+        guard rawValue.isMade(of: "-_.~%", upTo: 50) else { return nil }
+        self.rawValue = rawValue
+    }
+}
+
+/// A registration's public id, a Firebase installation id (FID): 22 base64url characters, the first of `c d e f`.
+public struct RegistrationID: TextIdentifier {
+    /// The FID.
+    public let rawValue: String
+
+    /// Takes `rawValue` when it has the form of a FID.
+    public init?(rawValue: String) {
+        guard rawValue.utf8.count == 22, rawValue.isMade(of: "-_", upTo: 22), "cdef".contains(rawValue.first!) else {
+            return nil
+        }
+        self.rawValue = rawValue
+    }
+}
+
+/// What senders hold for one registration, in FCM's form: at most 4096 bytes of `[A-Za-z0-9_:.-]` with a `:` that has
+/// at least 8 characters on either side. A secret: it never goes into a log.
+public struct RegistrationToken: TextIdentifier {
+    /// The token.
+    public let rawValue: String
+
+    /// Takes `rawValue` when it has the form of a registration token.
+    public init?(rawValue: String) {
+        guard rawValue.isMade(of: "-_:.", upTo: 4096), let colon = rawValue.utf8.firstIndex(of: UInt8(ascii: ":")),
+            rawValue.utf8[..<colon].count >= 8, rawValue.utf8[colon...].count > 8
+        else { return nil }
+        self.rawValue = rawValue
+    }
+
+    /// The last six characters: tokens are secrets.
+    public var description: String { "…" + String(rawValue.suffix(6)) }
+}
+
+/// A message's id, the last segment of its `name`: `[A-Za-z0-9:_-]+`, at most 64 characters.
+///
+/// Ids made here read `0:<microseconds since the epoch>-<16 hex digits>`, so their text order is the order of
+/// acceptance and the random part makes them unguessable and unique across nodes.
+public struct MessageID: TextIdentifier {
+    /// The id.
+    public let rawValue: String
+
+    /// Takes `rawValue` when it has the form of a message id.
+    public init?(rawValue: String) {
+        guard rawValue.isMade(of: ":_-", upTo: 64) else { return nil }
+        self.rawValue = rawValue
+    }
+
+    /// Makes an id for a message accepted at `time`, told apart by `random`.
+    public init(acceptedAt time: Timestamp, random: UInt64) {
+        let hex = String(random, radix: 16)
+        let micros = String(time.milliseconds * 1000 + Int64(random % 1000))
+        rawValue = "0:\(micros)-\(String(repeating: "0", count: 16 - hex.count))\(hex)"
+    }
+
+    /// 64 bits that stand for the message wherever a number is needed (the seed of its apns-ids).
+    ///
+    /// FNV-1a over the id: equal for equal ids on every node and in every run.
+    public var seed: UInt64 {
+        rawValue.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+    }
+}
+
+/// A registration's number in the store: small, ordered, never reused, never shown to callers.
+public struct RegistrationKey: RawRepresentable, Hashable, Comparable, Sendable {
+    /// The number, from 1.
+    public let rawValue: Int64
+
+    /// Takes the number.
+    public init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    /// Whether `lhs` was registered before `rhs`.
+    public static func < (lhs: RegistrationKey, rhs: RegistrationKey) -> Bool {
+        lhs.rawValue < rhs.rawValue
+    }
+}
+
+/// The `apns-id` of a push: a lower-case canonical UUID.
+public struct APNSID: TextIdentifier {
+    /// The UUID as 8-4-4-4-12 lower-case hex digits.
+    public let rawValue: String
+
+    /// Takes `rawValue` when it is a canonical UUID; upper-case digits are lowered.
+    public init?(rawValue: String) {
+        let groups = rawValue.split(separator: "-", omittingEmptySubsequences: false)
+        guard groups.map(\.utf8.count) == [8, 4, 4, 4, 12],
+            groups.allSatisfy({ $0.utf8.allSatisfy { Character(UnicodeScalar($0)).isHexDigit } })
+        else { return nil }
+        self.rawValue = rawValue.lowercased()
+    }
+
+    /// The id of the delivery of one message to one registration: the same each time it is derived, so that a push
+    /// repeated after a crash carries the same id. A version 8 UUID (RFC 9562 §5.8).
+    public init(message: MessageID, registration: RegistrationKey) {
+        let seed = message.seed
+        let high = (Self.mixed(seed) & ~0xf000) | 0x8000
+        let low = (Self.mixed(seed ^ UInt64(bitPattern: registration.rawValue) &* 0x9e37_79b9_7f4a_7c15) >> 2)
+            | (0b10 << 62)
+        let digits = Self.hex(high) + Self.hex(low)
+        let ends = [8, 12, 16, 20, 32]
+        rawValue = zip([0] + ends, ends).map { String(decoding: digits[$0..<$1], as: UTF8.self) }
+            .joined(separator: "-")
+    }
+
+    /// The finaliser of SplitMix64: a bijection that spreads near inputs over all 64 bits.
+    private static func mixed(_ value: UInt64) -> UInt64 {
+        var bits = value
+        bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
+        return bits ^ (bits >> 31)
+    }
+
+    private static func hex(_ value: UInt64) -> [UInt8] {
+        (0..<16).map { index in
+            let nibble = UInt8(truncatingIfNeeded: value >> UInt64(60 - 4 * index)) & 0xf
+            return nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+        }
+    }
+}

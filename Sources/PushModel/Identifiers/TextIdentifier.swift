@@ -1,0 +1,27 @@
+/// An identifier whose form is checked once, when it is made, and that is passed on as it is afterwards.
+public protocol TextIdentifier: RawRepresentable, Hashable, Sendable, CustomStringConvertible
+where RawValue == String {
+    /// The identifier when `rawValue` has its form, otherwise `nil`.
+    init?(rawValue: String)
+}
+
+extension TextIdentifier {
+    /// The identifier as written on the wire.
+    public var description: String { rawValue }
+}
+
+extension String {
+    /// Whether the text is one to `limit` characters long, all of them ASCII letters, digits or one of `others`.
+    func isMade(of others: StaticString, upTo limit: Int) -> Bool {
+        guard !isEmpty, utf8.count <= limit else { return false }
+        let allowed = Array(others.description.utf8)
+        return utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: allowed.contains(byte)
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+/// A JSON text as a value: numbers keep their digits and objects the order of their members, which Foundation's
+/// decoders lose. Both matter on the wire: violations name map entries by their place in the text, and a sender's
+/// `1.10` must leave as it came.
+public indirect enum JSONValue: Hashable, Sendable {
+    /// `null`.
+    case null
+    /// `true` or `false`.
+    case bool(Bool)
+    /// A number, as written.
+    case number(String)
+    /// A string, unescaped.
+    case string(String)
+    /// An array.
+    case array([JSONValue])
+    /// An object: members in the order of the text, names unique (of duplicates the last value, at the last place).
+    case object([Member])
+
+    /// A name and its value.
+    public struct Member: Hashable, Sendable {
+        /// The name, unescaped.
+        public var name: String
+        /// The value.
+        public var value: JSONValue
+
+        /// Puts a member together.
+        public init(_ name: String, _ value: JSONValue) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// Parses a UTF-8 JSON text (RFC 8259); at most 64 levels deep.
+    ///
+    /// - Throws: ``JSONSyntaxError`` with the byte offset, also for a text after the value and invalid UTF-8.
+    public init(parsing bytes: some Collection<UInt8>) throws(JSONSyntaxError) {
+        fatalError("pending")
+    }
+
+    /// The compact text: members in byte order of their names at every level, so equal values give equal bytes.
+    public var canonicalBytes: [UInt8] { fatalError("pending") }
+
+    /// The compact text, members in their own order.
+    public var bytes: [UInt8] { fatalError("pending") }
+
+    /// The value of the member `name`, when this is an object that has one.
+    public subscript(name: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.last { $0.name == name }?.value
+    }
+
+    /// The text, when this is a string.
+    public var stringValue: String? {
+        guard case .string(let text) = self else { return nil }
+        return text
+    }
+}
+
+/// Where and why a text is not JSON.
+public struct JSONSyntaxError: Error, Hashable, Sendable {
+    /// Bytes before the place.
+    public let offset: Int
+    /// What was wrong there.
+    public let message: String
+
+    /// Describes a syntax error.
+    public init(offset: Int, message: String) {
+        self.offset = offset
+        self.message = message
+    }
+}

@@ -1,0 +1,108 @@
+/// What a v1 `Message` says beside its target, decoded and checked (fcm.v1.json, `Message`).
+///
+/// `source` is the message as the sender wrote it, and the other fields are read from it: a message loaded from the
+/// store is decoded again by the same initialiser, so both ways see the same thing.
+public struct MessageContent: Sendable {
+    /// The `message` object of the request, members in the sender's order, of duplicates the last.
+    public let source: JSONValue
+    /// The basic template for all platforms.
+    public let notification: NotificationTemplate?
+    /// Custom keys, values always strings, in the sender's order.
+    public let data: [DataEntry]
+    /// The `apns` block.
+    public let apns: APNSConfig
+    /// `apns.fcm_options.analytics_label`, otherwise `fcm_options.analytics_label`.
+    public let label: AnalyticsLabel?
+
+    /// FCM's notification template.
+    public struct NotificationTemplate: Hashable, Sendable {
+        /// `title`.
+        public var title: String?
+        /// `body`.
+        public var body: String?
+        /// `image`, a URL.
+        public var image: String?
+    }
+
+    /// One custom key.
+    public struct DataEntry: Hashable, Sendable {
+        /// The key; never a reserved one.
+        public var key: String
+        /// The value.
+        public var value: String
+    }
+
+    /// The `apns` block of a message.
+    public struct APNSConfig: Sendable {
+        /// Header values as given, names in lower case, checked.
+        public var headers: APNSHeaders
+        /// `payload`: an object, or `nil` when absent.
+        public var payload: JSONValue?
+        /// `fcm_options.image`.
+        public var image: String?
+    }
+
+    /// Decodes and checks the `message` object of a send request. The target fields are allowed and ignored here:
+    /// ``Target`` is read by ``target(of:)``.
+    ///
+    /// - Throws: ``InvalidMessage`` with one violation for each field that is wrong.
+    public init(source: JSONValue) throws(InvalidMessage) {
+        fatalError("pending")
+    }
+
+    /// Reads the target of a `message` object: exactly one of `fid`, `token` and `topic` (`condition` is refused with
+    /// a clear text until conditions are supported).
+    ///
+    /// - Throws: ``InvalidMessage`` that names the field.
+    public static func target(of source: JSONValue) throws(InvalidMessage) -> Target {
+        fatalError("pending")
+    }
+}
+
+/// APNs request headers that a sender may set, checked (apns.md §2).
+public struct APNSHeaders: Hashable, Sendable {
+    /// `apns-push-type`.
+    public var pushType: PushType?
+    /// `apns-topic`.
+    public var topic: String?
+    /// `apns-priority`.
+    public var priority: APNSPriority?
+    /// `apns-expiration`.
+    public var expiration: APNSExpiration?
+    /// `apns-collapse-id`, 1 to 64 bytes.
+    public var collapseID: String?
+    /// `apns-id`, only for a single registration.
+    public var id: APNSID?
+
+    /// No header set.
+    public init() {}
+}
+
+/// Why a message was refused, in FCM's terms: violations in the order of the text, at least one.
+public struct InvalidMessage: Error, Hashable, Sendable {
+    /// What is wrong, field by field.
+    public let violations: [FieldViolation]
+    /// Whether FCM answers with an FcmError detail (a rule of FCM's) or with a bare BadRequest (a rule of the JSON
+    /// front end: unknown name, wrong type).
+    public let isFrontEnd: Bool
+
+    /// Describes a refusal.
+    public init(_ violations: [FieldViolation], isFrontEnd: Bool = false) {
+        self.violations = violations
+        self.isFrontEnd = isFrontEnd
+    }
+}
+
+/// One wrong field (google.rpc.BadRequest.FieldViolation).
+public struct FieldViolation: Hashable, Sendable {
+    /// The path of the field, such as `message.apns.payload.aps.badge`.
+    public let field: String
+    /// What is wrong with it, a sentence for the sender.
+    public let description: String
+
+    /// Describes a violation.
+    public init(field: String, description: String) {
+        self.field = field
+        self.description = description
+    }
+}

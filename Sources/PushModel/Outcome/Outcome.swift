@@ -1,0 +1,46 @@
+/// What became of one attempt to push. Each attempt ends in exactly one.
+public enum Outcome: Hashable, Sendable {
+    /// APNs took it. Not "delivered": only the device can say that.
+    case accepted
+    /// APNs refused it for good. `since`: with 410, when APNs last saw the token dead.
+    case rejected(APNSReason, since: Timestamp?)
+    /// APNs or a paused lane says: later. `after`: how long to wait at least, when the answer said so.
+    case throttled(APNSReason, after: Duration?)
+    /// Provably not processed: may be repeated freely.
+    case notSent(TransportCause)
+    /// Sent, and no answer came: a repeat may be a duplicate.
+    case unknown(TransportCause)
+}
+
+/// Why a push got no answer.
+public struct TransportCause: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// A short stable name, usable as a metric label.
+    public let rawValue: String
+
+    /// Takes a name: lower-case words joined by `_`.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// The name.
+    public var description: String { rawValue }
+
+    /// No connection could be made.
+    public static let connectFailed = TransportCause(rawValue: "connect_failed")
+    /// The peer's certificate or TLS version was not acceptable.
+    public static let tlsFailed = TransportCause(rawValue: "tls_failed")
+    /// The connection broke.
+    public static let connectionLost = TransportCause(rawValue: "connection_lost")
+    /// The peer refused the stream (RST_STREAM REFUSED_STREAM, or beyond GOAWAY's last stream).
+    public static let refused = TransportCause(rawValue: "refused")
+    /// The peer reset the stream.
+    public static let reset = TransportCause(rawValue: "reset")
+    /// The deadline passed.
+    public static let timedOut = TransportCause(rawValue: "timed_out")
+    /// The gateway is stopping.
+    public static let shutdown = TransportCause(rawValue: "shutdown")
+    /// The app has no upstream configured (any more).
+    public static let noRoute = TransportCause(rawValue: "no_route")
+    /// The peer broke the protocol.
+    public static let protocolError = TransportCause(rawValue: "protocol_error")
+}

@@ -1,0 +1,106 @@
+/// A push ready to go: one delivery's next attempt.
+public struct Push: Sendable {
+    /// Which upstream it takes: the app decides credential and endpoint.
+    public let route: PushRoute
+    /// The queue it waits in.
+    public let lane: Lane
+    /// Where APNs finds the device.
+    public let deviceToken: DeviceToken
+    /// Body and headers, shared by the pushes of a broadcast.
+    public let content: ApplePush
+    /// The body for this device: `content.payload`, or with its FID spliced in.
+    public let payload: [UInt8]
+    /// `apns-id`.
+    public let id: APNSID
+
+    /// Puts a push together.
+    public init(
+        route: PushRoute, lane: Lane, deviceToken: DeviceToken, content: ApplePush, payload: [UInt8], id: APNSID
+    ) {
+        self.route = route
+        self.lane = lane
+        self.deviceToken = deviceToken
+        self.content = content
+        self.payload = payload
+        self.id = id
+    }
+}
+
+/// What decides the way of a push upstream.
+public struct PushRoute: Hashable, Sendable {
+    /// The project.
+    public let project: ProjectID
+    /// The app.
+    public let app: AppID
+    /// The APNs environment of the device token.
+    public let environment: APNSEnvironment
+
+    /// Names a route.
+    public init(project: ProjectID, app: AppID, environment: APNSEnvironment) {
+        self.project = project
+        self.app = app
+        self.environment = environment
+    }
+}
+
+/// The answer to one push of a batch.
+public struct PushReport: Sendable {
+    /// The push's place in the batch that was sent.
+    public let index: Int
+    /// What became of it.
+    public let outcome: Outcome
+    /// From the hand-over to the answer.
+    public let latency: Duration
+
+    /// Describes an answer.
+    public init(index: Int, outcome: Outcome, latency: Duration) {
+        self.index = index
+        self.outcome = outcome
+        self.latency = latency
+    }
+}
+
+/// The way upstream: takes batches, answers in batches. Every push gets exactly one report, whatever happens.
+public protocol PushSender: Sendable {
+    /// Hands a batch over; suspends while the upstream's queue is full. `report` is called from any thread, possibly
+    /// before this returns, with each index of `batch` exactly once over all calls. It must not block.
+    func send(_ batch: [Push], report: @escaping @Sendable ([PushReport]) -> Void) async
+
+    /// What operators want to see of each upstream.
+    var upstreams: [UpstreamStatus] { get }
+}
+
+/// How one upstream (endpoint and credential) is doing.
+public struct UpstreamStatus: Hashable, Sendable {
+    /// `host:port team/key`, no secret in it.
+    public var name: String
+    /// Whether at least one connection is usable, or none is needed yet.
+    public var isReachable: Bool
+    /// The last failure to connect, in words; `nil` after a success.
+    public var lastFailure: String?
+    /// Open connections.
+    public var connections: Int
+    /// Streams in use over all connections.
+    public var streamsInUse: Int
+    /// Streams that the peer allows over all connections.
+    public var streamLimit: Int
+    /// Pushes waiting for a stream.
+    public var queued: Int
+    /// The most that may wait.
+    public var queueLimit: Int
+
+    /// Describes an upstream.
+    public init(
+        name: String, isReachable: Bool, lastFailure: String?, connections: Int, streamsInUse: Int, streamLimit: Int,
+        queued: Int, queueLimit: Int
+    ) {
+        self.name = name
+        self.isReachable = isReachable
+        self.lastFailure = lastFailure
+        self.connections = connections
+        self.streamsInUse = streamsInUse
+        self.streamLimit = streamLimit
+        self.queued = queued
+        self.queueLimit = queueLimit
+    }
+}

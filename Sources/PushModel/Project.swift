@@ -1,0 +1,52 @@
+/// A project as configured: what the gateway needs of it to accept messages. How an app reaches its upstream
+/// (team, key, endpoint) is the upstream's matter and not part of it.
+public struct Project: Hashable, Sendable {
+    /// The id, unique in a gateway.
+    public let id: ProjectID
+    /// The project number (FCM's sender id), unique in a gateway; accepted in paths wherever the id is.
+    public let number: Int64
+    /// Its apps by bundle id.
+    public let apps: [AppID: App]
+
+    /// Puts a project together; `apps` have different ids.
+    public init(id: ProjectID, number: Int64, apps: [App]) {
+        self.id = id
+        self.number = number
+        self.apps = Dictionary(apps.map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
+    }
+}
+
+/// An Apple app of a project.
+public struct App: Hashable, Sendable {
+    /// The bundle id.
+    public let id: AppID
+    /// The environment of registrations that do not name one.
+    public let environment: APNSEnvironment
+    /// Which of FCM's own keys its payloads carry.
+    public let firebaseKeys: FirebaseKeys
+
+    /// Describes an app.
+    public init(id: AppID, environment: APNSEnvironment, firebaseKeys: FirebaseKeys) {
+        self.id = id
+        self.environment = environment
+        self.firebaseKeys = firebaseKeys
+    }
+}
+
+/// Which of FCM's own keys (`gcm.message_id`, `google.c.…`) go into the APNs payload beside the sender's.
+public enum FirebaseKeys: String, Hashable, Sendable, CaseIterable {
+    /// Exactly what the sender gave, nothing else.
+    case none
+    /// `gcm.message_id`, `google.c.sender.id`, for topics `from`, with a label `google.c.a.e` and `google.c.a.m_l`.
+    case standard
+    /// `standard` and, per device, `google.c.fid`: one splice into the finished bytes.
+    case full
+}
+
+/// The two separate worlds of APNs: a device token of one is a BadDeviceToken in the other.
+public enum APNSEnvironment: String, Hashable, Sendable, CaseIterable {
+    /// `api.push.apple.com`: App Store, TestFlight and enterprise builds.
+    case production
+    /// `api.sandbox.push.apple.com`: development builds.
+    case sandbox
+}

@@ -1,0 +1,54 @@
+public import PushModel
+
+/// What an API key may do.
+public enum Role: String, Hashable, Sendable, CaseIterable {
+    /// Everything in its project.
+    case admin
+    /// Send, and read reports.
+    case sender
+    /// Register, and change, subscribe or end a registration whose token it presents.
+    case client
+}
+
+/// An API key as stored: of the secret only its SHA-256.
+public struct APIKeyRecord: Hashable, Sendable {
+    /// Its public id.
+    public var id: String
+    /// The project it works on.
+    public var project: ProjectID
+    /// What it may do.
+    public var role: Role
+    /// SHA-256 of the whole key, 32 bytes.
+    public var digest: [UInt8]
+    /// When it was made.
+    public var createdAt: Timestamp
+    /// When it was revoked.
+    public var revokedAt: Timestamp?
+
+    /// Puts a record together.
+    public init(
+        id: String, project: ProjectID, role: Role, digest: [UInt8], createdAt: Timestamp, revokedAt: Timestamp?
+    ) {
+        self.id = id
+        self.project = project
+        self.role = role
+        self.digest = digest
+        self.createdAt = createdAt
+        self.revokedAt = revokedAt
+    }
+}
+
+/// API keys.
+public protocol CredentialStore: Sendable {
+    /// Keeps a new key; ids are unique.
+    func insert(_ key: APIKeyRecord) async throws(StoreError)
+
+    /// One key, also a revoked one. Cheap: asked for each request, and changes by other processes are seen at once.
+    func apiKey(_ id: String) async throws(StoreError) -> APIKeyRecord?
+
+    /// All keys of a project, or of all projects, the oldest first.
+    func apiKeys(of project: ProjectID?) async throws(StoreError) -> [APIKeyRecord]
+
+    /// Revokes a key; `false` if there is none. A second time keeps the first time.
+    func revoke(_ id: String, at time: Timestamp) async throws(StoreError) -> Bool
+}

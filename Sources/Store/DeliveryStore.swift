@@ -1,0 +1,169 @@
+public import PushModel
+
+/// A delivery that a worker has taken on.
+public struct ClaimedDelivery: Sendable {
+    /// The message; load it with ``MessageStore/message(_:in:)`` (workers keep it while they need it).
+    public var message: MessageID
+    /// The message's project.
+    public var project: ProjectID
+    /// The registration as it is now.
+    public var registration: Registration
+    /// The fan-out page it belongs to; `nil` for single sends and retries.
+    public var page: FanOutPage.ID?
+    /// What earlier attempts gave.
+    public var history: AttemptHistory
+
+    /// Puts a claim together.
+    public init(
+        message: MessageID, project: ProjectID, registration: Registration, page: FanOutPage.ID?,
+        history: AttemptHistory
+    ) {
+        self.message = message
+        self.project = project
+        self.registration = registration
+        self.page = page
+        self.history = history
+    }
+}
+
+/// What the attempts of a delivery gave so far.
+public struct AttemptHistory: Hashable, Sendable {
+    /// Attempts that ended.
+    public var attempts: Int
+    /// Those of them that ended `unknown`.
+    public var unknownAttempts: Int
+    /// Reason or cause of the last one; the reason of an expired delivery.
+    public var lastCause: String?
+
+    /// No attempt yet.
+    public init(attempts: Int = 0, unknownAttempts: Int = 0, lastCause: String? = nil) {
+        self.attempts = attempts
+        self.unknownAttempts = unknownAttempts
+        self.lastCause = lastCause
+    }
+}
+
+/// A claimed range of a topic's subscriptions.
+public struct FanOutPage: Sendable {
+    /// Names a claimed page.
+    public struct ID: Hashable, Sendable {
+        /// The page's number in the store.
+        public let rawValue: Int64
+
+        /// Takes the number.
+        public init(rawValue: Int64) {
+            self.rawValue = rawValue
+        }
+    }
+
+    /// Its id.
+    public var id: ID
+    /// The message.
+    public var message: MessageID
+    /// The deliveries that are still to be made, in the order of registration keys.
+    public var deliveries: [ClaimedDelivery]
+
+    /// Puts a page together.
+    public init(id: ID, message: MessageID, deliveries: [ClaimedDelivery]) {
+        self.id = id
+        self.message = message
+        self.deliveries = deliveries
+    }
+}
+
+/// What is to be recorded about a claimed delivery.
+public struct Settlement: Sendable {
+    /// Which delivery.
+    public var delivery: ClaimedDelivery
+    /// What happened.
+    public var result: Result
+
+    /// What happened.
+    public enum Result: Sendable {
+        /// It ended: one ledger row.
+        case ended(LedgerEntry)
+        /// It is tried again.
+        case retry(AttemptHistory, notBefore: Timestamp)
+    }
+
+    /// Puts a settlement together.
+    public init(delivery: ClaimedDelivery, result: Result) {
+        self.delivery = delivery
+        self.result = result
+    }
+}
+
+/// How a delivery ended.
+public struct LedgerEntry: Hashable, Sendable {
+    /// The outcome.
+    public var outcome: LedgerOutcome
+    /// Apple's reason, or the last cause of an expired delivery; `nil` for accepted ones.
+    public var reason: String?
+    /// When APNs saw the device token dead (410): the store ends the registration in the same step unless it was
+    /// registered or refreshed after that.
+    public var deadSince: Timestamp?
+    /// Attempts made and unknown among them.
+    public var history: AttemptHistory
+    /// When it ended.
+    public var time: Timestamp
+    /// From accept to the end, milliseconds.
+    public var latencyMilliseconds: Int64
+    /// The `apns-id` that was sent.
+    public var apnsID: APNSID
+
+    /// Puts an entry together.
+    public init(
+        outcome: LedgerOutcome, reason: String?, deadSince: Timestamp?, history: AttemptHistory, time: Timestamp,
+        latencyMilliseconds: Int64, apnsID: APNSID
+    ) {
+        self.outcome = outcome
+        self.reason = reason
+        self.deadSince = deadSince
+        self.history = history
+        self.time = time
+        self.latencyMilliseconds = latencyMilliseconds
+        self.apnsID = apnsID
+    }
+}
+
+/// The four ends of a delivery.
+public enum LedgerOutcome: String, Hashable, Sendable, CaseIterable {
+    /// APNs took it.
+    case accepted
+    /// APNs refused it for good.
+    case rejected
+    /// Its time ran out.
+    case expired
+    /// Its message was cancelled.
+    case cancelled
+}
+
+/// The work that accepted messages make, and its results.
+///
+/// A claim is held by this process: it ends with ``settle(_:)``, or with ``rescue()`` in the next run. Between the
+/// two, the claimed deliveries count as in flight.
+public protocol DeliveryStore: Sendable {
+    /// Gives back everything that an earlier run had claimed and not settled. Called once, before any claim.
+    ///
+    /// - Returns: how many deliveries were given back.
+    func rescue() async throws(StoreError) -> Int
+
+    /// Claims the next page of the fan-out that was served longest ago; `nil` when every fan-out is claimed to its end.
+    /// Pages that ``rescue()`` gave back come first, without the deliveries that were settled before the crash.
+    func claimPage(limit: Int, at time: Timestamp) async throws(StoreError) -> FanOutPage?
+
+    /// Claims up to `limit` single deliveries and retries of a lane that are due at `time`, the longest due first.
+    func claimDue(_ lane: Lane, limit: Int, at time: Timestamp) async throws(StoreError) -> [ClaimedDelivery]
+
+    /// When the next delivery of a lane falls due that is not due at `time`; `nil` when none waits.
+    func nextDue(_ lane: Lane, after time: Timestamp) async throws(StoreError) -> Timestamp?
+
+    /// Records results in one transaction: ledger rows, retries, ended registrations, page progress, completed
+    /// messages.
+    ///
+    /// - Returns: messages that are complete with this step.
+    func settle(_ settlements: [Settlement]) async throws(StoreError) -> [MessageID]
+
+    /// How much is waiting: deliveries in flight or waiting for an attempt, by lane (for gauges).
+    func backlog() async throws(StoreError) -> [Lane: Int]
+}

@@ -1,0 +1,170 @@
+public import PushModel
+
+/// What an operator sees of one message. At every instant
+/// `recipients == accepted + rejected + expired + cancelled + inFlight`.
+public struct DeliveryReport: Sendable {
+    /// The message.
+    public var message: Message
+    /// What was decided about it at accept.
+    public var facts: MessageFacts
+    /// Where it stands.
+    public var state: MessageState
+    /// When its last delivery ended.
+    public var completedAt: Timestamp?
+    /// Deliveries claimed so far.
+    public var recipients: Int
+    /// Of these, by how they ended.
+    public var ended: [LedgerOutcome: Int]
+    /// Of these, not ended.
+    public var inFlight: Int
+    /// Rejected deliveries by reason.
+    public var rejectedByReason: [String: Int]
+    /// Milliseconds from accept to APNs' answer of accepted deliveries; `nil` while there are none.
+    public var latency: LatencyPercentiles?
+
+    /// Puts a report together.
+    public init(
+        message: Message, facts: MessageFacts, state: MessageState, completedAt: Timestamp?, recipients: Int,
+        ended: [LedgerOutcome: Int], inFlight: Int, rejectedByReason: [String: Int], latency: LatencyPercentiles?
+    ) {
+        self.message = message
+        self.facts = facts
+        self.state = state
+        self.completedAt = completedAt
+        self.recipients = recipients
+        self.ended = ended
+        self.inFlight = inFlight
+        self.rejectedByReason = rejectedByReason
+        self.latency = latency
+    }
+}
+
+/// Where a message stands.
+public enum MessageState: String, Hashable, Sendable, CaseIterable {
+    /// Deliveries are open.
+    case active = "ACTIVE"
+    /// Held by an operator.
+    case paused = "PAUSED"
+    /// Every delivery ended.
+    case complete = "COMPLETE"
+    /// Ended by an operator.
+    case cancelled = "CANCELLED"
+}
+
+/// Percentiles of latency in milliseconds, within 4 %.
+public struct LatencyPercentiles: Hashable, Sendable {
+    /// Half were as fast or faster.
+    public var p50: Int64
+    /// 90 of 100 were as fast or faster.
+    public var p90: Int64
+    /// 99 of 100 were as fast or faster.
+    public var p99: Int64
+
+    /// Puts percentiles together.
+    public init(p50: Int64, p90: Int64, p99: Int64) {
+        self.p50 = p50
+        self.p90 = p90
+        self.p99 = p99
+    }
+}
+
+/// One delivery as reports show it.
+public struct DeliveryRecord: Sendable {
+    /// The registration's FID.
+    public var registration: RegistrationID
+    /// Its app.
+    public var app: AppID
+    /// How it ended; `nil`: in flight.
+    public var outcome: LedgerOutcome?
+    /// Reason or last cause.
+    public var reason: String?
+    /// Attempts so far.
+    public var history: AttemptHistory
+    /// When it ended.
+    public var endedAt: Timestamp?
+    /// From accept to the end.
+    public var latencyMilliseconds: Int64?
+    /// The apns-id that was or will be sent.
+    public var apnsID: APNSID?
+
+    /// Puts a record together.
+    public init(
+        registration: RegistrationID, app: AppID, outcome: LedgerOutcome?, reason: String?, history: AttemptHistory,
+        endedAt: Timestamp?, latencyMilliseconds: Int64?, apnsID: APNSID?
+    ) {
+        self.registration = registration
+        self.app = app
+        self.outcome = outcome
+        self.reason = reason
+        self.history = history
+        self.endedAt = endedAt
+        self.latencyMilliseconds = latencyMilliseconds
+        self.apnsID = apnsID
+    }
+}
+
+/// One ledger row with what the export shows of its message.
+public struct ExportRow: Sendable {
+    /// The delivery.
+    public var delivery: DeliveryRecord
+    /// The message.
+    public var message: MessageID
+    /// Its topic.
+    public var topic: Topic?
+    /// What was decided about it at accept.
+    public var facts: MessageFacts
+    /// A number for the fan-out (`bulk_id`): positive, the same for all deliveries of a topic message; `nil` for a
+    /// single send.
+    public var bulkID: Int64?
+    /// Continues the export after this row.
+    public var cursor: String
+
+    /// Puts a row together.
+    public init(
+        delivery: DeliveryRecord, message: MessageID, topic: Topic?, facts: MessageFacts, bulkID: Int64?,
+        cursor: String
+    ) {
+        self.delivery = delivery
+        self.message = message
+        self.topic = topic
+        self.facts = facts
+        self.bulkID = bulkID
+        self.cursor = cursor
+    }
+}
+
+/// A page of results and where the next one begins.
+public struct ResultPage<Element: Sendable>: Sendable {
+    /// The results.
+    public var elements: [Element]
+    /// The cursor for the next page; `nil` at the end.
+    public var nextCursor: String?
+
+    /// Puts a page together.
+    public init(elements: [Element], nextCursor: String?) {
+        self.elements = elements
+        self.nextCursor = nextCursor
+    }
+}
+
+/// The record of every delivery. Cursors are opaque to callers; a wrong one throws `.badCursor`.
+public protocol LedgerStore: Sendable {
+    /// One message's report, read in one snapshot.
+    func report(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> DeliveryReport?
+
+    /// Reports of a project's messages, the newest first.
+    func reports(
+        in project: ProjectID, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<DeliveryReport>
+
+    /// The deliveries of a message; `outcome` keeps those that ended so. Deliveries in flight that have a retry waiting
+    /// are listed with no outcome when `outcome` is `nil`, after the ended ones.
+    func deliveries(
+        of id: MessageID, in project: ProjectID, outcome: LedgerOutcome?, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<DeliveryRecord>
+
+    /// Ledger rows of a project that ended in `start ..< end`, in the order they were written.
+    func export(
+        project: ProjectID, from start: Timestamp, to end: Timestamp, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<ExportRow>
+}

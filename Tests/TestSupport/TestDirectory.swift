@@ -1,0 +1,27 @@
+import Foundation
+
+/// A directory of its own for one test, removed when the value goes.
+public final class TestDirectory: Sendable {
+    /// Its path.
+    public let path: String
+
+    /// Makes the directory.
+    public init() throws {
+        let url = FileManager.default.temporaryDirectory.appending(path: "herald-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        path = url.path()
+    }
+
+    /// The path of `name` in it.
+    public func file(_ name: String) -> String {
+        path + "/" + name
+    }
+
+    deinit {
+        do {
+            try FileManager.default.removeItem(atPath: path)
+        } catch {
+            // A left-over directory in /tmp harms nobody; a test must not fail for it.
+        }
+    }
+}
