@@ -1,0 +1,62 @@
+/// Every metric that Herald exposes, by its name in Prometheus' text format.
+///
+/// Labels come from small sets (outcome, reason, lane, upstream, status); never tokens, topics or message ids.
+public enum MetricName: String, Sendable, CaseIterable {
+    /// Counter: messages committed.
+    case messagesAccepted = "herald_messages_accepted_total"
+    /// Counter by `reason`: messages refused at the door.
+    case messagesRefused = "herald_messages_refused_total"
+    /// Counter by `outcome` and `reason`: deliveries that ended.
+    case deliveries = "herald_deliveries_total"
+    /// Counter by `outcome` and `reason`: attempts that ended.
+    case attempts = "herald_attempts_total"
+    /// Histogram in seconds: from accept to APNs' answer, accepted deliveries.
+    case deliveryLatency = "herald_delivery_latency_seconds"
+    /// Gauge by `lane`: deliveries in the store that have not ended.
+    case backlog = "herald_backlog"
+    /// Gauge by `lane`: pushes handed to the upstream and not settled.
+    case inFlight = "herald_in_flight"
+    /// Gauge by `lane`: the most that may be in flight.
+    case inFlightLimit = "herald_in_flight_limit"
+    /// Gauge: messages that are not complete.
+    case activeMessages = "herald_active_messages"
+    /// Gauge: the most messages that may be active.
+    case activeMessagesLimit = "herald_active_messages_limit"
+    /// Gauge by `upstream`: open connections.
+    case upstreamConnections = "herald_upstream_connections"
+    /// Gauge by `upstream`: streams in use.
+    case upstreamStreams = "herald_upstream_streams_in_use"
+    /// Gauge by `upstream`: streams that the peer allows.
+    case upstreamStreamLimit = "herald_upstream_stream_limit"
+    /// Gauge by `upstream`: pushes waiting for a stream.
+    case upstreamQueued = "herald_upstream_queued"
+    /// Gauge by `upstream`: the most pushes that may wait.
+    case upstreamQueueLimit = "herald_upstream_queue_limit"
+    /// Counter by `route` and `status`: HTTP requests answered.
+    case httpRequests = "herald_http_requests_total"
+    /// Histogram in seconds by `route`: time to answer.
+    case httpDuration = "herald_http_request_duration_seconds"
+
+    /// One sentence for `# HELP`.
+    public var help: String {
+        switch self {
+        case .messagesAccepted: "Messages committed."
+        case .messagesRefused: "Messages refused at the door, by reason."
+        case .deliveries: "Deliveries that ended, by outcome and reason."
+        case .attempts: "Attempts that ended, by outcome and reason."
+        case .deliveryLatency: "Seconds from accept to APNs' answer, accepted deliveries."
+        case .backlog: "Deliveries in the store that have not ended, by lane."
+        case .inFlight: "Pushes handed to the upstream and not settled, by lane."
+        case .inFlightLimit: "The most pushes that may be in flight, by lane."
+        case .activeMessages: "Messages that are not complete."
+        case .activeMessagesLimit: "The most messages that may be active."
+        case .upstreamConnections: "Open connections, by upstream."
+        case .upstreamStreams: "Streams in use, by upstream."
+        case .upstreamStreamLimit: "Streams that the peer allows, by upstream."
+        case .upstreamQueued: "Pushes waiting for a stream, by upstream."
+        case .upstreamQueueLimit: "The most pushes that may wait for a stream, by upstream."
+        case .httpRequests: "HTTP requests answered, by route and status."
+        case .httpDuration: "Seconds to answer an HTTP request, by route."
+        }
+    }
+}
