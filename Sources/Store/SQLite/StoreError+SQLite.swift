@@ -1,0 +1,52 @@
+import GRDB
+
+extension StoreError {
+    /// What a database error means to the store's callers: the one place where SQLite's codes are read.
+    ///
+    /// The bound values of the statement (tokens, payloads) are dropped here; SQLite's own texts name tables, columns
+    /// and files only.
+    init(database error: any Error) {
+        switch error {
+        case let error as StoreError:
+            self = error
+        case let error as DatabaseError:
+            self.init(
+                Code(error.resultCode), Self.text(of: error),
+                underlying: DatabaseError(resultCode: error.extendedResultCode, message: error.message))
+        case is CancellationError:
+            self.init(.failed, "The task that asked the store was cancelled.", underlying: error)
+        default:
+            self.init(.failed, "The store failed.", underlying: error)
+        }
+    }
+
+    /// A stored value that no version of the store writes: the file was changed by something else, or is damaged.
+    static func invalid(_ what: String) -> StoreError {
+        StoreError(.failed, "The store holds \(what) that is not valid; run the integrity check of SQLite on it.")
+    }
+
+    private static func text(of error: DatabaseError) -> String {
+        let detail = error.message.map { ": \($0)" } ?? ""
+        return switch error.resultCode {
+        case .SQLITE_FULL: "The disk of the store is full."
+        case .SQLITE_BUSY, .SQLITE_LOCKED: "Another process held the store locked for too long."
+        case .SQLITE_MISUSE: "The store is closed."
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB: "The database of the store is damaged\(detail)."
+        case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_READONLY, .SQLITE_AUTH:
+            "The database of the store can't be opened or written\(detail)."
+        case .SQLITE_IOERR: "The disk of the store failed\(detail)."
+        default: "The store failed with SQLite error \(error.extendedResultCode.rawValue)\(detail)."
+        }
+    }
+}
+
+extension StoreError.Code {
+    fileprivate init(_ code: ResultCode) {
+        switch code {
+        case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_MISUSE, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_READONLY,
+            .SQLITE_AUTH:
+            self = .unavailable
+        default: self = .failed
+        }
+    }
+}

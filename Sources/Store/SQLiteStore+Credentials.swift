@@ -1,0 +1,56 @@
+import Foundation
+import GRDB
+public import PushModel
+
+extension SQLiteStore: CredentialStore {
+    public func insert(_ key: APIKeyRecord) async throws(StoreError) {
+        try await write { db in
+            try db.change(
+                """
+                INSERT INTO api_key (id, project, role, digest, created_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    key.id, key.project.rawValue, key.role.rawValue, Data(key.digest), key.createdAt.milliseconds,
+                    key.revokedAt?.milliseconds,
+                ])
+        }
+    }
+
+    public func apiKey(_ id: String) async throws(StoreError) -> APIKeyRecord? {
+        try await read { db in
+            try db.row("SELECT \(APIKeyRecord.columns) FROM api_key WHERE id = ?", [id])
+                .map { try APIKeyRecord(row: $0) }
+        }
+    }
+
+    public func apiKeys(of project: ProjectID?) async throws(StoreError) -> [APIKeyRecord] {
+        try await read { db in
+            let all = "SELECT \(APIKeyRecord.columns) FROM api_key"
+            let rows =
+                if let project {
+                    try Row.fetchAll(db, sql: all + " WHERE project = ? ORDER BY seq", arguments: [project.rawValue])
+                } else {
+                    try Row.fetchAll(db, sql: all + " ORDER BY seq")
+                }
+            return try rows.map { try APIKeyRecord(row: $0) }
+        }
+    }
+
+    public func revoke(_ id: String, at time: Timestamp) async throws(StoreError) -> Bool {
+        try await write { db in
+            try db.change(
+                "UPDATE api_key SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?", [time.milliseconds, id]) > 0
+        }
+    }
+}
+
+extension APIKeyRecord {
+    fileprivate static let columns = "id, project, role, digest, created_at, revoked_at"
+
+    fileprivate init(row: Row) throws {
+        self.init(
+            id: row[0], project: try ProjectID(stored: row[1]), role: try Role(storedCase: row[2]),
+            digest: [UInt8](row[3] as Data), createdAt: Timestamp(milliseconds: row[4]),
+            revokedAt: Timestamp(stored: row[5]))
+    }
+}
