@@ -1,0 +1,150 @@
+import APNSSimulator
+import AsyncHTTPClient
+import Foundation
+import Logging
+import NIOCore
+import NIOHTTP1
+import ServiceLifecycle
+import TestSupport
+
+/// A simulator in this process and a configuration that makes a gateway process use it.
+struct TestGateway {
+    let directory: TestDirectory
+    let simulator: SimulatedAPNS
+    let configuration: String
+    let keys: Keys
+
+    struct Keys: Sendable {
+        var admin: String
+        var sender: String
+        var client: String
+    }
+
+    /// Starts the simulator, writes the configuration, makes keys, runs `body`, stops the simulator.
+    static func with<Result: Sendable>(
+        settings: String = "", _ body: (TestGateway) async throws -> Result
+    ) async throws -> Result {
+        let directory = try TestDirectory()
+        let identity = try SimulatorIdentity(
+            directory: directory.file("apns"), topics: ["com.example.app"])
+        var configuration = SimulatedAPNS.Configuration(
+            identity: identity, wallTimeMilliseconds: { Int64(Date().timeIntervalSince1970 * 1000) })
+        configuration.port = 0
+        let (ports, announcePort) = AsyncStream.makeStream(of: Int.self)
+        let simulator = SimulatedAPNS(
+            configuration, logger: Logger(label: "simulator") { _ in SwiftLogNoOpLogHandler() }
+        ) { port, _ in
+            announcePort.yield(port)
+        }
+        let group = ServiceGroup(
+            services: [simulator], logger: Logger(label: "simulator") { _ in SwiftLogNoOpLogHandler() })
+        return try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            guard let port = await ports.first(where: { _ in true }) else { throw CancellationError() }
+            let file = try write(identity: identity, apnsPort: port, settings: settings, in: directory)
+            let keys = try await Keys(
+                admin: makeKey("admin", file), sender: makeKey("sender", file), client: makeKey("client", file))
+            let gateway = TestGateway(
+                directory: directory, simulator: simulator, configuration: file, keys: keys)
+            let result = try await body(gateway)
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            return result
+        }
+    }
+
+    private static func write(
+        identity: SimulatorIdentity, apnsPort: Int, settings: String, in directory: TestDirectory
+    ) throws -> String {
+        try FileManager.default.createDirectory(atPath: directory.file("projects"), withIntermediateDirectories: true)
+        try """
+        project: demo
+        number: 123456789012
+        apps:
+          - id: com.example.app
+            platform: apple
+            apns:
+              team: \(identity.teamID)
+              key: \(identity.keyFile)
+              environment: production
+              endpoint: 127.0.0.1:\(apnsPort)
+              trust: \(identity.caFile)
+            firebaseKeys: none
+        """.write(toFile: directory.file("projects/demo.yaml"), atomically: true, encoding: .utf8)
+        let file = directory.file("herald.yaml")
+        try """
+        listen:
+          host: 127.0.0.1
+          port: 0
+        data: \(directory.file("data"))
+        projects: \(directory.file("projects"))
+        log:
+          level: info
+        \(settings)
+        """.write(toFile: file, atomically: true, encoding: .utf8)
+        return file
+    }
+
+    private static func makeKey(_ role: String, _ configuration: String) async throws -> String {
+        let made = try await GatewayProcess.run(
+            ["key", "create", "--config", configuration, "--project", "demo", "--role", role])
+        guard made.status == 0, let key = made.output.last(where: { !$0.isEmpty }) else {
+            throw GatewayProcessError(message: "key create: \(made)")
+        }
+        return key
+    }
+
+    /// Starts a gateway process on this configuration.
+    func start() async throws -> GatewayProcess {
+        try await GatewayProcess.serving(config: configuration)
+    }
+}
+
+/// A caller of the gateway's API.
+struct APIClient {
+    let baseURL: String
+    let key: String
+
+    struct Answer {
+        var status: Int
+        var body: Data
+        var headers: [String: String]
+
+        var json: [String: Any] {
+            get throws { try JSONSerialization.jsonObject(with: body) as? [String: Any] ?? [:] }
+        }
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    func post(_ path: String, _ body: String) async throws -> Answer {
+        try await send("POST", path, body)
+    }
+
+    func get(_ path: String) async throws -> Answer {
+        try await send("GET", path, nil)
+    }
+
+    func send(_ method: String, _ path: String, _ body: String?) async throws -> Answer {
+        var request = HTTPClientRequest(url: baseURL + path)
+        request.method = HTTPMethod(rawValue: method)
+        request.headers.add(name: "authorization", value: "Bearer \(key)")
+        if let body {
+            request.headers.add(name: "content-type", value: "application/json")
+            request.body = .bytes(ByteBuffer(string: body))
+        }
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        let bytes = try await response.body.collect(upTo: 64 << 20)
+        return Answer(
+            status: Int(response.status.code), body: Data(bytes.readableBytesView),
+            headers: Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }, uniquingKeysWith: { $1 }))
+    }
+
+    /// Registers a device and gives its registration token.
+    func register(deviceToken: String) async throws -> String {
+        let answer = try await post(
+            "/v1/projects/demo/registrations",
+            #"{"ios":{"apns_token":"\#(deviceToken)","bundle_id":"com.example.app","apns_environment":"PROD"}}"#)
+        guard let token = try answer.json["token"] as? String else { throw GatewayProcessError(message: answer.text) }
+        return token
+    }
+}
