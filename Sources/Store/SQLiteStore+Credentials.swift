@@ -4,7 +4,7 @@ public import PushModel
 
 extension SQLiteStore: CredentialStore {
     public func insert(_ key: APIKeyRecord) async throws(StoreError) {
-        try await write { db in
+        _ = try await write { db in
             try db.change(
                 """
                 INSERT INTO api_key (id, project, role, digest, created_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?)

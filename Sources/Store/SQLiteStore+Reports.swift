@@ -91,8 +91,8 @@ struct ReportReader {
             counts[row[0]] = row[1]
         }
         let histogram = LatencyHistogram(counts: counts)
-        guard let p50 = histogram.percentile(0.5), let p90 = histogram.percentile(0.9),
-            let p99 = histogram.percentile(0.99)
+        guard let p50 = histogram.percentile(50), let p90 = histogram.percentile(90),
+            let p99 = histogram.percentile(99)
         else { return nil }
         return LatencyPercentiles(p50: p50, p90: p90, p99: p99)
     }

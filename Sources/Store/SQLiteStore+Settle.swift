@@ -1,4 +1,5 @@
 import GRDB
+import Logging
 public import PushModel
 
 extension SQLiteStore: DeliveryStore {
@@ -34,7 +35,8 @@ extension SQLiteStore: DeliveryStore {
             }
             let open = try db.number("SELECT coalesce(sum(claimed - settled), 0) FROM page") ?? 0
             let unclaimed = try db.number(
-                "SELECT coalesce(sum(max(0, expected - claimed)), 0) FROM fan_out INDEXED BY fan_out_turn WHERE done = 0")
+                "SELECT coalesce(sum(max(0, expected - claimed)), 0) FROM fan_out INDEXED BY fan_out_turn WHERE done = 0"
+            )
             backlog[.bulk, default: 0] += Int(open + (unclaimed ?? 0))
             return backlog
         }

@@ -100,7 +100,6 @@ extension SQLiteStore {
         configuration.foreignKeysEnabled = true
         configuration.journalMode = .wal
         configuration.busyMode = .timeout(5)
-        configuration.readonlyBusyMode = .timeout(5)
         let pool = try DatabasePool(path: directory.databasePath, configuration: configuration)
         // The pool sets NORMAL when it switches to WAL, which may lose the last commits with the power; "accepted" means
         // on the disk (sqlite.org/pragma.html#pragma_synchronous).
