@@ -2,16 +2,19 @@ import GRDB
 public import PushModel
 
 extension SQLiteStore {
+    /// Claims pages that were given back first, then from the fan-out whose turn it is.
     public func claimPage(limit: Int, at time: Timestamp) async throws(StoreError) -> FanOutPage? {
         try await write { db in try FanOutTable(db: db).claimPage(limit: limit, at: time) }
     }
 
+    /// Claims pending deliveries, the longest due first, with their registrations as they are now.
     public func claimDue(
         _ lane: Lane, limit: Int, at time: Timestamp
     ) async throws(StoreError) -> [ClaimedDelivery] {
         try await write { db in try PendingTable(db: db).claim(lane, limit: limit, at: time) }
     }
 
+    /// When the next pending delivery of a lane falls due.
     public func nextDue(_ lane: Lane, after time: Timestamp) async throws(StoreError) -> Timestamp? {
         try await read { db in
             Timestamp(stored: try db.number(PendingTable.next, [lane.code, time.milliseconds]))

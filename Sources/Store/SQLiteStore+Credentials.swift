@@ -3,6 +3,7 @@ import GRDB
 public import PushModel
 
 extension SQLiteStore: CredentialStore {
+    /// Keeps a new key; an id that is taken throws `.failed`.
     public func insert(_ key: APIKeyRecord) async throws(StoreError) {
         _ = try await write { db in
             try db.change(
@@ -16,6 +17,7 @@ extension SQLiteStore: CredentialStore {
         }
     }
 
+    /// One key in a fresh snapshot, so that what other processes committed is seen.
     public func apiKey(_ id: String) async throws(StoreError) -> APIKeyRecord? {
         try await read { db in
             try db.row("SELECT \(APIKeyRecord.columns) FROM api_key WHERE id = ?", [id])
@@ -23,6 +25,7 @@ extension SQLiteStore: CredentialStore {
         }
     }
 
+    /// All keys of a project, or of all projects, the oldest first.
     public func apiKeys(of project: ProjectID?) async throws(StoreError) -> [APIKeyRecord] {
         try await read { db in
             let all = "SELECT \(APIKeyRecord.columns) FROM api_key"
@@ -36,6 +39,7 @@ extension SQLiteStore: CredentialStore {
         }
     }
 
+    /// Revokes a key; a second time keeps the first time.
     public func revoke(_ id: String, at time: Timestamp) async throws(StoreError) -> Bool {
         try await write { db in
             try db.change(

@@ -2,6 +2,7 @@ import GRDB
 public import PushModel
 
 extension SQLiteStore {
+    /// Ledger rows by row id; the hours' bounds say where to begin and end.
     public func export(
         project: ProjectID, from start: Timestamp, to end: Timestamp, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow> {

@@ -2,6 +2,7 @@ import GRDB
 public import PushModel
 
 extension SQLiteStore: MessageStore {
+    /// Commits a message with its work, together with whatever else waits for a commit.
     public func accept(_ message: NewMessage) async throws(StoreError) -> Message {
         let source = String(decoding: message.content.source.bytes, as: UTF8.self)
         let recipient = try await write { db in try MessageTable(db: db).accept(message, source: source) }
@@ -10,10 +11,12 @@ extension SQLiteStore: MessageStore {
             acceptedAt: message.acceptedAt, expiresAt: message.expiresAt)
     }
 
+    /// One message, its content decoded from the stored text.
     public func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? {
         try await read { db in try MessageTable(db: db).find(id, in: project)?.message() }
     }
 
+    /// Reads the counter that triggers keep.
     public func activeMessageCount() async throws(StoreError) -> Int {
         try await read { db in
             Int(try db.number("SELECT value FROM meta WHERE name = 'active_messages'") ?? 0)

@@ -3,6 +3,7 @@ import GRDB
 public import PushModel
 
 extension SQLiteStore: RegistrationStore {
+    /// Refreshes the active registration of this device token, or makes one with a random FID and token.
     public func register(
         _ request: RegistrationRequest, at time: Timestamp
     ) async throws(StoreError) -> (registration: Registration, isNew: Bool) {
@@ -17,12 +18,14 @@ extension SQLiteStore: RegistrationStore {
         }
     }
 
+    /// The registration with this FID, also an ended one.
     public func registration(_ id: RegistrationID, in project: ProjectID) async throws(StoreError) -> Registration? {
         try await read { db in
             try db.row(RegistrationTable.byID, [id.rawValue, project.rawValue]).map { try Registration(row: $0) }
         }
     }
 
+    /// The registration with this token, also an ended one.
     public func registration(
         token: RegistrationToken, in project: ProjectID
     ) async throws(StoreError) -> Registration? {
@@ -31,6 +34,7 @@ extension SQLiteStore: RegistrationStore {
         }
     }
 
+    /// Changes and refreshes an active registration; another holder of the new device token ends as `replaced`.
     public func change(
         _ key: RegistrationKey, _ change: RegistrationChange, at time: Timestamp
     ) async throws(StoreError) -> Registration? {
@@ -46,6 +50,7 @@ extension SQLiteStore: RegistrationStore {
         }
     }
 
+    /// Ends a registration and its subscriptions in one transaction.
     public func end(_ key: RegistrationKey, _ end: RegistrationEnd) async throws(StoreError) {
         try await write { db in try RegistrationTable(db: db).end(key, end) }
     }

@@ -2,12 +2,14 @@ import GRDB
 public import PushModel
 
 extension SQLiteStore: LedgerStore {
+    /// One message's report, read in one snapshot.
     public func report(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> DeliveryReport? {
         try await read { db in
             try MessageTable(db: db).find(id, in: project).map { try ReportReader(db: db).report($0) }
         }
     }
 
+    /// Reports in the order of accept, the newest first.
     public func reports(
         in project: ProjectID, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<DeliveryReport> {
@@ -23,6 +25,7 @@ extension SQLiteStore: LedgerStore {
         }
     }
 
+    /// Ended deliveries by registration, then those that wait for an attempt.
     public func deliveries(
         of id: MessageID, in project: ProjectID, outcome: LedgerOutcome?, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<DeliveryRecord> {

@@ -3,6 +3,7 @@ import Logging
 public import PushModel
 
 extension SQLiteStore: DeliveryStore {
+    /// Marks every claim of an earlier run as given back; pages are read again when they are claimed again.
     public func rescue() async throws(StoreError) -> Int {
         let rescued = try await write { db in
             let retries = try db.change("UPDATE pending SET claimed = 0 WHERE claimed = 1", [])
@@ -14,6 +15,7 @@ extension SQLiteStore: DeliveryStore {
         return rescued
     }
 
+    /// Records results in one transaction; what is not claimed is refused and changes nothing.
     public func settle(_ settlements: [Settlement]) async throws(StoreError) -> [MessageID] {
         guard !settlements.isEmpty else { return [] }
         let (completed, refused) = try await write { db in
@@ -27,6 +29,7 @@ extension SQLiteStore: DeliveryStore {
         return completed
     }
 
+    /// Open deliveries by lane, with what running fan-outs have still to claim by the estimate of accept.
     public func backlog() async throws(StoreError) -> [Lane: Int] {
         try await read { db in
             var backlog: [Lane: Int] = [.interactive: 0, .bulk: 0]

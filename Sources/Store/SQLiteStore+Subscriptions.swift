@@ -5,6 +5,7 @@ extension SQLiteStore: SubscriptionStore {
     /// FCM's limit: topics that one registration may have.
     static let topicLimit: Int64 = 2000
 
+    /// Subscribes one after the other in one transaction, each in the project of its registration.
     public func subscribe(
         _ keys: [RegistrationKey], to topic: Topic, at time: Timestamp
     ) async throws(StoreError) -> [SubscribeResult] {
@@ -14,6 +15,7 @@ extension SQLiteStore: SubscriptionStore {
         }
     }
 
+    /// Deletes in one transaction; a topic stays when its last subscriber goes.
     public func unsubscribe(_ keys: [RegistrationKey], from topic: Topic) async throws(StoreError) -> [Bool] {
         try await write { db in
             try keys.map { key in
@@ -22,6 +24,7 @@ extension SQLiteStore: SubscriptionStore {
         }
     }
 
+    /// One subscription, by the clustered key.
     public func subscription(
         of key: RegistrationKey, to topic: Topic
     ) async throws(StoreError) -> Subscription? {
@@ -31,6 +34,7 @@ extension SQLiteStore: SubscriptionStore {
         }
     }
 
+    /// Subscriptions of a registration, sorted by name: there are 2000 at most.
     public func subscriptions(
         of key: RegistrationKey, after topic: Topic?, limit: Int
     ) async throws(StoreError) -> [Subscription] {
