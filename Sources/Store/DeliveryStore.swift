@@ -164,6 +164,7 @@ public protocol DeliveryStore: Sendable {
     /// - Returns: messages that are complete with this step.
     func settle(_ settlements: [Settlement]) async throws(StoreError) -> [MessageID]
 
-    /// How much is waiting: deliveries in flight or waiting for an attempt, by lane (for gauges).
+    /// How much is waiting, by lane (for gauges): deliveries in flight or waiting for an attempt, and what running
+    /// fan-outs have still to claim by the estimate of accept.
     func backlog() async throws(StoreError) -> [Lane: Int]
 }

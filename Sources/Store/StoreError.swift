@@ -9,7 +9,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
     /// The kinds of errors.
     public enum Code: Hashable, Sendable {
-        /// The directory or file can't be opened, read or written.
+        /// The directory or file can't be opened, read or written, the store is closed, or too many writes wait.
         case unavailable
         /// Another gateway has the store open.
         case inUse
