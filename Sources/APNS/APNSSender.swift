@@ -1,50 +1,110 @@
+import HTTP2Client
 public import Logging
 public import PushModel
+import Signing
+import Synchronization
 
 /// Sends pushes to APNs: one pool for each (endpoint, team, key), one provider token for each (team, key).
+///
+/// Lifecycle: ``use(_:)`` sets the ways, as often as the configuration changes; ``shutdown(within:)`` ends everything,
+/// once.
 public final class APNSSender: PushSender {
+    /// Routes and the upstreams they lead to; replaced as a whole.
+    struct Ways {
+        var routes: [PushRoute: Upstream] = [:]
+        var upstreams: [UpstreamKey: Upstream] = [:]
+        /// Counts replacements, so that one that was prepared on outdated ways is noticed.
+        var generation = 0
+        var isShutDown = false
+    }
+
+    /// How long a pool that is no longer needed may finish its requests.
+    static let drainLimit: Duration = .seconds(60)
+
+    let transport: any Transport
+    let wallTime: WallTime
+    let logger: Logger
+    let ways = Mutex(Ways())
+
     /// Prepares the sender; nothing is dialed before the first push.
     ///
     /// - Parameter loopCount: loop threads of the engine, at least 1.
-    public init(loopCount: Int, wallTime: @escaping WallTime, logger: Logger) {
-        fatalError("pending")
+    public convenience init(loopCount: Int, wallTime: @escaping WallTime, logger: Logger) {
+        let engine = HTTP2Engine(loopCount: loopCount, logger: logger)
+        self.init(transport: EngineTransport(engine: engine), wallTime: wallTime, logger: logger)
     }
 
-    /// Replaces the ways of all apps: pools that are no longer needed finish and close, pools that stay keep their
-    /// connections. Pushes without a way end as `notSent(no_route)`.
-    ///
-    /// - Throws: ``APNSConfigurationError`` when a trust file can't be read; nothing changes then.
-    public func use(_ apps: [APNSAppConfiguration]) throws(APNSConfigurationError) {
-        fatalError("pending")
+    init(transport: any Transport, wallTime: @escaping WallTime, logger: Logger) {
+        self.transport = transport
+        self.wallTime = wallTime
+        self.logger = logger
     }
 
-    /// Sends a batch.
+    /// Sends a batch: grouped by pool, all pools at the same time, so that one whose queue is full doesn't hold back
+    /// the others.
     public func send(_ batch: [Push], report: @escaping @Sendable ([PushReport]) -> Void) async {
-        fatalError("pending")
+        let (routes, isShutDown) = ways.withLock { ($0.routes, $0.isShutDown) }
+        let (groups, unrouted) = Self.grouped(batch, by: routes)
+        if !unrouted.isEmpty {
+            let cause: TransportCause = isShutDown ? .shutdown : .noRoute
+            report(unrouted.map { PushReport(index: $0, outcome: .notSent(cause), latency: .zero) })
+        }
+        if groups.count == 1 {
+            await groups[0].upstream.send(batch, at: groups[0].indices, report: report)
+            return
+        }
+        await withDiscardingTaskGroup { tasks in
+            for group in groups {
+                tasks.addTask { await group.upstream.send(batch, at: group.indices, report: report) }
+            }
+        }
     }
 
     /// One entry for each pool.
-    public var upstreams: [UpstreamStatus] { fatalError("pending") }
+    public var upstreams: [UpstreamStatus] {
+        ways.withLock { Array($0.upstreams.values) }.map(\.status).sorted { $0.name < $1.name }
+    }
 
     /// Lets pushes in flight finish within `limit`, ends the others as `notSent` or `unknown`, closes everything.
     public func shutdown(within limit: Duration) async {
-        fatalError("pending")
+        ways.withLock { ways in
+            ways.isShutDown = true
+            ways.routes = [:]
+            ways.generation += 1
+        }
+        await transport.shutdown(within: limit)
+        ways.withLock { $0.upstreams = [:] }
     }
-}
 
-/// A configuration that can't be used.
-public struct APNSConfigurationError: Error, Sendable {
-    /// The app it concerns.
-    public let app: AppID
-    /// The field of the app's `apns` block, such as `trust`.
-    public let field: String
-    /// What is wrong, in words.
-    public let message: String
+    /// The part of a batch that takes the same pool.
+    private struct Group {
+        let upstream: Upstream
+        var indices: [Int]
+    }
 
-    /// Describes an error.
-    public init(app: AppID, field: String, message: String) {
-        self.app = app
-        self.field = field
-        self.message = message
+    private static func grouped(
+        _ batch: [Push], by routes: [PushRoute: Upstream]
+    ) -> (groups: [Group], unrouted: [Int]) {
+        var groups: [Group] = []
+        var positions: [ObjectIdentifier: Int] = [:]
+        var unrouted: [Int] = []
+        // Most batches are one page of one broadcast: the same route over and over.
+        var last: (route: PushRoute, position: Int)?
+        for (index, push) in batch.enumerated() {
+            if let last, last.route == push.route {
+                groups[last.position].indices.append(index)
+            } else if let upstream = routes[push.route] {
+                let position = positions[ObjectIdentifier(upstream)] ?? groups.count
+                if position == groups.count {
+                    groups.append(Group(upstream: upstream, indices: []))
+                    positions[ObjectIdentifier(upstream)] = position
+                }
+                groups[position].indices.append(index)
+                last = (push.route, position)
+            } else {
+                unrouted.append(index)
+            }
+        }
+        return (groups, unrouted)
     }
 }

@@ -20,24 +20,145 @@ public struct DeliveryLimits: Sendable {
 
 /// Moves accepted messages to the upstream and the answers into the ledger: claims, sends, settles, retries, expires.
 ///
-/// Runs until graceful shutdown, then stops claiming, waits for what is in flight and settles it.
+/// Two workers, one for each lane, claim from the store and hand batches to the upstream; its answers gather in a
+/// buffer, from which one settler records them. Runs until graceful shutdown, then stops claiming, waits for what is in
+/// flight (at most ``DeliveryLimits/shutdown``) and settles it. What has no answer by then stays claimed in the store,
+/// and the next run rescues it: the way of a crash and of a slow upstream are the same.
 public final class DeliveryRunner: Service {
+    private let store: any MessageStore & DeliveryStore
+    private let limits: DeliveryLimits
+    private let clock: any Clock<Duration>
+    private let logger: Logger
+    private let activeMessages: ActiveMessages
+    private let metrics: DeliveryMetrics
+    private let gates: [Lane: LaneGate]
+    private let workers: [LaneWorker]
+    private let settler: Settler
+    private let stopping = Signal()
+
+    /// How often the gauges of the store are read.
+    private static let gaugeInterval: Duration = .seconds(15)
+
     /// Prepares a runner; nothing starts before ``run()``.
+    ///
+    /// - Parameters:
+    ///   - activeMessages: the count that the acceptor holds against the limit; the same object for both.
+    ///   - random: numbers in `0 ..< 1`, for the spread of retries.
     public init(
         store: any MessageStore & DeliveryStore, sender: any PushSender, projects: ProjectDirectory,
-        limits: DeliveryLimits, clock: any Clock<Duration>, wallTime: @escaping WallTime,
-        random: @escaping @Sendable () -> Double, logger: Logger
+        limits: DeliveryLimits, activeMessages: ActiveMessages? = nil, clock: any Clock<Duration>,
+        wallTime: @escaping WallTime, random: @escaping @Sendable () -> Double, logger: Logger
     ) {
-        fatalError("pending")
+        let gates = Self.gates(limits)
+        let answers = AnswerBuffer()
+        let activeMessages = activeMessages ?? ActiveMessages(limit: limits.activeMessages)
+        let metrics = DeliveryMetrics(inFlightLimit: limits.inFlight)
+        self.store = store
+        self.limits = limits
+        self.clock = clock
+        self.logger = logger
+        self.activeMessages = activeMessages
+        self.metrics = metrics
+        self.gates = gates
+        workers = gates.values.map { gate in
+            LaneWorker(
+                gate: gate, store: store, sender: sender, projects: projects, answers: answers, metrics: metrics,
+                clock: clock, wallTime: wallTime, random: random, logger: logger)
+        }
+        settler = Settler(
+            answers: answers, gates: gates, store: store, activeMessages: activeMessages, metrics: metrics,
+            clock: clock, random: random, logger: logger)
+    }
+
+    private static func gates(_ limits: DeliveryLimits) -> [Lane: LaneGate] {
+        // A single send goes out as soon as one place is free; a fan-out waits until a whole page finds room, or a
+        // quarter of a limit that is smaller than four pages.
+        let interactive = LaneState(inFlightLimit: limits.inFlight, claimLimit: limits.pageSize, leastRoom: 1)
+        let bulk = LaneState(
+            inFlightLimit: limits.inFlight, claimLimit: limits.pageSize,
+            leastRoom: min(limits.pageSize, limits.inFlight / 4))
+        return [
+            .interactive: LaneGate(.interactive, state: interactive),
+            .bulk: LaneGate(.bulk, state: bulk),
+        ]
     }
 
     /// Tells the runner that a lane has new work. Cheap; from any thread.
     public func wake(_ lane: Lane) {
-        fatalError("pending")
+        gates[lane]?.wake()
     }
 
     /// Rescues what an earlier run left, then works until graceful shutdown.
     public func run() async throws {
-        fatalError("pending")
+        let rescued = try await store.rescue()
+        if rescued > 0 {
+            logger.notice("took up deliveries of an earlier run", metadata: ["count": "\(rescued)"])
+        }
+        try await activeMessages.recount(in: store)
+        await withGracefulShutdownHandler {
+            await work()
+        } onGracefulShutdown: {
+            self.stop()
+        }
+    }
+
+    /// No claims from now on; ``run()`` returns when what is in flight is settled.
+    private func stop() {
+        for gate in gates.values { gate.stop() }
+        stopping.raise()
+    }
+
+    private func work() async {
+        await withTaskGroup(of: Void.self) { group in
+            for worker in workers {
+                group.addTask { await worker.run() }
+            }
+            group.addTask { await self.observe() }
+            async let settled: Void = settler.run()
+            await stopping.wait()
+            await drain()
+            settler.finish()
+            await settled
+            group.cancelAll()
+        }
+        let left = gates.values.reduce(0) { $0 + $1.inFlight }
+        if left > 0 {
+            logger.warning("deliveries without an answer are left to the next run", metadata: ["count": "\(left)"])
+        }
+    }
+
+    /// Waits until nothing is in flight, or for the time that a stopping gateway may take.
+    private func drain() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for gate in self.gates.values { await gate.drained.wait() }
+            }
+            group.addTask {
+                do {
+                    try await self.clock.sleep(for: self.limits.shutdown)
+                } catch {
+                    // Cancelled: nothing is in flight any more, or the whole runner is to end at once.
+                }
+            }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Keeps the gauges that only the store knows.
+    private func observe() async {
+        while !Task.isCancelled {
+            do throws(StoreError) {
+                metrics.backlog(try await store.backlog())
+                try await activeMessages.recount(in: store)
+            } catch {
+                logger.warning("the store's gauges can't be read", metadata: ["error": "\(error)"])
+            }
+            do {
+                try await clock.sleep(for: Self.gaugeInterval)
+            } catch {
+                return
+            }
+        }
     }
 }

@@ -1,3 +1,5 @@
+import Crypto
+import Foundation
 public import PushModel
 public import Store
 
@@ -10,6 +12,52 @@ public struct APIKey: Sendable {
 
     /// Makes a new key from the system's random source.
     public init(project: ProjectID, role: Role, at time: Timestamp) {
-        fatalError("pending")
+        var random = SystemRandomNumberGenerator()
+        self.init(project: project, role: role, at: time, using: &random)
     }
+
+    /// Makes a new key: 64 bits name it, 256 bits keep it secret.
+    init(project: ProjectID, role: Role, at time: Timestamp, using random: inout some RandomNumberGenerator) {
+        let id = Self.bytes(8, using: &random).map(Self.hex).joined()
+        let secret = Self.base64URL(Self.bytes(32, using: &random))
+        text = "hk_\(id)_\(secret)"
+        record = APIKeyRecord(
+            id: id, project: project, role: role, digest: Self.digest(of: text), createdAt: time, revokedAt: nil)
+    }
+
+    /// The id inside a key's text; `nil` when the text has not the form of a key.
+    static func id(in text: String) -> String? {
+        let parts = text.split(separator: "_", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == "hk", !parts[1].isEmpty, parts[1].utf8.count <= 64, !parts[2].isEmpty,
+            text.utf8.count <= 512
+        else { return nil }
+        return String(parts[1])
+    }
+
+    /// What the store keeps of a key's text.
+    static func digest(of text: String) -> [UInt8] {
+        Array(SHA256.hash(data: Data(text.utf8)))
+    }
+
+    /// Whether `text` is the key that `record` was made from. Takes the same time wherever the two differ.
+    static func matches(_ text: String, _ record: APIKeyRecord) -> Bool {
+        SHA256.hash(data: Data(text.utf8)) == record.digest
+    }
+
+    private static func bytes(_ count: Int, using random: inout some RandomNumberGenerator) -> [UInt8] {
+        (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    }
+
+    private static func hex(_ byte: UInt8) -> String {
+        (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+
+    private static func base64URL(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+}
+
+extension APIKey: CustomStringConvertible {
+    /// The id only: the text is a secret.
+    public var description: String { "API key \(record.id)" }
 }

@@ -1,5 +1,9 @@
 public import Delivery
+import Hummingbird
+import HummingbirdCore
+import HummingbirdHTTP2
 public import Logging
+import NIOCore
 public import PushModel
 public import ServiceLifecycle
 public import Store
@@ -64,6 +68,13 @@ public struct ListenerConfiguration: Sendable {
 
 /// The HTTP listener. Runs until graceful shutdown: it then stops accepting and finishes running requests.
 public struct GatewayServer: Service {
+    // Idle connections stay for long: backends keep theirs open between bursts.
+    private static let idleTimeout = Duration.seconds(600)
+    // A peer that never finishes must not hold up the end.
+    private static let closeTimeout = Duration.seconds(30)
+
+    private let application: Application<RouterResponder<GatewayRequestContext>>
+
     /// Prepares a server.
     ///
     /// - Parameter onListening: called with the bound port once the socket listens.
@@ -72,13 +83,32 @@ public struct GatewayServer: Service {
         listener: ListenerConfiguration, services: GatewayServices,
         onListening: @escaping @Sendable (_ port: Int) -> Void
     ) throws {
-        fatalError("pending")
+        application = Application(
+            responder: GatewayRouter(services: services, bodyLimitBytes: listener.bodyLimitBytes).responder(),
+            server: try Self.server(listener),
+            configuration: ApplicationConfiguration(
+                address: .hostname(listener.host, port: listener.port), serverName: "Herald"),
+            onServerRunning: { channel in onListening(channel.localAddress?.port ?? listener.port) },
+            logger: services.logger)
     }
 
     /// Serves until graceful shutdown.
     ///
     /// - Throws: an `IOError` with `EADDRINUSE` when the port is in use.
     public func run() async throws {
-        fatalError("pending")
+        try await application.run()
+    }
+
+    private static func server(_ listener: ListenerConfiguration) throws -> HTTPServerBuilder {
+        let stream = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [ContinueHandler()], idleTimeout: TimeAmount(idleTimeout))
+        guard let files = listener.tls else { return .http1(configuration: stream) }
+        let tls = try TLSListener.configuration(certificateFile: files.certificateFile, keyFile: files.keyFile)
+        let configuration = HTTP2ChannelConfiguration(
+            idleTimeout: idleTimeout, gracefulCloseTimeout: closeTimeout, streamConfiguration: stream)
+        return HTTPServerBuilder { responder in
+            FlushingUpgradeChannel(
+                try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder))
+        }
     }
 }

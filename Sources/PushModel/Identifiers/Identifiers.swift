@@ -142,7 +142,8 @@ public struct APNSID: TextIdentifier {
     public init(message: MessageID, registration: RegistrationKey) {
         let seed = message.seed
         let high = (Self.mixed(seed) & ~0xf000) | 0x8000
-        let low = (Self.mixed(seed ^ UInt64(bitPattern: registration.rawValue) &* 0x9e37_79b9_7f4a_7c15) >> 2)
+        let low =
+            (Self.mixed(seed ^ UInt64(bitPattern: registration.rawValue) &* 0x9e37_79b9_7f4a_7c15) >> 2)
             | (0b10 << 62)
         let digits = Self.hex(high) + Self.hex(low)
         let ends = [8, 12, 16, 20, 32]

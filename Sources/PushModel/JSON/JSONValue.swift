@@ -1,7 +1,7 @@
 /// A JSON text as a value: numbers keep their digits and objects the order of their members, which Foundation's
 /// decoders lose. Both matter on the wire: violations name map entries by their place in the text, and a sender's
 /// `1.10` must leave as it came.
-public indirect enum JSONValue: Hashable, Sendable {
+public enum JSONValue: Hashable, Sendable {
     /// `null`.
     case null
     /// `true` or `false`.
@@ -29,23 +29,10 @@ public indirect enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// Parses a UTF-8 JSON text (RFC 8259); at most 64 levels deep.
-    ///
-    /// - Throws: ``JSONSyntaxError`` with the byte offset, also for a text after the value and invalid UTF-8.
-    public init(parsing bytes: some Collection<UInt8>) throws(JSONSyntaxError) {
-        fatalError("pending")
-    }
-
-    /// The compact text: members in byte order of their names at every level, so equal values give equal bytes.
-    public var canonicalBytes: [UInt8] { fatalError("pending") }
-
-    /// The compact text, members in their own order.
-    public var bytes: [UInt8] { fatalError("pending") }
-
     /// The value of the member `name`, when this is an object that has one.
     public subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
-        return members.last { $0.name == name }?.value
+        return members.last { $0.name.hasSameBytes(as: name) }?.value
     }
 
     /// The text, when this is a string.
@@ -66,5 +53,13 @@ public struct JSONSyntaxError: Error, Hashable, Sendable {
     public init(offset: Int, message: String) {
         self.offset = offset
         self.message = message
+    }
+}
+
+extension String {
+    /// Whether both are the same scalars. `==` also holds for canonically equivalent texts, and in JSON `\u{e9}` and
+    /// `e\u{301}` are two names.
+    func hasSameBytes(as other: String) -> Bool {
+        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
     }
 }

@@ -1,0 +1,90 @@
+import PushModel
+import Signing
+import Synchronization
+
+/// A signed provider token, ready for the `authorization` header. A secret.
+struct ProviderToken: Sendable {
+    /// `bearer <JWT>`, the scheme in lower case: Apple takes both, other implementations only this one.
+    let authorization: String
+    /// The token's own `iat`.
+    let issuedAt: Timestamp
+}
+
+/// The provider token of one (team, key), shared by all pools that use the key.
+///
+/// Apple refuses tokens older than an hour, and new ones that follow each other on a connection within 20 minutes
+/// ("Establishing a token-based connection to APNs"). So a token is signed when a batch first needs one, its age is that
+/// of its own `iat` and not of a timer, it is replaced before use once it is 45 minutes old, and no 429 ever makes a
+/// new one. Only ExpiredProviderToken does, within the limits of ``expire(_:)``.
+final class ProviderTokenSource: Sendable {
+    /// A token of this age is replaced before it is used.
+    static let lifetime: Duration = .seconds(45 * 60)
+    /// A token that APNs called expired when it was younger than this is not the problem: the clock is.
+    static let youngest: Duration = .seconds(60)
+    /// Time between two replacements that APNs' answers asked for.
+    static let renewalInterval: Duration = .seconds(20 * 60)
+    /// A token may lie this far in the future before the clock counts as set back.
+    static let tolerance: Duration = .seconds(5 * 60)
+
+    private struct State {
+        var token: ProviderToken?
+        /// When an ExpiredProviderToken answer last replaced a token.
+        var lastForcedAt: Timestamp?
+    }
+
+    private let keyID: String
+    private let teamID: String
+    private let key: ES256PrivateKey
+    private let wallTime: WallTime
+    private let state = Mutex(State())
+
+    init(keyID: String, teamID: String, key: ES256PrivateKey, wallTime: @escaping WallTime) {
+        self.keyID = keyID
+        self.teamID = teamID
+        self.key = key
+        self.wallTime = wallTime
+    }
+
+    /// The token to send now.
+    func current() throws(SigningError) -> ProviderToken {
+        let now = wallTime()
+        // Signed under the lock: two callers must not make two tokens. It takes 50 µs, and it calls nobody back.
+        let result: Result<ProviderToken, SigningError> = state.withLock { state in
+            if let token = state.token, Self.isFresh(token, at: now) { return .success(token) }
+            return Result { () throws(SigningError) in
+                let token = try signed(at: now)
+                state.token = token
+                return token
+            }
+        }
+        return try result.get()
+    }
+
+    /// Takes note that APNs called the token with this `iat` expired. The next ``current()`` signs a new one, unless
+    ///
+    /// - it was replaced in the meantime,
+    /// - it was younger than a minute: a new one would not be any better,
+    /// - another was replaced for this reason less than 20 minutes ago.
+    ///
+    /// Does not sign itself, since it is called on a loop thread.
+    func expire(_ issuedAt: Timestamp) {
+        let now = wallTime()
+        state.withLock { state in
+            guard let token = state.token, token.issuedAt == issuedAt, now - issuedAt >= Self.youngest else { return }
+            if let last = state.lastForcedAt, last <= now, now - last < Self.renewalInterval { return }
+            state.lastForcedAt = now
+            state.token = nil
+        }
+    }
+
+    /// By our own clock; one that was set back makes a token from the future, which APNs would refuse.
+    private static func isFresh(_ token: ProviderToken, at now: Timestamp) -> Bool {
+        let age = now - token.issuedAt
+        return age < lifetime && age >= .zero - tolerance
+    }
+
+    private func signed(at now: Timestamp) throws(SigningError) -> ProviderToken {
+        let jwt = try ProviderJWT.signed(keyID: keyID, teamID: teamID, issuedAt: now.seconds, with: key)
+        return ProviderToken(authorization: "bearer " + jwt, issuedAt: Timestamp(seconds: now.seconds))
+    }
+}

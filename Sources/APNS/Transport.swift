@@ -1,0 +1,34 @@
+import HTTP2Client
+
+/// What the sender needs of the HTTP/2 engine: the seam where unit tests put a scripted peer.
+protocol Transport: Sendable {
+    /// Opens a pool; nothing is dialed before the first request.
+    func openPool(_ configuration: PoolConfiguration) throws(TransportFailure) -> any RequestPool
+
+    /// Closes all pools, then ends the engine. Idempotent.
+    func shutdown(within limit: Duration) async
+}
+
+/// What the sender needs of a pool, by the contract of ``ConnectionPool``.
+protocol RequestPool: Sendable {
+    func submit(
+        _ requests: [Request], completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void) async
+    func close(within limit: Duration) async
+    func recycleConnections()
+    var statistics: ConnectionPool.Statistics { get }
+}
+
+extension ConnectionPool: RequestPool {}
+
+/// The real thing.
+struct EngineTransport: Transport {
+    let engine: HTTP2Engine
+
+    func openPool(_ configuration: PoolConfiguration) throws(TransportFailure) -> any RequestPool {
+        try engine.openPool(configuration)
+    }
+
+    func shutdown(within limit: Duration) async {
+        await engine.shutdown(within: limit)
+    }
+}

@@ -1,0 +1,93 @@
+import PushModel
+
+/// Whether an upstream works, as far as its answers tell, and what to do about it. A problem is told once when it
+/// begins and once when it ends, not with each push.
+struct UpstreamHealth {
+    /// What the owner must do now.
+    enum Action: Hashable {
+        /// Tell the operator that a problem began.
+        case tell(UpstreamSign.Problem)
+        /// Tell the operator that the problem of this name is over.
+        case tellRecovery(from: String)
+        /// Replace the connections.
+        case recycle
+    }
+
+    /// A problem that comes and goes is not told more often.
+    static let tellingInterval: Duration = .seconds(60)
+    /// Connections are not replaced more often: Apple takes rapid reconnecting for an attack.
+    static let recyclingInterval: Duration = .seconds(15)
+    /// So many answers with the same weak sign in a row count as a strong one.
+    static let patience = 20
+
+    /// The problem that the last answers showed.
+    private var problem: String?
+    /// The problem that the operator was told of last, and when.
+    private var told: (name: String, at: Timestamp)?
+    private var recycledAt: Timestamp?
+    /// Answers in a row that asked for new connections if repeated.
+    private var repetitions = 0
+
+    /// Takes note of what a batch of answers says.
+    mutating func note(_ signs: [UpstreamSign], at now: Timestamp) -> [Action] {
+        var seen: UpstreamSign.Problem?
+        var isWorking = false
+        var wantsFreshConnections = false
+        for sign in signs {
+            switch sign {
+            case .nothing: break
+            case .working:
+                isWorking = true
+                repetitions = 0
+            case .problem(let problem):
+                seen = problem
+                wantsFreshConnections = asksForConnections(problem.remedy) || wantsFreshConnections
+            }
+        }
+        var actions: [Action] = []
+        if let seen {
+            actions += begin(seen, at: now)
+        } else if isWorking {
+            actions += end()
+        }
+        if wantsFreshConnections, hasPassed(Self.recyclingInterval, since: recycledAt, at: now) {
+            recycledAt = now
+            actions.append(.recycle)
+        }
+        return actions
+    }
+
+    private mutating func asksForConnections(_ remedy: UpstreamSign.Remedy) -> Bool {
+        switch remedy {
+        case .none:
+            return false
+        case .freshToken, .freshConnections:
+            return true
+        case .freshConnectionsIfRepeated:
+            repetitions += 1
+            guard repetitions >= Self.patience else { return false }
+            repetitions = 0
+            return true
+        }
+    }
+
+    private mutating func begin(_ new: UpstreamSign.Problem, at now: Timestamp) -> [Action] {
+        guard new.name != problem else { return [] }
+        problem = new.name
+        if let told, told.name == new.name, !hasPassed(Self.tellingInterval, since: told.at, at: now) { return [] }
+        told = (new.name, now)
+        return [.tell(new)]
+    }
+
+    private mutating func end() -> [Action] {
+        guard let ended = problem else { return [] }
+        problem = nil
+        return told?.name == ended ? [.tellRecovery(from: ended)] : []
+    }
+
+    /// A clock that was set back must not silence the upstream, hence the check for a time in the future.
+    private func hasPassed(_ interval: Duration, since start: Timestamp?, at now: Timestamp) -> Bool {
+        guard let start else { return true }
+        return now - start >= interval || now < start
+    }
+}

@@ -1,0 +1,89 @@
+import Metrics
+import PushModel
+import Store
+import Synchronization
+
+/// The runner's figures for operators. Labels come from small sets.
+final class DeliveryMetrics: Sendable {
+    private struct Key: Hashable {
+        var metric: MetricName
+        var outcome: String
+        var reason: String
+    }
+
+    /// Counters that were used, so that the factory is asked once for each.
+    private let counters = Mutex<[Key: Counter]>([:])
+    private let latency = Recorder(label: MetricName.deliveryLatency.rawValue, aggregate: true)
+    private let inFlightGauges: [Lane: Gauge]
+    private let backlogGauges: [Lane: Gauge]
+
+    init(inFlightLimit: Int) {
+        func gauges(_ name: MetricName) -> [Lane: Gauge] {
+            Dictionary(
+                uniqueKeysWithValues: Lane.allCases.map {
+                    ($0, Gauge(label: name.rawValue, dimensions: [("lane", $0.rawValue)]))
+                })
+        }
+        inFlightGauges = gauges(.inFlight)
+        backlogGauges = gauges(.backlog)
+        for gauge in gauges(.inFlightLimit).values { gauge.record(inFlightLimit) }
+    }
+
+    /// Pushes in flight in a lane.
+    func inFlight(_ count: Int, in lane: Lane) {
+        inFlightGauges[lane]?.record(count)
+    }
+
+    /// Deliveries in the store that have not ended.
+    func backlog(_ counts: [Lane: Int]) {
+        for lane in Lane.allCases { backlogGauges[lane]?.record(counts[lane] ?? 0) }
+    }
+
+    /// Counts a recorded batch.
+    func count(_ findings: [Finding], _ settlements: [Settlement]) {
+        var counts: [Key: Int] = [:]
+        for (finding, settlement) in zip(findings, settlements) {
+            if case .answered(_, let outcome, _) = finding {
+                counts[Key(metric: .attempts, outcome: outcome.label, reason: outcome.reasonLabel), default: 0] += 1
+            }
+            guard case .ended(let entry) = settlement.result else { continue }
+            let key = Key(
+                metric: .deliveries, outcome: entry.outcome.rawValue, reason: entry.reason.map(ReasonLabel.of) ?? "")
+            counts[key, default: 0] += 1
+            if entry.outcome == .accepted { latency.record(Double(entry.latencyMilliseconds) / 1000) }
+        }
+        for (key, count) in counts { counter(key).increment(by: count) }
+    }
+
+    private func counter(_ key: Key) -> Counter {
+        counters.withLock { counters in
+            if let counter = counters[key] { return counter }
+            let counter = Counter(
+                label: key.metric.rawValue, dimensions: [("outcome", key.outcome), ("reason", key.reason)])
+            counters[key] = counter
+            return counter
+        }
+    }
+}
+
+extension Outcome {
+    /// The value of the label `outcome`.
+    fileprivate var label: String {
+        switch self {
+        case .accepted: "accepted"
+        case .rejected: "rejected"
+        case .throttled: "throttled"
+        case .notSent: "not_sent"
+        case .unknown: "unknown"
+        }
+    }
+
+    /// The value of the label `reason`.
+    fileprivate var reasonLabel: String {
+        switch self {
+        case .accepted: ""
+        case .rejected(let reason, _), .throttled(let reason, _): ReasonLabel.of(reason.rawValue)
+        case .notSent(let cause), .unknown(let cause): cause.rawValue
+        }
+    }
+}

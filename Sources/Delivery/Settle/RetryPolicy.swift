@@ -1,0 +1,97 @@
+import PushModel
+
+/// When an attempt that did not end a delivery is repeated: not before `floor`, and from there spread at random over
+/// `spread`, so that a thousand pushes that failed together do not come back together.
+struct RetryWindow: Hashable {
+    /// The wait that is always kept.
+    var floor: Duration
+    /// What chance adds to it, at most.
+    var spread: Duration
+
+    /// The window after attempt number `attempt` (from 1) ended as `setback`.
+    ///
+    /// `spread` is full jitter over an exponential: 1 s × 2^(attempt − 1) up to the cap. The floor is the larger of the
+    /// row's and what APNs asked for.
+    ///
+    /// | setback                          | floor  | spread after attempt 1, 2, 3, … | cap    |
+    /// |----------------------------------|--------|---------------------------------|--------|
+    /// | throttled, TooManyRequests       | 5 s    | 1 s, 2 s, 4 s, …                | 15 min |
+    /// | throttled, ServiceUnavailable    | 2 s    | 1 s, 2 s, 4 s, …                | 15 min |
+    /// | throttled, Shutdown              | 0      | 1 s, 2 s, 4 s, …                | 1 min  |
+    /// | throttled, any other             | 1 s    | 1 s, 2 s, 4 s, …                | 15 min |
+    /// | unknown                          | 1 s    | 1 s, 2 s, 4 s, …                | 15 min |
+    /// | notSent, no_route                | 15 s   | 1 s, 2 s, 4 s, …                | 1 min  |
+    /// | notSent, any other               | 100 ms | 1 s, 2 s, 4 s, …                | 1 min  |
+    static func after(_ setback: Setback, attempt: Int) -> RetryWindow {
+        let (floor, cap) = bounds(setback)
+        // 2^20 s is beyond every cap; the shift stays in range however many attempts there were.
+        let exponential = Duration.seconds(Int64(1) << Int64(min(max(attempt, 1) - 1, 20)))
+        return RetryWindow(floor: floor, spread: min(exponential, cap))
+    }
+
+    private static func bounds(_ setback: Setback) -> (floor: Duration, cap: Duration) {
+        switch setback {
+        case .throttled(let reason, let after):
+            let own: (floor: Duration, cap: Duration) =
+                switch reason.rawValue {
+                case "TooManyRequests": (.seconds(5), .seconds(900))
+                case "ServiceUnavailable": (.seconds(2), .seconds(900))
+                case "Shutdown": (.zero, .seconds(60))
+                default: (.seconds(1), .seconds(900))
+                }
+            return (max(own.floor, after ?? .zero), own.cap)
+        case .unknown: return (.seconds(1), .seconds(900))
+        case .notSent(.noRoute): return (.seconds(15), .seconds(60))
+        case .notSent: return (.milliseconds(100), .seconds(60))
+        }
+    }
+
+    /// The wait for one delivery. `random` lies in `0 ..< 1`.
+    ///
+    /// - Parameter limit: the latest moment that still makes sense; the spread is cut to it.
+    /// - Returns: `nil` when even the floor lies beyond `limit`.
+    func delay(random: Double, within limit: Duration) -> Duration? {
+        guard floor <= limit else { return nil }
+        let spread = min(spread, limit - floor)
+        return floor + .milliseconds(Int64(Double(spread.wholeMilliseconds) * random))
+    }
+}
+
+/// The ways in which an attempt leaves a delivery open.
+enum Setback: Hashable {
+    /// APNs or a paused lane says: later.
+    case throttled(APNSReason, after: Duration?)
+    /// Provably not processed.
+    case notSent(TransportCause)
+    /// Sent, no answer.
+    case unknown(TransportCause)
+
+    /// What stands in the ledger if the delivery ends for lack of time.
+    var cause: String {
+        switch self {
+        case .throttled(let reason, _): reason.rawValue
+        case .notSent(let cause), .unknown(let cause): cause.rawValue
+        }
+    }
+
+    /// Whether APNs may have processed the push.
+    var reachedPeer: Bool {
+        switch self {
+        case .throttled, .unknown: true
+        case .notSent: false
+        }
+    }
+}
+
+/// How long to leave a failing store alone.
+enum StoreBackoff {
+    /// The wait after `failures` (from 1) in a row: half of it fixed, half by chance (`random` in `0 ..< 1`).
+    ///
+    /// | failures | 1            | 2            | 3            | … | 7 and more |
+    /// |----------|--------------|--------------|--------------|---|------------|
+    /// | wait     | 50 – 100 ms  | 100 – 200 ms | 200 – 400 ms | … | 2.5 – 5 s  |
+    static func delay(failures: Int, random: Double) -> Duration {
+        let ceiling = min(5000, 100 << min(max(failures, 1) - 1, 10))
+        return .milliseconds(Int64(Double(ceiling) * (0.5 + random / 2)))
+    }
+}

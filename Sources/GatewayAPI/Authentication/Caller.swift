@@ -1,0 +1,46 @@
+import PushModel
+import Store
+
+/// Who sent a request: the key that it presented, found in the store and not revoked.
+struct Caller: Hashable, Sendable {
+    /// The key's public id.
+    let keyID: String
+    /// The project it works on.
+    let project: ProjectID
+    /// What it may do.
+    let role: Role
+}
+
+/// Who may use a route.
+struct Access: Hashable, Sendable {
+    /// The roles that may.
+    let roles: [Role]
+    /// What the route does, for the text of a refusal.
+    let action: String
+
+    /// Everything with messages and what became of them.
+    static let send = Access(roles: [.admin, .sender], action: "sending")
+    /// Reports, deliveries, exports.
+    static let read = Access(roles: [.admin, .sender], action: "reading reports")
+    /// A new registration, by the app.
+    static let register = Access(roles: [.admin, .client], action: "registering")
+    /// A look at a registration.
+    static let readRegistration = Access(roles: [.admin, .sender, .client], action: "reading a registration")
+    /// A change of a registration by the app.
+    static let changeRegistration = Access(roles: [.admin, .client], action: "changing a registration")
+    /// The topics of a registration.
+    static let topics = Access(roles: [.admin, .sender, .client], action: "changing topics")
+    /// The topics of many registrations at once.
+    static let topicBatch = Access(roles: [.admin, .sender], action: "changing topics in batches")
+    /// Registrations made from device tokens.
+    static let importTokens = Access(roles: [.admin], action: "importing device tokens")
+
+    /// Throws when a role may not.
+    func check(_ role: Role) throws(FCMError) {
+        guard roles.contains(role) else {
+            let needed = roles.map(\.rawValue).joined(separator: " or ")
+            throw FCMError(
+                .permissionDenied, "The API key has the role \(role.rawValue); \(action) needs the role \(needed).")
+        }
+    }
+}

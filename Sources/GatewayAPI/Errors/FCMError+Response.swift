@@ -1,0 +1,70 @@
+import HTTPTypes
+import Hummingbird
+import PushModel
+
+extension FCMError {
+    /// The body: `{"error": {"code", "message", "status", "details"}}`, the FcmError detail first, since SDKs take
+    /// the first detail of that type and Java's fails on an unknown `status`.
+    var body: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("code", .number(String(code.httpStatus))),
+            .init("message", .string(message)),
+            .init("status", .string(code.canonicalStatus)),
+        ]
+        let details = self.details
+        if !details.isEmpty { members.append(.init("details", .array(details))) }
+        return .object([.init("error", .object(members))])
+    }
+
+    private var details: [JSONValue] {
+        var details: [JSONValue] = []
+        if let errorCode = code.errorCode {
+            details.append(
+                Self.detail("google.firebase.fcm.v1.FcmError", [.init("errorCode", .string(errorCode))]))
+        }
+        if !violations.isEmpty {
+            let fields = violations.map { violation in
+                var members: [JSONValue.Member] = []
+                if !violation.field.isEmpty { members.append(.init("field", .string(violation.field))) }
+                members.append(.init("description", .string(violation.description)))
+                return JSONValue.object(members)
+            }
+            details.append(Self.detail("google.rpc.BadRequest", [.init("fieldViolations", .array(fields))]))
+        }
+        if let quotaSubject {
+            let violation = JSONValue.object([
+                .init("subject", .string(quotaSubject)), .init("description", .string(message)),
+            ])
+            details.append(Self.detail("google.rpc.QuotaFailure", [.init("violations", .array([violation]))]))
+        }
+        return details
+    }
+
+    private static func detail(_ type: String, _ members: [JSONValue.Member]) -> JSONValue {
+        .object([.init("@type", .string("type.googleapis.com/" + type))] + members)
+    }
+
+    /// The answer as the API under `path` gives it: the Instance ID API has a bare string for an error.
+    func response(for path: String) -> Response {
+        let isInstanceID = path.hasPrefix("/iid/")
+        var response = Response(
+            json: isInstanceID ? .object([.init("error", .string(message))]) : body,
+            status: HTTPResponse.Status(code: code.httpStatus))
+        if let retryAfterSeconds {
+            response.headers[.retryAfter] = String(max(1, retryAfterSeconds))
+        }
+        if code == .unauthenticated {
+            response.headers[.wwwAuthenticate] = "Bearer realm=\"herald\""
+        }
+        return response
+    }
+}
+
+extension Response {
+    /// An answer in JSON.
+    init(json: JSONValue, status: HTTPResponse.Status = .ok) {
+        self.init(
+            status: status, headers: [.contentType: "application/json; charset=UTF-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: json.bytes)))
+    }
+}

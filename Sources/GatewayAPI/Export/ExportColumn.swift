@@ -1,0 +1,106 @@
+import PushModel
+import Store
+
+/// The columns of an export: those of FCM's BigQuery table in its order (fcm.md §5.1), then four of our own.
+enum ExportColumn: String, CaseIterable, Sendable {
+    case eventTimestamp = "event_timestamp"
+    case projectNumber = "project_number"
+    case messageID = "message_id"
+    case instanceID = "instance_id"
+    case messageType = "message_type"
+    case sdkPlatform = "sdk_platform"
+    case appName = "app_name"
+    case collapseKey = "collapse_key"
+    case priority = "priority"
+    case timeToLive = "ttl"
+    case topic = "topic"
+    case bulkID = "bulk_id"
+    case event = "event"
+    case analyticsLabel = "analytics_label"
+    case outcome = "outcome"
+    case reason = "reason"
+    case attempts = "attempts"
+    case latency = "latency_ms"
+    case apnsID = "apns_id"
+
+    /// The column's type in BigQuery.
+    var type: String {
+        switch self {
+        case .eventTimestamp: "TIMESTAMP"
+        case .projectNumber, .priority, .timeToLive, .bulkID, .attempts, .latency: "INTEGER"
+        case .messageID, .instanceID, .messageType, .sdkPlatform, .appName, .collapseKey, .topic, .event,
+            .analyticsLabel, .outcome, .reason, .apnsID:
+            "STRING"
+        }
+    }
+
+    /// What the column holds, for the schema file.
+    var explanation: String {
+        switch self {
+        case .eventTimestamp: "When the delivery ended."
+        case .projectNumber: "The sender's project number."
+        case .messageID: "The message, the last segment of its name."
+        case .instanceID: "The app install: its Firebase installation id."
+        case .messageType: "DISPLAY_NOTIFICATION or DATA_MESSAGE."
+        case .sdkPlatform: "IOS."
+        case .appName: "The bundle id."
+        case .collapseKey: "The apns-collapse-id."
+        case .priority: "The apns-priority."
+        case .timeToLive: "Seconds from accept to expiry."
+        case .topic: "The topic of a broadcast."
+        case .bulkID: "The same for all deliveries of one broadcast."
+        case .event: "FCM's name for what happened, or MESSAGE_EXPIRED, MESSAGE_CANCELLED."
+        case .analyticsLabel: "The sender's label."
+        case .outcome: "ACCEPTED, REJECTED, EXPIRED or CANCELLED."
+        case .reason: "Apple's reason, or the last cause of an expired delivery."
+        case .attempts: "Attempts made."
+        case .latency: "Milliseconds from accept to the end."
+        case .apnsID: "The apns-id."
+        }
+    }
+
+    /// The value in a row of the ledger; `nil` where there is none.
+    func value(of row: ExportRow, in project: Project) -> Value? {
+        let delivery = row.delivery
+        return switch self {
+        case .eventTimestamp: delivery.endedAt.map { .text($0.rfc3339) }
+        case .projectNumber: .number(project.number)
+        case .messageID: .text(row.message.rawValue)
+        case .instanceID: .text(delivery.registration.rawValue)
+        case .messageType: .text(row.facts.isDisplayed ? "DISPLAY_NOTIFICATION" : "DATA_MESSAGE")
+        case .sdkPlatform: .text("IOS")
+        case .appName: .text(delivery.app.rawValue)
+        case .collapseKey: row.facts.collapseKey.map { .text($0) }
+        case .priority: .number(Int64(row.facts.priority))
+        case .timeToLive: .number(row.facts.timeToLiveSeconds)
+        case .topic: row.topic.map { .text($0.rawValue) }
+        case .bulkID: row.bulkID.map { .number($0) }
+        case .event: delivery.outcome.map { .text(ExportEvent.name(of: $0, reason: delivery.reason)) }
+        case .analyticsLabel: row.facts.label.map { .text($0.rawValue) }
+        case .outcome: delivery.outcome.map { .text($0.rawValue.uppercased()) }
+        case .reason: delivery.reason.map { .text($0) }
+        case .attempts: .number(Int64(delivery.history.attempts))
+        case .latency: delivery.latencyMilliseconds.map { .number($0) }
+        case .apnsID: delivery.apnsID.map { .text($0.rawValue) }
+        }
+    }
+
+    /// A value of a column.
+    enum Value: Hashable, Sendable {
+        /// STRING or TIMESTAMP.
+        case text(String)
+        /// INTEGER.
+        case number(Int64)
+    }
+
+    /// The schema file that `bq load --schema` takes.
+    static var schema: JSONValue {
+        .array(
+            allCases.map { column in
+                .object([
+                    .init("name", .string(column.rawValue)), .init("type", .string(column.type)),
+                    .init("mode", .string("NULLABLE")), .init("description", .string(column.explanation)),
+                ])
+            })
+    }
+}

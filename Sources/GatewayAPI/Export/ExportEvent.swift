@@ -1,0 +1,46 @@
+import Store
+
+/// `event` of an export: FCM's own words where it has one (fcm.md §5.1, §10.21).
+enum ExportEvent {
+    /// The event of an outcome.
+    static func name(of outcome: LedgerOutcome, reason: String?) -> String {
+        switch outcome {
+        case .accepted: "MESSAGE_ACCEPTED"
+        case .expired: "MESSAGE_EXPIRED"
+        case .cancelled: "MESSAGE_CANCELLED"
+        case .rejected: reason.flatMap { rejections[$0] } ?? "MESSAGE_RECEIVED_INTERNAL_ERROR"
+        }
+    }
+
+    /// Apple's reasons in FCM's words.
+    static let rejections: [String: String] = [
+        "BadDeviceToken": "INVALID_REGISTRATION",
+        "ExpiredToken": "UNAUTHORIZED_REGISTRATION",
+        "Unregistered": "UNAUTHORIZED_REGISTRATION",
+        "MissingDeviceToken": "MISSING_REGISTRATIONS",
+        "BadTopic": "INVALID_PACKAGE_NAME",
+        "DeviceTokenNotForTopic": "INVALID_PACKAGE_NAME",
+        "MissingTopic": "INVALID_PACKAGE_NAME",
+        "TopicDisallowed": "INVALID_PACKAGE_NAME",
+        "BadCertificate": "INVALID_APNS_CREDENTIAL",
+        "BadCertificateEnvironment": "INVALID_APNS_CREDENTIAL",
+        "BadEnvironmentKeyIdInToken": "INVALID_APNS_CREDENTIAL",
+        "ExpiredProviderToken": "INVALID_APNS_CREDENTIAL",
+        "Forbidden": "INVALID_APNS_CREDENTIAL",
+        "InvalidProviderToken": "INVALID_APNS_CREDENTIAL",
+        "MissingProviderToken": "INVALID_APNS_CREDENTIAL",
+        "UnrelatedKeyIdInToken": "INVALID_APNS_CREDENTIAL",
+        "BadCollapseId": "INVALID_PARAMETERS",
+        "BadMessageId": "INVALID_PARAMETERS",
+        "BadPath": "INVALID_PARAMETERS",
+        "BadPriority": "INVALID_PARAMETERS",
+        "DuplicateHeaders": "INVALID_PARAMETERS",
+        "InvalidPushType": "INVALID_PARAMETERS",
+        "MethodNotAllowed": "INVALID_PARAMETERS",
+        "PayloadEmpty": "INVALID_PARAMETERS",
+        "BadExpirationDate": "INVALID_TTL",
+        "PayloadTooLarge": "PAYLOAD_TOO_LARGE",
+        "TooManyProviderTokenUpdates": "QUOTA_EXCEEDED",
+        "TooManyRequests": "QUOTA_EXCEEDED",
+    ]
+}

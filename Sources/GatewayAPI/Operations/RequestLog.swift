@@ -1,0 +1,39 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import Metrics
+import PushModel
+
+/// Logs and counts requests: method, route, status, time. Never the path itself, which can hold a registration token.
+struct RequestLog: RouterMiddleware {
+    func handle(
+        _ request: Request, context: GatewayRequestContext,
+        next: (Request, GatewayRequestContext) async throws -> Response
+    ) async throws -> Response {
+        let start = ContinuousClock.now
+        let response = try await next(request, context)
+        let duration = ContinuousClock.now - start
+        let route = Self.label(context.endpointPath)
+        let status = String(response.status.code)
+        Counter(label: MetricName.httpRequests.rawValue, dimensions: [("route", route), ("status", status)]).increment()
+        Timer(label: MetricName.httpDuration.rawValue, dimensions: [("route", route)]).record(duration: duration)
+        context.logger.debug(
+            "Request answered",
+            metadata: [
+                "http.method": "\(Self.knownMethod(request.method))", "http.route": "\(route)",
+                "http.status": "\(status)", "duration": "\(duration)",
+            ])
+        return response
+    }
+
+    // The router's word for "no such path"; a label must not hold what callers make up.
+    private static func label(_ endpointPath: String?) -> String {
+        guard let endpointPath, endpointPath != "NotFound" else { return "none" }
+        return endpointPath
+    }
+
+    private static func knownMethod(_ method: HTTPRequest.Method) -> String {
+        [.get, .head, .post, .put, .patch, .delete, .options].contains(method) ? method.rawValue : "other"
+    }
+}

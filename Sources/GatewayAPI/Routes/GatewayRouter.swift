@@ -1,0 +1,104 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import PushModel
+import Store
+
+/// Builds the responder for every request from the route table.
+struct GatewayRouter {
+    private let services: GatewayServices
+    private let bodyLimitBytes: Int
+
+    /// Prepares a router over `services`.
+    init(services: GatewayServices, bodyLimitBytes: Int) {
+        self.services = services
+        self.bodyLimitBytes = bodyLimitBytes
+    }
+
+    /// The responder: request log and metrics around error answers around the routes.
+    func responder() -> RouterResponder<GatewayRequestContext> {
+        let routes = Route.all
+        let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: RequestLog())
+        router.add(middleware: ErrorAnswers(paths: RoutePaths(routes), bodyLimitBytes: bodyLimitBytes))
+        let authenticator = Authenticator(store: services.store)
+        for route in routes {
+            router.on(RouterPath(route.path), method: route.method) { [services, bodyLimitBytes] request, context in
+                let call = Call(
+                    request: request, context: context, services: services, bodyLimitBytes: bodyLimitBytes)
+                return try await route.respond(to: call, authenticator: authenticator)
+            }
+        }
+        return router.buildResponder()
+    }
+}
+
+/// Which methods each path of the table takes: the router itself tells an unknown path and a wrong method not apart.
+struct RoutePaths: Sendable {
+    private let routes: [(path: RouterPath, method: HTTPRequest.Method)]
+
+    /// Takes the table.
+    init(_ routes: [Route]) {
+        self.routes = routes.map { (RouterPath($0.path), $0.method) }
+    }
+
+    /// The methods that a path takes, in the order of the table.
+    func methods(of path: String) -> [HTTPRequest.Method] {
+        let parts = path.split(separator: "/")
+        let matches = routes.filter { route in
+            route.path.count == parts.count && zip(route.path, parts).allSatisfy { $0 ~= $1 }
+        }
+        // The closest pattern wins, as in the router: `messages:send` is no message id.
+        let closest = matches.map { literals(in: $0.path, parts) }.max()
+        return matches.filter { literals(in: $0.path, parts) == closest }.map(\.method)
+    }
+
+    private func literals(in path: RouterPath, _ parts: [Substring]) -> Int {
+        zip(path, parts).count { $0 == $1 }
+    }
+}
+
+/// Turns everything that a route throws into an error answer, and logs what the operator should know.
+struct ErrorAnswers: RouterMiddleware {
+    let paths: RoutePaths
+    let bodyLimitBytes: Int
+
+    func handle(
+        _ request: Request, context: GatewayRequestContext,
+        next: (Request, GatewayRequestContext) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as HTTPError where error.status == .notFound {
+            return unmatched(request)
+        } catch {
+            let answer = FCMError(any: error, bodyLimitBytes: bodyLimitBytes)
+            log(error, answer, context)
+            return answer.response(for: request.uri.path)
+        }
+    }
+
+    private func unmatched(_ request: Request) -> Response {
+        let methods = paths.methods(of: request.uri.path)
+        guard !methods.isEmpty else {
+            return FCMError(.notFound, "The requested URL was not found on this server.")
+                .response(for: request.uri.path)
+        }
+        var response = FCMError(.methodNotAllowed).response(for: request.uri.path)
+        response.headers[.allow] = methods.map(\.rawValue).joined(separator: ", ")
+        return response
+    }
+
+    private func log(_ error: any Error, _ answer: FCMError, _ context: GatewayRequestContext) {
+        guard answer.code.httpStatus >= 500 else { return }
+        // A StoreError's text is made for logs; of any other error only the type is known to hold no secret.
+        let cause = (error as? FCMError)?.message ?? (error as? StoreError)?.message ?? "\(type(of: error))"
+        context.logger.error(
+            "Request failed",
+            metadata: [
+                "http.route": "\(context.endpointPath ?? "")", "http.status": "\(answer.code.httpStatus)",
+                "error": "\(cause)",
+            ])
+    }
+}

@@ -1,0 +1,163 @@
+import Hummingbird
+import PushModel
+import Store
+
+/// The Instance ID server API: topics for many tokens at once, and the door through which device tokens come in
+/// without a release of the app (fcm.md §4).
+enum InstanceIDRoutes {
+    static let all: [Route] = [
+        .instanceID("v1:batchAdd", .topicBatch, add),
+        .instanceID("v1:batchRemove", .topicBatch, remove),
+        .instanceID("v1:batchImport", .importTokens, importTokens),
+    ]
+
+    @Sendable private static func add(_ call: ProjectCall) async throws -> Response {
+        let batch = try TopicBatch(await call.call.json())
+        let entries = try await batch.resolve(call)
+        let results = try await call.services.store.subscribe(entries.keys, to: batch.topic, at: call.now)
+        return answer(
+            entries.results(
+                results.map { result in
+                    switch result {
+                    case .created, .existed: nil
+                    case .tooManyTopics: .tooManyTopics
+                    case .notActive: .notFound
+                    }
+                }))
+    }
+
+    @Sendable private static func remove(_ call: ProjectCall) async throws -> Response {
+        let batch = try TopicBatch(await call.call.json())
+        let entries = try await batch.resolve(call)
+        _ = try await call.services.store.unsubscribe(entries.keys, from: batch.topic)
+        return answer(entries.results(entries.keys.map { _ in nil }))
+    }
+
+    // Go and Java count any other than an empty object as a failure.
+    private static func answer(_ results: [ItemError?]) -> Response {
+        let items = results.map { error in
+            JSONValue.object(error.map { [.init("error", .string($0.rawValue))] } ?? [])
+        }
+        return Response(json: .object([.init("results", .array(items))]))
+    }
+
+    @Sendable private static func importTokens(_ call: ProjectCall) async throws -> Response {
+        let request = try ImportRequest(await call.call.json(), project: call.project)
+        var results: [JSONValue] = []
+        for text in request.deviceTokens {
+            var members: [JSONValue.Member] = [.init("apns_token", .string(text))]
+            if let token = DeviceToken(hex: text) {
+                let registration = try await call.services.store.register(
+                    RegistrationRequest(
+                        project: call.project.id, app: request.app.id, deviceToken: token,
+                        environment: request.environment, appVersion: nil),
+                    at: call.now
+                ).registration
+                members += [
+                    .init("status", .string("OK")),
+                    .init("registration_token", .string(registration.token.rawValue)),
+                ]
+            } else {
+                members.append(.init("status", .string(ItemError.invalidArgument.rawValue)))
+            }
+            results.append(.object(members))
+        }
+        return Response(json: .object([.init("results", .array(results))]))
+    }
+}
+
+/// Why one item of a batch failed; the names that Admin SDKs know.
+enum ItemError: String, Sendable {
+    /// The registration is unknown or ended.
+    case notFound = "NOT_FOUND"
+    /// The text is no token.
+    case invalidArgument = "INVALID_ARGUMENT"
+    /// The registration has all the topics it may have.
+    case tooManyTopics = "TOO_MANY_TOPICS"
+}
+
+/// The body of `batchAdd` and `batchRemove`.
+private struct TopicBatch {
+    let topic: Topic
+    let tokens: [String]
+
+    init(_ body: ObjectReader) throws(FCMError) {
+        guard let to = try body.string("to") else { throw .badRequest("to", "to is missing: /topics/<name>.") }
+        let name = to.hasPrefix("/topics/") ? String(to.dropFirst("/topics/".count)) : to
+        guard let topic = Topic(rawValue: name) else {
+            throw .badRequest("to", "to must be /topics/<name> with a name of [a-zA-Z0-9-_.~%]{1,900}.")
+        }
+        self.topic = topic
+        tokens = try body.strings("registration_tokens") ?? []
+        guard (1...1000).contains(tokens.count) else {
+            throw .badRequest("registration_tokens", "registration_tokens must hold 1 to 1000 tokens.")
+        }
+    }
+
+    /// Finds the registrations; the order stays.
+    func resolve(_ call: ProjectCall) async throws -> Entries {
+        var entries = Entries()
+        for text in tokens {
+            guard let name = RegistrationName(text) else {
+                entries.items.append(.failed(.invalidArgument))
+                continue
+            }
+            let registration = try await name.find(in: call.project, call.services.store)
+            if let registration, registration.isActive {
+                entries.items.append(.found(registration.key))
+            } else {
+                entries.items.append(.failed(.notFound))
+            }
+        }
+        return entries
+    }
+
+    struct Entries {
+        var items: [Item] = []
+
+        enum Item {
+            case found(RegistrationKey)
+            case failed(ItemError)
+        }
+
+        var keys: [RegistrationKey] {
+            items.compactMap { item in
+                guard case .found(let key) = item else { return nil }
+                return key
+            }
+        }
+
+        /// The results of all items, given those of ``keys``.
+        func results(_ found: [ItemError?]) -> [ItemError?] {
+            var rest = found.makeIterator()
+            return items.map { item in
+                switch item {
+                case .found: rest.next() ?? nil
+                case .failed(let error): error
+                }
+            }
+        }
+    }
+}
+
+/// The body of `batchImport`.
+private struct ImportRequest {
+    let app: App
+    let environment: APNSEnvironment
+    let deviceTokens: [String]
+
+    init(_ body: ObjectReader, project: Project) throws(FCMError) {
+        guard let text = try body.string("application") else {
+            throw .badRequest("application", "application is missing: the bundle id.")
+        }
+        guard let app = AppID(rawValue: text).flatMap({ project.apps[$0] }) else {
+            throw .badRequest("application", "The project has no app with this bundle id.")
+        }
+        self.app = app
+        environment = try body.bool("sandbox").map { $0 ? .sandbox : .production } ?? app.environment
+        deviceTokens = try body.strings("apns_tokens") ?? []
+        guard (1...100).contains(deviceTokens.count) else {
+            throw .badRequest("apns_tokens", "apns_tokens must hold 1 to 100 device tokens.")
+        }
+    }
+}

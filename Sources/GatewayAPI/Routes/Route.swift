@@ -1,0 +1,85 @@
+import Delivery
+import HTTPTypes
+import Hummingbird
+import PushModel
+
+/// One row of the route table: method, path, who may, what happens.
+struct Route: Sendable {
+    /// The method.
+    let method: HTTPRequest.Method
+    /// The path, with captures in braces.
+    let path: String
+    /// Who may use it, and on what.
+    let scope: Scope
+
+    /// Who may use a route, and on what.
+    enum Scope: Sendable {
+        /// Anyone.
+        case open(@Sendable (Call) async throws -> Response)
+        /// A key of the project that the path names.
+        case project(Access, @Sendable (ProjectCall) async throws -> Response)
+        /// A key: the project is the key's (Instance ID API).
+        case keyProject(Access, @Sendable (ProjectCall) async throws -> Response)
+    }
+
+    /// A route that anyone may use.
+    static func open(
+        _ method: HTTPRequest.Method, _ path: String, _ handle: @escaping @Sendable (Call) async throws -> Response
+    ) -> Route {
+        Route(method: method, path: path, scope: .open(handle))
+    }
+
+    /// A route below `/v1/projects/{project}`.
+    static func project(
+        _ method: HTTPRequest.Method, _ path: String, _ access: Access,
+        _ handle: @escaping @Sendable (ProjectCall) async throws -> Response
+    ) -> Route {
+        Route(method: method, path: "/v1/projects/{project}/" + path, scope: .project(access, handle))
+    }
+
+    /// A route of the Instance ID API.
+    static func instanceID(
+        _ path: String, _ access: Access, _ handle: @escaping @Sendable (ProjectCall) async throws -> Response
+    ) -> Route {
+        Route(method: .post, path: "/iid/" + path, scope: .keyProject(access, handle))
+    }
+
+    /// Every route of the gateway.
+    static var all: [Route] {
+        SendRoutes.all + RegistrationRoutes.all + TopicRoutes.all + InstanceIDRoutes.all + ReportRoutes.all
+            + ExportRoutes.all + OperationsRoutes.all
+    }
+
+    /// Whether a key of another project is told so in FCM's own words: only where messages are sent.
+    var isSend: Bool { path.hasSuffix("/messages:send") }
+}
+
+extension Route {
+    /// Finds out who calls and whether they may, then answers.
+    func respond(to call: Call, authenticator: Authenticator) async throws -> Response {
+        switch scope {
+        case .open(let handle):
+            return try await handle(call)
+        case .project(let access, let handle):
+            let caller = try await authenticator.caller(of: call.request.headers)
+            let project = try foreignChecked(call.services.projects.project(named: call.parameter("project")), caller)
+            try access.check(caller.role)
+            return try await handle(ProjectCall(call: call, project: project, caller: caller))
+        case .keyProject(let access, let handle):
+            let caller = try await authenticator.caller(of: call.request.headers)
+            let project = try foreignChecked(call.services.projects.project(caller.project), caller)
+            try access.check(caller.role)
+            return try await handle(ProjectCall(call: call, project: project, caller: caller))
+        }
+    }
+
+    // An unknown project and one of someone else's give the same answer: nothing is revealed.
+    private func foreignChecked(_ project: Project?, _ caller: Caller) throws(FCMError) -> Project {
+        guard let project, project.id == caller.project else {
+            throw isSend
+                ? FCMError(.senderIDMismatch)
+                : FCMError(.permissionDenied, "The API key does not work on this project.")
+        }
+        return project
+    }
+}

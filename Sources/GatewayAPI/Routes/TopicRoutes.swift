@@ -1,0 +1,150 @@
+import Foundation
+import Hummingbird
+import PushModel
+import Store
+
+/// FCM's topicSubscriptions resource (fcm.v1.json), and the `:subscribe` and `:unsubscribe` that the iOS SDK calls.
+enum TopicRoutes {
+    static let all: [Route] = [
+        .project(.post, base, .topics, create),
+        .project(.get, base, .topics, list),
+        .project(.get, one, .topics, get),
+        .project(.patch, one, .topics, patch),
+        .project(.delete, one, .topics, delete),
+        .project(.post, one + ":subscribe", .topics, subscribe),
+        .project(.post, one + ":unsubscribe", .topics, unsubscribe),
+    ]
+
+    private static let base = "registrations/{registration}/topicSubscriptions"
+    private static let one = base + "/{topic}"
+
+    @Sendable private static func create(_ call: ProjectCall) async throws -> Response {
+        try await checkBody(call)
+        guard let text = call.call.query["topicName"] else {
+            throw FCMError.badRequest("topic_name", "The query parameter topic_name is missing.")
+        }
+        let topic = try topic(text, field: "topic_name")
+        let registration = try await call.activeRegistration()
+        switch try await subscribed(registration, to: topic, call) {
+        case .created(let subscription): return answer(subscription, registration)
+        case .existed: throw FCMError(.alreadyExists)
+        case .tooManyTopics, .notActive: throw FCMError(.notFound)
+        }
+    }
+
+    @Sendable private static func list(_ call: ProjectCall) async throws -> Response {
+        let size = try call.call.query.pageSize(default: 1000, maximum: 2000)
+        let after = try call.call.query["pageToken"].map(TopicPageToken.topic)
+        let registration = try await call.activeRegistration()
+        let store = call.services.store
+        let found = try await store.subscriptions(of: registration.key, after: after, limit: size + 1)
+        let page = found.prefix(size)
+        var members: [JSONValue.Member] = []
+        if !page.isEmpty {
+            members.append(.init("topicSubscriptions", .array(page.map { view($0, registration) })))
+        }
+        if found.count > size, let last = page.last {
+            members.append(.init("nextPageToken", .string(TopicPageToken.text(after: last.topic))))
+        }
+        return Response(json: .object(members))
+    }
+
+    @Sendable private static func get(_ call: ProjectCall) async throws -> Response {
+        let topic = try topicOfPath(call)
+        let registration = try await call.activeRegistration()
+        let store = call.services.store
+        guard let subscription = try await store.subscription(of: registration.key, to: topic) else {
+            throw FCMError(.notFound)
+        }
+        return answer(subscription, registration)
+    }
+
+    @Sendable private static func patch(_ call: ProjectCall) async throws -> Response {
+        try await checkBody(call)
+        guard try call.call.query.flag("allowMissing") else { return try await get(call) }
+        return try await subscribe(call)
+    }
+
+    @Sendable private static func delete(_ call: ProjectCall) async throws -> Response {
+        let allowsMissing = try call.call.query.flag("allowMissing")
+        let topic = try topicOfPath(call)
+        let registration = try await call.activeRegistration()
+        let was = try await call.services.store.unsubscribe([registration.key], from: topic)
+        guard allowsMissing || was.first == true else { throw FCMError(.notFound) }
+        return Response(json: .object([]))
+    }
+
+    @Sendable private static func subscribe(_ call: ProjectCall) async throws -> Response {
+        let topic = try topicOfPath(call)
+        let registration = try await call.activeRegistration()
+        switch try await subscribed(registration, to: topic, call) {
+        case .created(let subscription), .existed(let subscription): return answer(subscription, registration)
+        case .tooManyTopics, .notActive: throw FCMError(.notFound)
+        }
+    }
+
+    @Sendable private static func unsubscribe(_ call: ProjectCall) async throws -> Response {
+        let topic = try topicOfPath(call)
+        let registration = try await call.activeRegistration()
+        _ = try await call.services.store.unsubscribe([registration.key], from: topic)
+        return Response(json: .object([]))
+    }
+
+    private static func subscribed(
+        _ registration: Registration, to topic: Topic, _ call: ProjectCall
+    ) async throws -> SubscribeResult {
+        let result = try await call.services.store.subscribe([registration.key], to: topic, at: call.now).first
+        if result == .tooManyTopics { throw FCMError.tooManyTopics }
+        return result ?? .notActive
+    }
+
+    /// Reads the body, a TopicSubscription: its fields are output only, unknown ones are refused.
+    private static func checkBody(_ call: ProjectCall) async throws {
+        let body = try await call.call.json(allowsEmpty: true)
+        let names = ["name", "topic_name", "create_time"]
+        try body.refuseUnknown(except: names)
+        for name in names { _ = try body.string(name) }
+    }
+
+    private static func topicOfPath(_ call: ProjectCall) throws(FCMError) -> Topic {
+        try topic(call.call.parameter("topic"), field: "name")
+    }
+
+    private static func topic(_ text: String, field: String) throws(FCMError) -> Topic {
+        guard let topic = Topic(rawValue: text) else {
+            throw .badRequest(field, "The topic name must match [a-zA-Z0-9-_.~%]{1,900}.")
+        }
+        return topic
+    }
+
+    private static func answer(_ subscription: Subscription, _ registration: Registration) -> Response {
+        Response(json: view(subscription, registration))
+    }
+
+    private static func view(_ subscription: Subscription, _ registration: Registration) -> JSONValue {
+        .object([
+            .init("name", .string("\(registration.resourceName)/topicSubscriptions/\(subscription.topic)")),
+            .init("topicName", .string(subscription.topic.rawValue)),
+            .init("createTime", .string(subscription.createdAt.rfc3339)),
+        ])
+    }
+}
+
+/// The page token of a list of topics: the last topic of the page before.
+enum TopicPageToken {
+    /// Where the page after `topic` begins.
+    static func text(after topic: Topic) -> String {
+        Data(topic.rawValue.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+            .replacing("=", with: "")
+    }
+
+    /// The topic after which a page begins.
+    static func topic(_ text: String) throws(FCMError) -> Topic {
+        let base64 = text.replacing("-", with: "+").replacing("_", with: "/")
+        let padding = String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
+        guard let data = Data(base64Encoded: base64 + padding),
+            let topic = String(validating: data, as: UTF8.self).flatMap(Topic.init(rawValue:))
+        else { throw .badRequest("page_token", "The page token is not one of this list's.") }
+        return topic
+    }
+}

@@ -1,0 +1,135 @@
+import COpenSSL
+
+/// The only owner of an `EVP_PKEY`: made in `init`, freed in `deinit`, never handed out; hence `@safe`.
+@safe struct PrivateKey: ~Copyable {
+    /// Owned; non-null from `init` to `deinit`.
+    private let pointer: OpaquePointer
+
+    /// Reads the first private key in a PEM text, whatever its kind.
+    init(pem: String) throws(SigningError) {
+        ErrorStack.clear()
+        let text = Array(pem.utf8)
+        guard let length = Int32(exactly: text.count) else {
+            throw SigningError(.notAPrivateKey, "The text is too long for a key.")
+        }
+        var askedForPassword = false
+        let read = unsafe text.withUnsafeBytes { bytes -> OpaquePointer? in
+            // The BIO reads from `bytes` and is freed before they go.
+            guard let source = unsafe BIO_new_mem_buf(bytes.baseAddress, length) else { return nil }
+            defer { unsafe BIO_free(source) }
+            return unsafe withUnsafeMutablePointer(to: &askedForPassword) { flag in
+                unsafe PEM_read_bio_PrivateKey(source, nil, refusePassword, flag)
+            }
+        }
+        guard let read = unsafe read else {
+            let details = ErrorStack.drain()
+            throw SigningError(
+                .notAPrivateKey,
+                askedForPassword
+                    ? "The key is encrypted; Herald reads only unencrypted keys, as Apple issues them."
+                    : "The text holds no readable PEM private key (\(details)).")
+        }
+        unsafe pointer = read
+    }
+
+    deinit {
+        unsafe EVP_PKEY_free(pointer)
+    }
+
+    /// Whether it is an elliptic-curve key on P-256, which OpenSSL calls prime256v1.
+    var isOnP256: Bool {
+        unsafe EVP_PKEY_is_a(pointer, "EC") == 1 && groupName == "prime256v1"
+    }
+
+    /// What it is, for an operator: `on secp384r1`, `of the kind RSA`.
+    var kind: String {
+        if let groupName { return "on \(groupName)" }
+        guard let name = unsafe EVP_PKEY_get0_type_name(pointer) else { return "of an unknown kind" }
+        return unsafe "of the kind \(String(cString: name))"
+    }
+
+    private var groupName: String? {
+        ErrorStack.clear()
+        var name = [CChar](repeating: 0, count: 80)
+        var length = 0
+        let found = unsafe name.withUnsafeMutableBufferPointer { buffer in
+            unsafe EVP_PKEY_get_group_name(pointer, buffer.baseAddress, buffer.count, &length)
+        }
+        ErrorStack.clear()
+        guard found == 1 else { return nil }
+        return String(decoding: name.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// The public half as SubjectPublicKeyInfo in PEM.
+    func publicKeyPEM() throws(SigningError) -> String {
+        ErrorStack.clear()
+        guard let sink = unsafe BIO_new(BIO_s_mem()) else { throw libraryError("BIO_new") }
+        defer { unsafe BIO_free(sink) }
+        guard unsafe PEM_write_bio_PUBKEY(sink, pointer) == 1 else { throw libraryError("PEM_write_bio_PUBKEY") }
+        var text = [UInt8](repeating: 0, count: unsafe BIO_ctrl_pending(sink))
+        let count = unsafe text.withUnsafeMutableBytes { buffer in
+            unsafe BIO_read(sink, buffer.baseAddress, Int32(buffer.count))
+        }
+        guard count == text.count else { throw libraryError("BIO_read") }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Signs the SHA-256 digest of `message`: r ‖ s, each padded on the left to 32 bytes. Only for keys on P-256.
+    func signature(for message: [UInt8]) throws(SigningError) -> [UInt8] {
+        let encoded = try signatureDER(for: message)
+        return try Self.joined(encoded)
+    }
+
+    private func signatureDER(for message: [UInt8]) throws(SigningError) -> [UInt8] {
+        ErrorStack.clear()
+        guard let context = unsafe EVP_MD_CTX_new() else { throw libraryError("EVP_MD_CTX_new") }
+        defer { unsafe EVP_MD_CTX_free(context) }
+        guard unsafe EVP_DigestSignInit(context, nil, EVP_sha256(), nil, pointer) == 1 else {
+            throw libraryError("EVP_DigestSignInit")
+        }
+        var length = Int(unsafe EVP_PKEY_get_size(pointer))
+        var encoded = [UInt8](repeating: 0, count: length)
+        let signed = unsafe encoded.withUnsafeMutableBufferPointer { signature in
+            unsafe message.withUnsafeBufferPointer { message in
+                unsafe EVP_DigestSign(
+                    context, signature.baseAddress, &length, message.baseAddress, message.count)
+            }
+        }
+        guard signed == 1 else { throw libraryError("EVP_DigestSign") }
+        return Array(encoded.prefix(length))
+    }
+
+    /// Turns `ECDSA-Sig-Value` (RFC 3279 §2.2.3) into r ‖ s. DER integers have no fixed length: about one in 128 is
+    /// shorter than 32 bytes, hence the padding.
+    private static func joined(_ encoded: [UInt8]) throws(SigningError) -> [UInt8] {
+        let decoded = unsafe encoded.withUnsafeBufferPointer { buffer -> OpaquePointer? in
+            var cursor = buffer.baseAddress
+            return unsafe d2i_ECDSA_SIG(nil, &cursor, buffer.count)
+        }
+        guard let signature = unsafe decoded else { throw libraryError("d2i_ECDSA_SIG") }
+        defer { unsafe ECDSA_SIG_free(signature) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let written = unsafe bytes.withUnsafeMutableBufferPointer { buffer -> Bool in
+            guard let start = buffer.baseAddress else { return false }
+            // get0: r and s stay owned by `signature`.
+            return unsafe BN_bn2binpad(ECDSA_SIG_get0_r(signature), start, 32) == 32
+                && BN_bn2binpad(ECDSA_SIG_get0_s(signature), start + 32, 32) == 32
+        }
+        guard written else { throw libraryError("BN_bn2binpad") }
+        return bytes
+    }
+}
+
+/// OpenSSL asks here for the password of an encrypted key. Without a callback it would prompt on the terminal and a
+/// daemon would hang; -1 makes the read fail. `flag` is the Bool of the one `PEM_read_bio_PrivateKey` call in progress.
+private func refusePassword(
+    _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, flag: UnsafeMutableRawPointer?
+) -> Int32 {
+    if let flag = unsafe flag { unsafe flag.assumingMemoryBound(to: Bool.self).pointee = true }
+    return -1
+}
+
+/// An error that names the failed call, with OpenSSL's error stack.
+private func libraryError(_ call: String) -> SigningError {
+    SigningError(.library, "OpenSSL's \(call) failed: \(ErrorStack.drain())")
+}

@@ -1,0 +1,180 @@
+import Configuration
+import Logging
+
+extension GatewayConfiguration {
+    /// Every key of the file, by section; `""` is the top.
+    static let keys: [String: [String]] = [
+        "": ["listen", "data", "projects", "limits", "log"],
+        "listen": ["host", "port", "certificate", "key"],
+        "limits": ["activeMessages", "pageSize", "inFlight", "shutdownSeconds", "bodyBytes", "upstreamThreads"],
+        "log": ["level", "format"],
+    ]
+
+    /// Reads the file, then lets the environment override it value by value (`HERALD_LISTEN_PORT` for `listen.port`).
+    static func read(
+        file path: String, environment: [String: String]
+    ) throws(ConfigurationError) -> GatewayConfiguration {
+        var problems: [ConfigurationProblem] = []
+        let root = ConfigurationFile(path: path).section(
+            purpose: "copy Config/herald.yaml of the distribution", problems: &problems)
+        guard let root else { throw ConfigurationError(problems: problems) }
+        let settings = SettingsReader(root: root, environment: environment)
+        settings.refuseUnknown(problems: &problems)
+        let configuration = GatewayConfiguration(settings, problems: &problems)
+        guard problems.isEmpty else { throw ConfigurationError(problems: problems.inOrder) }
+        return configuration
+    }
+
+    private init(_ settings: SettingsReader, problems: inout [ConfigurationProblem]) {
+        settings.text("listen.host", into: &listen.host, problems: &problems)
+        settings.integer("listen.port", in: 0...65_535, into: &listen.port, problems: &problems)
+        listen.certificate = settings.optionalText("listen.certificate", problems: &problems)
+        listen.key = settings.optionalText("listen.key", problems: &problems)
+        settings.text("data", into: &dataDirectory, problems: &problems)
+        settings.text("projects", into: &projectsDirectory, problems: &problems)
+        projectsPlace = settings.place("projects")
+        settings.integer(
+            "limits.activeMessages", in: 1...100_000_000, into: &limits.activeMessages, problems: &problems)
+        settings.integer("limits.pageSize", in: 1...10_000, into: &limits.pageSize, problems: &problems)
+        settings.integer("limits.inFlight", in: 1...1_000_000, into: &limits.inFlight, problems: &problems)
+        settings.integer("limits.shutdownSeconds", in: 0...3600, into: &limits.shutdownSeconds, problems: &problems)
+        settings.integer(
+            "limits.bodyBytes", in: 4096...1_073_741_824, into: &limits.bodyBytes, problems: &problems)
+        settings.integer("limits.upstreamThreads", in: 1...64, into: &limits.upstreamThreads, problems: &problems)
+        settings.choice("log.level", into: &log.level, problems: &problems)
+        settings.choice("log.format", into: &log.format, problems: &problems)
+        checkTogether(settings, problems: &problems)
+    }
+
+    /// Rules over more than one value.
+    private func checkTogether(_ settings: SettingsReader, problems: inout [ConfigurationProblem]) {
+        switch (listen.certificate, listen.key) {
+        case (.some, nil):
+            problems.append(
+                ConfigurationProblem(
+                    settings.place("listen.certificate"), field: "listen.certificate",
+                    "needs its key; add \"key: <PEM file>\" to listen"))
+        case (nil, .some):
+            problems.append(
+                ConfigurationProblem(
+                    settings.place("listen.key"), field: "listen.key",
+                    "needs its certificate; add \"certificate: <PEM file>\" to listen"))
+        case (.some, .some), (nil, nil): break
+        }
+        if limits.pageSize > limits.inFlight {
+            problems.append(
+                ConfigurationProblem(
+                    settings.place("limits.pageSize"), field: "limits.pageSize",
+                    "\(limits.pageSize) is more than limits.inFlight (\(limits.inFlight)); "
+                        + "a page must fit in what may be in flight"))
+        }
+    }
+}
+
+/// The values of the file with those of the environment over them.
+private struct SettingsReader {
+    private let sections: [String: ConfigurationSection]
+    private let environment: ConfigReader
+    private let variables: [String]
+    private let root: ConfigurationSection
+    private let early: [ConfigurationProblem]
+
+    init(root: ConfigurationSection, environment: [String: String]) {
+        self.root = root
+        variables = environment.keys.sorted()
+        let provider = EnvironmentVariablesProvider(environmentVariables: environment)
+        self.environment = ConfigReader(provider: provider.prefixKeys(with: "herald"))
+        var problems: [ConfigurationProblem] = []
+        var sections = ["": root]
+        for name in GatewayConfiguration.keys.keys where !name.isEmpty {
+            sections[name] = root.section(name, problems: &problems)
+        }
+        self.sections = sections
+        early = problems
+    }
+
+    /// The variable that overrides a field: `HERALD_LIMITS_PAGE_SIZE` for `limits.pageSize`.
+    static func variable(_ field: String) -> String {
+        "HERALD_"
+            + field.map { $0 == "." ? "_" : $0.isUppercase ? "_\($0)" : $0.uppercased() }.joined()
+    }
+
+    /// Adds what is wrong with the names of keys and variables.
+    func refuseUnknown(problems: inout [ConfigurationProblem]) {
+        problems += early
+        for (name, section) in sections {
+            section.refuseUnknownKeys(known: GatewayConfiguration.keys[name] ?? [], problems: &problems)
+        }
+        let known = GatewayConfiguration.keys.flatMap { section, keys in
+            keys.map { Self.variable(section.isEmpty ? $0 : "\(section).\($0)") }
+        }
+        let prefixes = GatewayConfiguration.keys.keys.filter { !$0.isEmpty }.map { Self.variable($0) + "_" }
+        for variable in variables where prefixes.contains(where: variable.hasPrefix) && !known.contains(variable) {
+            let hint = Spelling.closest(to: variable, among: known).map { "; did you mean \($0)?" } ?? ""
+            problems.append(
+                ConfigurationProblem(
+                    ConfigurationPlace(source: variable, line: nil), "unknown environment variable\(hint)"))
+        }
+    }
+
+    /// Where a value stands: its variable, or its line.
+    func place(_ field: String) -> ConfigurationPlace {
+        if override(field) != nil { return ConfigurationPlace(source: Self.variable(field), line: nil) }
+        let (section, key) = split(field)
+        return (sections[section] ?? root).place(key)
+    }
+
+    func optionalText(_ field: String, problems: inout [ConfigurationProblem]) -> String? {
+        let (section, key) = split(field)
+        let written = sections[section]?.text(key, problems: &problems)
+        return override(field) ?? written
+    }
+
+    func text(_ field: String, into value: inout String, problems: inout [ConfigurationProblem]) {
+        if let text = optionalText(field, problems: &problems) { value = text }
+    }
+
+    func integer(
+        _ field: String, in range: ClosedRange<Int>, into value: inout Int, problems: inout [ConfigurationProblem]
+    ) {
+        let (section, key) = split(field)
+        if let number = sections[section]?.integer(key, in: range, problems: &problems) { value = number }
+        guard let text = override(field) else { return }
+        guard let number = Int(text) else {
+            problems.append(
+                ConfigurationProblem(place(field), field: field, "expected a whole number, found \"\(text)\""))
+            return
+        }
+        guard range.contains(number) else {
+            problems.append(
+                ConfigurationProblem(place(field), field: field, ConfigurationSection.outOfRange(number, range)))
+            return
+        }
+        value = number
+    }
+
+    func choice<Value: RawRepresentable & CaseIterable>(
+        _ field: String, into value: inout Value, problems: inout [ConfigurationProblem]
+    ) where Value.RawValue == String {
+        let (section, key) = split(field)
+        if let choice = sections[section]?.choice(key, of: Value.self, problems: &problems) { value = choice }
+        guard let text = override(field) else { return }
+        guard let choice = Value(rawValue: text) else {
+            let message = ConfigurationSection.notAChoice(text, Value.allCases.map(\.rawValue))
+            problems.append(ConfigurationProblem(place(field), field: field, message))
+            return
+        }
+        value = choice
+    }
+
+    /// A variable that is set and not empty: an empty one is how many supervisors say "not set".
+    private func override(_ field: String) -> String? {
+        guard let text = environment.string(forKey: ConfigKey(field)), !text.isEmpty else { return nil }
+        return text
+    }
+
+    private func split(_ field: String) -> (section: String, key: String) {
+        guard let dot = field.firstIndex(of: ".") else { return ("", field) }
+        return (String(field[..<dot]), String(field[field.index(after: dot)...]))
+    }
+}

@@ -1,0 +1,91 @@
+import Delivery
+import GatewayAPI
+import Logging
+
+/// What `Config/herald.yaml` and the environment say about a gateway.
+struct GatewayConfiguration: Sendable {
+    /// `listen`.
+    var listen = Listen()
+    /// `data`: the directory of the store.
+    var dataDirectory = "data"
+    /// `projects`: the directory of the project files.
+    var projectsDirectory = "Config/projects"
+    /// Where ``projectsDirectory`` was written.
+    var projectsPlace = ConfigurationPlace(source: "Config/herald.yaml", line: nil)
+    /// `limits`.
+    var limits = Limits()
+    /// `log`.
+    var log = Log()
+
+    /// Where the gateway listens.
+    struct Listen: Hashable, Sendable {
+        /// `listen.host`: loopback unless the operator says otherwise.
+        var host = "127.0.0.1"
+        /// `listen.port`.
+        var port = 8080
+        /// `listen.certificate`: a PEM chain; with ``key`` the listener speaks TLS.
+        var certificate: String?
+        /// `listen.key`: the PEM key of the certificate.
+        var key: String?
+
+        /// `http://host:port` with the port that was really bound.
+        func url(port: Int) -> String {
+            let name = host.contains(":") ? "[\(host)]" : host
+            return "\(certificate == nil ? "http" : "https")://\(name):\(port)"
+        }
+    }
+
+    /// The limits of queues, batches and requests.
+    struct Limits: Hashable, Sendable {
+        /// `limits.activeMessages`: messages that may be active; beyond it new ones are refused with 429.
+        var activeMessages = 100_000
+        /// `limits.pageSize`: recipients claimed in one step of a fan-out.
+        var pageSize = 1000
+        /// `limits.inFlight`: pushes handed to the upstream and not settled, for each lane.
+        var inFlight = 10_000
+        /// `limits.shutdownSeconds`: how long a stopping gateway waits for answers.
+        var shutdownSeconds = 20
+        /// `limits.bodyBytes`: the largest request body.
+        var bodyBytes = 4_194_304
+        /// `limits.upstreamThreads`: threads that talk to APNs.
+        var upstreamThreads = 2
+    }
+
+    /// What is logged, and how.
+    struct Log: Hashable, Sendable {
+        /// `log.level`.
+        var level = Logger.Level.info
+        /// `log.format`.
+        var format = LogFormat.text
+    }
+}
+
+/// The form of log lines.
+enum LogFormat: String, Hashable, Sendable, CaseIterable {
+    /// Time, level, message, key=value.
+    case text
+    /// One JSON object a line.
+    case json
+}
+
+extension GatewayConfiguration {
+    /// The listener as the API module takes it.
+    var listener: ListenerConfiguration {
+        var tls: (certificateFile: String, keyFile: String)?
+        if let certificate = listen.certificate, let key = listen.key {
+            tls = (certificate, key)
+        }
+        return ListenerConfiguration(
+            host: listen.host, port: listen.port, tls: tls, bodyLimitBytes: limits.bodyBytes)
+    }
+
+    /// The limits as the delivery module takes them.
+    var deliveryLimits: DeliveryLimits {
+        var values = DeliveryLimits()
+        values.activeMessages = limits.activeMessages
+        values.pageSize = limits.pageSize
+        values.inFlight = limits.inFlight
+        values.shutdown = .seconds(limits.shutdownSeconds)
+        return values
+    }
+}

@@ -1,0 +1,274 @@
+import APNS
+import Foundation
+import PushModel
+import Signing
+
+/// Reads one project file: `project`, `number` and `apps`.
+struct ProjectFile {
+    /// What one file gave: parts are `nil` when a problem was added for them.
+    struct Content {
+        var id: ProjectID?
+        var number: Int64?
+        var apps: [AppConfiguration?] = []
+        var places: [String: ConfigurationPlace] = [:]
+        var appIDs: [(id: AppID, place: ConfigurationPlace, field: String)] = []
+    }
+
+    /// The path as the operator named it.
+    let path: String
+
+    /// Reads the file; `nil` when it is no mapping at all.
+    func read(problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]) -> Content? {
+        let root = ConfigurationFile(path: path).section(
+            purpose: "a project file needs project, number and apps", problems: &problems)
+        guard let root else { return nil }
+        root.refuseUnknownKeys(known: ["project", "number", "apps"], problems: &problems)
+        var content = Content()
+        content.id = projectID(root, problems: &problems)
+        content.places["project"] = root.place("project")
+        content.number = number(root, problems: &problems)
+        content.places["number"] = root.place("number")
+        guard root.has("apps") else {
+            problems.append(root.problem("apps", "missing; add at least one app"))
+            return content
+        }
+        let sections = root.sections("apps", problems: &problems) ?? []
+        if sections.isEmpty, problems.allSatisfy({ $0.field?.hasPrefix("apps") != true }) {
+            problems.append(root.problem("apps", "the list is empty; add at least one app"))
+        }
+        for section in sections {
+            let app = AppSection(section: section)
+            content.apps.append(app.read(problems: &problems, warnings: &warnings, content: &content))
+        }
+        return content
+    }
+
+    private func projectID(_ root: ConfigurationSection, problems: inout [ConfigurationProblem]) -> ProjectID? {
+        guard let text = root.requiredText("project", example: "demo", problems: &problems) else { return nil }
+        guard let id = ProjectID(rawValue: text), text.contains(where: \.isLetter) else {
+            problems.append(
+                root.problem(
+                    "project", "\"\(text)\" is not a project id; use 1 to 63 of A-Z a-z 0-9 _ - with at least one letter"))
+            return nil
+        }
+        return id
+    }
+
+    private func number(_ root: ConfigurationSection, problems: inout [ConfigurationProblem]) -> Int64? {
+        guard root.has("number") else {
+            problems.append(root.problem("number", "missing; add \"number: 123456789012\" (FCM's sender id)"))
+            return nil
+        }
+        return root.integer("number", in: 1...Int.max, problems: &problems).map(Int64.init)
+    }
+}
+
+/// Reads one entry of `apps`.
+private struct AppSection {
+    let section: ConfigurationSection
+
+    func read(
+        problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem], content: inout ProjectFile.Content
+    ) -> AppConfiguration? {
+        section.refuseUnknownKeys(known: ["id", "platform", "apns", "firebaseKeys"], problems: &problems)
+        let id = appID(problems: &problems)
+        if let id { content.appIDs.append((id, section.place("id"), section.field("id"))) }
+        platform(problems: &problems)
+        let firebaseKeys =
+            section.choice("firebaseKeys", of: FirebaseKeys.self, problems: &problems) ?? .standard
+        guard section.has("apns") else {
+            problems.append(section.problem("apns", "missing; add team and key"))
+            return nil
+        }
+        guard let block = section.section("apns", problems: &problems) else { return nil }
+        content.places[section.field("apns")] = section.place("apns")
+        for key in APNSSection.keys where block.has(key) { content.places[block.field(key)] = block.place(key) }
+        let upstream = APNSSection(section: block).read(problems: &problems, warnings: &warnings)
+        guard let id, let upstream else { return nil }
+        return AppConfiguration(
+            id: id, environment: upstream.environment, firebaseKeys: firebaseKeys, teamID: upstream.teamID,
+            keyID: upstream.keyID, key: upstream.key, endpoints: upstream.endpoints, trustFile: upstream.trustFile)
+    }
+
+    private func appID(problems: inout [ConfigurationProblem]) -> AppID? {
+        guard let text = section.requiredText("id", example: "com.example.app", problems: &problems) else { return nil }
+        guard let id = AppID(rawValue: text) else {
+            problems.append(
+                section.problem("id", "\"\(text)\" is not a bundle id; use 1 to 255 of A-Z a-z 0-9 . _ -"))
+            return nil
+        }
+        return id
+    }
+
+    private func platform(problems: inout [ConfigurationProblem]) {
+        guard let text = section.requiredText("platform", example: "apple", problems: &problems), text != "apple" else {
+            return
+        }
+        problems.append(section.problem("platform", "\"\(text)\" is not supported; use apple"))
+    }
+}
+
+/// Reads the `apns` block of an app.
+private struct APNSSection {
+    static let keys = [
+        "team", "key", "keyID", "environment", "endpoint", "trust", "certificate", "certificateKey", "p12", "passwordFile",
+    ]
+    private static let unsupported = ["certificate", "certificateKey", "p12", "passwordFile"]
+
+    struct Upstream {
+        var environment: APNSEnvironment
+        var teamID: String
+        var keyID: String
+        var key: ES256PrivateKey
+        var endpoints: [APNSEnvironment: APNSEndpoint]
+        var trustFile: String?
+    }
+
+    let section: ConfigurationSection
+
+    func read(problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]) -> Upstream? {
+        section.refuseUnknownKeys(known: Self.keys, problems: &problems)
+        let environment =
+            section.choice("environment", of: APNSEnvironment.self, problems: &problems) ?? .production
+        let endpoints = endpoints(problems: &problems)
+        let trust = trustFile(problems: &problems)
+        if let key = Self.unsupported.first(where: section.has) {
+            problems.append(
+                section.problem(key, "certificates are not supported yet; use team and key (a .p8 provider key)"))
+            return nil
+        }
+        let team = identifier("team", example: "TEAM123456", problems: &problems)
+        let key = key(problems: &problems, warnings: &warnings)
+        guard let team, let key, let endpoints else { return nil }
+        return Upstream(
+            environment: environment, teamID: team, keyID: key.id, key: key.key, endpoints: endpoints,
+            trustFile: trust)
+    }
+
+    /// A team or key id: ten upper-case letters and digits.
+    private func identifier(
+        _ name: String, example: String, problems: inout [ConfigurationProblem]
+    ) -> String? {
+        guard let text = section.requiredText(name, example: example, problems: &problems) else { return nil }
+        guard Self.isAppleID(text) else {
+            problems.append(
+                section.problem(name, "\"\(text)\" must be 10 upper-case letters and digits, such as \(example)"))
+            return nil
+        }
+        return text
+    }
+
+    private static func isAppleID(_ text: String) -> Bool {
+        text.utf8.count == 10
+            && text.utf8.allSatisfy { (48...57).contains($0) || (65...90).contains($0) }
+    }
+
+    private func key(
+        problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]
+    ) -> (id: String, key: ES256PrivateKey)? {
+        let example = "keys/AuthKey_ABC1234567.p8"
+        guard let path = section.requiredText("key", example: example, problems: &problems) else { return nil }
+        guard !path.contains("\n"), !path.contains("-----BEGIN") else {
+            problems.append(section.problem("key", "give the path of the .p8 file, not the key itself"))
+            return nil
+        }
+        let id = keyID(of: path, problems: &problems)
+        guard let key = loadedKey(path, problems: &problems) else { return nil }
+        if PrivateFile(path: path).isReadableByOthers {
+            warnings.append(section.problem("key", "\(path) is readable by every user; chmod 600 \(path)"))
+        }
+        return id.map { ($0, key) }
+    }
+
+    private func keyID(of path: String, problems: inout [ConfigurationProblem]) -> String? {
+        if section.has("keyID") { return identifier("keyID", example: "ABC1234567", problems: &problems) }
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        let id = name.hasPrefix("AuthKey_") && name.hasSuffix(".p8") ? String(name.dropFirst(8).dropLast(3)) : ""
+        guard Self.isAppleID(id) else {
+            problems.append(
+                section.problem(
+                    "key", "no key id in the file name \(name); name it AuthKey_<key id>.p8 or add \"keyID: ABC1234567\""))
+            return nil
+        }
+        return id
+    }
+
+    private func loadedKey(_ path: String, problems: inout [ConfigurationProblem]) -> ES256PrivateKey? {
+        do {
+            return try ES256PrivateKey(pem: ConfigurationFile.text(of: path, in: path))
+        } catch let error as ConfigurationProblem.Unreadable {
+            problems.append(section.problem("key", error.text))
+        } catch let error as SigningError {
+            let what =
+                switch error.code {
+                case .notAPrivateKey: "no private key in it; use the .p8 as it came from the developer account"
+                case .notP256: "not a P-256 key; APNs takes no other; use the .p8 of the developer account"
+                case .library: error.message
+                }
+            problems.append(section.problem("key", "\(path): \(what)"))
+        } catch {
+            problems.append(section.problem("key", "\(path): can't be read: \(error.localizedDescription)"))
+        }
+        return nil
+    }
+
+    private func trustFile(problems: inout [ConfigurationProblem]) -> String? {
+        guard let path = section.text("trust", problems: &problems), path != "system" else { return nil }
+        do {
+            let text = try ConfigurationFile.text(of: path, in: path)
+            if !text.contains("-----BEGIN CERTIFICATE-----") {
+                problems.append(section.problem("trust", "\(path): no PEM certificate in it"))
+            }
+        } catch {
+            problems.append(section.problem("trust", error.text))
+        }
+        return path
+    }
+
+    /// Apple's endpoints with those over them that the file names; `nil` after a problem.
+    private func endpoints(problems: inout [ConfigurationProblem]) -> [APNSEnvironment: APNSEndpoint]? {
+        var endpoints = Dictionary(
+            uniqueKeysWithValues: APNSEnvironment.allCases.map { ($0, APNSEndpoint.apple($0)) })
+        guard section.has("endpoint") else { return endpoints }
+        if section.isSection("endpoint") {
+            guard let block = section.section("endpoint", problems: &problems) else { return nil }
+            block.refuseUnknownKeys(known: APNSEnvironment.allCases.map(\.rawValue), problems: &problems)
+            for environment in APNSEnvironment.allCases where block.has(environment.rawValue) {
+                guard let endpoint = Self.endpoint(block, environment.rawValue, problems: &problems) else { return nil }
+                endpoints[environment] = endpoint
+            }
+            return endpoints
+        }
+        guard let endpoint = Self.endpoint(section, "endpoint", problems: &problems) else { return nil }
+        return endpoints.mapValues { _ in endpoint }
+    }
+
+    private static func endpoint(
+        _ section: ConfigurationSection, _ key: String, problems: inout [ConfigurationProblem]
+    ) -> APNSEndpoint? {
+        guard let text = section.text(key, problems: &problems) else { return nil }
+        guard let endpoint = APNSEndpoint(text: text) else {
+            problems.append(
+                section.problem(key, "\"\(text)\" is not host:port; write it like api.push.apple.com:443"))
+            return nil
+        }
+        return endpoint
+    }
+}
+
+extension APNSEndpoint {
+    /// Reads `host:port`; an IPv6 address stands in brackets.
+    init?(text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (1...65_535).contains(port)
+        else { return nil }
+        var host = String(text[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = String(host.dropFirst().dropLast())
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty, !host.contains(where: { $0.isWhitespace || $0 == "/" }) else { return nil }
+        self.init(host: host, port: port)
+    }
+}

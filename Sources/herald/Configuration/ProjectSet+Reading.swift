@@ -1,0 +1,98 @@
+import Foundation
+import PushModel
+
+extension ProjectSet {
+    /// Reads all `*.yaml` and `*.yml` files of the directory, and checks that no two claim the same id or number.
+    ///
+    /// - Parameter place: where the directory was configured, to point at when it can't be read.
+    static func read(
+        directory: String, configuredAt place: ConfigurationPlace
+    ) throws(ConfigurationError) -> ProjectSet {
+        var problems: [ConfigurationProblem] = []
+        var warnings: [ConfigurationProblem] = []
+        let files = try files(in: directory, configuredAt: place)
+        var contents: [(file: String, content: ProjectFile.Content)] = []
+        for file in files {
+            guard let content = ProjectFile(path: file).read(problems: &problems, warnings: &warnings) else { continue }
+            contents.append((file, content))
+        }
+        refuseDuplicates(contents.map(\.content), problems: &problems)
+        guard problems.isEmpty else { throw ConfigurationError(problems: problems.inOrder) }
+        if files.isEmpty {
+            warnings.append(
+                ConfigurationProblem(
+                    place, field: "projects", "no project files (*.yaml) in \(directory); nothing can be sent yet"))
+        }
+        return ProjectSet(configurations: contents.compactMap(ProjectConfiguration.init), warnings: warnings)
+    }
+
+    /// The project ids that the files name, whatever else is wrong with them.
+    static func declaredIDs(directory: String, configuredAt place: ConfigurationPlace) throws(ConfigurationError)
+        -> [ProjectID]
+    {
+        var ignored: [ConfigurationProblem] = []
+        return try files(in: directory, configuredAt: place).compactMap { file in
+            ConfigurationFile(path: file).section(purpose: "", problems: &ignored)?
+                .text("project", problems: &ignored).flatMap(ProjectID.init(rawValue:))
+        }
+    }
+
+    private static func files(
+        in directory: String, configuredAt place: ConfigurationPlace
+    ) throws(ConfigurationError) -> [String] {
+        let reason: String
+        switch PathKind(of: directory) {
+        case .missing: reason = "no such directory; make it or name the right one"
+        case .file: reason = "is a file; name the directory that holds the project files"
+        case .directory:
+            do {
+                return try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
+                    .filter { !$0.hasPrefix(".") && ($0.hasSuffix(".yaml") || $0.hasSuffix(".yml")) }
+                    .map { directory.hasSuffix("/") ? directory + $0 : "\(directory)/\($0)" }
+            } catch {
+                reason = "can't be read by this user; check owner and mode"
+            }
+        }
+        throw ConfigurationError(
+            problems: [ConfigurationProblem(place, field: "projects", "\(directory): \(reason)")])
+    }
+
+    private static func refuseDuplicates(
+        _ contents: [ProjectFile.Content], problems: inout [ConfigurationProblem]
+    ) {
+        var ids: [ProjectID: ConfigurationPlace] = [:]
+        var numbers: [Int64: ConfigurationPlace] = [:]
+        var apps: [AppID: ConfigurationPlace] = [:]
+        for content in contents {
+            if let id = content.id, let place = content.places["project"] {
+                claim(id, named: id.rawValue, field: "project", at: place, in: &ids, problems: &problems)
+            }
+            if let number = content.number, let place = content.places["number"] {
+                claim(number, named: String(number), field: "number", at: place, in: &numbers, problems: &problems)
+            }
+            for app in content.appIDs {
+                claim(app.id, named: app.id.rawValue, field: app.field, at: app.place, in: &apps, problems: &problems)
+            }
+        }
+    }
+
+    private static func claim<Key: Hashable>(
+        _ key: Key, named name: String, field: String, at place: ConfigurationPlace,
+        in claimed: inout [Key: ConfigurationPlace], problems: inout [ConfigurationProblem]
+    ) {
+        if let first = claimed[key] {
+            problems.append(ConfigurationProblem(place, field: field, "\(name) is taken already at \(first)"))
+        } else {
+            claimed[key] = place
+        }
+    }
+}
+
+extension ProjectConfiguration {
+    /// The configuration of a file without problems.
+    fileprivate init?(file: String, content: ProjectFile.Content) {
+        guard let id = content.id, let number = content.number else { return nil }
+        self.init(
+            file: file, id: id, number: number, apps: content.apps.compactMap { $0 }, places: content.places)
+    }
+}

@@ -1,0 +1,15 @@
+import PushModel
+
+extension PrometheusRegistry {
+    /// Sets the gauges of the upstreams to what they are now; upstreams that are gone leave the scrape.
+    func setUpstreams(_ upstreams: [UpstreamStatus]) {
+        func gauge(_ name: MetricName, _ value: (UpstreamStatus) -> Int) {
+            setGauge(name, upstreams.map { (labels: [("upstream", $0.name)], value: Double(value($0))) })
+        }
+        gauge(.upstreamConnections, \.connections)
+        gauge(.upstreamStreams, \.streamsInUse)
+        gauge(.upstreamStreamLimit, \.streamLimit)
+        gauge(.upstreamQueued, \.queued)
+        gauge(.upstreamQueueLimit, \.queueLimit)
+    }
+}

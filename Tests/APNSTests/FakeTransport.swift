@@ -1,0 +1,187 @@
+import Synchronization
+import Testing
+
+@testable import APNS
+@testable import HTTP2Client
+
+/// A transport without a network that enforces the rules of the real one: each request of a batch is completed exactly
+/// once, and closed pools refuse.
+final class FakeTransport: Transport {
+    /// What the peer answers; `nil`: nothing until the test completes it by hand.
+    typealias Peer = @Sendable (Request) -> Exchange?
+
+    private struct State {
+        var pools: [FakePool] = []
+        var isShutDown = false
+    }
+
+    private let state = Mutex(State())
+    private let peer: Peer
+    private let unreadableFile: String?
+
+    init(
+        unreadableFile: String? = nil,
+        peer: @escaping Peer = { _ in .answered(Response(status: 200, headers: [], body: [])) }
+    ) {
+        self.unreadableFile = unreadableFile
+        self.peer = peer
+    }
+
+    /// All pools, in the order of opening.
+    var pools: [FakePool] { state.withLock { $0.pools } }
+    var isShutDown: Bool { state.withLock { $0.isShutDown } }
+
+    func openPool(_ configuration: PoolConfiguration) throws(TransportFailure) -> any RequestPool {
+        if case .file(let path) = configuration.trust, path == unreadableFile {
+            throw TransportFailure(.tlsFailed, "no such file: \(path)")
+        }
+        let pool = FakePool(configuration: configuration, peer: peer)
+        state.withLock { $0.pools.append(pool) }
+        return pool
+    }
+
+    func shutdown(within limit: Duration) async {
+        let pools = state.withLock { state in
+            state.isShutDown = true
+            return state.pools
+        }
+        for pool in pools { await pool.close(within: limit) }
+    }
+}
+
+final class FakePool: RequestPool {
+    let configuration: PoolConfiguration
+
+    private struct Held {
+        let index: Int
+        let request: Request
+        let complete: @Sendable ([ConnectionPool.Completion]) -> Void
+    }
+
+    private struct State {
+        var requests: [Request] = []
+        var batches = 0
+        var held: [Held] = []
+        var recycles = 0
+        var isClosed = false
+        var waitsForRoom = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var closing: [CheckedContinuation<Void, Never>] = []
+        var statistics = ConnectionPool.Statistics()
+    }
+
+    private let state = Mutex(State())
+    private let peer: FakeTransport.Peer
+
+    init(configuration: PoolConfiguration, peer: @escaping FakeTransport.Peer) {
+        self.configuration = configuration
+        self.peer = peer
+    }
+
+    var requests: [Request] { state.withLock { $0.requests } }
+    var batches: Int { state.withLock { $0.batches } }
+    var recycles: Int { state.withLock { $0.recycles } }
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+    var statistics: ConnectionPool.Statistics {
+        get { state.withLock { $0.statistics } }
+        set { state.withLock { $0.statistics = newValue } }
+    }
+
+    func submit(
+        _ requests: [Request], completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void
+    ) async {
+        #expect(!requests.isEmpty)
+        let isClosed = state.withLock { state in
+            state.requests += requests
+            state.batches += 1
+            return state.isClosed
+        }
+        if isClosed {
+            completion(requests.indices.map { Self.completion($0, .notSent(TransportFailure(.shutdown, "closed"))) })
+            return
+        }
+        await waitForRoom()
+        answer(requests, completion: completion)
+    }
+
+    /// Answers backwards and in pieces of three, which no caller may mind.
+    private func answer(
+        _ requests: [Request], completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void
+    ) {
+        var piece: [ConnectionPool.Completion] = []
+        for (index, request) in requests.enumerated().reversed() {
+            guard let exchange = peer(request) else {
+                state.withLock { $0.held.append(Held(index: index, request: request, complete: completion)) }
+                continue
+            }
+            piece.append(Self.completion(index, exchange))
+            if piece.count == 3 {
+                completion(piece)
+                piece = []
+            }
+        }
+        if !piece.isEmpty { completion(piece) }
+    }
+
+    private func waitForRoom() async {
+        await withCheckedContinuation { continuation in
+            let waits = state.withLock { state in
+                if state.waitsForRoom { state.waiting.append(continuation) }
+                return state.waitsForRoom
+            }
+            if !waits { continuation.resume() }
+        }
+    }
+
+    /// Makes `submit` suspend, as a full queue does, until ``makeRoom()``.
+    func fill() {
+        state.withLock { $0.waitsForRoom = true }
+    }
+
+    func makeRoom() {
+        let waiting = state.withLock { state in
+            state.waitsForRoom = false
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Completes everything that the peer left open.
+    func completeHeld(_ exchange: Exchange) {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            return state.held
+        }
+        for item in held { item.complete([Self.completion(item.index, exchange)]) }
+    }
+
+    func close(within limit: Duration) async {
+        let closing = state.withLock { state in
+            state.isClosed = true
+            defer { state.closing = [] }
+            return state.closing
+        }
+        completeHeld(.unanswered(TransportFailure(.shutdown, "closed")))
+        for continuation in closing { continuation.resume() }
+    }
+
+    /// Returns once somebody closed the pool.
+    func waitUntilClosed() async {
+        await withCheckedContinuation { continuation in
+            let isClosed = state.withLock { state in
+                if !state.isClosed { state.closing.append(continuation) }
+                return state.isClosed
+            }
+            if isClosed { continuation.resume() }
+        }
+    }
+
+    func recycleConnections() {
+        state.withLock { $0.recycles += 1 }
+    }
+
+    private static func completion(_ index: Int, _ exchange: Exchange) -> ConnectionPool.Completion {
+        ConnectionPool.Completion(index: index, exchange: exchange, latency: .milliseconds(7))
+    }
+}
