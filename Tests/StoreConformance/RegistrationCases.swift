@@ -1,0 +1,171 @@
+import PushModel
+import Store
+import Testing
+
+extension ConformanceCase {
+    static let registrations: [ConformanceCase] = [
+        ConformanceCase("a new registration has a FID and a token in FCM's form") { scene in
+            let (made, isNew) = try await scene.store.register(scene.request(1), at: Timestamp(milliseconds: 5))
+            #expect(isNew)
+            #expect(made.token.rawValue.hasPrefix(made.id.rawValue + ":APA91b"))
+            #expect(made.token.rawValue.utf8.count == 163)
+            #expect(made.isActive && made.createdAt.milliseconds == 5 && made.refreshedAt.milliseconds == 5)
+            #expect(made.deviceToken == Scene.deviceToken(1) && made.environment == .production)
+            #expect(try await scene.store.registration(made.id, in: scene.project) == made)
+            #expect(try await scene.store.registration(token: made.token, in: scene.project) == made)
+        },
+        ConformanceCase("the same device token again refreshes the same registration") { scene in
+            let first = try await scene.register(1, at: 5)
+            let again = try await scene.store.register(
+                scene.request(1, version: "2.0", environment: .sandbox), at: Timestamp(milliseconds: 9))
+            #expect(!again.isNew)
+            #expect(again.registration.key == first.key && again.registration.token == first.token)
+            #expect(again.registration.appVersion == "2.0" && again.registration.environment == .sandbox)
+            #expect(again.registration.createdAt.milliseconds == 5 && again.registration.refreshedAt.milliseconds == 9)
+        },
+        ConformanceCase("a registration of another project is not found") { scene in
+            let made = try await scene.register(1)
+            let other = ProjectID(rawValue: "other")!
+            #expect(try await scene.store.registration(made.id, in: other) == nil)
+            #expect(try await scene.store.registration(token: made.token, in: other) == nil)
+        },
+        ConformanceCase("a rotated device token replaces its other holder with its subscriptions") { scene in
+            let topic = Scene.topic("news")
+            let both = try await scene.audience(2, of: topic)
+            let changed = try await scene.store.change(
+                both[0].key, RegistrationChange(deviceToken: both[1].deviceToken, appVersion: "3"),
+                at: Timestamp(milliseconds: 7))
+            #expect(changed?.deviceToken == both[1].deviceToken)
+            #expect(changed?.token == both[0].token && changed?.refreshedAt.milliseconds == 7)
+            #expect(changed?.environment == both[0].environment && changed?.appVersion == "3")
+            let replaced = try await scene.store.registration(both[1].id, in: scene.project)
+            #expect(replaced?.end == RegistrationEnd(time: Timestamp(milliseconds: 7), cause: .replaced))
+            #expect(try await scene.store.subscription(of: both[1].key, to: topic) == nil)
+            #expect(try await scene.broadcast(topic).recipient == .topic(topic, audience: 1))
+        },
+        ConformanceCase("its own device token again replaces nobody") { scene in
+            let made = try await scene.register(1)
+            let changed = try await scene.store.change(
+                made.key, RegistrationChange(deviceToken: made.deviceToken), at: Timestamp(milliseconds: 7))
+            #expect(changed?.isActive == true)
+        },
+        ConformanceCase("an ended registration stays as it ended and its device token is free") { scene in
+            let made = try await scene.register(1)
+            let end = RegistrationEnd(time: Timestamp(milliseconds: 5), cause: .deleted)
+            try await scene.store.end(made.key, end)
+            try await scene.store.end(
+                made.key, RegistrationEnd(time: Timestamp(milliseconds: 6), cause: .unregistered))
+            #expect(try await scene.store.registration(made.id, in: scene.project)?.end == end)
+            #expect(
+                try await scene.store.change(made.key, RegistrationChange(), at: Timestamp(milliseconds: 7)) == nil)
+            let next = try await scene.store.register(scene.request(1), at: Timestamp(milliseconds: 8))
+            #expect(next.isNew && next.registration.key > made.key && next.registration.token != made.token)
+        },
+    ]
+
+    static let subscriptions: [ConformanceCase] = [
+        ConformanceCase("subscribing tells for each key in order what became of it") { scene in
+            let topic = Scene.topic("news")
+            let first = try await scene.register(1)
+            let second = try await scene.register(2)
+            try await scene.store.end(
+                second.key, RegistrationEnd(time: Timestamp(milliseconds: 1), cause: .deleted))
+            let unknown = RegistrationKey(rawValue: 999)
+            let results = try await scene.store.subscribe(
+                [second.key, first.key, first.key, unknown], to: topic, at: Timestamp(milliseconds: 4))
+            let subscription = Subscription(topic: topic, createdAt: Timestamp(milliseconds: 4))
+            #expect(results == [.notActive, .created(subscription), .existed(subscription), .notActive])
+            let later = try await scene.store.subscribe([first.key], to: topic, at: Timestamp(milliseconds: 9))
+            #expect(later == [.existed(subscription)])
+            #expect(try await scene.store.subscription(of: first.key, to: topic) == subscription)
+        },
+        ConformanceCase("unsubscribing tells for each key in order whether it was subscribed") { scene in
+            let topic = Scene.topic("news")
+            let both = try await scene.audience(2, of: topic)
+            let stranger = try await scene.register(9)
+            let results = try await scene.store.unsubscribe(
+                [stranger.key, both[0].key, both[0].key], from: topic)
+            #expect(results == [false, true, false])
+            #expect(try await scene.broadcast(topic).recipient == .topic(topic, audience: 1))
+        },
+        ConformanceCase("topics are listed in the order of their bytes, page by page") { scene in
+            let made = try await scene.register(1)
+            let names = ["b", "a", "Z", "a.b", "~", "a-b"]
+            for name in names {
+                _ = try await scene.store.subscribe([made.key], to: Scene.topic(name), at: Timestamp(milliseconds: 1))
+            }
+            var listed: [String] = []
+            var last: Topic?
+            while true {
+                let page = try await scene.store.subscriptions(of: made.key, after: last, limit: 4)
+                listed += page.map(\.topic.rawValue)
+                guard let end = page.last else { break }
+                last = end.topic
+            }
+            #expect(listed == ["Z", "a", "a-b", "a.b", "b", "~"])
+        },
+        ConformanceCase("the 2001st topic is refused") { scene in
+            let made = try await scene.register(1)
+            try await withThrowingTaskGroup(of: Void.self) { [store = scene.store] group in
+                for number in 0..<2000 {
+                    group.addTask {
+                        let results = try await store.subscribe(
+                            [made.key], to: Scene.topic("t\(number)"), at: Timestamp(milliseconds: 1))
+                        #expect(results != [.tooManyTopics])
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let over = try await scene.store.subscribe(
+                [made.key], to: Scene.topic("over"), at: Timestamp(milliseconds: 1))
+            #expect(over == [.tooManyTopics])
+            let again = try await scene.store.subscribe(
+                [made.key], to: Scene.topic("t7"), at: Timestamp(milliseconds: 2))
+            #expect(again == [.existed(Subscription(topic: Scene.topic("t7"), createdAt: Timestamp(milliseconds: 1)))])
+        },
+        ConformanceCase("the same topic name in two projects is two topics") { scene in
+            let topic = Scene.topic("news")
+            _ = try await scene.audience(1, of: topic)
+            var request = scene.request(5)
+            request.project = ProjectID(rawValue: "other")!
+            let stranger = try await scene.store.register(request, at: Timestamp(milliseconds: 1)).registration
+            _ = try await scene.store.subscribe([stranger.key], to: topic, at: Timestamp(milliseconds: 1))
+            #expect(try await scene.broadcast(topic).recipient == .topic(topic, audience: 1))
+            #expect(try await scene.claimPage()?.deliveries.count == 1)
+        },
+    ]
+
+    static let credentials: [ConformanceCase] = [
+        ConformanceCase("a key is found until and after it is revoked, and keeps the first time") { scene in
+            let key = APIKeyRecord(
+                id: "k1", project: scene.project, role: .sender, digest: Array(0..<32),
+                createdAt: Timestamp(milliseconds: 1), revokedAt: nil)
+            try await scene.store.insert(key)
+            #expect(try await scene.store.apiKey("k1") == key)
+            #expect(try await scene.store.apiKey("k2") == nil)
+            #expect(try await scene.store.revoke("k1", at: Timestamp(milliseconds: 7)))
+            #expect(try await scene.store.revoke("k1", at: Timestamp(milliseconds: 9)))
+            #expect(try await scene.store.revoke("k2", at: Timestamp(milliseconds: 9)) == false)
+            #expect(try await scene.store.apiKey("k1")?.revokedAt == Timestamp(milliseconds: 7))
+        },
+        ConformanceCase("key ids are unique") { scene in
+            let key = APIKeyRecord(
+                id: "k1", project: scene.project, role: .admin, digest: Array(0..<32),
+                createdAt: Timestamp(milliseconds: 1), revokedAt: nil)
+            try await scene.store.insert(key)
+            let store = scene.store
+            try await expectStoreError(.failed) { try await store.insert(key) }
+        },
+        ConformanceCase("keys are listed by project, the oldest first") { scene in
+            let other = ProjectID(rawValue: "other")!
+            for (id, project) in [("b", scene.project), ("a", scene.project), ("c", other)] {
+                try await scene.store.insert(
+                    APIKeyRecord(
+                        id: id, project: project, role: .client, digest: Array(0..<32),
+                        createdAt: Timestamp(milliseconds: 1), revokedAt: nil))
+            }
+            #expect(try await scene.store.apiKeys(of: scene.project).map(\.id) == ["b", "a"])
+            #expect(try await scene.store.apiKeys(of: nil).map(\.id) == ["b", "a", "c"])
+        },
+    ]
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Logging
+import PushModel
+import StoreConformance
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// What is special to the SQLite store: files, locks, settings, migrations, several processes.
+@Suite(.timeLimit(.minutes(1)))
+struct SQLiteStoreTests {
+    private let directory: TestDirectory
+    private var path: String { directory.file("data") }
+
+    init() throws {
+        directory = try TestDirectory()
+    }
+
+    private func open(_ role: SQLiteStore.Role = .gateway) throws -> SQLiteStore {
+        try SQLiteStore(directory: path, role: role, logger: Logger(label: "test"))
+    }
+
+    private func permissions(_ file: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: file)
+        return try #require(attributes[.posixPermissions] as? Int)
+    }
+
+    @Test func directoryAndFilesAreForTheirOwnerOnly() async throws {
+        let store = try open()
+        #expect(await store.isWritable())
+        #expect(try permissions(path) == 0o700)
+        for file in try FileManager.default.contentsOfDirectory(atPath: path) {
+            #expect(try permissions(path + "/" + file) == 0o600, "\(file)")
+        }
+        #expect(FileManager.default.fileExists(atPath: path + "/herald.db-wal"))
+    }
+
+    @Test func commitsReachTheDiskBeforeTheyAreAnswered() async throws {
+        let store = try open()
+        #expect(try await store.lastColumn(of: "PRAGMA journal_mode") == ["wal"])
+        #expect(try await store.lastColumn(of: "PRAGMA synchronous") == ["2"])
+        #expect(try await store.lastColumn(of: "PRAGMA foreign_keys") == ["1"])
+        #expect(try await store.lastColumn(of: "PRAGMA busy_timeout") == ["5000"])
+    }
+
+    @Test func aSecondGatewayIsRefusedAndTheFirstGoesOn() async throws {
+        let first = try open()
+        let error = #expect(throws: StoreError.self) { _ = try open() }
+        #expect(error?.code == .inUse)
+        #expect(error?.message.contains(path) == true)
+        #expect(await first.isWritable())
+        try first.close()
+        let second = try open()
+        #expect(await second.isWritable())
+    }
+
+    @Test func closingTwiceIsHarmlessAndLaterCallsFail() async throws {
+        let store = try open()
+        try store.close()
+        try store.close()
+        #expect(await store.isWritable() == false)
+        let error = await #expect(throws: StoreError.self) { _ = try await store.activeMessageCount() }
+        #expect(error?.code == .unavailable)
+    }
+
+    @Test func aCommandBesideTheGatewaySeesAndIsSeen() async throws {
+        let gateway = try open()
+        let command = try open(.command)
+        let project = try #require(ProjectID(rawValue: "demo"))
+        let key = APIKeyRecord(
+            id: "k", project: project, role: .sender, digest: Array(repeating: 7, count: 32),
+            createdAt: Timestamp(milliseconds: 1), revokedAt: nil)
+        try await command.insert(key)
+        #expect(try await gateway.apiKey("k") == key)
+        #expect(try await command.revoke("k", at: Timestamp(milliseconds: 2)))
+        #expect(try await gateway.apiKey("k")?.revokedAt != nil)
+    }
+
+    @Test func writesOfTwoOpenersAllArrive() async throws {
+        let stores = [try open(), try open(.command)]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<200 {
+                let store = stores[number % 2]
+                group.addTask {
+                    try await store.insert(
+                        APIKeyRecord(
+                            id: "k\(number)", project: ProjectID(rawValue: "demo")!, role: .client,
+                            digest: Array(repeating: 1, count: 32), createdAt: Timestamp(milliseconds: 1),
+                            revokedAt: nil))
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await stores[0].apiKeys(of: nil).count == 200)
+    }
+
+    @Test func manyOpenersOfANewDirectoryMakeOneStore() async throws {
+        let path = path
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<6 {
+                group.addTask {
+                    let store = try SQLiteStore(directory: path, role: .command, logger: Logger(label: "test"))
+                    return await store.isWritable()
+                }
+            }
+            for try await isWritable in group { #expect(isWritable) }
+        }
+        #expect(try await open().check() == [])
+    }
+
+    @Test func aCommandOfANewerVersionLeavesARunningGatewayAlone() async throws {
+        let gateway = try open()
+        // As if the gateway had an older schema: the migration is to be done.
+        _ = try await gateway.lastColumn(of: "DELETE FROM grdb_migrations")
+        let error = #expect(throws: StoreError.self) { _ = try open(.command) }
+        #expect(error?.code == .inUse)
+        #expect(await gateway.isWritable())
+    }
+
+    @Test func aStoreOfANewerVersionIsRefused() async throws {
+        let store = try open()
+        _ = try await store.lastColumn(of: "INSERT INTO grdb_migrations (identifier) VALUES ('999')")
+        try store.close()
+        let error = #expect(throws: StoreError.self) { _ = try open() }
+        #expect(error?.code == .newerSchema)
+        #expect(error?.message.contains(path) == true)
+    }
+
+    @Test func openingAgainMigratesNothingTwice() async throws {
+        let first = try open()
+        let tables = try await first.lastColumn(of: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+        try first.close()
+        let second = try open()
+        #expect(
+            try await second.lastColumn(of: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+                == tables)
+        #expect(tables.contains("ledger") && tables.contains("fan_out"))
+        #expect(try await second.check() == [])
+    }
+
+    @Test func everyTableIsStrict() async throws {
+        let store = try open()
+        let loose = try await store.lastColumn(
+            of: """
+                SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND strict = 0
+                    AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'grdb_%'
+                """)
+        #expect(loose == [])
+    }
+
+    @Test func aFileInPlaceOfTheDirectoryIsUnavailable() throws {
+        try Data("x".utf8).write(to: URL(filePath: path))
+        let error = #expect(throws: StoreError.self) { _ = try open() }
+        #expect(error?.code == .unavailable)
+        #expect(error?.message.contains(path) == true)
+    }
+
+    @Test func aDamagedFileIsReportedWithItsPath() throws {
+        try open().close()
+        try Data(repeating: 0x41, count: 8192).write(to: URL(filePath: path + "/herald.db"))
+        let error = #expect(throws: StoreError.self) { _ = try open() }
+        #expect(error?.code == .unavailable)
+        #expect(error?.message.contains(path) == true)
+    }
+
+    @Test func errorsNameNoValues() async throws {
+        let store = try open()
+        let key = APIKeyRecord(
+            id: "secret-id", project: ProjectID(rawValue: "demo")!, role: .client,
+            digest: Array(repeating: 1, count: 32), createdAt: Timestamp(milliseconds: 1), revokedAt: nil)
+        try await store.insert(key)
+        let error = await #expect(throws: StoreError.self) { try await store.insert(key) }
+        #expect(error?.code == .failed)
+        #expect(error.map { "\($0) \($0.underlying as Any)".contains("secret-id") } == false)
+    }
+}
