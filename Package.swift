@@ -79,7 +79,7 @@ let tests: [Target] = [
     .testTarget(
         name: "APNSTests", dependencies: ["APNS", "APNSSimulator", "Signing", "PushModel", "TestSupport", crypto, logging]),
     .testTarget(name: "StoreTests", dependencies: ["Store", "StoreConformance", "PushModel", "TestSupport"]),
-    .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "Store", "PushModel", "TestSupport", logging]),
+    .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "Store", "PushModel", "TestSupport", lifecycle, logging]),
     .testTarget(
         name: "GatewayAPITests",
         dependencies: [

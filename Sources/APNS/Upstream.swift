@@ -122,12 +122,12 @@ final class Upstream: Sendable {
             switch action {
             case .tell(let problem):
                 logger.warning(
-                    "Upstream has a problem",
+                    "upstream has a problem",
                     metadata: ["reason": "\(problem.name)", "detail": "\(problem.detail)"])
             case .tellRecovery(let name):
-                logger.notice("Upstream works again", metadata: ["reason": "\(name)"])
+                logger.notice("upstream works again", metadata: ["reason": "\(name)"])
             case .recycle:
-                logger.debug("Replacing the upstream's connections")
+                logger.debug("replacing the upstream's connections")
                 pool.recycleConnections()
             }
         }

@@ -13,6 +13,8 @@ struct Failure: Error, Hashable, CustomStringConvertible {
         case usage = 64
         /// A port or store in use, or a gateway that can't be reached (EX_UNAVAILABLE).
         case unavailable = 69
+        /// Something that should not happen (EX_SOFTWARE).
+        case software = 70
         /// A file or disk that can't be read or written (EX_IOERR).
         case inputOutput = 74
         /// A wrong configuration (EX_CONFIG).

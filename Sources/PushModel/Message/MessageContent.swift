@@ -40,22 +40,8 @@ public struct MessageContent: Sendable {
         public var payload: JSONValue?
         /// `fcm_options.image`.
         public var image: String?
-    }
-
-    /// Decodes and checks the `message` object of a send request. The target fields are allowed and ignored here:
-    /// ``Target`` is read by ``target(of:)``.
-    ///
-    /// - Throws: ``InvalidMessage`` with one violation for each field that is wrong.
-    public init(source: JSONValue) throws(InvalidMessage) {
-        fatalError("pending")
-    }
-
-    /// Reads the target of a `message` object: exactly one of `fid`, `token` and `topic` (`condition` is refused with
-    /// a clear text until conditions are supported).
-    ///
-    /// - Throws: ``InvalidMessage`` that names the field.
-    public static func target(of source: JSONValue) throws(InvalidMessage) -> Target {
-        fatalError("pending")
+        /// `live_activity_token`: the Live Activity's own token, to which the push goes instead of the device's.
+        public var liveActivityToken: DeviceToken?
     }
 }
 

@@ -1,0 +1,118 @@
+/// What a value in `aps` must be (apns.md §4). APNs itself checks only size and JSON shape: a wrong type reaches the
+/// device and the notification is silently not shown, so it is refused here.
+enum APSKind: Sendable {
+    /// A string.
+    case text
+    /// A list of strings.
+    case texts
+    /// One of a few strings.
+    case word([String])
+    /// An integer of 0 or more.
+    case count
+    /// `1`; `0`, `true` and `false` are understood.
+    case flag
+    /// Any number.
+    case number
+    /// A number in a closed range.
+    case fraction
+    /// A string or an object of these members.
+    case textOr([String: APSKind])
+    /// An object of these members; others may stand beside them, Apple adds some every year.
+    case object([String: APSKind])
+    /// `true` or `false`.
+    case bool
+
+    /// The `aps` dictionary.
+    static let aps = APSKind.object(apsKeys)
+
+    /// The keys of `aps`.
+    static let apsKeys: [String: APSKind] = [
+        "alert": .textOr(alertKeys),
+        "badge": .count,
+        "sound": sound,
+        "thread-id": .text,
+        "category": .text,
+        "target-content-id": .text,
+        "filter-criteria": .text,
+        "content-available": .flag,
+        "mutable-content": .flag,
+        "interruption-level": .word(["passive", "active", "time-sensitive", "critical"]),
+        "relevance-score": .number,
+        "timestamp": .number,
+        "event": .word(["start", "update", "end"]),
+        "content-state": .object([:]),
+        "stale-date": .number,
+        "dismissal-date": .number,
+        "attributes-type": .text,
+        "attributes": .object([:]),
+        "input-push-channel": .text,
+        "input-push-token": .flag,
+        "content-changed": .bool,
+        "url-args": .texts,
+    ]
+
+    /// The keys of `alert`. In a Live Activity `title` and `body` may be localised and `sound` sits inside.
+    static let alertKeys: [String: APSKind] = [
+        "title": localized,
+        "subtitle": .text,
+        "body": localized,
+        "launch-image": .text,
+        "title-loc-key": .text,
+        "title-loc-args": .texts,
+        "subtitle-loc-key": .text,
+        "subtitle-loc-args": .texts,
+        "loc-key": .text,
+        "loc-args": .texts,
+        "action": .text,
+        "action-loc-key": .text,
+        "summary-arg": .text,
+        "summary-arg-count": .count,
+        "sound": sound,
+    ]
+
+    private static let sound = APSKind.textOr(["critical": .flag, "name": .text, "volume": .fraction])
+    private static let localized = APSKind.textOr(["loc-key": .text, "loc-args": .texts])
+}
+
+extension APSKind {
+    /// What is wrong with `value`, in the order of the text; `null` counts as absent.
+    func violations(in value: JSONValue, at path: String) -> [FieldViolation] {
+        switch (self, value) {
+        case (_, .null), (.text, .string), (.textOr, .string), (.bool, .bool), (.flag, .bool): return []
+        case (.textOr(let keys), .object(let members)), (.object(let keys), .object(let members)):
+            return members.flatMap { member in
+                keys[member.name]?.violations(in: member.value, at: "\(path).\(member.name)") ?? []
+            }
+        case (.texts, .array(let elements)):
+            return elements.enumerated().flatMap { APSKind.text.violations(in: $1, at: "\(path)[\($0)]") }
+        case (.word(let words), .string(let text)) where words.contains(text): return []
+        case (.count, .number(let text)) where (wholeNumber(text) ?? -1) >= 0: return []
+        case (.flag, .number(let text)) where [0, 1].contains(wholeNumber(text)): return []
+        case (.number, .number): return []
+        case (.fraction, .number(let text)) where Double(text).map { (0...1).contains($0) } ?? false: return []
+        default:
+            let name = path.split(separator: ".").last.map(String.init) ?? path
+            return [FieldViolation(field: path, description: "\(name) must be \(expectation).")]
+        }
+    }
+
+    private var expectation: String {
+        switch self {
+        case .text: "a string"
+        case .texts: "a list of strings"
+        case .word(let words): "one of " + words.joined(separator: ", ")
+        case .count: "an integer of 0 or more"
+        case .flag: "1 (or 0)"
+        case .number: "a number"
+        case .fraction: "a number from 0 to 1"
+        case .textOr: "a string or an object"
+        case .object: "an object"
+        case .bool: "true or false"
+        }
+    }
+
+    /// The number when it has no fraction, however it is written (`1`, `1.0`, `1e0`).
+    private func wholeNumber(_ text: String) -> Int64? {
+        Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }
+    }
+}

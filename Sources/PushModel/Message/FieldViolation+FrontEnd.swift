@@ -1,0 +1,52 @@
+/// The wording of Google's JSON front end, to the letter: senders match on it.
+extension FieldViolation {
+    /// A name that the schema does not know, in the object at `path` (empty: the request itself).
+    public static func unknownName(_ name: String, at path: String) -> FieldViolation {
+        FieldViolation(field: path, description: unknown(name, at: path, "Cannot find field."))
+    }
+
+    /// A scalar of the wrong type; `type` as Google prints it, such as `TYPE_STRING`.
+    public static func invalidValue(_ value: JSONValue, at path: String, type: String) -> FieldViolation {
+        switch value {
+        case .object:
+            let (parent, name) = split(path)
+            return FieldViolation(
+                field: path,
+                description: "Invalid value at '\(parent)' (\(name)), Starting an object on a scalar field")
+        case .array: return unexpectedList(at: path)
+        case .null, .bool, .number, .string:
+            let text = excerpt(String(decoding: value.bytes, as: UTF8.self))
+            return FieldViolation(field: path, description: "Invalid value at '\(path)' (\(type)), \(text)")
+        }
+    }
+
+    /// A list where one value belongs.
+    static func unexpectedList(at path: String) -> FieldViolation {
+        let (parent, name) = split(path)
+        return FieldViolation(
+            field: path,
+            description: unknown(name, at: parent, "Proto field is not repeating, cannot start list."))
+    }
+
+    /// A list where a map belongs.
+    static func listForMap(at path: String) -> FieldViolation {
+        let (parent, name) = split(path)
+        return FieldViolation(
+            field: path, description: unknown(name, at: parent, "Cannot bind a list to map for field '\(name)'."))
+    }
+
+    private static func unknown(_ name: String, at path: String, _ problem: String) -> String {
+        let place = path.isEmpty ? "" : " at '\(path)'"
+        return "Invalid JSON payload received. Unknown name \"\(excerpt(name))\"\(place): \(problem)"
+    }
+
+    private static func split(_ path: String) -> (parent: String, name: String) {
+        guard let dot = path.lastIndex(of: ".") else { return ("", path) }
+        return (String(path[..<dot]), String(path[path.index(after: dot)...]))
+    }
+
+    /// What an error repeats of a sender's text: enough to find it, not enough to flood an answer.
+    private static func excerpt(_ text: String) -> String {
+        text.utf8.count <= 256 ? text : String(text.prefix(200)) + "…"
+    }
+}

@@ -1,0 +1,151 @@
+extension MessageContent {
+    /// Decodes and checks the `message` object of a send request. The target fields are allowed and ignored here:
+    /// ``Target`` is read by ``target(of:)``.
+    ///
+    /// - Throws: ``InvalidMessage`` with one violation for each field that is wrong. As at Google, FCM's own rules
+    ///   are looked at only when names and types are right.
+    public init(source: JSONValue) throws(InvalidMessage) {
+        let violations = MessageSchema.message.check(source, at: "message")
+        guard violations.isEmpty else { throw InvalidMessage(violations, isFrontEnd: true) }
+        var reader = MessageReader()
+        reader.readMessage(source)
+        guard reader.violations.isEmpty else { throw InvalidMessage(reader.violations) }
+        self.source = source
+        notification = reader.notification
+        data = reader.data
+        apns = reader.apns
+        label = reader.appleLabel ?? reader.commonLabel
+    }
+}
+
+/// Reads a message whose names and types are right and notes every rule of FCM's or Apple's that it breaks, in the
+/// order of the text.
+private struct MessageReader {
+    var notification: MessageContent.NotificationTemplate?
+    var data: [MessageContent.DataEntry] = []
+    private var notificationImage: String?
+    var apns = MessageContent.APNSConfig(headers: APNSHeaders())
+    var commonLabel: AnalyticsLabel?
+    var appleLabel: AnalyticsLabel?
+    var violations: [FieldViolation] = []
+
+    mutating func readMessage(_ source: JSONValue) {
+        let fields = MessageSchema.message.fields(of: source)
+        // Images first: they decide whether one of the data keys is free.
+        for field in fields { readImage(field) }
+        for field in fields {
+            switch field.name {
+            case "notification": readNotification(field.value)
+            case "data": readData(field.value)
+            case "apns": readAPNS(field.value)
+            case "fcm_options": commonLabel = label(in: field.value, of: .options, at: "message.fcm_options")
+            default: continue
+            }
+        }
+        let android = fields.filter { $0.name == "android" || $0.name == "android_v2" }
+        if android.count > 1 {
+            note("message.\(android[1].name)", "android and android_v2 exclude each other: set only one of them.")
+        }
+    }
+
+    private mutating func readImage(_ field: MessageSchema.Field) {
+        switch field.name {
+        case "notification": notificationImage = MessageSchema.notification.text("image", of: field.value)
+        case "apns":
+            let options = MessageSchema.apns.fields(of: field.value).first { $0.name == "fcm_options" }
+            apns.image = options.flatMap { MessageSchema.apnsOptions.text("image", of: $0.value) }
+        default: return
+        }
+    }
+
+    private mutating func readNotification(_ value: JSONValue) {
+        let schema = MessageSchema.notification
+        notification = MessageContent.NotificationTemplate(
+            title: schema.text("title", of: value), body: schema.text("body", of: value), image: notificationImage)
+    }
+
+    private mutating func readData(_ value: JSONValue) {
+        guard case .object(let members) = value else { return }
+        for (index, member) in members.enumerated() {
+            guard case .string(let text) = member.value else { continue }
+            if member.name.isReservedDataKey {
+                note("message.data[\(index)].key", "Invalid data payload key: \(member.name)")
+            } else if member.name == "fcm_options", notificationImage != nil || apns.image != nil {
+                // The image stands under this name in the finished payload: the entry would be lost.
+                note("message.data[\(index)].key", "Invalid data payload key: fcm_options, taken by the image")
+            }
+            data.append(MessageContent.DataEntry(key: member.name, value: text))
+        }
+    }
+
+    private mutating func readAPNS(_ value: JSONValue) {
+        for field in MessageSchema.apns.fields(of: value) {
+            switch field.name {
+            case "headers": readHeaders(field.value)
+            case "payload": readPayload(field.value)
+            case "fcm_options": appleLabel = label(in: field.value, of: .apnsOptions, at: "message.apns.fcm_options")
+            case "live_activity_token": readLiveActivityToken(field.value)
+            default: continue
+            }
+        }
+    }
+
+    private mutating func readHeaders(_ value: JSONValue) {
+        guard case .object(let members) = value else { return }
+        for member in members {
+            guard case .string(let text) = member.value else { continue }
+            if let problem = apns.headers.set(member.name, to: text) {
+                note("message.apns.headers.\(member.name)", problem)
+            }
+        }
+    }
+
+    private mutating func readPayload(_ value: JSONValue) {
+        guard case .object(let members) = value else { return }
+        apns.payload = value
+        for member in members {
+            let path = "message.apns.payload.\(member.name)"
+            if member.name == "aps" {
+                violations += APSKind.aps.violations(in: member.value, at: path)
+            } else if member.name.startsWithBytes(of: "gcm.") || member.name.startsWithBytes(of: "google.c.") {
+                note(path, "The key \"\(member.name)\" is reserved: only the gateway sets it.")
+            }
+        }
+    }
+
+    private mutating func readLiveActivityToken(_ value: JSONValue) {
+        guard case .string(let text) = value, !text.isEmpty else { return }
+        apns.liveActivityToken = DeviceToken(hex: text)
+        if apns.liveActivityToken == nil {
+            note("message.apns.live_activity_token", "A Live Activity token is an even number of hex digits.")
+        }
+    }
+
+    private mutating func label(
+        in options: JSONValue, of schema: MessageSchema, at path: String
+    ) -> AnalyticsLabel? {
+        guard let text = schema.text("analytics_label", of: options) else { return nil }
+        let label = AnalyticsLabel(rawValue: text)
+        if label == nil {
+            note("\(path).analytics_label", "Malformed analytics label: it must match ^[a-zA-Z0-9-_.~%]{1,50}$.")
+        }
+        return label
+    }
+
+    private mutating func note(_ field: String, _ description: String) {
+        violations.append(FieldViolation(field: field, description: description))
+    }
+}
+
+extension String {
+    /// Keys that FCM keeps for itself, and `aps`, which would replace Apple's own dictionary.
+    fileprivate var isReservedDataKey: Bool {
+        self == "from" || self == "message_type" || self == "aps" || startsWithBytes(of: "google.")
+            || startsWithBytes(of: "gcm.")
+    }
+
+    /// `hasPrefix` by bytes: a combining mark behind the prefix must not hide it.
+    fileprivate func startsWithBytes(of prefix: String) -> Bool {
+        utf8.starts(with: prefix.utf8)
+    }
+}

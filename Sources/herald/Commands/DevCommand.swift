@@ -1,0 +1,128 @@
+import APNSSimulator
+import ArgumentParser
+import Foundation
+import Logging
+import NIOCore
+import PushModel
+import ServiceLifecycle
+
+/// `herald dev`: a gateway with a simulated APNs, ready to try, everything on the loopback interface.
+struct DevCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dev", abstract: "Run a gateway with a simulated APNs and show how to use it.",
+        discussion: "Data, keys and certificates stay in the state directory; remove it to start afresh.")
+
+    @Option(help: "The gateway's port; 0 takes a free one.") var port = 8080
+    @Option(help: "The simulated APNs' port; 0 takes a free one.") var apnsPort = 2197
+    @Option(help: "The directory that keeps everything.") var state = ".herald"
+    @Flag(help: "Log everything, not only warnings.") var verbose = false
+
+    func validate() throws {
+        for port in [port, apnsPort] where !(0...65_535).contains(port) {
+            throw ValidationError("\(port) is not a port; use 0 to 65535.")
+        }
+    }
+
+    func run() async throws {
+        let log = LogFactory(format: .text, level: verbose ? .debug : .warning, output: .standardError)
+        let metrics = GatewayProcessSetup.bootstrap(log: log)
+        let development = Development(
+            state: DevelopmentState(directory: state), port: port, apnsPort: apnsPort, metrics: metrics, log: log)
+        let services = try development.services()
+        try await GatewayProcessSetup.run(services, log: log)
+    }
+}
+
+/// Wires simulator and gateway: the gateway starts once the simulator's port is known.
+struct Development {
+    let state: DevelopmentState
+    let port: Int
+    let apnsPort: Int
+    let metrics: PrometheusRegistry
+    let log: LogFactory
+
+    /// Simulator, printer and gateway in the order in which they start.
+    func services() throws(Failure) -> [any Service] {
+        let identity = try state.identity()
+        var configuration = SimulatedAPNS.Configuration(
+            identity: identity, wallTimeMilliseconds: { Timestamp.systemTime().milliseconds })
+        configuration.port = apnsPort
+        let (ports, announcement) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
+        let simulator = SimulatedAPNS(configuration, logger: log.logger(label: "apns")) { port, _ in
+            announcement.yield(port)
+        }
+        return [
+            SimulatorService(simulator: simulator, port: apnsPort), PushPrinter(recording: simulator.recording),
+            DevelopmentGateway(development: self, identity: identity, apnsPorts: ports),
+        ]
+    }
+
+    fileprivate func gatewayConfiguration() -> GatewayConfiguration {
+        var configuration = GatewayConfiguration()
+        configuration.listen.port = port
+        configuration.dataDirectory = state.dataDirectory
+        configuration.projectsDirectory = state.projectsDirectory
+        configuration.projectsPlace = ConfigurationPlace(source: state.directory, line: nil)
+        configuration.log.level = log.level
+        configuration.limits.shutdownSeconds = 5
+        return configuration
+    }
+
+    fileprivate func greet(_ keys: DevelopmentState.Keys, port: Int, apnsPort: Int) {
+        let base = "http://127.0.0.1:\(port)"
+        let token = (0..<32).map { _ in String(UInt8.random(in: 16...255), radix: 16) }.joined()
+        let block = DevelopmentBlock(base: base, keys: keys, deviceToken: token)
+        Console.standard.print(
+            """
+            Herald listens on \(base); a simulated APNs on 127.0.0.1:\(apnsPort) takes its pushes.
+            Everything is kept in \(state.directory). Admin key: \(keys.admin)
+
+            Paste these lines into another terminal:
+
+            \(block.text)
+
+            Pushes appear below as on a phone. Press Ctrl-C to stop.
+
+            """)
+    }
+}
+
+/// The simulator, with a busy port told in one line.
+private struct SimulatorService: Service {
+    let simulator: SimulatedAPNS
+    let port: Int
+
+    func run() async throws {
+        do {
+            try await simulator.run()
+        } catch let error as IOError {
+            throw Failure(binding: "127.0.0.1:\(port)", error, portSetting: "--apns-port", hostSetting: "--apns-port")
+        }
+    }
+}
+
+/// Waits for the simulator, then makes keys and project file and runs the gateway.
+private struct DevelopmentGateway: Service {
+    let development: Development
+    let identity: SimulatorIdentity
+    let apnsPorts: AsyncStream<Int>
+
+    func run() async throws {
+        guard let apnsPort = await apnsPorts.cancelOnGracefulShutdown().first(where: { _ in true }) else { return }
+        let state = development.state
+        try state.writeProjectFile(identity, apnsPort: apnsPort)
+        let logger = development.log.logger(label: "herald")
+        let keys = try await state.keys(logger: logger)
+        let gateway = try Gateway(
+            configuration: development.gatewayConfiguration(), metrics: development.metrics, logger: logger
+        ) { port in
+            development.greet(keys, port: port, apnsPort: apnsPort)
+        }
+        do {
+            try await gateway.run()
+        } catch let failure as Failure where failure.code == .unavailable {
+            throw Failure(
+                failure.code, failure.message.replacing("listen.port (HERALD_LISTEN_PORT)", with: "--port"))
+        }
+    }
+}

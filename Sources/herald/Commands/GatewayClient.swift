@@ -1,0 +1,160 @@
+import ArgumentParser
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import PushModel
+
+/// `--gateway`, `--key`, `--project`, or the environment.
+struct GatewayOptions: ParsableArguments {
+    @Option(help: "The gateway's address (HERALD_GATEWAY, or http://127.0.0.1:8080).")
+    var gateway: String?
+
+    @Option(help: "An API key (HERALD_KEY; the variable keeps it out of the process list).")
+    var key: String?
+
+    @Option(help: "The project (HERALD_PROJECT).")
+    var project: ProjectID?
+
+    /// A client for these options.
+    func client(
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(Failure) -> GatewayClient {
+        guard let key = key ?? environment["HERALD_KEY"], !key.isEmpty else {
+            throw Failure(.usage, "an API key is needed; give --key or set HERALD_KEY (herald key create makes one)")
+        }
+        guard let name = project?.rawValue ?? environment["HERALD_PROJECT"], let project = ProjectID(rawValue: name)
+        else {
+            throw Failure(.usage, "a project is needed; give --project or set HERALD_PROJECT")
+        }
+        var base = gateway ?? environment["HERALD_GATEWAY"] ?? "http://127.0.0.1:8080"
+        while base.hasSuffix("/") { base.removeLast() }
+        guard let url = URL(string: base), let scheme = url.scheme, ["http", "https"].contains(scheme), url.host() != nil
+        else { throw Failure(.usage, "\(base) is not an address; write it like http://127.0.0.1:8080") }
+        return GatewayClient(base: base, key: key, project: project)
+    }
+}
+
+/// Talks to a gateway's API; what it refuses ends as a ``Failure`` with the gateway's own words.
+struct GatewayClient: Sendable {
+    /// The address without a slash at the end.
+    let base: String
+    /// The API key.
+    let key: String
+    /// The project.
+    let project: ProjectID
+
+    /// The most bytes of an answer: a page of an export.
+    private static let answerLimitBytes = 256 << 20
+
+    /// An answer of success.
+    struct Answer {
+        var body: [UInt8]
+        var nextPageToken: String?
+
+        /// The body as JSON.
+        func json() throws(Failure) -> JSONValue {
+            do {
+                return try JSONValue(parsing: body)
+            } catch {
+                throw Failure(.unavailable, "the answer is not JSON; is that a Herald gateway?")
+            }
+        }
+
+        /// The body as text.
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    /// Asks, below `/v1/projects/<project>/`.
+    func project(
+        _ method: HTTPMethod, _ path: String, query: [(String, String)] = [], body: JSONValue? = nil
+    ) async throws(Failure) -> Answer {
+        try await send(method, "/v1/projects/\(project)/\(path)", query: query, body: body)
+    }
+
+    /// Asks.
+    func send(
+        _ method: HTTPMethod, _ path: String, query: [(String, String)] = [], body: JSONValue? = nil
+    ) async throws(Failure) -> Answer {
+        let pairs = query.map { "\(Self.escaped($0.0))=\(Self.escaped($0.1))" }
+        var request = HTTPClientRequest(url: base + path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&")))
+        request.method = method
+        request.headers.add(name: "authorization", value: "Bearer \(key)")
+        request.headers.add(name: "user-agent", value: "herald-cli")
+        if let body {
+            request.headers.add(name: "content-type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: body.bytes))
+        }
+        let response: HTTPClientResponse
+        let bytes: ByteBuffer
+        do {
+            response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+            bytes = try await response.body.collect(upTo: Self.answerLimitBytes)
+        } catch {
+            throw Failure(
+                .unavailable, "can't reach \(base): \(Self.reason(error)); is the gateway running? (--gateway)")
+        }
+        let answer = Answer(
+            body: Array(bytes.readableBytesView), nextPageToken: response.headers.first(name: "x-next-page-token"))
+        guard (200..<300).contains(response.status.code) else {
+            throw Self.refusal(status: Int(response.status.code), body: answer.body)
+        }
+        return answer
+    }
+
+    /// The failure for an answer that is none of success.
+    static func refusal(status: Int, body: [UInt8]) -> Failure {
+        var message = "the gateway answered \(status)"
+        do {
+            let error = try JSONValue(parsing: body)["error"]
+            if let text = error?["message"]?.stringValue {
+                let name = error?["status"]?.stringValue.map { " \($0)" } ?? ""
+                message += "\(name): \(Table.safe(text))"
+            }
+        } catch {
+            // Not a gateway's own answer: the status has to do.
+        }
+        return Failure(.refused, message)
+    }
+
+    /// Percent-encodes everything that is not unreserved (RFC 3986 §2.3).
+    static func escaped(_ text: String) -> String {
+        let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
+        return text.utf8.map { byte in
+            if unreserved.contains(byte) { return String(UnicodeScalar(byte)) }
+            let hex = String(byte, radix: 16, uppercase: true)
+            return hex.utf8.count == 1 ? "%0\(hex)" : "%\(hex)"
+        }
+        .joined()
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        switch error {
+        case let error as HTTPClientError where error == .connectTimeout || error == .deadlineExceeded: "no answer in time"
+        case let error as IOError: String(error.description.prefix(200))
+        case let error as NIOConnectionError:
+            error.connectionErrors.first.map { "\($0.error)" } ?? "no address for that name"
+        default: String("\(error)".prefix(200))
+        }
+    }
+}
+
+extension JSONValue {
+    /// The whole number, when this is one.
+    var integerValue: Int? {
+        guard case .number(let text) = self else { return nil }
+        return Int(text)
+    }
+
+    /// The members, when this is an object.
+    var members: [Member] {
+        guard case .object(let members) = self else { return [] }
+        return members
+    }
+
+    /// The elements, when this is an array.
+    var elements: [JSONValue] {
+        guard case .array(let elements) = self else { return [] }
+        return elements
+    }
+}

@@ -1,0 +1,155 @@
+import ArgumentParser
+import Foundation
+import GatewayAPI
+import Logging
+import PushModel
+import Store
+
+/// `herald key`: API keys, made and revoked in the store itself, also while the gateway runs.
+struct KeyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "key", abstract: "Make, list and revoke API keys.",
+        discussion: "Works on the store directly; a running gateway honours the change within a second.",
+        subcommands: [Create.self, List.self, Revoke.self])
+
+    /// `herald key create`.
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a key. It is shown once, alone on the last line.")
+
+        @OptionGroup var file: ConfigurationOption
+        @Option(help: "The project the key works on.") var project: ProjectID
+        @Option(help: "admin (everything), sender (send, read reports) or client (register, subscribe).")
+        var role: Role
+        @Flag(help: "Print JSON.") var json = false
+
+        func run() async throws {
+            let configuration = try file.read()
+            try KeyCommand.check(project, in: configuration)
+            let key = APIKey(project: project, role: role, at: Timestamp.systemTime())
+            try await KeyCommand.withStore(configuration) { store throws(StoreError) in
+                try await store.insert(key.record)
+            }
+            if json {
+                let members: [JSONValue.Member] = KeyCommand.members(key.record) + [.init("key", .string(key.text))]
+                Console.standard.print(String(decoding: JSONValue.object(members).bytes, as: UTF8.self))
+            } else {
+                Console.standard.print("Key \(key.record.id) for \(project) (\(role.rawValue)). It is shown only now:")
+                Console.standard.print(key.text)
+            }
+        }
+    }
+
+    /// `herald key list`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List keys, never their secrets.")
+
+        @OptionGroup var file: ConfigurationOption
+        @Option(help: "Only keys of this project.") var project: ProjectID?
+        @Flag(help: "Print JSON.") var json = false
+
+        func run() async throws {
+            let configuration = try file.read()
+            let keys = try await KeyCommand.withStore(configuration) { store throws(StoreError) in
+                try await store.apiKeys(of: project)
+            }
+            if json {
+                let values = keys.map { JSONValue.object(KeyCommand.members($0)) }
+                let list = JSONValue.object([.init("keys", .array(values))])
+                Console.standard.print(String(decoding: list.bytes, as: UTF8.self))
+                return
+            }
+            var table = Table(titles: ["ID", "PROJECT", "ROLE", "CREATED", "REVOKED"])
+            table.rows = keys.map { key in
+                [key.id, key.project.rawValue, key.role.rawValue, key.createdAt.text, key.revokedAt?.text ?? "-"]
+            }
+            Console.standard.print(keys.isEmpty ? "No keys." : table.lines.joined(separator: "\n"))
+        }
+    }
+
+    /// `herald key revoke`.
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Revoke a key by its id.")
+
+        @OptionGroup var file: ConfigurationOption
+        @Argument(help: "The id, as list shows it; the whole key works too.") var id: String
+        @Flag(help: "Print JSON.") var json = false
+
+        func run() async throws {
+            let configuration = try file.read()
+            let id = Self.id(of: id)
+            let found = try await KeyCommand.withStore(configuration) { store throws(StoreError) in
+                try await store.revoke(id, at: Timestamp.systemTime())
+            }
+            guard found else { throw Failure(.refused, "there is no key \(id); see herald key list") }
+            if json {
+                let answer = JSONValue.object([.init("id", .string(id)), .init("revoked", .bool(true))])
+                Console.standard.print(String(decoding: answer.bytes, as: UTF8.self))
+            } else {
+                Console.standard.print("Key \(id) is revoked.")
+            }
+        }
+
+        /// The id in `hk_<id>_<secret>`; anything else is an id itself.
+        static func id(of text: String) -> String {
+            let parts = text.split(separator: "_", maxSplits: 2)
+            return parts.count == 3 && parts[0] == "hk" ? String(parts[1]) : text
+        }
+    }
+
+    private static func check(_ project: ProjectID, in configuration: GatewayConfiguration) throws(Failure) {
+        let known: [ProjectID]
+        do {
+            known = try ProjectSet.declaredIDs(
+                directory: configuration.projectsDirectory, configuredAt: configuration.projectsPlace)
+        } catch {
+            throw error.failure
+        }
+        guard !known.contains(project) else { return }
+        let names = known.map(\.rawValue).sorted()
+        let hint =
+            Spelling.closest(to: project.rawValue, among: names).map { "did you mean \($0)?" }
+            ?? (names.isEmpty ? "there are none" : "there are \(names.joined(separator: ", "))")
+        throw Failure(.configuration, "no project \(project) in \(configuration.projectsDirectory); \(hint)")
+    }
+
+    private static func withStore<Result>(
+        _ configuration: GatewayConfiguration, _ body: (SQLiteStore) async throws(StoreError) -> Result
+    ) async throws(Failure) -> Result {
+        do {
+            let store = try SQLiteStore(
+                directory: configuration.dataDirectory, role: .command,
+                logger: Logger(label: "store", factory: { _ in SwiftLogNoOpLogHandler() }))
+            let result = try await body(store)
+            try store.close()
+            return result
+        } catch {
+            throw Failure(store: error)
+        }
+    }
+
+    private static func members(_ key: APIKeyRecord) -> [JSONValue.Member] {
+        var members: [JSONValue.Member] = [
+            .init("id", .string(key.id)), .init("project", .string(key.project.rawValue)),
+            .init("role", .string(key.role.rawValue)), .init("createTime", .string(key.createdAt.text)),
+        ]
+        if let revokedAt = key.revokedAt { members.append(.init("revokeTime", .string(revokedAt.text))) }
+        return members
+    }
+}
+
+extension Role: ExpressibleByArgument {}
+
+extension ProjectID: ExpressibleByArgument {
+    init?(argument: String) {
+        self.init(rawValue: argument)
+    }
+}
+
+extension Timestamp {
+    /// RFC 3339 in UTC with milliseconds.
+    var text: String {
+        Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+            .formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true))
+    }
+}

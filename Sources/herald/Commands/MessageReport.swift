@@ -1,0 +1,135 @@
+import PushModel
+
+/// A message's report as the gateway's API gives it, and its picture for people.
+struct MessageReport: Hashable {
+    /// The message's name.
+    var name: String
+    /// ACTIVE, PAUSED, COMPLETE or CANCELLED.
+    var state: String
+    /// `topic weather` or `registration …`.
+    var target: String
+    /// The sender's label.
+    var label: String?
+    /// When it was accepted, RFC 3339.
+    var acceptTime: String
+    /// When its last delivery ended.
+    var completeTime: String?
+    /// How many it was meant for when it was accepted.
+    var audience: Int
+    /// Deliveries claimed so far.
+    var recipients: Int
+    /// Deliveries by where they stand, in the order of the bar.
+    var counts: [Count]
+    /// Rejected deliveries by reason, the most frequent first.
+    var reasons: [Count]
+    /// Latency percentiles as the gateway writes them, such as `0.142s`.
+    var latency: [(String, String)]
+
+    /// A number with its name.
+    struct Count: Hashable {
+        var name: String
+        var value: Int
+    }
+
+    /// Where deliveries stand, and the letter of the bar.
+    static let parts: [(key: String, name: String, mark: Character)] = [
+        ("accepted", "accepted", "█"), ("rejected", "rejected", "▒"), ("expired", "expired", "░"),
+        ("cancelled", "cancelled", "×"), ("inFlight", "in flight", "·"),
+    ]
+
+    /// Reads a report; what is missing counts as nothing.
+    init(_ value: JSONValue) {
+        name = value["name"]?.stringValue ?? ""
+        state = value["state"]?.stringValue ?? ""
+        let last = { (text: String) in text.split(separator: "/").last.map(String.init) ?? text }
+        target = value["target"]?.members.first.map { "\($0.name) \(last($0.value.stringValue ?? ""))" } ?? ""
+        label = value["label"]?.stringValue
+        acceptTime = value["acceptTime"]?.stringValue ?? ""
+        completeTime = value["completeTime"]?.stringValue
+        audience = value["audience"]?.integerValue ?? 0
+        let ledger = value["ledger"]
+        recipients = ledger?["recipients"]?.integerValue ?? 0
+        counts = Self.parts.map { Count(name: $0.name, value: ledger?[$0.key]?.integerValue ?? 0) }
+        reasons = (value["rejectedByReason"]?.members ?? [])
+            .map { Count(name: $0.name, value: $0.value.integerValue ?? 0) }
+            .sorted { ($1.value, $0.name) < ($0.value, $1.name) }
+        latency = (value["latency"]?.members ?? []).map { ($0.name, $0.value.stringValue ?? "") }
+    }
+
+    static func == (one: MessageReport, other: MessageReport) -> Bool {
+        one.name == other.name && one.state == other.state && one.counts == other.counts
+            && one.recipients == other.recipients && one.reasons == other.reasons
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(state)
+        hasher.combine(counts)
+    }
+
+    /// Whether nothing will change any more.
+    var isFinal: Bool { state == "COMPLETE" || state == "CANCELLED" }
+
+    /// The id alone.
+    var id: String { name.split(separator: "/").last.map(String.init) ?? name }
+
+    /// One line.
+    var summary: String {
+        let numbers = counts.filter { $0.value > 0 }.map { "\($0.value) \($0.name)" }
+        return "\(id) \(state) \(recipients) of \(max(audience, recipients))"
+            + (numbers.isEmpty ? "" : ": " + numbers.joined(separator: ", "))
+    }
+
+    /// The whole picture, no line wider than `width`.
+    func lines(width: Int) -> [String] {
+        var lines = [
+            "Message    \(Table.safe(id))", "Target     \(Table.safe(target))",
+            "State      \(state)\(isFinal ? "" : ", audience \(audience)")",
+            "Accepted   \(Table.safe(acceptTime))",
+        ]
+        if let label { lines.insert("Label      \(Table.safe(label))", at: 2) }
+        if let completeTime { lines.append("Completed  \(Table.safe(completeTime))") }
+        if !latency.isEmpty {
+            lines.append("Latency    " + latency.map { "\($0.0) \(Table.safe($0.1))" }.joined(separator: "  "))
+        }
+        lines += ["", bar(width: width), ""]
+        let digits = String(max(recipients, 1)).count
+        for (part, count) in zip(Self.parts, counts) {
+            lines.append("  \(part.mark) \(count.name.padded(to: 10)) \(String(count.value).aligned(to: digits))")
+            guard count.name == "rejected" else { continue }
+            for reason in reasons {
+                lines.append("      \(String(reason.value).aligned(to: digits)) \(Table.safe(reason.name))")
+            }
+        }
+        lines.append("    \("recipients".padded(to: 10)) \(String(recipients).aligned(to: digits))")
+        return lines.map { $0.count > width ? String($0.prefix(max(width, 1))) : $0 }
+    }
+
+    /// A bar of the whole width: each part that is not zero has at least one letter, the rest of the audience is blank.
+    func bar(width: Int) -> String {
+        let room = max(10, width - 2)
+        let total = max(audience, recipients, 1)
+        var lengths = counts.map { count in
+            count.value == 0 ? 0 : max(1, Int((Double(count.value) / Double(total) * Double(room)).rounded()))
+        }
+        while lengths.reduce(0, +) > room, let widest = lengths.indices.max(by: { lengths[$0] < lengths[$1] }) {
+            lengths[widest] -= 1
+        }
+        let claimed = counts.map(\.value).reduce(0, +)
+        if claimed >= total, let widest = lengths.indices.max(by: { lengths[$0] < lengths[$1] }) {
+            lengths[widest] += room - lengths.reduce(0, +)
+        }
+        let filled = zip(Self.parts, lengths).map { String(repeating: $0.mark, count: max(0, $1)) }.joined()
+        return "[" + filled.padded(to: room) + "]"
+    }
+
+    /// A list of messages.
+    static func table(_ reports: [MessageReport]) -> Table {
+        var table = Table(titles: ["MESSAGE", "ACCEPTED", "TARGET", "STATE", "RECIPIENTS", "ENDED"])
+        table.rows = reports.map { report in
+            let ended = report.counts.filter { $0.value > 0 }.map { "\($0.value) \($0.name)" }.joined(separator: ", ")
+            return [report.id, report.acceptTime, report.target, report.state, String(report.recipients), ended]
+        }
+        return table
+    }
+}

@@ -1,0 +1,108 @@
+import ArgumentParser
+import PushModel
+
+/// `herald register`: registers a device, as an app does.
+struct RegisterCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "register", abstract: "Register a device and print its registration token.")
+
+    @OptionGroup var gateway: GatewayOptions
+    @Option(help: "The bundle id of the app.") var app: String
+    @Option(help: "The APNs device token in hex digits.") var deviceToken: String
+    @Option(help: "production or sandbox; the app's own when not given.") var environment: APNSEnvironment?
+    @Option(help: "The app's version.") var appVersion: String?
+    @Flag(help: "Print the gateway's answer as JSON.") var json = false
+
+    func validate() throws {
+        guard DeviceToken(hex: deviceToken) != nil else {
+            throw ValidationError("The device token must be an even number of hex digits.")
+        }
+    }
+
+    func run() async throws {
+        var members: [JSONValue.Member] = [
+            .init("apns_token", .string(deviceToken)), .init("bundle_id", .string(app)),
+        ]
+        switch environment {
+        case .production?: members.append(.init("apns_environment", .string("PROD")))
+        case .sandbox?: members.append(.init("apns_environment", .string("SANDBOX")))
+        case nil: break
+        }
+        if let appVersion { members.append(.init("app_version", .string(appVersion))) }
+        let answer = try await gateway.client().project(
+            .POST, "registrations", body: .object([.init("ios", .object(members))]))
+        guard !json else { return Console.standard.print(answer.text) }
+        let value = try answer.json()
+        Console.standard.print("Registered \(value["name"]?.stringValue ?? "a device"). Its registration token:")
+        Console.standard.print(value["token"]?.stringValue ?? "")
+    }
+}
+
+extension APNSEnvironment: ExpressibleByArgument {}
+
+/// `herald topic`: who gets the messages of which topic.
+struct TopicCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "topic", abstract: "Subscribe registrations to topics.",
+        subcommands: [Subscribe.self, Unsubscribe.self])
+
+    /// What both subcommands take.
+    struct Arguments: ParsableArguments {
+        @OptionGroup var gateway: GatewayOptions
+        @Argument(help: "The topic, without /topics/.") var topic: String
+        @Argument(help: "Registration tokens.") var tokens: [String]
+        @Flag(help: "Print JSON.") var json = false
+
+        func validate() throws {
+            guard Topic(rawValue: topic) != nil else {
+                throw ValidationError("\"\(topic)\" is not a topic; use 1 to 900 of A-Z a-z 0-9 - _ . ~ %.")
+            }
+        }
+
+        /// Calls `verb` for each token; reports each, fails at the end when one failed.
+        func run(_ verb: String, done: String) async throws {
+            let client = try gateway.client()
+            var failures = 0
+            var results: [JSONValue] = []
+            for (index, token) in tokens.enumerated() {
+                let path = "registrations/\(GatewayClient.escaped(token))/topicSubscriptions/"
+                do {
+                    _ = try await client.project(.POST, "\(path)\(GatewayClient.escaped(topic)):\(verb)")
+                    results.append(.object([]))
+                } catch let failure where failure.code == .refused {
+                    // The others may still go through; a gateway that can't be reached ends the command.
+                    failures += 1
+                    results.append(.object([.init("error", .string(failure.message))]))
+                    Console.standard.error("herald: token \(index + 1): \(failure.message)")
+                }
+            }
+            if json {
+                let list = JSONValue.object([.init("results", .array(results))])
+                Console.standard.print(String(decoding: list.bytes, as: UTF8.self))
+            } else if tokens.count > failures {
+                Console.standard.print("\(tokens.count - failures) \(done) \(topic).")
+            }
+            guard failures == 0 else { throw Failure(.refused, "\(failures) of \(tokens.count) failed") }
+        }
+    }
+
+    /// `herald topic subscribe`.
+    struct Subscribe: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Subscribe registrations to a topic.")
+        @OptionGroup var arguments: Arguments
+
+        func run() async throws {
+            try await arguments.run("subscribe", done: "subscribed to")
+        }
+    }
+
+    /// `herald topic unsubscribe`.
+    struct Unsubscribe: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "End subscriptions to a topic.")
+        @OptionGroup var arguments: Arguments
+
+        func run() async throws {
+            try await arguments.run("unsubscribe", done: "unsubscribed from")
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import ArgumentParser
+import Foundation
+import PushModel
+
+/// `herald send`: sends one message.
+struct SendCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "send", abstract: "Send a message to a device or a topic.",
+        discussion: "--message takes a whole FCM v1 message as JSON (a file, or - for standard input); the other options "
+            + "build one.")
+
+    @OptionGroup var gateway: GatewayOptions
+
+    @Option(help: "To one device: its registration token.") var token: String?
+    @Option(help: "To one device: its FID.") var fid: String?
+    @Option(help: "To all subscribers of a topic.") var topic: String?
+    @Option(help: "The title.") var title: String?
+    @Option(help: "The text.") var body: String?
+    @Option(help: "A custom key: name=value; may be repeated.") var data: [String] = []
+    @Option(help: "The badge on the app's icon.") var badge: Int?
+    @Option(help: "The sound's name, such as default.") var sound: String?
+    @Option(help: "apns-priority: 10 at once, 5 with regard to power.") var priority: Int?
+    @Option(help: "apns-collapse-id: a newer message replaces the older one.") var collapseID: String?
+    @Option(help: "A label for reports.") var label: String?
+    @Option(help: "A message as JSON, in a file; - is standard input.") var message: String?
+    @Flag(help: "Check the message and send nothing.") var dryRun = false
+    @Flag(help: "Print the gateway's answer as JSON.") var json = false
+
+    func validate() throws {
+        let targets = [token, fid, topic].compactMap { $0 }.count
+        guard targets == 1 || (targets == 0 && message != nil) else {
+            throw ValidationError("Give exactly one of --token, --fid and --topic.")
+        }
+        for entry in data where !entry.dropFirst().contains("=") {
+            throw ValidationError("--data takes name=value, not \"\(entry)\".")
+        }
+        if message != nil {
+            let isBuilt = title != nil || body != nil || badge != nil || sound != nil || label != nil || !data.isEmpty
+            guard !isBuilt, priority == nil, collapseID == nil else {
+                throw ValidationError("--message is the whole message; only a target goes with it.")
+            }
+        }
+    }
+
+    func run() async throws {
+        var request: [JSONValue.Member] = [.init("message", try content())]
+        if dryRun { request.append(.init("validate_only", .bool(true))) }
+        let answer = try await gateway.client().project(.POST, "messages:send", body: .object(request))
+        guard !json else { return Console.standard.print(answer.text) }
+        let name = try answer.json()["name"]?.stringValue ?? ""
+        Console.standard.print(dryRun ? "The message is valid." : name)
+    }
+
+    /// The `message` object.
+    func content() throws(Failure) -> JSONValue {
+        var members = target
+        if let message {
+            members = try Self.read(message).members.filter { member in
+                target.isEmpty || !["token", "fid", "topic", "condition"].contains(member.name)
+            }
+            members = target + members
+            return .object(members)
+        }
+        let notification = Self.object([("title", title.map(JSONValue.string)), ("body", body.map(JSONValue.string))])
+        if let notification { members.append(.init("notification", notification)) }
+        if !data.isEmpty { members.append(.init("data", .object(data.map(Self.entry)))) }
+        if let apns = apns { members.append(.init("apns", apns)) }
+        if let label {
+            members.append(.init("fcm_options", .object([.init("analytics_label", .string(label))])))
+        }
+        return .object(members)
+    }
+
+    private var target: [JSONValue.Member] {
+        [("token", token), ("fid", fid), ("topic", topic)].compactMap { name, value in
+            value.map { .init(name, .string($0)) }
+        }
+    }
+
+    private var apns: JSONValue? {
+        let headers = Self.object([
+            ("apns-priority", priority.map { .string(String($0)) }),
+            ("apns-collapse-id", collapseID.map(JSONValue.string)),
+        ])
+        let aps = Self.object([
+            ("badge", badge.map { .number(String($0)) }), ("sound", sound.map(JSONValue.string)),
+        ])
+        return Self.object([("headers", headers), ("payload", aps.map { .object([.init("aps", $0)]) })])
+    }
+
+    /// An object of the members that have a value; `nil` when none has.
+    private static func object(_ members: [(String, JSONValue?)]) -> JSONValue? {
+        let present = members.compactMap { name, value in value.map { JSONValue.Member(name, $0) } }
+        return present.isEmpty ? nil : .object(present)
+    }
+
+    private static func entry(_ text: String) -> JSONValue.Member {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        return .init(String(parts[0]), .string(parts.count > 1 ? String(parts[1]) : ""))
+    }
+
+    private static func read(_ path: String) throws(Failure) -> JSONValue {
+        let bytes: Data
+        do {
+            bytes =
+                try path == "-"
+                ? FileHandle.standardInput.readToEnd() ?? Data() : Data(contentsOf: URL(filePath: path))
+        } catch {
+            throw Failure(.inputOutput, "\(path): can't be read: \(error.localizedDescription)")
+        }
+        do {
+            let value = try JSONValue(parsing: Array(bytes))
+            return value["message"] ?? value
+        } catch {
+            throw Failure(.usage, "\(path): not JSON at byte \(error.offset): \(error.message)")
+        }
+    }
+}

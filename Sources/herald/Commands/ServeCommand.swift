@@ -1,0 +1,69 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Metrics
+import ServiceLifecycle
+import UnixSignals
+
+/// `herald serve`: the gateway in the foreground, as a supervisor wants it.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Run the gateway.",
+        discussion: """
+            Every value of the configuration can be overridden by the environment: HERALD_LISTEN_PORT for listen.port.
+            SIGTERM and Ctrl-C finish what is in flight and end with 0; SIGHUP reads the project files again.
+            Exit codes: 64 arguments, 69 port or store in use, 74 disk, 78 configuration.
+            """)
+
+    @OptionGroup var file: ConfigurationOption
+
+    func run() async throws {
+        let configuration = try file.read()
+        let log = LogFactory(
+            format: configuration.log.format, level: configuration.log.level, output: .standardError)
+        let metrics = GatewayProcessSetup.bootstrap(log: log)
+        let gateway = try Gateway(
+            configuration: configuration, metrics: metrics, logger: log.logger(label: "herald"))
+        try await GatewayProcessSetup.run([gateway], log: log)
+    }
+}
+
+/// `--config`.
+struct ConfigurationOption: ParsableArguments {
+    @Option(name: .customLong("config"), help: "The gateway's configuration file.")
+    var path = "Config/herald.yaml"
+
+    /// Reads the file and the environment.
+    func read() throws(Failure) -> GatewayConfiguration {
+        do {
+            return try GatewayConfiguration.read(
+                file: path, environment: ProcessInfo.processInfo.environment)
+        } catch {
+            throw error.failure
+        }
+    }
+}
+
+/// What a process that runs a gateway sets up once.
+enum GatewayProcessSetup {
+    /// Connects swift-log and swift-metrics; once in a process.
+    static func bootstrap(log: LogFactory) -> PrometheusRegistry {
+        let metrics = PrometheusRegistry()
+        MetricsSystem.bootstrap(metrics)
+        LoggingSystem.bootstrap { log.handler(label: $0) }
+        return metrics
+    }
+
+    /// Runs services until SIGTERM or SIGINT.
+    static func run(_ services: [any Service], log: LogFactory) async throws {
+        // A peer that goes away while we write is an error of that write, not the end of the process.
+        let brokenPipes = await UnixSignalsSequence(trapping: .sigpipe)
+        var logger = log.logger(label: "lifecycle")
+        logger.logLevel = max(log.level, .warning)
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        try await group.run()
+        _ = brokenPipes
+    }
+}

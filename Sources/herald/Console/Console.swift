@@ -1,0 +1,75 @@
+import Foundation
+
+/// Where commands print: whole texts to standard output and standard error, at once.
+struct Console: Sendable {
+    /// Whether a person watches standard output.
+    let isTerminal: Bool
+    /// Whether a person watches standard error.
+    let isErrorTerminal: Bool
+
+    /// The process's own.
+    static let standard = Console()
+
+    private init() {
+        isTerminal = isatty(STDOUT_FILENO) == 1
+        isErrorTerminal = isatty(STDERR_FILENO) == 1
+    }
+
+    /// Prints a line to standard output.
+    func print(_ text: String) {
+        write(text + "\n", to: .standardOutput)
+    }
+
+    /// Prints to standard output without a line end.
+    func write(_ text: String) {
+        write(text, to: .standardOutput)
+    }
+
+    /// Prints a line to standard error.
+    func error(_ text: String) {
+        write(text + "\n", to: .standardError)
+    }
+
+    /// Repaints a line of progress on standard error; nothing when nobody watches.
+    func progress(_ text: String) {
+        guard isErrorTerminal else { return }
+        write("\r\u{1b}[K" + text, to: .standardError)
+    }
+
+    /// Columns of the terminal: `COLUMNS`, what `stty` says, or 80.
+    var width: Int {
+        if let columns = ProcessInfo.processInfo.environment["COLUMNS"].flatMap({ Int($0) }), columns > 0 {
+            return columns
+        }
+        guard isTerminal else { return 80 }
+        return Self.columnsOfTerminal() ?? 80
+    }
+
+    private func write(_ text: String, to handle: FileHandle) {
+        do {
+            try handle.write(contentsOf: Data(text.utf8))
+        } catch {
+            // Nobody reads any more, as in `herald report | head`.
+        }
+    }
+
+    /// Asks `stty`, since the ioctl behind it takes a raw pointer.
+    private static func columnsOfTerminal() -> Int? {
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/stty")
+        process.arguments = ["size"]
+        process.standardInput = FileHandle.standardInput
+        process.standardError = FileHandle.nullDevice
+        let output = Pipe()
+        process.standardOutput = output
+        do {
+            try process.run()
+            let data = try output.fileHandleForReading.readToEnd() ?? Data()
+            process.waitUntilExit()
+            return String(decoding: data, as: UTF8.self).split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) }
+        } catch {
+            // No stty: the caller has a width for that.
+            return nil
+        }
+    }
+}

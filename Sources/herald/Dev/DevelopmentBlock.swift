@@ -1,0 +1,47 @@
+/// The lines that `herald dev` prints to be pasted: shell, from `# 1.` to `# End`.
+struct DevelopmentBlock {
+    /// The gateway's address.
+    var base: String
+    /// The API keys.
+    var keys: DevelopmentState.Keys
+    /// A device token to register with.
+    var deviceToken: String
+
+    /// The block.
+    var text: String {
+        let project = "\(base)/v1/projects/\(DevelopmentState.projectName)"
+        let json = "-H 'Content-Type: application/json'"
+        let sender = "-H 'Authorization: Bearer \(keys.sender)'"
+        let client = "-H 'Authorization: Bearer \(keys.client)'"
+        return """
+            # 1. Register a device and keep its registration token
+            TOKEN=$(curl -sS \(client) \(json) \(project)/registrations -d '\(registration)' \
+            | sed -n 's/.*"token": *"\\([^"]*\\)".*/\\1/p'); echo "$TOKEN"
+
+            # 2. Subscribe it to the topic weather
+            curl -sS \(client) -X POST "\(project)/registrations/$TOKEN/topicSubscriptions/weather:subscribe"; echo
+
+            # 3. Send to the device
+            curl -sS \(sender) \(json) \(project)/messages:send -d '{"message":{"token":"'"$TOKEN"'",\
+            "notification":{"title":"Hello","body":"from Herald"}}}'; echo
+
+            # 4. Broadcast to the topic and keep the message's name
+            NAME=$(curl -sS \(sender) \(json) \(project)/messages:send -d '\(broadcast)' \
+            | sed -n 's/.*"name": *"\\([^"]*\\)".*/\\1/p'); echo "$NAME"
+
+            # 5. See what became of it
+            curl -sS \(sender) "\(base)/v1/$NAME"; echo
+            # End
+            """
+    }
+
+    private var registration: String {
+        #"{"ios":{"apns_token":"\#(deviceToken)","bundle_id":"\#(DevelopmentState.app)","apns_environment":"PROD"}}"#
+    }
+
+    private var broadcast: String {
+        #"{"message":{"topic":"weather","notification":{"title":"Portugal vs. Denmark","body":"great match!"},"#
+            + #""apns":{"payload":{"aps":{"badge":1},"customKey":"customValue"}},"#
+            + #""fcm_options":{"analytics_label":"match"}}}"#
+    }
+}

@@ -1,0 +1,142 @@
+import APNS
+import Delivery
+import Foundation
+import GatewayAPI
+import Logging
+import PushModel
+import ServiceLifecycle
+import Store
+import UnixSignals
+
+/// A whole gateway: store, upstream, delivery and HTTP API, wired from a configuration.
+///
+/// The initialiser opens the store and checks everything that can be checked; nothing runs before ``run()``, which
+/// serves until graceful shutdown and closes the store at the end.
+struct Gateway: Service {
+    private let configuration: GatewayConfiguration
+    private let store: SQLiteStore
+    private let sender: APNSSender
+    private let acceptor: MessageAcceptor
+    private let runner: DeliveryRunner
+    private let server: GatewayServer
+    private let logger: Logger
+
+    /// Reads the project files again; what SIGHUP does.
+    let reloader: ProjectReloader
+
+    /// Wires a gateway.
+    ///
+    /// - Parameters:
+    ///   - metrics: where `/metrics` reads; the process bootstraps swift-metrics with the same one.
+    ///   - onListening: called with the bound port once the gateway listens.
+    /// - Throws: ``Failure`` with the line to print and the exit code.
+    init(
+        configuration: GatewayConfiguration, metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger,
+        onListening: @escaping @Sendable (_ port: Int) -> Void = { _ in }
+    ) throws(Failure) {
+        do {
+            try self.init(configuration, metrics, logger, onListening)
+        } catch {
+            throw Failure(starting: configuration, error)
+        }
+    }
+
+    private init(
+        _ configuration: GatewayConfiguration, _ metrics: PrometheusRegistry, _ logger: Logger,
+        _ onListening: @escaping @Sendable (_ port: Int) -> Void
+    ) throws {
+        let projects = try ProjectSet.read(
+            directory: configuration.projectsDirectory, configuredAt: configuration.projectsPlace)
+        let directory = ProjectDirectory(projects.projects)
+        let sender = APNSSender(
+            loopCount: configuration.limits.upstreamThreads, wallTime: Timestamp.systemTime, logger: logger)
+        do {
+            try sender.use(projects.upstreams)
+        } catch {
+            throw ConfigurationError(problems: [projects.problem(of: error)])
+        }
+        ProjectReloader.log(projects.warnings, to: logger)
+
+        let store = try SQLiteStore(directory: configuration.dataDirectory, role: .gateway, logger: logger)
+        let runner = DeliveryRunner(
+            store: store, sender: sender, projects: directory, limits: configuration.deliveryLimits,
+            clock: ContinuousClock(), wallTime: Timestamp.systemTime, random: { Double.random(in: 0..<1) },
+            logger: logger)
+        acceptor = MessageAcceptor(
+            store: store, limits: configuration.deliveryLimits, wallTime: Timestamp.systemTime,
+            wake: { runner.wake($0) })
+        let services = GatewayServices(
+            store: store, acceptor: acceptor, projects: directory, upstreams: { sender.upstreams },
+            isStoreWritable: { await store.isWritable() },
+            metricsText: {
+                metrics.setUpstreams(sender.upstreams)
+                return metrics.text
+            },
+            wallTime: Timestamp.systemTime, logger: logger)
+        let listen = configuration.listen
+        do {
+            server = try GatewayServer(listener: configuration.listener, services: services) { port in
+                logger.notice("listening", metadata: ["address": "\(listen.url(port: port))", "port": "\(port)"])
+                onListening(port)
+            }
+        } catch {
+            try store.close()
+            throw Failure(.configuration, "\(error)")
+        }
+        reloader = ProjectReloader(
+            directory: configuration.projectsDirectory, configuredAt: configuration.projectsPlace,
+            useUpstreams: { apps throws(APNSConfigurationError) in try sender.use(apps) },
+            useProjects: { directory.replace(with: $0) }, logger: logger)
+        self.configuration = configuration
+        self.store = store
+        self.sender = sender
+        self.runner = runner
+        self.logger = logger
+    }
+
+    /// Serves until graceful shutdown: then stops accepting, finishes what is in flight within the limit, closes the
+    /// store.
+    ///
+    /// - Throws: ``Failure`` with the line to print and the exit code.
+    func run() async throws {
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
+        // Stopped from last to first: no new messages, no new requests, no new claims, then the connections.
+        let services: [any Service] = [
+            SenderService(sender: sender, limit: .seconds(configuration.limits.shutdownSeconds)),
+            runner,
+            ReloadService(hangups: hangups, reloader: reloader),
+            server,
+            AcceptGate(acceptor: acceptor),
+        ]
+        let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: services, logger: groupLogger))
+        do {
+            try await group.run()
+        } catch {
+            logger.debug("stopped by an error", metadata: ["error": "\(error)"])
+            closeStore()
+            throw Failure(starting: configuration, error)
+        }
+        closeStore()
+        logger.info("stopped")
+    }
+
+    /// The lifecycle library reports each service's start and stop at info: too much for an operator.
+    private var groupLogger: Logger {
+        var logger = logger
+        logger.logLevel = max(logger.logLevel, .warning)
+        return logger
+    }
+
+    private func closeStore() {
+        do {
+            try store.close()
+        } catch {
+            logger.error("the store did not close", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+extension Timestamp {
+    /// The system's clock.
+    static let systemTime: WallTime = { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
+}

@@ -1,0 +1,60 @@
+import APNS
+import Logging
+import PushModel
+
+/// Reads the project files again and puts them in force: all of them, or none when one is wrong.
+struct ProjectReloader: Sendable {
+    private let directory: String
+    private let place: ConfigurationPlace
+    private let useUpstreams: @Sendable ([APNSAppConfiguration]) throws(APNSConfigurationError) -> Void
+    private let useProjects: @Sendable ([Project]) -> Void
+    private let logger: Logger
+
+    /// Prepares a reloader.
+    ///
+    /// - Parameters:
+    ///   - useUpstreams: puts the ways to APNs in force, or changes nothing and throws.
+    ///   - useProjects: puts the projects in force; called second, so that no message is accepted for an app that has
+    ///     no way yet.
+    init(
+        directory: String, configuredAt place: ConfigurationPlace,
+        useUpstreams: @escaping @Sendable ([APNSAppConfiguration]) throws(APNSConfigurationError) -> Void,
+        useProjects: @escaping @Sendable ([Project]) -> Void, logger: Logger
+    ) {
+        self.directory = directory
+        self.place = place
+        self.useUpstreams = useUpstreams
+        self.useProjects = useProjects
+        self.logger = logger
+    }
+
+    /// Reads and replaces; `false` when the old state stays in force. Every problem is logged in a line of its own.
+    @discardableResult
+    func reload() -> Bool {
+        do {
+            let projects = try ProjectSet.read(directory: directory, configuredAt: place)
+            do {
+                try useUpstreams(projects.upstreams)
+            } catch {
+                throw ConfigurationError(problems: [projects.problem(of: error)])
+            }
+            useProjects(projects.projects)
+            Self.log(projects.warnings, to: logger)
+            logger.notice("project files read again", metadata: ["projects": "\(projects.projects.count)"])
+            return true
+        } catch {
+            for problem in error.problems {
+                logger.error(
+                    "project files not taken over, the old state stays in force", metadata: ["problem": "\(problem)"])
+            }
+            return false
+        }
+    }
+
+    /// Logs what works but should be looked at.
+    static func log(_ warnings: [ConfigurationProblem], to logger: Logger) {
+        for warning in warnings {
+            logger.warning("project files", metadata: ["problem": "\(warning)"])
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import PushModel
+import Testing
+
+@testable import Delivery
+
+struct RetryWindowTests {
+    static let tooMany = Setback.throttled(APNSReason(rawValue: "TooManyRequests"), after: nil)
+    static let unavailable = Setback.throttled(APNSReason(rawValue: "ServiceUnavailable"), after: nil)
+    static let asked = Setback.throttled(APNSReason(rawValue: "ServiceUnavailable"), after: .seconds(40))
+
+    @Test(arguments: [
+        (tooMany, 1, Duration.seconds(5), Duration.seconds(1)),
+        (tooMany, 4, .seconds(5), .seconds(8)),
+        (unavailable, 1, .seconds(2), .seconds(1)),
+        (unavailable, 11, .seconds(2), .seconds(900)),
+        (unavailable, 1_000_000, .seconds(2), .seconds(900)),
+        (asked, 2, .seconds(40), .seconds(2)),
+        (.throttled(APNSReason(rawValue: "Shutdown"), after: nil), 1, .zero, .seconds(1)),
+        (.throttled(APNSReason(rawValue: "SomethingNew"), after: nil), 1, .seconds(1), .seconds(1)),
+        (.unknown(.timedOut), 3, .seconds(1), .seconds(4)),
+        (.notSent(.refused), 1, .milliseconds(100), .seconds(1)),
+        (.notSent(.connectFailed), 20, .milliseconds(100), .seconds(60)),
+        (.notSent(.noRoute), 0, .seconds(15), .seconds(1)),
+    ])
+    func windowFollowsTheTable(setback: Setback, attempt: Int, floor: Duration, spread: Duration) {
+        #expect(RetryWindow.after(setback, attempt: attempt) == RetryWindow(floor: floor, spread: spread))
+    }
+
+    @Test func theDelayLiesInTheWindow() {
+        let window = RetryWindow(floor: .seconds(5), spread: .seconds(8))
+        #expect(window.delay(random: 0, within: .seconds(100)) == .seconds(5))
+        #expect(window.delay(random: 0.5, within: .seconds(100)) == .seconds(9))
+    }
+
+    @Test func theSpreadIsCutToTheTimeThatIsLeft() {
+        let window = RetryWindow(floor: .seconds(5), spread: .seconds(8))
+        #expect(window.delay(random: 0.5, within: .seconds(7)) == .seconds(6))
+        #expect(window.delay(random: 0.5, within: .seconds(5)) == .seconds(5))
+    }
+
+    @Test func noDelayIsShorterThanTheFloor() {
+        let window = RetryWindow(floor: .seconds(5), spread: .seconds(8))
+        #expect(window.delay(random: 0, within: .seconds(4)) == nil)
+        #expect(window.delay(random: 0, within: .seconds(-1)) == nil)
+    }
+
+    @Test(arguments: [(1, 50, 100), (2, 100, 200), (7, 2500, 5000), (60, 2500, 5000)])
+    func theStoreIsLeftAlone(failures: Int, least: Int, most: Int) {
+        #expect(StoreBackoff.delay(failures: failures, random: 0) == .milliseconds(least))
+        #expect(StoreBackoff.delay(failures: failures, random: 0.999) <= .milliseconds(most))
+    }
+}

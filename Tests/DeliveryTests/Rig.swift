@@ -1,0 +1,66 @@
+import Delivery
+import Logging
+import PushModel
+import ServiceLifecycle
+import Store
+import TestSupport
+import Testing
+
+/// A runner between a fake store and a scripted upstream, on a test clock.
+struct Rig {
+    let clock = TestClock()
+    let store = FakeStore()
+    let sender: ScriptedSender
+    let projects: ProjectDirectory
+    let runner: DeliveryRunner
+    let acceptor: MessageAcceptor
+    let group: ServiceGroup
+
+    init(
+        limits: DeliveryLimits = DeliveryLimits(), project: Project = Sample.project,
+        script: @escaping ScriptedSender.Script = { _, _ in .accepted }
+    ) {
+        let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let activeMessages = ActiveMessages(limit: limits.activeMessages)
+        let wallTime = clock.wallTime(startingAt: Sample.start)
+        sender = ScriptedSender(script)
+        projects = ProjectDirectory([project])
+        runner = DeliveryRunner(
+            store: store, sender: sender, projects: projects, limits: limits, activeMessages: activeMessages,
+            clock: clock, wallTime: wallTime, random: { 0.5 }, logger: quiet)
+        acceptor = MessageAcceptor(
+            store: store, limits: limits, activeMessages: activeMessages, wallTime: wallTime,
+            wake: { [runner] in runner.wake($0) })
+        group = ServiceGroup(services: [runner], logger: quiet)
+    }
+
+    /// Adds registrations 1 … `count`, subscribed to ``Sample/topic``.
+    func subscribe(_ count: Int64) async {
+        for number in 1...count { await store.add(Sample.registration(number), subscribed: true) }
+    }
+
+    /// Accepts a message to one registration, which is added.
+    func accept(
+        to number: Int64, _ json: String = #"{"notification":{"title":"Hello"}}"#
+    ) async throws -> Message {
+        let registration = Sample.registration(number)
+        if await store.registrations[registration.key] == nil { await store.add(registration) }
+        return try await acceptor.accept(Sample.submission(to: .registration(registration), json))
+    }
+
+    /// Accepts a message to the topic.
+    func acceptTopic(_ json: String = #"{"notification":{"title":"Hello"}}"#) async throws -> Message {
+        try await acceptor.accept(Sample.submission(to: .topic(Sample.topic), json))
+    }
+
+    /// Runs the runner while `body` runs, then shuts it down gracefully and checks the store's rules.
+    func run(_ body: (Rig) async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            try await body(self)
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+        #expect(await store.violations == [])
+    }
+}

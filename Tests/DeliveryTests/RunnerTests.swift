@@ -1,0 +1,264 @@
+import Delivery
+import PushModel
+import Store
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RunnerTests {
+    static let tooMany = Outcome.throttled(APNSReason(rawValue: "TooManyRequests"), after: nil)
+
+    private func limits(inFlight: Int, pageSize: Int) -> DeliveryLimits {
+        var limits = DeliveryLimits()
+        limits.inFlight = inFlight
+        limits.pageSize = pageSize
+        return limits
+    }
+
+    @Test func aSingleMessageIsAccepted() async throws {
+        try await Rig().run { rig in
+            let message = try await rig.accept(to: 7)
+            await rig.store.untilEnded(1)
+            let entry = try #require(await rig.store.entries(of: message.id).first)
+            #expect(entry.outcome == .accepted)
+            #expect(entry.history == AttemptHistory(attempts: 1))
+            let push = try #require(rig.sender.pushes.first)
+            #expect(push.lane == .interactive)
+            #expect(push.id == APNSID(message: message.id, registration: RegistrationKey(rawValue: 7)))
+            #expect(push.id == entry.apnsID)
+            #expect(push.route.app == Sample.appID)
+            #expect(push.deviceToken == Sample.registration(7).deviceToken)
+            #expect(await rig.store.books[message.id]?.isComplete == true)
+        }
+    }
+
+    @Test func aTopicGoesOutInPages() async throws {
+        let rig = Rig()
+        await rig.subscribe(2500)
+        try await rig.run { rig in
+            let message = try await rig.acceptTopic()
+            await rig.store.until { $0.books[message.id]?.isComplete == true }
+            #expect(await rig.store.pageSizes == [1000, 1000, 500])
+            #expect(await rig.store.books[message.id]?.ended == [.accepted: 2500])
+            #expect(Set(rig.sender.pushes.map(\.id)).count == 2500)
+            #expect(rig.sender.pushes.allSatisfy { $0.lane == .bulk })
+            // Built once: all pushes share one object.
+            #expect(Set(rig.sender.pushes.map { ObjectIdentifier($0.content) }).count == 1)
+        }
+    }
+
+    @Test func mixedOutcomesBalance() async throws {
+        let rig = Rig(script: { push, attempt in
+            switch (push.deviceToken.bytes.last ?? 0) % 3 {
+            case 0: .accepted
+            case 1: .rejected(APNSReason(rawValue: "DeviceTokenNotForTopic"), since: nil)
+            default: attempt == 1 ? .notSent(.refused) : .accepted
+            }
+        })
+        await rig.subscribe(300)
+        try await rig.run { rig in
+            let message = try await rig.acceptTopic()
+            await rig.store.until { $0.ledger.count + $0.waiting.count == 300 && $0.waiting.count > 0 }
+            await rig.clock.advanceToSleeper(within: .seconds(2))
+            await rig.store.until { $0.books[message.id]?.isComplete == true }
+            let ended = try #require(await rig.store.books[message.id]?.ended)
+            #expect(ended[.rejected] == 90)
+            #expect(ended[.accepted] == 210)
+        }
+    }
+
+    @Test func aThrottledPushIsAcceptedLater() async throws {
+        try await Rig(script: { _, attempt in attempt == 1 ? Self.tooMany : .accepted }).run { rig in
+            let message = try await rig.accept(to: 1)
+            await rig.store.until { $0.waiting.values.contains { $0.history.attempts == 1 } }
+            await rig.clock.advanceToSleeper(within: .seconds(6))
+            await rig.store.untilEnded(1)
+            let entry = try #require(await rig.store.entries(of: message.id).first)
+            #expect(entry.outcome == .accepted)
+            #expect(entry.history.attempts == 2)
+            #expect(entry.latencyMilliseconds == 5500)
+            #expect(Set(rig.sender.pushes.map(\.id)).count == 1)
+        }
+    }
+
+    @Test func anUnknownAttemptIsRepeatedWithTheSameIDAndShown() async throws {
+        try await Rig(script: { _, attempt in attempt == 1 ? .unknown(.timedOut) : .accepted }).run { rig in
+            let message = try await rig.accept(to: 1)
+            await rig.store.until { $0.waiting.values.contains { $0.history.attempts == 1 } }
+            await rig.clock.advanceToSleeper(within: .seconds(6))
+            await rig.store.untilEnded(1)
+            let entry = try #require(await rig.store.entries(of: message.id).first)
+            #expect(entry.outcome == .accepted)
+            #expect(entry.history.unknownAttempts == 1)
+            #expect(Set(rig.sender.pushes.map(\.id)).count == 1)
+            #expect(rig.sender.pushes.count == 2)
+        }
+    }
+
+    @Test func whatExpiredBeforeItsTurnIsNotAttempted() async throws {
+        let rig = Rig()
+        let message = try await rig.accept(
+            to: 1, #"{"notification":{"title":"Now"},"apns":{"headers":{"apns-expiration":"0"}}}"#)
+        rig.clock.advance(by: .seconds(31))
+        try await rig.run { rig in
+            await rig.store.untilEnded(1)
+            let entry = try #require(await rig.store.entries(of: message.id).first)
+            #expect(entry.outcome == .expired)
+            #expect(entry.reason == "Expired")
+            #expect(entry.history.attempts == 0)
+            #expect(rig.sender.pushes.isEmpty)
+        }
+    }
+
+    @Test func aMessageForOneAttemptExpiresWhenThrottled() async throws {
+        try await Rig(script: { _, _ in Self.tooMany }).run { rig in
+            let message = try await rig.accept(
+                to: 1, #"{"notification":{"title":"Now"},"apns":{"headers":{"apns-expiration":"0"}}}"#)
+            await rig.store.untilEnded(1)
+            let entry = try #require(await rig.store.entries(of: message.id).first)
+            #expect(entry.outcome == .expired)
+            #expect(entry.reason == "TooManyRequests")
+        }
+    }
+
+    @Test func only410LaterThanTheRegistrationEndsIt() async throws {
+        let rig = Rig(script: { push, _ in
+            switch push.deviceToken {
+            case Sample.registration(1).deviceToken:
+                .rejected(APNSReason(rawValue: "Unregistered"), since: Sample.start + .seconds(1))
+            case Sample.registration(2).deviceToken:
+                .rejected(APNSReason(rawValue: "Unregistered"), since: Sample.start + .seconds(-1))
+            default: .rejected(APNSReason(rawValue: "BadDeviceToken"), since: nil)
+            }
+        })
+        await rig.subscribe(3)
+        try await rig.run { rig in
+            _ = try await rig.acceptTopic()
+            await rig.store.untilEnded(3)
+            #expect(await rig.store.registrations[RegistrationKey(rawValue: 1)]?.isActive == false)
+            #expect(await rig.store.registrations[RegistrationKey(rawValue: 2)]?.isActive == true)
+            #expect(await rig.store.registrations[RegistrationKey(rawValue: 3)]?.isActive == true)
+        }
+    }
+
+    @Test func aRegistrationThatEndedMeanwhileIsNotAttempted() async throws {
+        let rig = Rig()
+        let message = try await rig.accept(to: 1)
+        await rig.store.end(RegistrationKey(rawValue: 1), .deleted)
+        try await rig.run { rig in
+            await rig.store.untilEnded(1)
+            let entry = try #require(await rig.store.entries(of: message.id).first)
+            #expect(entry.outcome == .rejected)
+            #expect(entry.reason == "Unregistered")
+            #expect(entry.history.attempts == 0)
+            #expect(rig.sender.pushes.isEmpty)
+        }
+    }
+
+    @Test func anAppWithoutConfigurationWaitsForIt() async throws {
+        let rig = Rig()
+        let message = try await rig.accept(to: 1)
+        rig.projects.replace(with: [])
+        try await rig.run { rig in
+            await rig.store.until { $0.waiting.values.contains { $0.history.lastCause == "no_route" } }
+            rig.projects.replace(with: [Sample.project])
+            await rig.clock.sleepers(2, within: .seconds(16))
+            rig.clock.advance(by: .seconds(16))
+            await rig.store.untilEnded(1)
+            let entry = try #require(await rig.store.entries(of: message.id).first)
+            #expect(entry.outcome == .accepted)
+            #expect(entry.history.attempts == 1)
+        }
+    }
+
+    @Test func aFailingStoreLosesNoResult() async throws {
+        let rig = Rig(limits: limits(inFlight: 200, pageSize: 50))
+        await rig.subscribe(500)
+        await rig.store.failSettles(3)
+        try await rig.run { rig in
+            let message = try await rig.acceptTopic()
+            for _ in 1...3 { await rig.clock.advanceToSleeper(within: .seconds(1)) }
+            await rig.store.until { $0.books[message.id]?.isComplete == true }
+            #expect(await rig.store.books[message.id]?.ended == [.accepted: 500])
+            #expect(rig.sender.pushes.count == 500)
+        }
+    }
+
+    @Test func aFailingClaimIsRepeated() async throws {
+        let rig = Rig()
+        await rig.store.failClaims(5)
+        let message = try await rig.accept(to: 1)
+        try await rig.run { rig in
+            while await rig.store.ledger.isEmpty {
+                await rig.clock.advanceToSleeper(within: .seconds(16))
+                await Task.yield()
+            }
+            #expect(await rig.store.books[message.id]?.isComplete == true)
+        }
+    }
+
+    @Test func aFullBulkLaneDoesNotHoldUpInteractivePushes() async throws {
+        let rig = Rig(
+            limits: limits(inFlight: 100, pageSize: 50),
+            script: { push, _ in push.lane == .bulk ? nil : .accepted })
+        await rig.subscribe(500)
+        try await rig.run { rig in
+            let topic = try await rig.acceptTopic()
+            await rig.sender.untilSent(100)
+            let single = try await rig.accept(to: 1)
+            await rig.store.until { $0.books[single.id]?.isComplete == true }
+            #expect(rig.sender.pushes.count { $0.lane == .bulk } == 100)
+            for sent in [200, 300, 400, 500] {
+                rig.sender.release(.accepted)
+                await rig.sender.untilSent(sent + 1)
+            }
+            rig.sender.release(.accepted)
+            await rig.store.until { $0.books[topic.id]?.isComplete == true }
+        }
+    }
+
+    @Test func aChangedAppIsBuiltAnew() async throws {
+        let rig = Rig(limits: limits(inFlight: 10, pageSize: 10), script: { _, _ in nil })
+        await rig.subscribe(20)
+        try await rig.run { rig in
+            let message = try await rig.acceptTopic()
+            await rig.sender.untilSent(10)
+            rig.projects.replace(with: [
+                Project(id: Sample.projectID, number: 123, apps: [Sample.app(keys: .none)])
+            ])
+            rig.sender.release(.accepted)
+            await rig.sender.untilSent(20)
+            rig.sender.release(.accepted)
+            await rig.store.until { $0.books[message.id]?.isComplete == true }
+            #expect(Set(rig.sender.pushes.map { ObjectIdentifier($0.content) }).count == 2)
+            #expect(rig.sender.pushes[0].payload != rig.sender.pushes[19].payload)
+        }
+    }
+
+    @Test func theFIDIsSplicedInForEachDevice() async throws {
+        let project = Project(id: Sample.projectID, number: 123, apps: [Sample.app(keys: .full)])
+        let rig = Rig(project: project)
+        await rig.subscribe(2)
+        try await rig.run { rig in
+            _ = try await rig.acceptor.accept(Sample.submission(to: .topic(Sample.topic), project: project))
+            await rig.store.untilEnded(2)
+            for push in rig.sender.pushes {
+                let number: Int64 = push.deviceToken == Sample.registration(1).deviceToken ? 1 : 2
+                let text = String(decoding: push.payload, as: UTF8.self)
+                #expect(text.contains(Sample.registration(number).id.rawValue))
+            }
+        }
+    }
+
+    @Test func noWakeUpIsLost() async throws {
+        try await Rig().run { rig in
+            await rig.store.add(Sample.registration(1))
+            for round in 1...1000 {
+                // The worker is going idle after the message before, or not yet, or long since.
+                if round.isMultiple(of: 3) { await Task.yield() }
+                _ = try await rig.accept(to: 1)
+                await rig.store.untilEnded(round)
+            }
+        }
+    }
+}

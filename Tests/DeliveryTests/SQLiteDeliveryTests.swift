@@ -1,0 +1,76 @@
+import Delivery
+import Logging
+import PushModel
+import ServiceLifecycle
+import Store
+import TestSupport
+import Testing
+
+/// The runner over the real store.
+@Suite(.timeLimit(.minutes(1)))
+struct SQLiteDeliveryTests {
+    @Test func aTopicAndASingleMessageBalanceInSQLite() async throws {
+        let directory = try TestDirectory()
+        let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let store = try SQLiteStore(directory: directory.path, role: .gateway, logger: quiet)
+        let clock = TestClock()
+        let wallTime = clock.wallTime(startingAt: Sample.start)
+        var limits = DeliveryLimits()
+        limits.pageSize = 100
+        let active = ActiveMessages(limit: limits.activeMessages)
+        let sender = ScriptedSender { push, attempt in
+            switch (push.deviceToken.bytes.last ?? 0) % 3 {
+            case 0: .accepted
+            case 1: .rejected(APNSReason(rawValue: "DeviceTokenNotForTopic"), since: nil)
+            default: attempt == 1 ? .unknown(.connectionLost) : .accepted
+            }
+        }
+        let runner = DeliveryRunner(
+            store: store, sender: sender, projects: ProjectDirectory([Sample.project]), limits: limits,
+            activeMessages: active, clock: clock, wallTime: wallTime, random: { 0.5 }, logger: quiet)
+        let acceptor = MessageAcceptor(
+            store: store, limits: limits, activeMessages: active, wallTime: wallTime, wake: { runner.wake($0) })
+        let registrations = try await register(250, in: store)
+        let group = ServiceGroup(services: [runner], logger: quiet)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            let topic = try await acceptor.accept(Sample.submission(to: .topic(Sample.topic)))
+            let single = try await acceptor.accept(Sample.submission(to: .registration(registrations[0])))
+            for message in [topic, single] {
+                let report = try await untilComplete(message, in: store, clock: clock)
+                #expect(report.state == .complete)
+                #expect(report.recipients == report.ended.values.reduce(0, +))
+                #expect(report.inFlight == 0)
+                #expect(report.recipients == (message.id == topic.id ? 250 : 1))
+            }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+        #expect(try await store.activeMessageCount() == 0)
+        try store.close()
+    }
+
+    private func register(_ count: UInt8, in store: SQLiteStore) async throws -> [Registration] {
+        var registrations: [Registration] = []
+        for number in 1...count {
+            let token = try #require(DeviceToken(bytes: [1, number]))
+            let request = RegistrationRequest(
+                project: Sample.projectID, app: Sample.appID, deviceToken: token, environment: .production,
+                appVersion: nil)
+            registrations.append(try await store.register(request, at: Sample.start).registration)
+        }
+        _ = try await store.subscribe(registrations.map(\.key), to: Sample.topic, at: Sample.start)
+        return registrations
+    }
+
+    /// Lets time pass until the message is complete.
+    private func untilComplete(
+        _ message: Message, in store: SQLiteStore, clock: TestClock
+    ) async throws -> DeliveryReport {
+        while true {
+            let report = try #require(try await store.report(message.id, in: message.project))
+            if report.state == .complete { return report }
+            clock.advance(by: .milliseconds(10))
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Delivery
+import PushModel
+import Store
+
+/// Values that the tests share.
+enum Sample {
+    static let start = Timestamp(seconds: 1_800_000_000)
+    static let appID = AppID(rawValue: "com.example.app")!
+    static let projectID = ProjectID(rawValue: "demo")!
+    static let topic = Topic(rawValue: "news")!
+
+    static let project = Project(id: projectID, number: 123, apps: [app()])
+
+    static func app(_ id: AppID = appID, keys: FirebaseKeys = .standard) -> App {
+        App(id: id, environment: .production, firebaseKeys: keys)
+    }
+
+    static func content(_ json: String = #"{"notification":{"title":"Hello"}}"#) throws -> MessageContent {
+        try MessageContent(source: JSONValue(parsing: Array(json.utf8)))
+    }
+
+    /// Registration number `number`, made and refreshed at ``start``.
+    static func registration(
+        _ number: Int64, app: AppID = appID, end: RegistrationEnd? = nil
+    ) -> Registration {
+        let digits = String(number)
+        let id = "c" + String(repeating: "A", count: 21 - digits.count) + digits
+        return Registration(
+            key: RegistrationKey(rawValue: number), id: RegistrationID(rawValue: id)!,
+            token: RegistrationToken(rawValue: id + ":APA91b_token" + digits)!, project: projectID, app: app,
+            deviceToken: DeviceToken(bytes: Array("device \(number)".utf8))!, environment: .production,
+            appVersion: nil, createdAt: start, refreshedAt: start, end: end)
+    }
+
+    static func submission(
+        to recipient: MessageAcceptor.Submission.Recipient, project: Project = project,
+        _ json: String = #"{"notification":{"title":"Hello"}}"#
+    ) throws -> MessageAcceptor.Submission {
+        MessageAcceptor.Submission(project: project, recipient: recipient, content: try content(json))
+    }
+}

@@ -1,0 +1,83 @@
+import Dispatch
+import PushModel
+import Synchronization
+
+/// An upstream that answers as the script says: from a thread of its own, in pieces, out of order, each push once.
+/// Where the script says `nil` the answer is held until ``release(_:)``.
+final class ScriptedSender: PushSender {
+    /// What the n-th attempt (from 1) of a push gives.
+    typealias Script = @Sendable (_ push: Push, _ attempt: Int) -> Outcome?
+
+    private struct Held {
+        var index: Int
+        var report: @Sendable ([PushReport]) -> Void
+    }
+
+    private struct State {
+        var attempts: [APNSID: Int] = [:]
+        var pushes: [Push] = []
+        var held: [Held] = []
+        var watchers: [(sent: Int, CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let script: Script
+    private let state = Mutex(State())
+    private let queue = DispatchQueue(label: "scripted upstream")
+
+    init(_ script: @escaping Script = { _, _ in .accepted }) {
+        self.script = script
+    }
+
+    let upstreams: [UpstreamStatus] = []
+
+    /// Everything that was handed over, in order.
+    var pushes: [Push] { state.withLock { $0.pushes } }
+
+    /// Waits until `count` pushes were handed over.
+    func untilSent(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.pushes.count >= count { return true }
+                state.watchers.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    func send(_ batch: [Push], report: @escaping @Sendable ([PushReport]) -> Void) async {
+        var answers: [PushReport] = []
+        let ready = state.withLock { state in
+            for (index, push) in batch.enumerated() {
+                state.attempts[push.id, default: 0] += 1
+                if let outcome = script(push, state.attempts[push.id] ?? 0) {
+                    answers.append(PushReport(index: index, outcome: outcome, latency: .milliseconds(3)))
+                } else {
+                    state.held.append(Held(index: index, report: report))
+                }
+            }
+            state.pushes += batch
+            let ready = state.watchers.filter { $0.sent <= state.pushes.count }
+            state.watchers.removeAll { $0.sent <= state.pushes.count }
+            return ready
+        }
+        answers.shuffle()
+        while !answers.isEmpty {
+            let piece = Array(answers.prefix(Int.random(in: 1...200)))
+            answers.removeFirst(piece.count)
+            queue.async { report(piece) }
+        }
+        for (_, continuation) in ready { continuation.resume() }
+    }
+
+    /// Answers all pushes that were held.
+    func release(_ outcome: Outcome) {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            return state.held
+        }
+        for item in held {
+            queue.async { item.report([PushReport(index: item.index, outcome: outcome, latency: .zero)]) }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import PushModel
+import Store
+import Testing
+
+@testable import Delivery
+
+/// What an outcome means for a delivery: no I/O, no clock.
+struct SettlementTests {
+    static let now = Sample.start + .seconds(10)
+
+    static func delivery(
+        history: AttemptHistory = AttemptHistory(), life: Duration = .seconds(3600), isOnce: Bool = false
+    ) -> OpenDelivery {
+        let message = MessageID(acceptedAt: Sample.start, random: 1)
+        let registration = Sample.registration(1)
+        return OpenDelivery(
+            claim: ClaimedDelivery(
+                message: message, project: Sample.projectID, registration: registration, page: nil, history: history),
+            lane: .interactive, acceptedAt: Sample.start, expiresAt: Sample.start + life, isOnce: isOnce,
+            apnsID: APNSID(message: message, registration: registration.key))
+    }
+
+    private func ended(_ result: Settlement.Result) throws -> LedgerEntry {
+        guard case .ended(let entry) = result else { throw Unexpected() }
+        return entry
+    }
+
+    private func retry(_ result: Settlement.Result) throws -> (AttemptHistory, Timestamp) {
+        guard case .retry(let history, let notBefore) = result else { throw Unexpected() }
+        return (history, notBefore)
+    }
+
+    private struct Unexpected: Error {}
+
+    @Test func acceptedEndsWithoutAReason() throws {
+        let history = AttemptHistory(attempts: 2, unknownAttempts: 1, lastCause: "timed_out")
+        let delivery = Self.delivery(history: history)
+        let entry = try ended(delivery.settlement(of: .accepted, at: Self.now, random: 0))
+        #expect(entry.outcome == .accepted)
+        #expect(entry.reason == nil)
+        #expect(entry.history.attempts == 3)
+        #expect(entry.history.unknownAttempts == 1)
+        #expect(entry.latencyMilliseconds == 10_000)
+        #expect(entry.apnsID == delivery.apnsID)
+        #expect(entry.time == Self.now)
+    }
+
+    @Test(arguments: ["Unregistered", "ExpiredToken", "PayloadTooLarge", "SomethingNew"])
+    func rejectedCarriesApplesReasonAndTime(reason: String) throws {
+        let since = Sample.start + .seconds(5)
+        let outcome = Outcome.rejected(APNSReason(rawValue: reason), since: since)
+        let entry = try ended(Self.delivery().settlement(of: outcome, at: Self.now, random: 0))
+        #expect(entry.outcome == .rejected)
+        #expect(entry.reason == reason)
+        #expect(entry.deadSince == since)
+    }
+
+    @Test func badDeviceTokenNeverEndsARegistration() throws {
+        let outcome = Outcome.rejected(APNSReason(rawValue: "BadDeviceToken"), since: Self.now)
+        let entry = try ended(Self.delivery().settlement(of: outcome, at: Self.now, random: 0))
+        #expect(entry.deadSince == nil)
+    }
+
+    @Test(arguments: [
+        (Outcome.throttled(APNSReason(rawValue: "TooManyRequests"), after: nil), "TooManyRequests", 0),
+        (.unknown(.timedOut), "timed_out", 1),
+        (.notSent(.refused), "refused", 0),
+    ])
+    func setbacksAreTriedAgain(outcome: Outcome, cause: String, unknown: Int) throws {
+        let (history, notBefore) = try retry(Self.delivery().settlement(of: outcome, at: Self.now, random: 0))
+        #expect(history == AttemptHistory(attempts: 1, unknownAttempts: unknown, lastCause: cause))
+        #expect(notBefore > Self.now)
+    }
+
+    @Test func whatAPNsAskedForIsKept() throws {
+        let outcome = Outcome.throttled(APNSReason(rawValue: "ServiceUnavailable"), after: .seconds(90))
+        let (_, notBefore) = try retry(Self.delivery().settlement(of: outcome, at: Self.now, random: 0))
+        #expect(notBefore == Self.now + .seconds(90))
+    }
+
+    @Test func aRetryBeyondTheExpiryExpiresNow() throws {
+        let outcome = Outcome.throttled(APNSReason(rawValue: "ServiceUnavailable"), after: .seconds(90))
+        let delivery = Self.delivery(life: .seconds(60))
+        let entry = try ended(delivery.settlement(of: outcome, at: Self.now, random: 0))
+        #expect(entry.outcome == .expired)
+        #expect(entry.reason == "ServiceUnavailable")
+        #expect(entry.history.attempts == 1)
+    }
+
+    @Test func aLongBackOffIsCutToMakeOneMoreAttempt() throws {
+        let delivery = Self.delivery(history: AttemptHistory(attempts: 12), life: .seconds(60))
+        let result = delivery.settlement(of: .unknown(.connectionLost), at: Self.now, random: 0.999)
+        let (_, notBefore) = try retry(result)
+        #expect(notBefore < delivery.expiresAt)
+        #expect(notBefore > Self.now + .seconds(40))
+    }
+
+    @Test(arguments: [
+        Outcome.throttled(APNSReason(rawValue: "TooManyRequests"), after: nil), .unknown(.timedOut),
+    ])
+    func aMessageForOneAttemptExpiresAfterIt(outcome: Outcome) throws {
+        let delivery = Self.delivery(life: .seconds(30), isOnce: true)
+        let entry = try ended(delivery.settlement(of: outcome, at: Self.now, random: 0))
+        #expect(entry.outcome == .expired)
+    }
+
+    @Test func aMessageForOneAttemptIsSentAgainIfProvablyUnsent() throws {
+        let delivery = Self.delivery(life: .seconds(30), isOnce: true)
+        let (_, notBefore) = try retry(
+            delivery.settlement(of: .notSent(.connectFailed), at: Self.now, random: 0.5))
+        #expect(notBefore == Self.now + .milliseconds(600))
+    }
+
+    @Test func whatWasNeverAttemptedKeepsItsHistory() throws {
+        let history = AttemptHistory(attempts: 3, unknownAttempts: 1, lastCause: "reset")
+        let delivery = Self.delivery(history: history)
+        let expired = try ended(delivery.expired(at: Self.now))
+        #expect(expired.reason == "reset")
+        #expect(expired.history == history)
+        #expect(try ended(Self.delivery().expired(at: Self.now)).reason == "Expired")
+        #expect(try ended(delivery.unregistered(at: Self.now)).reason == "Unregistered")
+        let (after, _) = try retry(delivery.setBack(by: .noRoute, at: Self.now, random: 0))
+        #expect(after == AttemptHistory(attempts: 3, unknownAttempts: 1, lastCause: "no_route"))
+    }
+
+    @Test func wallTimeSetBackGivesNoNegativeLatency() throws {
+        let entry = try ended(
+            Self.delivery().settlement(of: .accepted, at: Sample.start + .seconds(-5), random: 0))
+        #expect(entry.latencyMilliseconds == 0)
+    }
+}

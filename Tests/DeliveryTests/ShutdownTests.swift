@@ -1,0 +1,66 @@
+import Delivery
+import PushModel
+import ServiceLifecycle
+import Store
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ShutdownTests {
+    @Test func whatIsInFlightIsSettledAndNothingMoreIsClaimed() async throws {
+        let rig = Rig(script: { _, _ in nil })
+        try await rig.run { rig in
+            for number in 1...3 { _ = try await rig.accept(to: Int64(number)) }
+            await rig.sender.untilSent(3)
+            await rig.group.triggerGracefulShutdown()
+            // The time limit of the shutdown begins to run: the runner has stopped.
+            await rig.clock.sleepers(2, within: .seconds(20))
+            _ = try await rig.accept(to: 4)
+            rig.sender.release(.accepted)
+            await rig.store.untilEnded(3)
+        }
+        #expect(rig.sender.pushes.count == 3)
+        #expect(await rig.store.ledger.count == 3)
+        #expect(await rig.store.claimed.isEmpty)
+        #expect(await rig.store.waiting.count == 1)
+    }
+
+    @Test func whatHasNoAnswerStaysClaimedForTheNextRun() async throws {
+        let rig = Rig(script: { _, _ in nil })
+        let message = try await rig.accept(to: 1)
+        try await rig.run { rig in
+            await rig.sender.untilSent(1)
+            await rig.group.triggerGracefulShutdown()
+            await rig.clock.sleepers(2, within: .seconds(20))
+            rig.clock.advance(by: .seconds(20))
+        }
+        #expect(await rig.store.claimed.count == 1)
+        #expect(await rig.store.books[message.id]?.isComplete == false)
+    }
+
+    @Test func aStoreThatFailsToTheEndDoesNotHoldUpTheShutdown() async throws {
+        let rig = Rig()
+        await rig.store.failSettles(.max)
+        _ = try await rig.accept(to: 1)
+        try await rig.run { rig in
+            await rig.sender.untilSent(1)
+            await rig.clock.sleepers(2, within: .seconds(15))
+            await rig.group.triggerGracefulShutdown()
+            await rig.clock.sleepers(3, within: .seconds(20))
+            rig.clock.advance(by: .seconds(20))
+        }
+        #expect(await rig.store.claimed.count == 1)
+    }
+
+    @Test func anEarlierRunsClaimsAreRescued() async throws {
+        let rig = Rig()
+        let message = try await rig.accept(to: 1)
+        let lost = try await rig.store.claimDue(.interactive, limit: 10, at: Sample.start)
+        #expect(lost.count == 1)
+        try await rig.run { rig in
+            await rig.store.until { $0.books[message.id]?.isComplete == true }
+        }
+        #expect(await rig.store.rescues == 1)
+        #expect(rig.sender.pushes.count == 1)
+    }
+}

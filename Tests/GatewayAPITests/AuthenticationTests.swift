@@ -1,0 +1,134 @@
+import HTTPTypes
+import PushModel
+import Store
+import Testing
+
+@testable import GatewayAPI
+
+@Suite(.timeLimit(.minutes(1)))
+struct AuthenticationTests {
+    private static let path = "/v1/projects/demo/messages"
+
+    @Test func eachWayOfPresentingAKeyWorks() async throws {
+        let gateway = try await TestGateway()
+        let key = try #require(gateway.keys[.sender]).text
+        let ways: [HTTPFields] = [
+            [.authorization: "Bearer \(key)"], [.authorization: "bearer  \(key) "], [.authorization: "key=\(key)"],
+            [.googleAPIKey: key],
+        ]
+        for headers in ways {
+            let answer = try await gateway.request(.get, Self.path, as: nil, headers: headers)
+            #expect(answer.status == 200, "\(headers)")
+        }
+    }
+
+    @Test func aRequestWithoutAKeyIsUnauthenticated() async throws {
+        let gateway = try await TestGateway()
+        let headers: [HTTPFields] = [
+            [:], [.authorization: "Bearer "], [.authorization: "Basic dTpw"], [.googleAPIKey: ""],
+        ]
+        for headers in headers {
+            let answer = try await gateway.request(.get, Self.path, as: nil, headers: headers)
+            #expect(answer.status == 401)
+            #expect(answer.headers[.wwwAuthenticate] == "Bearer realm=\"herald\"")
+            #expect(try answer.errorStatus == "UNAUTHENTICATED")
+            #expect(try answer.errorCode == nil)
+        }
+    }
+
+    @Test func unknownWrongAndRevokedKeysGetTheSameAnswer() async throws {
+        let gateway = try await TestGateway()
+        let demo = try #require(ProjectID(rawValue: "demo"))
+        let unknown = APIKey(project: demo, role: .admin, at: TestGateway.startTime)
+        let known = try #require(gateway.keys[.admin])
+        let wrong = "hk_\(known.record.id)_\(String(repeating: "A", count: 43))"
+        let revoked = try #require(gateway.keys[.client])
+        #expect(try await gateway.store.revoke(revoked.record.id, at: gateway.clock.now))
+        for text in [unknown.text, wrong, revoked.text, "nonsense"] {
+            let answer = try await gateway.request(
+                .get, Self.path, as: nil, headers: [.authorization: "Bearer \(text)"])
+            #expect(
+                answer.text
+                    == #"{"error":{"code":401,"message":"The API key is not valid: it is unknown or was revoked.","status":"UNAUTHENTICATED"}}"#
+            )
+        }
+    }
+
+    @Test(arguments: ["demo", "123456789012", "nowhere", "%zz"])
+    func aForeignKeyLearnsNothing(project: String) async throws {
+        let gateway = try await TestGateway()
+        let headers: HTTPFields = [.authorization: "Bearer \(gateway.foreignKey.text)"]
+        let answer = try await gateway.request(.get, "/v1/projects/\(project)/messages", as: nil, headers: headers)
+        guard project != "%zz" else {
+            #expect(answer.status == 400)
+            return
+        }
+        #expect(
+            answer.text
+                == #"{"error":{"code":403,"message":"The API key does not work on this project.","status":"PERMISSION_DENIED"}}"#
+        )
+        let send = try await gateway.request(
+            .post, "/v1/projects/\(project)/messages:send", "{}", as: nil, headers: headers)
+        #expect(send.status == 403)
+        #expect(try send.errorCode == "SENDER_ID_MISMATCH")
+        #expect(try send.errorMessage == "SenderId mismatch")
+    }
+
+    @Test func projectsAnswerToTheirNumber() async throws {
+        let gateway = try await TestGateway()
+        #expect(try await gateway.request(.get, "/v1/projects/123456789012/messages").status == 200)
+    }
+
+    /// Who may use each route that needs a key, written out again on its own.
+    private static let table: [String: Set<Role>] = [
+        "POST /v1/projects/{project}/messages:send": [.admin, .sender],
+        "GET /v1/projects/{project}/messages": [.admin, .sender],
+        "GET /v1/projects/{project}/messages/{message}": [.admin, .sender],
+        "GET /v1/projects/{project}/messages/{message}/deliveries": [.admin, .sender],
+        "GET /v1/projects/{project}/export": [.admin, .sender],
+        "GET /v1/projects/{project}/export/schema": [.admin, .sender],
+        "POST /v1/projects/{project}/registrations": [.admin, .client],
+        "GET /v1/projects/{project}/registrations/{registration}": [.admin, .sender, .client],
+        "PATCH /v1/projects/{project}/registrations/{registration}": [.admin, .client],
+        "DELETE /v1/projects/{project}/registrations/{registration}": [.admin, .client],
+        "POST /v1/projects/{project}/registrations/{registration}/topicSubscriptions": [.admin, .sender, .client],
+        "GET /v1/projects/{project}/registrations/{registration}/topicSubscriptions": [.admin, .sender, .client],
+        "GET /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}":
+            [.admin, .sender, .client],
+        "PATCH /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}":
+            [.admin, .sender, .client],
+        "DELETE /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}":
+            [.admin, .sender, .client],
+        "POST /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}:subscribe":
+            [.admin, .sender, .client],
+        "POST /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}:unsubscribe":
+            [.admin, .sender, .client],
+        "POST /iid/v1:batchAdd": [.admin, .sender],
+        "POST /iid/v1:batchRemove": [.admin, .sender],
+        "POST /iid/v1:batchImport": [.admin],
+    ]
+
+    @Test func theTableHoldsEveryRouteThatNeedsAKey() {
+        let routes = Route.all.filter { route in
+            if case .open = route.scope { return false }
+            return true
+        }
+        #expect(Set(routes.map { "\($0.method.rawValue) \($0.path)" }) == Set(Self.table.keys))
+    }
+
+    @Test(arguments: table.keys.sorted(), Role.allCases)
+    func aRoleMayWhatTheTableSays(route: String, role: Role) async throws {
+        let gateway = try await TestGateway()
+        let parts = route.split(separator: " ").map { String($0) }
+        let path = parts[1].replacing("{project}", with: "demo").replacing("{registration}", with: "abcdefgh:APA91bxyz")
+            .replacing("{topic}", with: "news").replacing("{message}", with: "0:1-f")
+        let method = try #require(HTTPRequest.Method(parts[0]))
+        let answer = try await gateway.request(method, path, method == .get ? nil : "{}", as: role)
+        let isAllowed = try #require(Self.table[route]).contains(role)
+        #expect((answer.status != 403) == isAllowed, "\(answer.text)")
+        #expect(answer.status != 401)
+        if !isAllowed { #expect(answer.text.contains("has the role \(role.rawValue)")) }
+        let keyless = try await gateway.request(method, path, method == .get ? nil : "{}", as: nil)
+        #expect(keyless.status == 401)
+    }
+}

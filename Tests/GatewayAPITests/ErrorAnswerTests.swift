@@ -1,0 +1,79 @@
+import Delivery
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+import PushModel
+import Store
+import Testing
+
+@testable import GatewayAPI
+
+struct ErrorAnswerTests {
+    private static let fcm = #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"#
+
+    private func text(_ error: FCMError) -> String {
+        String(decoding: error.body.bytes, as: UTF8.self)
+    }
+
+    @Test(arguments: [
+        (FCMError.Code.unregistered, 404, "NOT_FOUND", "UNREGISTERED", "Requested entity was not found."),
+        (.senderIDMismatch, 403, "PERMISSION_DENIED", "SENDER_ID_MISMATCH", "SenderId mismatch"),
+        (.internal, 500, "INTERNAL", "INTERNAL", "Internal error encountered."),
+        (
+            .unavailable, 503, "UNAVAILABLE", "UNAVAILABLE",
+            "The service is currently unavailable. Nothing was kept."
+        ),
+    ])
+    func fcmErrorsCarryTheirCode(code: FCMError.Code, status: Int, canonical: String, name: String, message: String) {
+        #expect(
+            text(FCMError(code))
+                == #"{"error":{"code":\#(status),"message":"\#(message)","status":"\#(canonical)","details":[\#(Self.fcm)"\#(name)"}]}}"#
+        )
+    }
+
+    @Test func theFcmErrorStandsBeforeTheFields() {
+        #expect(
+            text(.invalid("message.token", "no token"))
+                == #"{"error":{"code":400,"message":"no token","status":"INVALID_ARGUMENT","details":[\#(Self.fcm)"INVALID_ARGUMENT"},{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.token","description":"no token"}]}]}}"#
+        )
+    }
+
+    @Test func frontEndErrorsHaveNoFcmError() {
+        #expect(
+            text(.badRequest("ios.bundle_id", "unknown"))
+                == #"{"error":{"code":400,"message":"unknown","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"ios.bundle_id","description":"unknown"}]}]}}"#
+        )
+        #expect(
+            text(FCMError(.notFound))
+                == #"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND"}}"#)
+    }
+
+    @Test func aFullGatewaySaysWhenToComeBack() throws {
+        let error = FCMError(.full(retryAfter: .milliseconds(1200)), project: TestGateway.project("demo", 1))
+        #expect(
+            text(error)
+                == #"{"error":{"code":429,"message":"Too many messages are waiting to be delivered.","status":"RESOURCE_EXHAUSTED","details":[\#(Self.fcm)"QUOTA_EXCEEDED"},{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":"project:demo","description":"Too many messages are waiting to be delivered."}]}]}}"#
+        )
+        #expect(error.response(for: "/v1/projects/demo/messages:send").headers[.retryAfter] == "2")
+        let soon = FCMError(.full(retryAfter: .zero), project: TestGateway.project("demo", 1))
+        #expect(soon.response(for: "/v1/projects/demo/messages:send").headers[.retryAfter] == "1")
+    }
+
+    @Test func theInstanceIDAPIHasBareStrings() async throws {
+        let response = FCMError(.badRequest, "to is missing").response(for: "/iid/v1:batchAdd")
+        #expect(response.status.code == 400)
+        let collected = try #require(response.body.contentLength)
+        #expect(collected == #"{"error":"to is missing"}"#.utf8.count)
+    }
+
+    @Test func whatGoesWrongInsideIsNotTold() {
+        struct Secret: Error { let token = "hk_1_2" }
+        let inner = FCMError(any: Secret(), bodyLimitBytes: 1)
+        #expect(inner.code == .internal)
+        #expect(!text(inner).contains("hk_"))
+        let store = FCMError(any: StoreError(.failed, "disk full: /var/lib/herald"), bodyLimitBytes: 1)
+        #expect(store.code == .unavailable)
+        #expect(!text(store).contains("/var"))
+        #expect(FCMError(any: NIOTooManyBytesError(maxBytes: 77), bodyLimitBytes: 77).message.contains("77 bytes"))
+    }
+}

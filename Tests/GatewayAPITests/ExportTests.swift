@@ -1,0 +1,127 @@
+import HTTPTypes
+import PushModel
+import Store
+import Testing
+
+@testable import GatewayAPI
+
+@Suite(.timeLimit(.minutes(1)))
+struct ExportTests {
+    private static let path = "/v1/projects/demo/export?startTime=2026-01-01T00:00:00Z&endTime=2026-02-01T00:00:00Z"
+    private static let columns =
+        "event_timestamp,project_number,message_id,instance_id,message_type,sdk_platform,app_name,collapse_key,priority,"
+        + "ttl,topic,bulk_id,event,analytics_label,outcome,reason,attempts,latency_ms,apns_id"
+
+    @Test func aRowHasBigQuerysColumns() async throws {
+        let gateway = try await TestGateway()
+        let install = try await gateway.register()
+        let name = try await gateway.send(
+            #""token":"\#(install.token)""#,
+            #""notification":{"title":"Hi"},"apns":{"headers":{"apns-collapse-id":"a,\"b\""}}"#)
+        let message = name.split(separator: "/").last ?? ""
+        try await gateway.finish(.interactive) { _ in (.rejected, "Unregistered") }
+        let answer = try await gateway.request(.get, Self.path)
+        #expect(answer.status == 200)
+        #expect(answer.headers[.contentType] == "application/x-ndjson")
+        let row = try JSONValue(parsing: Array(answer.text.utf8.dropLast()))
+        #expect(row["event_timestamp"] == .string("2026-01-02T03:04:05.928Z"))
+        #expect(row["project_number"] == .number("123456789012"))
+        #expect(row["message_id"] == .string(String(message)))
+        #expect(row["instance_id"] == .string(install.id))
+        #expect(row["message_type"] == .string("DISPLAY_NOTIFICATION"))
+        #expect(row["sdk_platform"] == .string("IOS"))
+        #expect(row["app_name"] == .string("com.example.app"))
+        #expect(row["collapse_key"] == .string("a,\"b\""))
+        #expect(row["priority"] == .number("10"))
+        #expect(row["event"] == .string("UNAUTHORIZED_REGISTRATION"))
+        #expect(row["outcome"] == .string("REJECTED"))
+        #expect(row["reason"] == .string("Unregistered"))
+        #expect(row["attempts"] == .number("1"))
+        #expect(row["latency_ms"] == .number("250"))
+        #expect(row["topic"] == nil)
+        #expect(row["bulk_id"] == nil)
+        let csv = try await gateway.request(.get, Self.path + "&format=csv")
+        let lines = csv.text.split(separator: "\r\n", omittingEmptySubsequences: false)
+        #expect(lines.count == 3)
+        #expect(lines[0] == Self.columns)
+        #expect(lines[1].contains(#","a,""b""","#))
+        #expect(lines[2] == "")
+    }
+
+    @Test func aBroadcastIsStreamedRowByRow() async throws {
+        let gateway = try await TestGateway()
+        let installs = try await gateway.subscribe(5)
+        _ = try await gateway.send(#""topic":"news""#)
+        try await gateway.finish(.bulk)
+        let answer = try await gateway.request(.get, Self.path + "&format=ndjson")
+        let rows = try answer.text.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
+        #expect(Set(rows.compactMap { $0["instance_id"]?.stringValue }) == Set(installs.map(\.id)))
+        #expect(rows.allSatisfy { $0["topic"] == .string("news") })
+        #expect(Set(rows.map { $0["bulk_id"] }).count == 1)
+        #expect(rows[0]["bulk_id"] != nil)
+    }
+
+    @Test(arguments: ["ndjson", "csv"])
+    func pagesJoinToTheWhole(format: String) async throws {
+        let gateway = try await TestGateway()
+        _ = try await gateway.subscribe(5)
+        _ = try await gateway.send(#""topic":"news""#)
+        try await gateway.finish(.bulk)
+        let whole = try await gateway.request(.get, Self.path + "&format=\(format)").text
+        var joined = ""
+        var pages = 0
+        var token: String?
+        repeat {
+            let page = try await gateway.request(
+                .get, Self.path + "&format=\(format)&pageSize=2" + (token.map { "&pageToken=\($0)" } ?? ""))
+            #expect(page.status == 200)
+            joined += page.text
+            pages += 1
+            token = page.headers[.nextPageToken]
+        } while token != nil && pages < 10
+        #expect(joined == whole)
+        #expect(pages >= 3)
+    }
+
+    @Test func theRangeIsHalfOpen() async throws {
+        let gateway = try await TestGateway()
+        let token = try await gateway.register().token
+        _ = try await gateway.send(#""token":"\#(token)""#)
+        try await gateway.finish(.interactive)
+        let end = "2026-01-02T03:04:05.928Z"
+        let base = "/v1/projects/demo/export?"
+        #expect(try await gateway.request(.get, base + "endTime=\(end)").text.isEmpty)
+        #expect(try await !gateway.request(.get, base + "startTime=\(end)&endTime=2027-01-01T00:00:00Z").text.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("format=xml", "format"), ("startTime=today", "start_time"), ("endTime=2026", "end_time"),
+        ("startTime=2026-02-01T00:00:00Z&endTime=2026-01-01T00:00:00Z", "end_time"), ("pageSize=-2", "page_size"),
+        ("pageToken=nonsense!", "page_token"), ("cursor=nonsense!", "page_token"),
+    ])
+    func aWrongParameterIsNamed(query: String, field: String) async throws {
+        let gateway = try await TestGateway()
+        let answer = try await gateway.request(.get, "/v1/projects/demo/export?\(query)")
+        #expect(answer.status == 400)
+        #expect(try answer.badFields == [field])
+    }
+
+    @Test func aStoreThatFailsGivesAnErrorAndNoFile() async throws {
+        let gateway = try await TestGateway(isBroken: true)
+        let answer = try await gateway.request(.get, Self.path)
+        #expect(answer.status == 503)
+    }
+
+    @Test(arguments: ["/export/schema", "/export?format=schema"])
+    func theSchemaListsTheColumns(path: String) async throws {
+        let gateway = try await TestGateway()
+        let answer = try await gateway.request(.get, "/v1/projects/demo" + path)
+        guard case .array(let columns) = try answer.json else {
+            Issue.record("\(answer.text)")
+            return
+        }
+        #expect(columns.compactMap { $0["name"]?.stringValue }.joined(separator: ",") == Self.columns)
+        #expect(columns[0]["type"] == .string("TIMESTAMP"))
+        #expect(columns[1]["type"] == .string("INTEGER"))
+    }
+}

@@ -1,0 +1,217 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+import PushModel
+import ServiceLifecycle
+import Store
+import TestSupport
+import Testing
+
+@testable import GatewayAPI
+
+/// Runs a program and returns what it wrote.
+func run(_ program: String, _ arguments: [String]) async throws -> (status: Int32, output: String) {
+    let process = Process()
+    let pipe = Pipe()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = [program] + arguments
+    process.standardOutput = pipe
+    process.standardError = FileHandle.nullDevice
+    // Read on a thread of its own: the tests' thread pool must not block.
+    let output = AsyncStream<Data> { continuation in
+        let reader = Thread {
+            continuation.yield(pipe.fileHandleForReading.readDataToEndOfFile())
+            continuation.finish()
+        }
+        reader.start()
+    }
+    let ended = AsyncStream<Int32> { continuation in
+        process.terminationHandler = { process in
+            continuation.yield(process.terminationStatus)
+            continuation.finish()
+        }
+    }
+    try process.run()
+    var text = Data()
+    for await data in output { text.append(data) }
+    var status: Int32 = -1
+    for await code in ended { status = code }
+    return (status, String(decoding: text, as: UTF8.self))
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct ListenerTests {
+    /// Runs a server while `body` talks to its port, then shuts it down gracefully.
+    private func withServer<Value: Sendable>(
+        _ gateway: TestGateway, tls: (certificateFile: String, keyFile: String)? = nil, bodyLimitBytes: Int = 1 << 20,
+        _ body: @Sendable @escaping (_ port: Int) async throws -> Value
+    ) async throws -> Value {
+        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+        let server = try GatewayServer(
+            listener: ListenerConfiguration(host: "127.0.0.1", port: 0, tls: tls, bodyLimitBytes: bodyLimitBytes),
+            services: gateway.services, onListening: { continuation.yield($0) })
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(services: [server], logger: gateway.services.logger))
+        return try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            var iterator = ports.makeAsyncIterator()
+            let port = try #require(await iterator.next())
+            let value: Value
+            do {
+                value = try await body(port)
+            } catch {
+                await group.triggerGracefulShutdown()
+                throw error
+            }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            return value
+        }
+    }
+
+    /// Makes a self-signed certificate for 127.0.0.1.
+    private func makeCertificate(in directory: TestDirectory, name: String = "tls") async throws -> (
+        certificateFile: String, keyFile: String
+    ) {
+        let files = (directory.file("\(name).crt"), directory.file("\(name).key"))
+        let made = try await run(
+            "openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
+                "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-out", files.0, "-keyout", files.1,
+            ])
+        try #require(made.status == 0)
+        return files
+    }
+
+    @Test func plainHTTPIsServedOnAnyFreePort() async throws {
+        let gateway = try await TestGateway()
+        let answer = try await withServer(gateway) { port in
+            try await run("curl", ["-s", "-m", "20", "http://127.0.0.1:\(port)/healthz"])
+        }
+        #expect(answer.output == #"{"status":"ok"}"#)
+    }
+
+    @Test(arguments: [("--http2", "2"), ("--http1.1", "1.1")])
+    func oneTLSListenerSpeaksBothVersions(option: String, version: String) async throws {
+        let gateway = try await TestGateway()
+        let token = try await gateway.register().token
+        let key = try #require(gateway.keys[.sender]).text
+        let files = try await makeCertificate(in: gateway.directory)
+        let answer = try await withServer(gateway, tls: files) { port in
+            try await run(
+                "curl",
+                [
+                    "-s", "-m", "20", option, "--cacert", files.certificateFile, "-w", " %{http_version} %{http_code}",
+                    "-H", "Authorization: Bearer \(key)", "-H", "Content-Type: application/json", "-d",
+                    #"{"message":{"token":"\#(token)","notification":{"title":"Hi"}}}"#,
+                    "https://127.0.0.1:\(port)/v1/projects/demo/messages:send",
+                ])
+        }
+        #expect(answer.output.hasPrefix(#"{"name":"projects/demo/messages/"#), "\(answer.output)")
+        #expect(answer.output.hasSuffix(" \(version) 200"), "\(answer.output)")
+    }
+
+    @Test func aClientThatExpectsContinueGetsIt() async throws {
+        let gateway = try await TestGateway()
+        let key = try #require(gateway.keys[.sender]).text
+        let answer = try await withServer(gateway) { port in
+            try await run(
+                "curl",
+                [
+                    "-s", "-m", "20", "-i", "-H", "Expect: 100-continue", "--expect100-timeout", "15", "-w",
+                    "\n%{time_total}", "-H", "Authorization: key=\(key)", "-d", "{}",
+                    "http://127.0.0.1:\(port)/v1/projects/demo/messages:send",
+                ])
+        }
+        #expect(answer.output.hasPrefix("HTTP/1.1 100 Continue"), "\(answer.output)")
+        let seconds = try #require(answer.output.split(separator: "\n").last.flatMap { Double($0) })
+        #expect(seconds < 10)
+    }
+
+    @Test func aBodyOverTheLimitIsTooLargeOnTheWire() async throws {
+        let gateway = try await TestGateway()
+        let key = try #require(gateway.keys[.sender]).text
+        let answer = try await withServer(gateway, bodyLimitBytes: 1000) { port in
+            try await run(
+                "curl",
+                [
+                    "-s", "-m", "20", "-w", " %{http_code}", "-H", "Authorization: Bearer \(key)", "-d",
+                    String(repeating: "x", count: 5000), "http://127.0.0.1:\(port)/v1/projects/demo/messages:send",
+                ])
+        }
+        #expect(answer.output.hasSuffix(" 413"), "\(answer.output)")
+    }
+
+    @Test(arguments: [false, true])
+    func aRunningRequestIsAnsweredOnShutdown(isEncrypted: Bool) async throws {
+        let (entered, enteredContinuation) = AsyncStream.makeStream(of: Void.self)
+        let (released, release) = AsyncStream.makeStream(of: Void.self)
+        let gateway = try await TestGateway()
+        var services = gateway.services
+        services.isStoreWritable = {
+            enteredContinuation.yield()
+            for await _ in released { break }
+            return true
+        }
+        let files = isEncrypted ? try await makeCertificate(in: gateway.directory) : nil
+        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+        let server = try GatewayServer(
+            listener: ListenerConfiguration(host: "127.0.0.1", port: 0, tls: files, bodyLimitBytes: 1000),
+            services: services, onListening: { continuation.yield($0) })
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(services: [server], logger: gateway.services.logger))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            var portIterator = ports.makeAsyncIterator()
+            let port = try #require(await portIterator.next())
+            async let answer = run(
+                "curl",
+                ["-s", "-m", "30", "-w", " %{http_version} %{http_code}"]
+                    + (files.map { ["--http2", "--cacert", $0.certificateFile] } ?? [])
+                    + ["\(isEncrypted ? "https" : "http")://127.0.0.1:\(port)/readyz"])
+            var enteredIterator = entered.makeAsyncIterator()
+            await enteredIterator.next()
+            await group.triggerGracefulShutdown()
+            release.yield()
+            let output = try await answer.output
+            #expect(output.hasPrefix(#"{"status":"ready""#), "\(output)")
+            #expect(output.hasSuffix(isEncrypted ? " 2 200" : " 1.1 200"), "\(output)")
+            try await tasks.waitForAll()
+        }
+    }
+
+    @Test func aPortInUseIsAnIOError() async throws {
+        let gateway = try await TestGateway()
+        let code = try await withServer(gateway) { port in
+            let second = try GatewayServer(
+                listener: ListenerConfiguration(host: "127.0.0.1", port: port, tls: nil, bodyLimitBytes: 1000),
+                services: gateway.services, onListening: { _ in })
+            let error = await #expect(throws: IOError.self) { try await second.run() }
+            return error?.errnoCode
+        }
+        #expect(code == EADDRINUSE)
+    }
+
+    @Test func certificateErrorsNameTheFile() async throws {
+        let gateway = try await TestGateway()
+        let good = try await makeCertificate(in: gateway.directory)
+        let other = try await makeCertificate(in: gateway.directory, name: "other")
+        let garbage = gateway.directory.file("garbage.pem")
+        try Data("-----BEGIN NOTHING-----".utf8).write(to: URL(filePath: garbage))
+        let missing = gateway.directory.file("missing.pem")
+        for (certificate, key, culprit) in [
+            (missing, good.keyFile, missing), (garbage, good.keyFile, garbage),
+            (good.certificateFile, missing, missing), (good.certificateFile, garbage, garbage),
+            (good.certificateFile, other.keyFile, other.keyFile),
+        ] {
+            let error = #expect(throws: (any Error).self) {
+                try GatewayServer(
+                    listener: ListenerConfiguration(
+                        host: "127.0.0.1", port: 0, tls: (certificate, key), bodyLimitBytes: 1000),
+                    services: gateway.services, onListening: { _ in })
+            }
+            #expect("\(error.map { "\($0)" } ?? "")".contains(culprit))
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import Delivery
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import NIOCore
+import PushModel
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import GatewayAPI
+
+/// The API over a real store in a directory of its own, with keys of every role.
+final class TestGateway: Sendable {
+    static let startTime = Timestamp(milliseconds: 1_767_323_045_678)
+    static let startText = "2026-01-02T03:04:05.678Z"
+
+    let directory: TestDirectory
+    let store: SQLiteStore
+    let acceptor: MessageAcceptor
+    let services: GatewayServices
+    let keys: [Role: APIKey]
+    /// An admin key of the project `other`.
+    let foreignKey: APIKey
+    let clock: Dial
+    private let bodyLimitBytes: Int
+
+    init(
+        isStoreWritable: Bool = true, limits: DeliveryLimits = DeliveryLimits(), bodyLimitBytes: Int = 1 << 20,
+        isBroken: Bool = false
+    ) async throws {
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let clock = Dial(Self.startTime)
+        directory = try TestDirectory()
+        store = try SQLiteStore(directory: directory.file("data"), role: .gateway, logger: logger)
+        acceptor = MessageAcceptor(store: store, limits: limits, wallTime: { clock.now }, wake: { _ in })
+        services = GatewayServices(
+            store: isBroken ? BrokenStore(keys: store) : store, acceptor: acceptor,
+            projects: ProjectDirectory([Self.project("demo", 123_456_789_012), Self.project("other", 99)]),
+            upstreams: { [Self.upstream] }, isStoreWritable: { isStoreWritable }, metricsText: { "herald_up 1\n" },
+            wallTime: { clock.now }, logger: logger)
+        let demo = try #require(ProjectID(rawValue: "demo"))
+        let other = try #require(ProjectID(rawValue: "other"))
+        keys = Dictionary(
+            uniqueKeysWithValues: Role.allCases.map { ($0, APIKey(project: demo, role: $0, at: Self.startTime)) })
+        foreignKey = APIKey(project: other, role: .admin, at: Self.startTime)
+        self.clock = clock
+        self.bodyLimitBytes = bodyLimitBytes
+        for key in Array(keys.values) + [foreignKey] { try await store.insert(key.record) }
+    }
+
+    /// The time that the gateway sees.
+    final class Dial: Sendable {
+        private let time: Mutex<Timestamp>
+
+        init(_ time: Timestamp) {
+            self.time = Mutex(time)
+        }
+
+        var now: Timestamp { time.withLock { $0 } }
+
+        func advance(by duration: Duration) {
+            time.withLock { $0 = $0 + duration }
+        }
+    }
+
+    static func project(_ id: String, _ number: Int64) -> Project {
+        let apps = ["com.example.app", "com.example.dev"].compactMap { AppID(rawValue: $0) }
+        return Project(
+            id: ProjectID(rawValue: id)!, number: number,
+            apps: apps.map {
+                App(id: $0, environment: $0.rawValue.hasSuffix("dev") ? .sandbox : .production, firebaseKeys: .none)
+            })
+    }
+
+    static let upstream = UpstreamStatus(
+        name: "api.push.apple.com:443 TEAM123456/ABC1234567", isReachable: false, lastFailure: "connection refused",
+        connections: 0, streamsInUse: 0, streamLimit: 0, queued: 3, queueLimit: 10_000)
+
+    /// The application that the server runs.
+    var application: some ApplicationProtocol {
+        Application(
+            responder: GatewayRouter(services: services, bodyLimitBytes: bodyLimitBytes).responder(),
+            logger: services.logger)
+    }
+}
+
+/// An answer.
+struct Answer: Sendable {
+    let status: Int
+    let headers: HTTPFields
+    let text: String
+
+    /// The body as JSON.
+    var json: JSONValue { get throws { try JSONValue(parsing: Array(text.utf8)) } }
+
+    /// `error.message`.
+    var errorMessage: String? { get throws { try json["error"]?["message"]?.stringValue } }
+
+    /// `error.status`.
+    var errorStatus: String? { get throws { try json["error"]?["status"]?.stringValue } }
+
+    /// `errorCode` of the first detail, when that is the FcmError.
+    var errorCode: String? {
+        get throws {
+            guard case .array(let details) = try json["error"]?["details"], let first = details.first,
+                first["@type"] == .string("type.googleapis.com/google.firebase.fcm.v1.FcmError")
+            else { return nil }
+            return first["errorCode"]?.stringValue
+        }
+    }
+
+    /// The fields of the BadRequest detail.
+    var badFields: [String] {
+        get throws {
+            guard case .array(let details) = try json["error"]?["details"] else { return [] }
+            return details.flatMap { detail -> [String] in
+                guard case .array(let violations) = detail["fieldViolations"] else { return [] }
+                return violations.map { $0["field"]?.stringValue ?? "" }
+            }
+        }
+    }
+}
+
+extension TestGateway {
+    /// Sends one request with a key of `role` (none: no key).
+    func request(
+        _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, as role: Role? = .admin,
+        headers: HTTPFields = [:]
+    ) async throws -> Answer {
+        var headers = headers
+        if let role { headers[.authorization] = "Bearer " + (try #require(keys[role])).text }
+        return try await application.test(.router) { [headers] client in
+            let response = try await client.executeRequest(
+                uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) })
+            return Answer(
+                status: response.status.code, headers: response.headers, text: String(buffer: response.body))
+        }
+    }
+
+    /// Registers an install and returns its FID and token.
+    func register(_ deviceToken: String = "00aa11", app: String = "com.example.app") async throws -> (
+        id: String, token: String
+    ) {
+        let answer = try await request(
+            .post, "/v1/projects/demo/registrations",
+            #"{"ios":{"apns_token":"\#(deviceToken)","bundle_id":"\#(app)"}}"#, as: .client)
+        let name = try #require(try answer.json["name"]?.stringValue)
+        return (
+            String(try #require(name.split(separator: "/").last)), try #require(try answer.json["token"]?.stringValue)
+        )
+    }
+
+    /// Sends to a target and returns the message's name.
+    func send(_ target: String, _ rest: String = #""notification":{"title":"Hi"}"#) async throws -> String {
+        let answer = try await request(
+            .post, "/v1/projects/demo/messages:send", #"{"message":{\#(target),\#(rest)}}"#, as: .sender)
+        return try #require(try answer.json["name"]?.stringValue, "\(answer.text)")
+    }
+}
+
+/// A store that knows the keys and fails at everything else.
+struct BrokenStore: RegistrationStore, SubscriptionStore, MessageStore, LedgerStore, CredentialStore {
+    let keys: SQLiteStore
+
+    private var failure: StoreError { StoreError(.failed, "database or disk is full: /var/lib/herald/herald.sqlite") }
+
+    func insert(_ key: APIKeyRecord) async throws(StoreError) { throw failure }
+    func apiKey(_ id: String) async throws(StoreError) -> APIKeyRecord? { try await keys.apiKey(id) }
+    func apiKeys(of project: ProjectID?) async throws(StoreError) -> [APIKeyRecord] { throw failure }
+    func revoke(_ id: String, at time: Timestamp) async throws(StoreError) -> Bool { throw failure }
+
+    func register(
+        _ request: RegistrationRequest, at time: Timestamp
+    ) async throws(StoreError) -> (registration: Registration, isNew: Bool) { throw failure }
+    func registration(
+        _ id: RegistrationID, in project: ProjectID
+    ) async throws(StoreError) -> Registration? { throw failure }
+    func registration(
+        token: RegistrationToken, in project: ProjectID
+    ) async throws(StoreError) -> Registration? { throw failure }
+    func change(
+        _ key: RegistrationKey, _ change: RegistrationChange, at time: Timestamp
+    ) async throws(StoreError) -> Registration? { throw failure }
+    func end(_ key: RegistrationKey, _ end: RegistrationEnd) async throws(StoreError) { throw failure }
+
+    func subscribe(
+        _ keys: [RegistrationKey], to topic: Topic, at time: Timestamp
+    ) async throws(StoreError) -> [SubscribeResult] { throw failure }
+    func unsubscribe(
+        _ keys: [RegistrationKey], from topic: Topic
+    ) async throws(StoreError) -> [Bool] { throw failure }
+    func subscription(
+        of key: RegistrationKey, to topic: Topic
+    ) async throws(StoreError) -> Subscription? { throw failure }
+    func subscriptions(
+        of key: RegistrationKey, after topic: Topic?, limit: Int
+    ) async throws(StoreError) -> [Subscription] { throw failure }
+
+    func accept(_ message: NewMessage) async throws(StoreError) -> Message { throw failure }
+    func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? { throw failure }
+    func activeMessageCount() async throws(StoreError) -> Int { throw failure }
+
+    func report(
+        _ id: MessageID, in project: ProjectID
+    ) async throws(StoreError) -> DeliveryReport? { throw failure }
+    func reports(
+        in project: ProjectID, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<DeliveryReport> { throw failure }
+    func deliveries(
+        of id: MessageID, in project: ProjectID, outcome: LedgerOutcome?, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<DeliveryRecord> { throw failure }
+    func export(
+        project: ProjectID, from start: Timestamp, to end: Timestamp, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<ExportRow> { throw failure }
+}

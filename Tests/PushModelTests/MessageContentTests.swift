@@ -1,0 +1,309 @@
+import PushModel
+import Testing
+
+func json(_ text: String) throws -> JSONValue {
+    try JSONValue(parsing: text.utf8)
+}
+
+/// The refusal of a message, `nil` when it is taken.
+func refusal(of text: String) throws -> InvalidMessage? {
+    do {
+        _ = try MessageContent(source: json(text))
+        return nil
+    } catch let error as InvalidMessage {
+        return error
+    }
+}
+
+struct FrontEndTests {
+    struct Case: CustomTestStringConvertible {
+        let message: String
+        let field: String
+        let text: String
+        var testDescription: String { message }
+    }
+
+    static let unknown = "Invalid JSON payload received. Unknown name"
+    static let cases = [
+        Case(
+            message: #"{"notification":{"icon":"x"}}"#, field: "message.notification",
+            text: #"\#(unknown) "icon" at 'message.notification': Cannot find field."#),
+        Case(
+            message: #"{"to":"x"}"#, field: "message", text: #"\#(unknown) "to" at 'message': Cannot find field."#),
+        Case(
+            message: #"{"apns":{"fcmOptions":{"link":"x"}}}"#, field: "message.apns.fcm_options",
+            text: #"\#(unknown) "link" at 'message.apns.fcm_options': Cannot find field."#),
+        Case(
+            message: #"{"data":{"k":12}}"#, field: "message.data[0].value",
+            text: "Invalid value at 'message.data[0].value' (TYPE_STRING), 12"),
+        Case(
+            message: #"{"data":{"a":"b","k":true}}"#, field: "message.data[1].value",
+            text: "Invalid value at 'message.data[1].value' (TYPE_STRING), true"),
+        Case(
+            message: #"{"data":{"k":{"n":1}}}"#, field: "message.data[0].value",
+            text: "Invalid value at 'message.data[0]' (value), Starting an object on a scalar field"),
+        Case(
+            message: #"{"data":[]}"#, field: "message.data",
+            text: #"\#(unknown) "data" at 'message': Cannot bind a list to map for field 'data'."#),
+        Case(
+            message: #"{"data":"x"}"#, field: "message.data",
+            text: "Invalid value at 'message.data' "
+                + #"(type.googleapis.com/google.firebase.fcm.v1.Message.DataEntry), "x""#),
+        Case(
+            message: #"{"notification":"hi"}"#, field: "message.notification",
+            text: "Invalid value at 'message.notification' "
+                + #"(type.googleapis.com/google.firebase.fcm.v1.Notification), "hi""#),
+        Case(
+            message: #"{"notification":{"title":["a"]}}"#, field: "message.notification.title",
+            text: #"\#(unknown) "title" at 'message.notification': Proto field is not repeating, cannot start list."#),
+        Case(
+            message: #"{"notification":{"title":{}}}"#, field: "message.notification.title",
+            text: "Invalid value at 'message.notification' (title), Starting an object on a scalar field"),
+        Case(
+            message: #"{"android":1}"#, field: "message.android",
+            text: "Invalid value at 'message.android' "
+                + "(type.googleapis.com/google.firebase.fcm.v1.AndroidConfig), 1"),
+        Case(
+            message: #"{"webpush":[]}"#, field: "message.webpush",
+            text: #"\#(unknown) "webpush" at 'message': Proto field is not repeating, cannot start list."#),
+        Case(
+            message: #"{"apns":{"headers":{"apns-priority":10}}}"#, field: "message.apns.headers[0].value",
+            text: "Invalid value at 'message.apns.headers[0].value' (TYPE_STRING), 10"),
+        Case(
+            message: #"{"apns":{"payload":"x"}}"#, field: "message.apns.payload",
+            text: "Invalid value at 'message.apns.payload' (type.googleapis.com/google.protobuf.Struct), \"x\""),
+        Case(
+            message: #"{"token":5}"#, field: "message.token",
+            text: "Invalid value at 'message.token' (TYPE_STRING), 5"),
+        Case(
+            message: #"{"fcm_options":{"analyticsLabel":5}}"#, field: "message.fcm_options.analytics_label",
+            text: "Invalid value at 'message.fcm_options.analytics_label' (TYPE_STRING), 5"),
+        Case(
+            message: "7", field: "message",
+            text: "Invalid value at 'message' (type.googleapis.com/google.firebase.fcm.v1.Message), 7"),
+    ]
+
+    @Test(arguments: cases)
+    func wrongNamesAndTypesAreRefusedInGooglesWords(wrong: Case) throws {
+        let expected = InvalidMessage([FieldViolation(field: wrong.field, description: wrong.text)], isFrontEnd: true)
+        #expect(try refusal(of: wrong.message) == expected)
+    }
+
+    @Test func allViolationsAreListedInTheOrderOfTheText() throws {
+        let text = #"{"x":1,"data":{"a":1,"b":"","c":2},"apns":{"y":1,"payload":3},"notification":{"z":1}}"#
+        #expect(
+            try refusal(of: text)?.violations.map(\.field) == [
+                "message", "message.data[0].value", "message.data[2].value", "message.apns", "message.apns.payload",
+                "message.notification",
+            ])
+    }
+
+    @Test func longTextsAreNotRepeatedInFull() throws {
+        let violations = try #require(try refusal(of: "{\"\(String(repeating: "x", count: 5000))\":1}")).violations
+        #expect(violations[0].description.utf8.count < 400)
+    }
+
+    @Test(arguments: ["{\"notification\":null,\"data\":null,\"apns\":null}", "{\"data\":{\"a\":null}}", "{}", "null"])
+    func nullCountsAsAbsent(text: String) throws {
+        let content = try MessageContent(source: json(text))
+        #expect(content.notification == nil)
+        #expect(content.data.isEmpty)
+    }
+
+    @Test func bothSpellingsAreRead() throws {
+        let snake = try MessageContent(
+            source: json(
+                #"{"fcm_options":{"analytics_label":"l"},"apns":{"fcm_options":{"image":"i"},"live_activity_token":"0aFF"}}"#
+            ))
+        let camel = try MessageContent(
+            source: json(
+                #"{"fcmOptions":{"analyticsLabel":"l"},"apns":{"fcmOptions":{"image":"i"},"liveActivityToken":"0aFF"}}"#
+            ))
+        for content in [snake, camel] {
+            #expect(content.label?.rawValue == "l")
+            #expect(content.apns.image == "i")
+            #expect(content.apns.liveActivityToken?.hex == "0aff")
+        }
+    }
+
+    @Test func theLabelOfAppleOverridesTheCommonOne() throws {
+        let text = #"{"apns":{"fcm_options":{"analytics_label":"apple"}},"fcm_options":{"analytics_label":"all"}}"#
+        #expect(try MessageContent(source: json(text)).label?.rawValue == "apple")
+    }
+
+    @Test func dataKeepsTheOrderOfTheSender() throws {
+        let content = try MessageContent(source: json(#"{"data":{"b":"1","a":"2","b":"3"}}"#))
+        #expect(content.data.map(\.key) == ["a", "b"])
+        #expect(content.data.map(\.value) == ["2", "3"])
+    }
+
+    @Test func aMessageIsReadAgainFromItsSource() throws {
+        let text =
+            #"{"notification":{"title":"t"},"apns":{"headers":{"APNS-Priority":"5","apns-expiration":"0"}},"data":{"k":"v"}}"#
+        let first = try MessageContent(source: json(text))
+        let again = try MessageContent(source: JSONValue(parsing: first.source.bytes))
+        #expect(again.notification == first.notification)
+        #expect(again.data == first.data)
+        #expect(again.apns.headers == first.apns.headers)
+        #expect(again.apns.headers.priority == .conserving)
+        #expect(again.apns.headers.expiration == .once)
+    }
+}
+
+struct MessageRuleTests {
+    @Test(arguments: [
+        (#"{"data":{"from":"x"}}"#, "message.data[0].key"),
+        (#"{"data":{"a":"b","message_type":"x"}}"#, "message.data[1].key"),
+        (#"{"data":{"google.x":"x"}}"#, "message.data[0].key"),
+        (#"{"data":{"gcm.notification.x":"x"}}"#, "message.data[0].key"),
+        (#"{"data":{"gcm.́x":"x"}}"#, "message.data[0].key"),
+        (#"{"data":{"aps":"x"}}"#, "message.data[0].key"),
+        (#"{"data":{"fcm_options":"x"},"notification":{"image":"https://x/y.png"}}"#, "message.data[0].key"),
+        (#"{"fcm_options":{"analytics_label":"a b"}}"#, "message.fcm_options.analytics_label"),
+        (#"{"apns":{"fcm_options":{"analytics_label":"é"}}}"#, "message.apns.fcm_options.analytics_label"),
+        (#"{"android":{},"android_v2":{}}"#, "message.android_v2"),
+        (#"{"apns":{"live_activity_token":"xyz"}}"#, "message.apns.live_activity_token"),
+        (#"{"apns":{"payload":{"gcm.message_id":"1"}}}"#, "message.apns.payload.gcm.message_id"),
+        (#"{"apns":{"payload":{"google.c.fid":"1"}}}"#, "message.apns.payload.google.c.fid"),
+    ])
+    func rulesOfFCMNameTheField(text: String, field: String) throws {
+        let refusal = try #require(try refusal(of: text))
+        #expect(refusal.violations.map(\.field) == [field])
+        #expect(!refusal.isFrontEnd)
+        #expect(!refusal.violations[0].description.isEmpty)
+    }
+
+    @Test(arguments: [
+        #"{"data":{"collapse_key":"x","googlex":"y","fcm_options":"z","gcmx":"1"}}"#,
+        #"{"android":{"anything":[1]},"webpush":{"headers":{"TTL":"1"}}}"#, #"{"android_v2":{"x":1}}"#,
+        #"{"name":"projects/p/messages/1","token":"x"}"#, #"{"apns":{"payload":{"google":"x","gcm":"y"}}}"#,
+    ])
+    func whatFCMTakesIsTaken(text: String) throws {
+        #expect(try refusal(of: text) == nil)
+    }
+
+    @Test(arguments: [
+        ("apns-push-type", "Alert"), ("apns-push-type", ""), ("apns-topic", ""), ("apns-topic", "a b"),
+        ("apns-priority", "7"), ("apns-priority", "05"), ("apns-priority", "high"), ("apns-expiration", "-1"),
+        ("apns-expiration", "1.5"), ("apns-expiration", ""), ("apns-expiration", "+5"),
+        ("apns-expiration", "99999999999999999999"), ("apns-expiration", "253402300800"), ("apns-collapse-id", ""),
+        ("apns-collapse-id", String(repeating: "x", count: 65)),
+        ("apns-collapse-id", String(repeating: "é", count: 33)),
+        ("apns-collapse-id", "a\\nb"), ("apns-collapse-id", " a"), ("apns-id", "123"),
+        ("apns-id", "123e4567e89b12d3a456426614174000"), ("apns-channel-id", "x"), ("authorization", "bearer x"),
+        ("apns-request-id", "x"),
+    ])
+    func wrongHeadersAreRefusedByName(name: String, value: String) throws {
+        let refusal = try #require(try refusal(of: #"{"apns":{"headers":{"\#(name)":"\#(value)"}}}"#))
+        #expect(refusal.violations.map(\.field) == ["message.apns.headers.\(name)"])
+        #expect(refusal.violations[0].description.contains(name))
+        #expect(!refusal.isFrontEnd)
+    }
+
+    @Test func headersAreReadInAnyCase() throws {
+        let text = """
+            {"apns":{"headers":{"Apns-Push-Type":"voip","APNS-TOPIC":"com.example.app.voip","apns-Priority":"1",
+            "apns-expiration":"1700000000","apns-collapse-id":"score é","apns-id":"123E4567-e89b-12d3-a456-426614174000"}}}
+            """
+        var expected = APNSHeaders()
+        expected.pushType = .voip
+        expected.topic = "com.example.app.voip"
+        expected.priority = .low
+        expected.expiration = .until(Timestamp(seconds: 1_700_000_000))
+        expected.collapseID = "score é"
+        expected.id = APNSID(rawValue: "123e4567-e89b-12d3-a456-426614174000")
+        #expect(try MessageContent(source: json(text)).apns.headers == expected)
+    }
+
+    @Test(arguments: [
+        (#""badge":"1""#, "badge"), (#""badge":-1"#, "badge"), (#""badge":1.5"#, "badge"), (#""badge":true"#, "badge"),
+        (#""alert":1"#, "alert"), (#""alert":[]"#, "alert"), (#""alert":{"title":1}"#, "alert.title"),
+        (#""alert":{"loc-args":"x"}"#, "alert.loc-args"), (#""alert":{"loc-args":["x",1]}"#, "alert.loc-args[1]"),
+        (#""alert":{"title":{"loc-key":1}}"#, "alert.title.loc-key"), (#""sound":1"#, "sound"),
+        (#""sound":{"critical":2}"#, "sound.critical"), (#""sound":{"volume":1.01}"#, "sound.volume"),
+        (#""sound":{"name":1}"#, "sound.name"), (#""thread-id":1"#, "thread-id"), (#""category":{}"#, "category"),
+        (#""target-content-id":1"#, "target-content-id"), (#""filter-criteria":1"#, "filter-criteria"),
+        (#""content-available":2"#, "content-available"), (#""content-available":"1""#, "content-available"),
+        (#""mutable-content":[]"#, "mutable-content"), (#""interruption-level":"loud""#, "interruption-level"),
+        (#""relevance-score":"0.5""#, "relevance-score"), (#""timestamp":"1""#, "timestamp"),
+        (#""event":"begin""#, "event"), (#""content-state":"x""#, "content-state"),
+        (#""stale-date":"x""#, "stale-date"),
+        (#""dismissal-date":"x""#, "dismissal-date"), (#""attributes-type":1"#, "attributes-type"),
+        (#""attributes":[]"#, "attributes"), (#""input-push-channel":1"#, "input-push-channel"),
+        (#""input-push-token":"1""#, "input-push-token"), (#""content-changed":1"#, "content-changed"),
+        (#""url-args":"x""#, "url-args"),
+    ])
+    func wrongTypesInApsAreRefusedWithTheirPath(member: String, path: String) throws {
+        let refusal = try #require(try refusal(of: #"{"apns":{"payload":{"aps":{\#(member)}}}}"#))
+        #expect(refusal.violations.map(\.field) == ["message.apns.payload.aps.\(path)"])
+        #expect(!refusal.isFrontEnd)
+    }
+
+    @Test func apsMustBeAnObject() throws {
+        #expect(
+            try refusal(of: #"{"apns":{"payload":{"aps":"x"}}}"#)?.violations
+                == [FieldViolation(field: "message.apns.payload.aps", description: "aps must be an object.")])
+    }
+
+    @Test func everyDocumentedApsKeyIsTaken() throws {
+        let aps = """
+            {"alert":{"title":"t","subtitle":"s","body":"b","launch-image":"l","title-loc-key":"k","title-loc-args":["a"],
+            "subtitle-loc-key":"k","subtitle-loc-args":[],"loc-key":"k","loc-args":["a","b"],"sound":"x","new-key":[1]},
+            "badge":0,"sound":{"critical":1,"name":"default","volume":0.5},"thread-id":"t","category":"c",
+            "target-content-id":"i","filter-criteria":"f","content-available":true,"mutable-content":1.0,
+            "interruption-level":"time-sensitive","relevance-score":75.5,"timestamp":1700000000,"event":"update",
+            "content-state":{"any":[1]},"stale-date":1,"dismissal-date":2,"attributes-type":"A","attributes":{},
+            "input-push-channel":"x","input-push-token":1,"content-changed":true,"url-args":["a"],"of-the-future":{"x":1},
+            "category":null}
+            """
+        #expect(try refusal(of: #"{"apns":{"payload":{"aps":\#(aps)}}}"#) == nil)
+    }
+}
+
+struct TargetTests {
+    @Test(arguments: [
+        (#"{"token":"abc"}"#, Target.token("abc")), (#"{"token":""}"#, .token("")),
+        (#"{"topic":"news"}"#, .topic(Topic(rawValue: "news")!)),
+        (#"{"topic":"/topics/news","token":null}"#, .topic(Topic(rawValue: "news")!)),
+        (
+            #"{"fid":"cabcdefghijklmnopqrstu"}"#,
+            .registration(RegistrationID(rawValue: "cabcdefghijklmnopqrstu")!)
+        ),
+    ])
+    func targetsAreRead(text: String, target: Target) throws {
+        #expect(try MessageContent.target(of: json(text)) == target)
+    }
+
+    @Test(arguments: [
+        ("{}", "message", false), (#"{"token":null}"#, "message", false), ("null", "message", false),
+        (#"{"token":"a","topic":"b"}"#, "message", true), (#"{"fid":"x"}"#, "message.fid", false),
+        (#"{"topic":"a b"}"#, "message.topic", false), (#"{"topic":"/topics/"}"#, "message.topic", false),
+        (#"{"topic":"/topics//topics/a"}"#, "message.topic", false),
+        (#"{"condition":"'a' in topics"}"#, "message.condition", false), (#"{"topic":1}"#, "message.topic", true),
+    ])
+    func otherTargetsAreRefused(text: String, field: String, isFrontEnd: Bool) throws {
+        let error = try #require(throws: InvalidMessage.self) { try MessageContent.target(of: json(text)) }
+        #expect(error.violations.map(\.field) == [field])
+        #expect(error.isFrontEnd == isFrontEnd)
+    }
+
+    @Test func aSecondTargetIsRefusedInGooglesWords() throws {
+        let error = try #require(throws: InvalidMessage.self) {
+            try MessageContent.target(of: json(#"{"topic":"b","token":"a"}"#))
+        }
+        #expect(
+            error.violations[0].description
+                == "Invalid value at 'message' (oneof), oneof field 'target' is already set. Cannot set 'token'")
+    }
+
+    @Test func registrationsAreNamedByIdOrToken() {
+        let fid = "cabcdefghijklmnopqrstu"
+        #expect(RegistrationReference(rawValue: fid) == .id(RegistrationID(rawValue: fid)!))
+        let token = "\(fid):APA91bxyz"
+        #expect(RegistrationReference(rawValue: token) == .token(RegistrationToken(rawValue: token)!))
+        for malformed in ["", "short", "a:b", "12345678:1234567", "1234567:12345678", "12345678:1234567 8"] {
+            #expect(RegistrationReference(rawValue: malformed) == nil)
+        }
+        #expect(RegistrationReference(rawValue: "12345678:" + String(repeating: "x", count: 4088)) == nil)
+    }
+}

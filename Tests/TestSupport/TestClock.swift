@@ -1,0 +1,155 @@
+public import PushModel
+import Synchronization
+
+/// A clock that stands still until the test moves it. Who sleeps on it can be awaited, so that no test has to guess
+/// whether the code under test has gone to sleep yet.
+public final class TestClock: Clock, Sendable {
+    /// A point on the clock, counted from its start.
+    public struct Instant: InstantProtocol {
+        /// The time since the start.
+        public let offset: Duration
+
+        /// The instant `duration` later.
+        public func advanced(by duration: Duration) -> Instant {
+            Instant(offset: offset + duration)
+        }
+
+        /// The time from here to `other`.
+        public func duration(to other: Instant) -> Duration {
+            other.offset - offset
+        }
+
+        /// Whether `lhs` is earlier.
+        public static func < (lhs: Instant, rhs: Instant) -> Bool {
+            lhs.offset < rhs.offset
+        }
+    }
+
+    private struct Sleeper {
+        var deadline: Instant
+        var continuation: CheckedContinuation<Void, any Error>
+    }
+
+    /// Somebody who waits until enough tasks sleep.
+    private struct Watcher {
+        var count: Int
+        var within: Duration
+        var continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State {
+        var now = Instant(offset: .zero)
+        var nextID = 0
+        var sleepers: [Int: Sleeper] = [:]
+        var cancelled: Set<Int> = []
+        var watchers: [Watcher] = []
+
+        func count(within duration: Duration) -> Int {
+            let limit = now.advanced(by: duration)
+            return sleepers.values.count { $0.deadline <= limit }
+        }
+
+        /// Takes out the watchers that see what they wait for.
+        mutating func satisfied() -> [CheckedContinuation<Void, Never>] {
+            var ready: [CheckedContinuation<Void, Never>] = []
+            var rest: [Watcher] = []
+            for watcher in watchers {
+                if count(within: watcher.within) >= watcher.count {
+                    ready.append(watcher.continuation)
+                } else {
+                    rest.append(watcher)
+                }
+            }
+            watchers = rest
+            return ready
+        }
+    }
+
+    private let state = Mutex(State())
+
+    /// Starts at zero.
+    public init() {}
+
+    /// The time now.
+    public var now: Instant {
+        state.withLock { $0.now }
+    }
+
+    /// The clock does not tick.
+    public var minimumResolution: Duration { .zero }
+
+    /// Wall time that starts at `start` and moves with the clock.
+    public func wallTime(startingAt start: Timestamp) -> WallTime {
+        { start + self.now.offset }
+    }
+
+    /// Sleeps until the test has moved the clock to `deadline`.
+    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                enter(Sleeper(deadline: deadline, continuation: continuation), id: id)
+            }
+        } onCancel: {
+            let sleeper = state.withLock { state in
+                let sleeper = state.sleepers.removeValue(forKey: id)
+                if sleeper == nil { state.cancelled.insert(id) }
+                return sleeper
+            }
+            sleeper?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    private func enter(_ sleeper: Sleeper, id: Int) {
+        enum Entry {
+            case cancelled, due
+            case asleep([CheckedContinuation<Void, Never>])
+        }
+        let entry: Entry = state.withLock { state in
+            if state.cancelled.remove(id) != nil { return .cancelled }
+            if sleeper.deadline <= state.now { return .due }
+            state.sleepers[id] = sleeper
+            return .asleep(state.satisfied())
+        }
+        switch entry {
+        case .cancelled: sleeper.continuation.resume(throwing: CancellationError())
+        case .due: sleeper.continuation.resume()
+        case .asleep(let watchers): watchers.forEach { $0.resume() }
+        }
+    }
+
+    /// Moves the clock and wakes whoever is due.
+    public func advance(by duration: Duration) {
+        let due = state.withLock { state in
+            state.now = state.now.advanced(by: duration)
+            let due = state.sleepers.filter { $0.value.deadline <= state.now }
+            for id in due.keys { state.sleepers[id] = nil }
+            return due.values.sorted { $0.deadline < $1.deadline }
+        }
+        due.forEach { $0.continuation.resume() }
+    }
+
+    /// Waits until at least `count` tasks sleep whose time comes within `duration`.
+    public func sleepers(_ count: Int = 1, within duration: Duration) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.count(within: duration) >= count { return true }
+                state.watchers.append(Watcher(count: count, within: duration, continuation: continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    /// Waits until a task sleeps whose time comes within `duration`, and moves the clock to the first such time.
+    public func advanceToSleeper(within duration: Duration) async {
+        await sleepers(within: duration)
+        let step = state.withLock { state in
+            state.sleepers.values.map { state.now.duration(to: $0.deadline) }.min()
+        }
+        advance(by: step ?? .zero)
+    }
+}
