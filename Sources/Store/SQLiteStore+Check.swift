@@ -113,7 +113,9 @@ extension SQLiteStore {
     /// with it.
     func lastColumn(of sql: String) async throws(StoreError) -> [String] {
         try await write { db in
-            try Row.fetchAll(db, sql: sql).map { row in
+            let statement = try db.makeStatement(sql: sql)
+            statement.setUncheckedArguments([])
+            return try Row.fetchAll(statement).map { row in
                 let value: DatabaseValue = row[row.count - 1]
                 if case .string(let text) = value.storage { return text }
                 return value.description

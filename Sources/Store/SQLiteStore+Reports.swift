@@ -113,13 +113,15 @@ struct DeliveryReader {
         WHERE p.message = ? AND p.registration > ? ORDER BY p.registration LIMIT ?
         """
 
-    /// The outcome stands in the text: only then does SQLite see that the index of those not accepted serves.
+    /// SQLite uses the index of those not accepted only when the text has its very condition
+    /// (sqlite.org/partialindex.html).
     static func ended(_ outcome: LedgerOutcome?) -> String {
-        let condition = outcome.map { " AND l.outcome = '\($0.rawValue)'" } ?? ""
-        let index =
+        let (index, condition) =
             switch outcome {
-            case nil, .accepted: "sqlite_autoindex_ledger_1"
-            case .rejected, .expired, .cancelled: "ledger_not_accepted"
+            case nil: ("sqlite_autoindex_ledger_1", "")
+            case .accepted?: ("sqlite_autoindex_ledger_1", " AND l.outcome = 'accepted'")
+            case let outcome?:
+                ("ledger_not_accepted", " AND l.outcome <> 'accepted' AND l.outcome = '\(outcome.rawValue)'")
             }
         return """
             SELECT l.registration, \(DeliveryRecord.columns) FROM ledger l INDEXED BY \(index)

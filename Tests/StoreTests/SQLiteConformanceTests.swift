@@ -28,7 +28,10 @@ extension StoreSubject {
                 try SQLiteStore(directory: directory.file("data"), role: .gateway, logger: Logger(label: "test"))
             },
             lose: { store in try sqlite(store).close() },
-            verify: { store in #expect(try await sqlite(store).check() == []) })
+            verify: { store in
+                let findings = try await sqlite(store).check()
+                #expect(findings == [])
+            })
     }
 
     private static func sqlite(_ store: any CompleteStore) throws -> SQLiteStore {

@@ -9,6 +9,8 @@ extension StoreError {
         switch error {
         case let error as StoreError:
             self = error
+        case let error as DatabaseError where error.isClosed:
+            self.init(.unavailable, "The store is closed.")
         case let error as DatabaseError:
             self.init(
                 Code(error.resultCode), Self.text(of: error),
@@ -30,7 +32,6 @@ extension StoreError {
         return switch error.resultCode {
         case .SQLITE_FULL: "The disk of the store is full."
         case .SQLITE_BUSY, .SQLITE_LOCKED: "Another process held the store locked for too long."
-        case .SQLITE_MISUSE: "The store is closed."
         case .SQLITE_CORRUPT, .SQLITE_NOTADB: "The database of the store is damaged\(detail)."
         case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_READONLY, .SQLITE_AUTH:
             "The database of the store can't be opened or written\(detail)."
@@ -40,11 +41,15 @@ extension StoreError {
     }
 }
 
+extension DatabaseError {
+    /// Whether the library refused the call because the connection was closed: it has no code of its own for that.
+    fileprivate var isClosed: Bool { resultCode == .SQLITE_MISUSE && message == "Connection is closed" }
+}
+
 extension StoreError.Code {
     fileprivate init(_ code: ResultCode) {
         switch code {
-        case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_MISUSE, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_READONLY,
-            .SQLITE_AUTH:
+        case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_READONLY, .SQLITE_AUTH:
             self = .unavailable
         default: self = .failed
         }
