@@ -1,3 +1,10 @@
 #pragma once
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
+
+/// Names the calling thread, for ps and debuggers; prctl is variadic, which Swift does not import.
+static inline void herald_name_thread(const char *name) {
+    prctl(PR_SET_NAME, name, 0, 0, 0);
+}

@@ -33,6 +33,10 @@ public struct PoolConfiguration: Sendable {
     /// The most bytes of an answer's body that are kept.
     public var responseLimitBytes = 16_384
 
+    /// Whether an answer with this status shows that the peer accepts this sender: until the first such answer a
+    /// connection uses one stream. By default anything but 403, with which a credential is refused.
+    public var provesConnection: @Sendable (_ status: Int) -> Bool = { $0 != 403 }
+
     /// Whom to trust.
     public enum Trust: Sendable, Hashable {
         /// The system's certificate authorities.

@@ -59,19 +59,11 @@ public final class ApplePush: Sendable {
         }
     }
 
-    /// Builds body and headers of `content` for one app, by the table in `APNSMapping`, and checks them against
-    /// Apple's limits on the finished bytes.
-    ///
-    /// - Throws: ``InvalidMessage`` that names the field, for size both sizes.
-    public convenience init(_ content: MessageContent, in context: Context) throws(InvalidMessage) {
-        fatalError("pending")
-    }
-
     /// The body for one registration: ``payload``, or with the FID spliced in.
     public func payload(for registration: RegistrationID) -> [UInt8] {
         guard let offset = registrationIDOffset else { return payload }
         var bytes: [UInt8] = []
-        let entry = "\"google.c.fid\":\"\(registration.rawValue)\","
+        let entry = Self.registrationIDEntry(registration.rawValue)
         bytes.reserveCapacity(payload.count + entry.utf8.count)
         bytes.append(contentsOf: payload[..<offset])
         bytes.append(contentsOf: entry.utf8)

@@ -1,0 +1,35 @@
+/// What Apple asks of one value of `apns-push-type` (Apple, "Sending notification requests to APNs").
+struct PushTypeRule: Sendable {
+    /// What the topic carries behind the bundle id.
+    var topicSuffix: String
+    /// The longest payload.
+    var payloadLimitBytes = 4096
+    /// Whether priority 10 is an error.
+    var refusesImmediate = false
+
+    static let byName: [String: PushTypeRule] = [
+        "alert": PushTypeRule(topicSuffix: ""),
+        "background": PushTypeRule(topicSuffix: "", refusesImmediate: true),
+        "mdm": PushTypeRule(topicSuffix: ""),
+        "voip": PushTypeRule(topicSuffix: ".voip", payloadLimitBytes: 5120),
+        "complication": PushTypeRule(topicSuffix: ".complication"),
+        "fileprovider": PushTypeRule(topicSuffix: ".pushkit.fileprovider"),
+        "liveactivity": PushTypeRule(topicSuffix: ".push-type.liveactivity"),
+        "location": PushTypeRule(topicSuffix: ".location-query"),
+        "pushtotalk": PushTypeRule(topicSuffix: ".voip-ptt"),
+        "widgets": PushTypeRule(topicSuffix: ".push-type.widgets"),
+        "controls": PushTypeRule(topicSuffix: ".push-type.controls"),
+    ]
+
+    /// All suffixes that are not empty.
+    static let suffixes: [String] = byName.values.map(\.topicSuffix).filter { !$0.isEmpty }
+
+    /// The bundle id in `topic`, or `nil` when the suffix is not the one of this push type.
+    func bundleID(of topic: String) -> Substring? {
+        if topicSuffix.isEmpty {
+            return Self.suffixes.contains { topic.hasSuffix($0) } ? nil : topic[...]
+        }
+        guard topic.hasSuffix(topicSuffix), topic.utf8.count > topicSuffix.utf8.count else { return nil }
+        return topic.dropLast(topicSuffix.count)
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import NIOCore
+import NIOSSL
+
+/// What a simulator needs to be taken for APNs, and to check who sends: made once in a state directory and kept.
+///
+/// The directory holds `ca.pem` (to be trusted by the client) and `ca-key.pem`, `server.pem` and `server-key.pem` (for
+/// `localhost`, `127.0.0.1` and `::1`, renewed when they are over), `AuthKey_<keyID>.p8` (a provider key to send with)
+/// and `provider-keys.json` (team, key id, public key and topics that are accepted; more can be added by hand).
+/// `rules.json`, if there, is read when the simulator starts (see ``RuleSet``). Private keys have mode 0600.
+public struct SimulatorIdentity: Sendable {
+    /// The directory.
+    public let directory: String
+    /// The CA certificate, PEM.
+    public let caFile: String
+    /// The team of the generated provider key, 10 characters.
+    public let teamID: String
+    /// The id of the generated provider key, 10 characters.
+    public let keyID: String
+    /// The generated provider key, a `.p8`.
+    public let keyFile: String
+    /// The keys whose provider tokens are accepted: those of `provider-keys.json` to begin with.
+    public var providerKeys: [AcceptedProviderKey]
+
+    private let serverCertificateFile: String
+    private let serverKeyFile: String
+    let rulesFile: String
+
+    /// Reads the directory, makes what is missing.
+    ///
+    /// - Parameter topics: bundle ids that the generated key may push to; empty: any. They count when the key is made;
+    ///   afterwards `provider-keys.json` has them.
+    /// - Throws: an error whose description names the file.
+    public init(directory: String, topics: [String]) throws {
+        try self.init(directory: directory, topics: topics, now: Date())
+    }
+
+    /// The same at a given time, which decides whether the certificates are still good.
+    init(directory path: String, topics: [String], now: Date) throws {
+        let directory = try StateDirectory(path)
+        try DevelopmentCertificates.prepare(in: directory, now: now)
+        let (accepted, own) = try ProviderKeys.prepare(in: directory, topics: topics)
+        self.directory = path
+        caFile = directory.file(DevelopmentCertificates.authority.certificate)
+        serverCertificateFile = directory.file(DevelopmentCertificates.server.certificate)
+        serverKeyFile = directory.file(DevelopmentCertificates.server.key)
+        rulesFile = directory.file("rules.json")
+        teamID = own.teamID
+        keyID = own.keyID
+        keyFile = directory.file(ProviderKeys.keyFile(own.keyID))
+        providerKeys = accepted
+    }
+
+    /// TLS as APNs speaks it: 1.2 or later, HTTP/2 only.
+    func tlsContext() throws -> NIOSSLContext {
+        let certificates = try NIOSSLCertificate.fromPEMFile(serverCertificateFile)
+        let key = try NIOSSLPrivateKey(file: serverKeyFile, format: .pem)
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(key))
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = ["h2"]
+        configuration.shutdownTimeout = .seconds(1)
+        return try NIOSSLContext(configuration: configuration)
+    }
+}

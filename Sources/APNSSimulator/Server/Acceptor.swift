@@ -1,0 +1,118 @@
+import Logging
+import NIOCore
+import NIOHTTP2
+import NIOSSL
+import NIOTLS
+import Synchronization
+
+/// Sets accepted sockets up: TLS, then HTTP/2 if the client chose it.
+struct Acceptor: Sendable {
+    let tls: NIOSSLContext
+    let judge: PushJudge
+    let limits: ConnectionHandler.StreamLimits
+    let open: OpenConnections
+    let logger: Logger
+
+    func set(up channel: any Channel) -> EventLoopFuture<Void> {
+        open.add(channel)
+        return channel.eventLoop.makeCompletedFuture {
+            let negotiation = ApplicationProtocolNegotiationHandler { result, channel in
+                guard result == .negotiated("h2") else {
+                    logger.debug("A client without HTTP/2 was dropped")
+                    return channel.close()
+                }
+                return channel.eventLoop.makeCompletedFuture { try addHTTP2(to: channel) }
+            }
+            try channel.pipeline.syncOperations.addHandlers(
+                NIOSSLServerHandler(context: tls), negotiation, HandshakeErrorHandler(logger: logger))
+        }
+    }
+
+    private func addHTTP2(to channel: any Channel) throws {
+        var connection = NIOHTTP2Handler.ConnectionConfiguration()
+        connection.initialSettings = [
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: limits.initial),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: 8000),
+        ]
+        var stream = NIOHTTP2Handler.StreamConfiguration()
+        // A sender under test may well cancel a thousand requests that a rule leaves unanswered.
+        stream.streamResetFrameRateLimit.maximumCount = 100_000
+        connection.controlFrameRateLimit.maximumCount = 10_000
+        let watch = GoAwayWatch()
+        try channel.pipeline.syncOperations.addHandlers(
+            NIOHTTP2Handler(
+                mode: .server, frameDelegate: watch, connectionConfiguration: connection,
+                streamConfiguration: stream),
+            ConnectionHandler(
+                number: judge.tally.connectionOpened(), judge: judge, limits: limits, goAwayWatch: watch,
+                logger: logger))
+    }
+}
+
+/// Ends connections that fail before HTTP/2 begins, for example because the client does not trust the CA.
+private final class HandshakeErrorHandler: ChannelInboundHandler {
+    typealias InboundIn = NIOAny
+
+    private let logger: Logger
+
+    init(logger: Logger) {
+        self.logger = logger
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        logger.debug("Connection error", metadata: ["error": "\(error)"])
+        context.close(promise: nil)
+    }
+}
+
+/// The connections that are open, to end them at shutdown.
+final class OpenConnections: Sendable {
+    private struct State {
+        var channels: [ObjectIdentifier: any Channel] = [:]
+        var isDraining = false
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ channel: any Channel) {
+        let id = ObjectIdentifier(channel)
+        let isLate = state.withLock { state in
+            if !state.isDraining { state.channels[id] = channel }
+            return state.isDraining
+        }
+        guard !isLate else { return channel.close(promise: nil) }
+        channel.closeFuture.whenComplete { [weak self] _ in
+            _ = self?.state.withLock { $0.channels.removeValue(forKey: id) }
+        }
+    }
+
+    /// Lets HTTP/2 connections finish, closes all others, and after `grace` whatever is left.
+    func drain(grace: Duration) async {
+        let channels = state.withLock { state in
+            state.isDraining = true
+            return Array(state.channels.values)
+        }
+        let milliseconds = grace.components.seconds * 1000 + grace.components.attoseconds / 1_000_000_000_000_000
+        for channel in channels {
+            let deadline = channel.eventLoop.scheduleTask(in: .milliseconds(milliseconds)) {
+                channel.close(promise: nil)
+            }
+            channel.closeFuture.whenComplete { _ in deadline.cancel() }
+            channel.eventLoop.execute {
+                do {
+                    try channel.pipeline.syncOperations.handler(type: ConnectionHandler.self).drain()
+                } catch {
+                    // Not (yet) an HTTP/2 connection: nothing was begun on it.
+                    channel.close(promise: nil)
+                }
+            }
+        }
+        for channel in channels {
+            do {
+                try await channel.closeFuture.get()
+            } catch {
+                // It is closed, which is what was waited for.
+            }
+        }
+    }
+}

@@ -1,0 +1,263 @@
+import Logging
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// Serves one HTTP/2 connection, frame by frame.
+///
+/// It stands right behind `NIOHTTP2Handler`, without a channel per stream: a push is one request of one or two frames,
+/// and a channel each would cost more than the whole answer. All calls come on the connection's event loop.
+final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    /// How streams are limited.
+    struct StreamLimits: Sendable {
+        /// `SETTINGS_MAX_CONCURRENT_STREAMS` in the end.
+        var limit: Int
+        /// Whether it is 1 until a push with a good provider token was answered, as with Apple.
+        var beginsWithOne: Bool
+
+        /// What the first SETTINGS frame says.
+        var initial: Int { beginsWithOne ? 1 : limit }
+    }
+
+    /// Body bytes after which a request is answered without waiting for its end: they fill the stream's window, which
+    /// is never opened again.
+    private static let longestBodyBytes = 60_000
+    /// Both windows keep the protocol's initial size, as Apple's do.
+    private static let windowBytes = 65_535
+
+    /// - receiving: headers came, the end not yet. Next: answering, silent, or gone by RST_STREAM.
+    /// - answering: the answer waits for its delay. Next: gone.
+    /// - silent: there will be no answer. Next: gone by RST_STREAM or with the connection.
+    private enum Stream {
+        case receiving(PushRequest)
+        case answering
+        case silent
+
+        var isSilent: Bool {
+            switch self {
+            case .silent: true
+            case .receiving, .answering: false
+            }
+        }
+    }
+
+    private let number: Int
+    private let judge: PushJudge
+    private let limits: StreamLimits
+    private let goAwayWatch: GoAwayWatch
+    private let logger: Logger
+
+    private var credentials = ConnectionCredentials()
+    private var streams: [HTTP2StreamID: Stream] = [:]
+    private var lastStreamID = HTTP2StreamID.rootStream
+    private var isWide: Bool
+    private var isDraining = false
+    private var lastWrite: EventLoopFuture<Void>?
+    private var date = HTTPDate()
+    private var context: ChannelHandlerContext?
+
+    init(number: Int, judge: PushJudge, limits: StreamLimits, goAwayWatch: GoAwayWatch, logger: Logger) {
+        self.number = number
+        self.judge = judge
+        self.limits = limits
+        self.goAwayWatch = goAwayWatch
+        self.logger = logger
+        isWide = !limits.beginsWithOne
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        streams.removeAll()
+    }
+
+    // MARK: Frames
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        switch frame.payload {
+        case .headers(let headers):
+            receive(headers, on: frame.streamID, context: context)
+        case .data(let data):
+            receive(data, on: frame.streamID, context: context)
+        case .rstStream:
+            streams[frame.streamID] = nil
+            closeWhenDrained(context: context)
+        case .goAway, .settings, .ping, .priority, .windowUpdate, .pushPromise, .alternativeService, .origin:
+            break
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.flush()
+        context.fireChannelReadComplete()
+    }
+
+    private func receive(
+        _ headers: HTTP2Frame.FramePayload.Headers, on id: HTTP2StreamID, context: ChannelHandlerContext
+    ) {
+        // A second block of headers is trailers, of which only the end matters.
+        if streams[id] == nil {
+            streams[id] = .receiving(PushRequest(headers.headers))
+            lastStreamID = max(lastStreamID, id)
+        }
+        if headers.endStream { finish(id, context: context) }
+    }
+
+    private func receive(
+        _ data: HTTP2Frame.FramePayload.Data, on id: HTTP2StreamID, context: ChannelHandlerContext
+    ) {
+        guard case .receiving(var request) = streams[id] else { return }
+        guard case .byteBuffer(let bytes) = data.data else { return }
+        // Taken out so that the body is not copied when it grows.
+        streams[id] = .answering
+        request.append(bytes)
+        let isTooLong = request.bodyBytes > Self.longestBodyBytes
+        streams[id] = .receiving(request)
+        if data.endStream || isTooLong { finish(id, context: context) }
+        if isTooLong, !data.endStream {
+            write(HTTP2Frame(streamID: id, payload: .rstStream(.noError)), context: context)
+        }
+    }
+
+    // MARK: Answers
+
+    private func finish(_ id: HTTP2StreamID, context: ChannelHandlerContext) {
+        guard case .receiving(let request) = streams[id] else { return }
+        let answer = judge.judge(request, connection: number, credentials: &credentials)
+        guard answer.status != nil else {
+            streams[id] = .silent
+            return closeWhenDrained(context: context)
+        }
+        streams[id] = .answering
+        guard answer.delayMilliseconds > 0 else { return respond(answer, on: id, context: context) }
+        context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(Int64(answer.delayMilliseconds))) {
+            guard let context = self.context else { return }
+            self.respond(answer, on: id, context: context)
+            context.flush()
+        }
+    }
+
+    private func respond(_ answer: Answer, on id: HTTP2StreamID, context: ChannelHandlerContext) {
+        // The client may have cancelled in the meantime.
+        guard case .answering = streams.removeValue(forKey: id), let status = answer.status else { return }
+        var headers = HPACKHeaders()
+        headers.reserveCapacity(5)
+        headers.add(name: ":status", value: status == 200 ? "200" : "\(status)")
+        headers.add(name: "apns-id", value: answer.apnsID, indexing: .nonIndexable)
+        headers.add(name: "date", value: date.text(forMilliseconds: judge.wallTimeMilliseconds()))
+        if let body = body(of: answer) {
+            headers.add(name: "content-type", value: "application/json")
+            write(HTTP2Frame(streamID: id, payload: .headers(.init(headers: headers))), context: context)
+            let data = HTTP2Frame.FramePayload.Data(data: .byteBuffer(body), endStream: true)
+            write(HTTP2Frame(streamID: id, payload: .data(data)), context: context)
+        } else {
+            headers.add(name: "apns-unique-id", value: randomUUID(), indexing: .nonIndexable)
+            write(HTTP2Frame(streamID: id, payload: .headers(.init(headers: headers, endStream: true))), context: context)
+        }
+        widen(context: context)
+        closeWhenDrained(context: context)
+    }
+
+    private func body(of answer: Answer) -> ByteBuffer? {
+        guard let reason = answer.reason else { return nil }
+        let timestamp = answer.timestamp.map { ",\"timestamp\":\($0)" } ?? ""
+        // Reasons come from rules too: quoted by the standard library's rules for what JSON may not hold bare.
+        return ByteBuffer(string: "{\"reason\":\(jsonString(reason))\(timestamp)}")
+    }
+
+    /// Apple allows one stream until it has answered one push with a good provider token.
+    private func widen(context: ChannelHandlerContext) {
+        guard !isWide, credentials.token != nil else { return }
+        isWide = true
+        let settings = [HTTP2Setting(parameter: .maxConcurrentStreams, value: limits.limit)]
+        write(HTTP2Frame(streamID: .rootStream, payload: .settings(.settings(settings))), context: context)
+    }
+
+    private func write(_ frame: HTTP2Frame, context: ChannelHandlerContext) {
+        guard isDraining else { return context.write(wrapOutboundOut(frame), promise: nil) }
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        lastWrite = promise.futureResult
+        context.write(wrapOutboundOut(frame), promise: promise)
+    }
+
+    // MARK: Flow control
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case let update as NIOHTTP2WindowUpdatedEvent where update.streamID == .rootStream:
+            if let size = update.inboundWindowSize, size <= Self.windowBytes / 2 {
+                let increment = Self.windowBytes - size
+                write(
+                    HTTP2Frame(streamID: .rootStream, payload: .windowUpdate(windowSizeIncrement: increment)),
+                    context: context)
+            }
+        case let closed as StreamClosedEvent:
+            if streams.removeValue(forKey: closed.streamID) != nil { closeWhenDrained(context: context) }
+        default:
+            break
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    // MARK: The end
+
+    /// Says GOAWAY, lets what was begun finish, then closes. Streams that are never answered are not waited for.
+    func drain() {
+        guard let context, !isDraining else { return }
+        isDraining = true
+        let goAway = HTTP2Frame.FramePayload.goAway(
+            lastStreamID: lastStreamID, errorCode: .noError, opaqueData: ByteBuffer(string: #"{"reason":"Shutdown"}"#))
+        write(HTTP2Frame(streamID: .rootStream, payload: goAway), context: context)
+        context.flush()
+        closeWhenDrained(context: context)
+    }
+
+    private func closeWhenDrained(context: ChannelHandlerContext) {
+        guard isDraining, streams.values.allSatisfy(\.isSilent) else { return }
+        context.flush()
+        let channel = context.channel
+        guard let lastWrite else { return channel.close(promise: nil) }
+        // Not before the last answer is on its way.
+        lastWrite.whenComplete { _ in channel.close(promise: nil) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        logger.debug("HTTP/2 error", metadata: ["connection.id": "\(number)", "error": "\(error)"])
+        if error is NIOHTTP2Errors.MaxStreamsViolation { judge.tally.streamLimitViolated() }
+        // An error of one stream was answered with RST_STREAM; one of the connection with GOAWAY, and that is the end.
+        if goAwayWatch.sawGoAway || !(error is any NIOHTTP2Error) { context.close(promise: nil) }
+    }
+}
+
+/// Learns that `NIOHTTP2Handler` said GOAWAY because of a connection error. Used on one event loop only.
+final class GoAwayWatch: NIOHTTP2FrameDelegate {
+    private(set) var sawGoAway = false
+
+    func wroteFrame(_ frame: HTTP2Frame) {
+        guard case .goAway(_, let code, _) = frame.payload, code != .noError else { return }
+        sawGoAway = true
+    }
+}
+
+/// `text` as a JSON string.
+func jsonString(_ text: String) -> String {
+    var quoted = "\""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\"": quoted += "\\\""
+        case "\\": quoted += "\\\\"
+        case "\u{0}"..<"\u{20}":
+            let digits = String(scalar.value, radix: 16)
+            quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        default: quoted.unicodeScalars.append(scalar)
+        }
+    }
+    return quoted + "\""
+}

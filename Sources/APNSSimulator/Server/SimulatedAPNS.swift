@@ -1,0 +1,157 @@
+public import Logging
+import NIOCore
+import NIOPosix
+public import ServiceLifecycle
+
+/// A simulated APNs: TLS, HTTP/2, Apple's checks, statuses, reasons and headers. Runs until graceful shutdown.
+///
+/// Like Apple it allows one stream on a new connection and widens after the first answer, binds a connection to one
+/// team and key, and says GOAWAY before it goes. Beyond what Apple checks stands the ``RuleBook``.
+public final class SimulatedAPNS: Service {
+    /// How a simulator listens and what it knows.
+    public struct Configuration: Sendable {
+        /// Where to listen; always a loopback address unless the operator says otherwise.
+        public var host = "127.0.0.1"
+        /// TCP port of the APNs side, 0 for any free one.
+        public var port = 2197
+        /// TCP port of the control endpoint (plain HTTP/1.1, loopback only), 0 for any free one; `nil`: none.
+        public var controlPort: Int?
+        /// Server certificate, provider keys and topics that it accepts.
+        public var identity: SimulatorIdentity
+        /// `SETTINGS_MAX_CONCURRENT_STREAMS`.
+        public var streamLimit = 1000
+        /// Whether a connection begins with one stream and gets ``streamLimit`` when the first push with a good
+        /// provider token was answered, as with Apple.
+        public var beginsWithOneStream = true
+        /// How many pushes are remembered.
+        public var recordingLimit = 10_000
+        /// A file to which every push is appended as a line of JSON (``RecordedPush``); `nil`: none.
+        public var recordingFile: String?
+        /// How long open requests may take after the start of a graceful shutdown.
+        public var shutdownGrace = Duration.seconds(5)
+        /// Wall time in milliseconds since 1970, to judge `iat`.
+        public var wallTimeMilliseconds: @Sendable () -> Int64
+
+        /// A configuration with the default address.
+        public init(identity: SimulatorIdentity, wallTimeMilliseconds: @escaping @Sendable () -> Int64) {
+            self.identity = identity
+            self.wallTimeMilliseconds = wallTimeMilliseconds
+        }
+    }
+
+    /// The rules for device tokens, changeable while it runs.
+    public let rules: RuleBook
+    /// Every push that arrived.
+    public let recording: Recording
+    /// What was counted since the start.
+    public var statistics: Statistics { tally.statistics }
+
+    private let configuration: Configuration
+    private let logger: Logger
+    private let onListening: @Sendable (_ port: Int, _ controlPort: Int?) -> Void
+    private let tally = Tally()
+
+    /// Prepares a simulator.
+    ///
+    /// - Parameter onListening: called with the bound ports once both sockets listen.
+    public init(
+        _ configuration: Configuration, logger: Logger,
+        onListening: @escaping @Sendable (_ port: Int, _ controlPort: Int?) -> Void
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        self.onListening = onListening
+        rules = RuleBook()
+        recording = Recording(limit: configuration.recordingLimit)
+    }
+
+    /// Serves until graceful shutdown, or at once to the end when the task is cancelled.
+    ///
+    /// - Throws: ``SimulatorError`` when a file is garbled or an address is in use.
+    public func run() async throws {
+        if let saved = try RuleSet(file: configuration.identity.rulesFile) { rules.merge(saved) }
+        let file = try configuration.recordingFile.map { try RecordingFile(path: $0, logger: logger) }
+        let open = OpenConnections()
+        let listener = try await listener(open)
+        let control: (any Channel)?
+        do {
+            control = try await controlListener(open)
+        } catch {
+            try await listener.close()
+            throw error
+        }
+        let failure = await untilShutdown(listener, control, file)
+        try await close([listener] + (control.map { [$0] } ?? []))
+        await open.drain(grace: failure == nil ? configuration.shutdownGrace : .zero)
+        recording.finish()
+        try await file?.finish(recording)
+        if let failure, !(failure is CancellationError) { throw failure }
+    }
+
+    private func listener(_ open: OpenConnections) async throws -> any Channel {
+        let verifier = try ProviderTokenVerifier(configuration.identity.providerKeys)
+        let judge = PushJudge(
+            checks: RequestChecks(verifier: verifier), rules: rules, recording: recording, tally: tally,
+            wallTimeMilliseconds: configuration.wallTimeMilliseconds)
+        let acceptor = Acceptor(
+            tls: try configuration.identity.tlsContext(), judge: judge,
+            limits: .init(limit: configuration.streamLimit, beginsWithOne: configuration.beginsWithOneStream),
+            open: open, logger: logger)
+        return try await bind(configuration.host, configuration.port) { acceptor.set(up: $0) }
+    }
+
+    private func controlListener(_ open: OpenConnections) async throws -> (any Channel)? {
+        guard let port = configuration.controlPort else { return nil }
+        let control = ControlEndpoint(rules: rules, recording: recording, tally: tally)
+        return try await bind("127.0.0.1", port) { control.set(up: $0, open) }
+    }
+
+    private func bind(
+        _ host: String, _ port: Int, _ setUp: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
+    ) async throws -> any Channel {
+        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 256)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer(setUp)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+        do {
+            return try await bootstrap.bind(host: host, port: port).get()
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            throw SimulatorError("\(host):\(port) is in use; choose another port or stop what listens there")
+        } catch {
+            throw SimulatorError("cannot listen on \(host):\(port): \(error)")
+        }
+    }
+
+    /// Announces the ports and waits for the end.
+    ///
+    /// - Returns: `nil` after a graceful shutdown, otherwise why it ends at once.
+    private func untilShutdown(
+        _ listener: any Channel, _ control: (any Channel)?, _ file: RecordingFile?
+    ) async -> (any Error)? {
+        let port = listener.localAddress?.port ?? configuration.port
+        logger.info("Simulated APNs listens", metadata: ["host": "\(configuration.host)", "port": "\(port)"])
+        onListening(port, control?.localAddress?.port)
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                if let file { group.addTask { try await file.follow(self.recording) } }
+                group.addTask { try await gracefulShutdown() }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func close(_ channels: [any Channel]) async throws {
+        for channel in channels {
+            do {
+                try await channel.close()
+            } catch ChannelError.alreadyClosed {
+                // Closed is what was asked for.
+            }
+        }
+    }
+}

@@ -1,0 +1,9 @@
+/// Why the simulator could not start or go on, in words for the person who started it.
+public struct SimulatorError: Error, CustomStringConvertible, Sendable {
+    /// What went wrong, and with which file or address.
+    public var description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

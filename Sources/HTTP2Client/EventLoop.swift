@@ -1,0 +1,183 @@
+import Glibc
+import Logging
+
+/// One loop: waits in epoll, lets its connections and pools act, hands over what ended. Everything it reaches is
+/// confined to its thread; the mailbox is the only way in.
+///
+/// A turn: socket events → messages → deadlines → pools give out requests → connections write → ends are delivered,
+/// a batch at a time.
+@safe final class EventLoop {
+    let mailbox: Mailbox
+    let epoll: Epoll
+    let logger: Logger
+    /// The time at the beginning of this turn.
+    private(set) var now = Instant.now()
+    /// What connections read into; nobody keeps bytes in it.
+    let readBuffer: UnsafeMutableRawBufferPointer
+    var random = SystemRandomNumberGenerator()
+
+    private var pools: [PoolID: PoolCore] = [:]
+    private var connections: [ConnectionID: Connection] = [:]
+    private var deadlines = Deadlines()
+    private var nextConnectionID: UInt64 = 1
+    private var messages: [LoopMessage] = []
+    private var events = Epoll.Events(capacity: 256)
+    private var touchedPools: [PoolCore] = []
+    private var workedPools: [PoolCore] = []
+    private var unflushed: [Connection] = []
+    private var flushing: [Connection] = []
+    private var endedBatches: [Batch] = []
+    private var openedLatches: [Latch] = []
+    private var isStopping = false
+
+    private static let wakeUpID: UInt64 = 0
+
+    private init(mailbox: Mailbox, epoll: Epoll, logger: Logger) {
+        self.mailbox = mailbox
+        self.epoll = epoll
+        self.logger = logger
+        unsafe readBuffer = .allocate(byteCount: 65_536, alignment: 16)
+    }
+
+    deinit { unsafe readBuffer.deallocate() }
+
+    /// Starts a loop on a thread of its own; `ended` opens when the thread has nothing left to do.
+    static func start(number: Int, logger: Logger, ended: Latch) throws(TransportFailure) -> Mailbox {
+        let mailbox = try Mailbox()
+        let epoll = try Epoll()
+        try epoll.add(mailbox.wakeUp.descriptor, id: wakeUpID, .readable)
+        try startThread(named: "h2-loop-\(number)") {
+            EventLoop(mailbox: mailbox, epoll: epoll, logger: logger).run()
+            ended.open()
+        }
+        return mailbox
+    }
+
+    // MARK: The turn
+
+    private func run() {
+        while !(isStopping && pools.isEmpty) { turn() }
+        for message in mailbox.close() { refuse(message) }
+        finishTurn()
+    }
+
+    private func turn() {
+        let count = epoll.wait(&events, milliseconds: patience())
+        now = .now()
+        for index in 0..<count {
+            let event = events[index]
+            if event.id == Self.wakeUpID {
+                mailbox.take(into: &messages)
+            } else {
+                // A late event of a closed connection finds nobody: ids are not used twice.
+                connections[ConnectionID(value: event.id)]?
+                    .socketReady(isReadable: event.isReadable, isWritable: event.isWritable)
+            }
+        }
+        for message in messages { handle(message) }
+        messages.removeAll(keepingCapacity: true)
+        while let (owner, time) = deadlines.popDue(at: now) {
+            switch owner {
+            case .connection(let id): connections[id]?.wake(at: time)
+            case .pool(let id): pools[id]?.wake(at: time)
+            }
+        }
+        finishTurn()
+    }
+
+    /// Until the next deadline, in milliseconds rounded up, so that it has passed on waking.
+    private func patience() -> Int32 {
+        guard let next = deadlines.next else { return -1 }
+        let left = next.elapsed(since: .now())
+        return Int32(clamping: (left + 999_999) / 1_000_000)
+    }
+
+    private func finishTurn() {
+        while !touchedPools.isEmpty || !unflushed.isEmpty {
+            var working: [PoolCore] = []
+            swap(&working, &touchedPools)
+            for pool in working {
+                pool.isTouched = false
+                pool.work()
+            }
+            workedPools.append(contentsOf: working)
+            swap(&flushing, &unflushed)
+            for connection in flushing {
+                connection.isUnflushed = false
+                connection.push(all: true)
+            }
+            flushing.removeAll(keepingCapacity: true)
+        }
+        for batch in endedBatches { batch.deliver() }
+        endedBatches.removeAll(keepingCapacity: true)
+        for pool in workedPools { pool.publish() }
+        workedPools.removeAll(keepingCapacity: true)
+        for latch in openedLatches { latch.open() }
+        openedLatches.removeAll()
+    }
+
+    // MARK: Messages
+
+    private func handle(_ message: LoopMessage) {
+        switch message {
+        case .openPool(let id, let configuration, let tls, let gate):
+            pools[id] = PoolCore(id: id, configuration: configuration, tls: tls, gate: gate, loop: self)
+        case .submit(let id, let submission, let range):
+            guard let pool = pools[id] else { return refuse(message) }
+            pool.enqueue(submission, range)
+        case .closePool(let id, let limit, let latch):
+            guard let pool = pools[id] else { return latch.open() }
+            pool.close(within: limit, latch)
+        case .recycle(let id): pools[id]?.recycle()
+        case .resolved(let id, let result): connections[id]?.resolved(result)
+        case .stop(let limit):
+            isStopping = true
+            for pool in pools.values { pool.close(within: limit, Latch()) }
+        }
+    }
+
+    /// A message for a pool that is gone, or for a loop that ends.
+    private func refuse(_ message: LoopMessage) {
+        switch message {
+        case .submit(_, let submission, let range):
+            submission.fail(range, TransportFailure(.shutdown, "the pool is closed"))
+        case .closePool(_, _, let latch): latch.open()
+        case .openPool(_, _, _, let gate): gate.close()
+        case .recycle, .resolved, .stop: break
+        }
+    }
+
+    // MARK: What pools and connections ask for
+
+    func touch(_ pool: PoolCore) {
+        guard !pool.isTouched else { return }
+        pool.isTouched = true
+        touchedPools.append(pool)
+    }
+
+    func flushLater(_ connection: Connection) {
+        guard !connection.isUnflushed else { return }
+        connection.isUnflushed = true
+        unflushed.append(connection)
+    }
+
+    func deliverLater(_ batch: Batch) { endedBatches.append(batch) }
+
+    func add(_ deadline: Instant, owner: OwnerID) { deadlines.add(deadline, owner: owner) }
+
+    func makeConnection(for pool: PoolCore) -> Connection {
+        let id = ConnectionID(value: nextConnectionID)
+        nextConnectionID += 1
+        let connection = Connection(id: id, pool: pool, loop: self)
+        connections[id] = connection
+        return connection
+    }
+
+    func remove(_ connection: Connection) { connections[connection.id] = nil }
+
+    /// The pool is closed: forgotten at once, and its latches open when the ends of this turn are delivered.
+    func remove(_ pool: PoolCore, opening latches: [Latch]) {
+        pools[pool.id] = nil
+        openedLatches.append(contentsOf: latches)
+    }
+}

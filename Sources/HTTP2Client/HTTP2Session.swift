@@ -1,0 +1,366 @@
+import CNghttp2
+
+/// The client side of an HTTP/2 connection without any I/O: bytes in, bytes out. Owns the `nghttp2_session`.
+///
+/// Callbacks only note what happened (``takeEvents()``, ``nextClosed()``); the connection acts on it after the call
+/// into nghttp2 has returned, so nothing re-enters the library. Loop-confined.
+@safe final class HTTP2Session {
+    /// One open stream. Slots are used again, so a steady flow of requests allocates no stream memory of ours.
+    struct Stream {
+        fileprivate(set) var id: Int32 = 0
+        fileprivate var body: [UInt8] = []
+        fileprivate var bodySent = 0
+        /// The final answer's status; 0 before it.
+        fileprivate(set) var status = 0
+        fileprivate(set) var headers: [HeaderField] = []
+        fileprivate(set) var answer: [UInt8] = []
+        /// The answer is complete (END_STREAM came).
+        fileprivate(set) var isAnswered = false
+        /// Where the HEADERS begin in the outbound byte stream; `nil` while nghttp2 has not written them.
+        fileprivate(set) var headersStart: UInt64?
+    }
+
+    /// A stream that closed: take it with ``take(_:)``.
+    struct Closed {
+        let slot: Int
+        let code: UInt32
+    }
+
+    /// What the peer said about the connection since the last look.
+    struct Events {
+        /// MAX_CONCURRENT_STREAMS after a SETTINGS frame.
+        var streamLimit: Int?
+        /// A GOAWAY frame, in words.
+        var goAway: String?
+        /// A PING was answered.
+        var pong = false
+    }
+
+    /// The bytes written so far.
+    private(set) var produced: UInt64 = 0
+    /// Why the peer broke the protocol, if it did.
+    private(set) var violation: String?
+
+    private var session: OpaquePointer?
+    private var streams: [Stream] = []
+    private var freeSlots: [Int] = []
+    private var closed: [Closed] = []
+    private var events = Events()
+    private var headerBlock = HeaderBlock()
+    private let authority: String
+    private let answerLimitBytes: Int
+
+    /// The code of a stream that the peer did not process (RFC 9113 §8.7).
+    static let refusedStream = NGHTTP2_REFUSED_STREAM.rawValue
+
+    /// The most bytes of header fields kept of one answer.
+    private static let headerLimitBytes = 16_384
+    /// Our receive window for all streams together: answers are small, and the peer shall never wait for us.
+    private static let windowBytes: Int32 = 16 << 20
+
+    /// Begins a session: the connection preface and SETTINGS are ready to be sent.
+    init(authority: String, answerLimitBytes: Int) throws(TransportFailure) {
+        self.authority = authority
+        self.answerLimitBytes = answerLimitBytes
+        try open()
+        let settings = [
+            nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0)
+        ]
+        try check(unsafe nghttp2_submit_settings(session, 0, settings, settings.count), "SETTINGS")
+        try check(unsafe nghttp2_session_set_local_window_size(session, 0, 0, Self.windowBytes), "window")
+    }
+
+    deinit { unsafe nghttp2_session_del(session) }
+
+    private func open() throws(TransportFailure) {
+        var callbacks: OpaquePointer?
+        var option: OpaquePointer?
+        defer {
+            unsafe nghttp2_session_callbacks_del(callbacks)
+            unsafe nghttp2_option_del(option)
+        }
+        try check(unsafe nghttp2_session_callbacks_new(&callbacks), "callbacks")
+        try check(unsafe nghttp2_option_new(&option), "option")
+        unsafe HTTP2Callbacks.install(on: callbacks)
+        // Without it nghttp2 takes 100 for granted until SETTINGS come.
+        unsafe nghttp2_option_set_peer_max_concurrent_streams(option, 1)
+        // Not retained: the session is deleted with `self`, and no callback comes after that.
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        try check(unsafe nghttp2_session_client_new2(&session, callbacks, context, option), "session")
+    }
+
+    private func check(_ code: Int32, _ step: String) throws(TransportFailure) {
+        guard code == 0 else {
+            throw TransportFailure(.protocolError, "HTTP/2 \(step): \(Self.text(of: code))")
+        }
+    }
+
+    private static func text(of code: Int32) -> String {
+        unsafe nghttp2_strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+    }
+
+    // MARK: Bytes
+
+    /// Takes bytes of the peer.
+    func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportFailure) {
+        let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        let count = unsafe nghttp2_session_mem_recv(session, start, bytes.count)
+        guard count >= 0 else {
+            throw TransportFailure(.protocolError, violation ?? "HTTP/2: \(Self.text(of: Int32(count)))")
+        }
+    }
+
+    /// Appends everything that may be sent now to `output`. Streams can close in it.
+    func produce(into output: inout OutputBuffer) throws(TransportFailure) {
+        while true {
+            var chunk: UnsafePointer<UInt8>?
+            let count = unsafe nghttp2_session_mem_send(session, &chunk)
+            guard count >= 0 else {
+                throw TransportFailure(.protocolError, "HTTP/2: \(Self.text(of: Int32(count)))")
+            }
+            guard count > 0 else { return }
+            unsafe output.append(UnsafeRawBufferPointer(start: chunk, count: count))
+            produced += UInt64(count)
+        }
+    }
+
+    /// Neither side has anything to say any more.
+    var isOver: Bool {
+        unsafe nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+    }
+
+    // MARK: Streams
+
+    /// Opens a stream for `request`; its HEADERS go out with the next ``produce(into:)``. `nil` when the connection's
+    /// stream ids are used up.
+    func submit(_ request: borrowing Request) throws(TransportFailure) -> Int? {
+        let slot: Int
+        if let free = freeSlots.popLast() {
+            slot = free
+        } else {
+            slot = streams.count
+            streams.append(Stream())
+        }
+        streams[slot].body = request.body
+        let id = unsafe headerBlock.withFields(of: request, authority: authority) { fields, count in
+            var provider = unsafe nghttp2_data_provider(
+                source: nghttp2_data_source(fd: 0), read_callback: HTTP2Callbacks.readBody)
+            let userData = unsafe UnsafeMutableRawPointer(bitPattern: slot + 1)
+            return unsafe request.body.isEmpty
+                ? nghttp2_submit_request(session, nil, fields, count, nil, userData)
+                : nghttp2_submit_request(session, nil, fields, count, &provider, userData)
+        }
+        guard id > 0 else {
+            release(slot)
+            if id == NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue { return nil }
+            throw TransportFailure(.protocolError, "HTTP/2 request: \(Self.text(of: id))")
+        }
+        streams[slot].id = id
+        return slot
+    }
+
+    /// Resets a stream; it closes with the next ``produce(into:)``.
+    func cancel(_ slot: Int) throws(TransportFailure) {
+        let code = NGHTTP2_CANCEL.rawValue
+        try check(unsafe nghttp2_submit_rst_stream(session, 0, streams[slot].id, code), "RST_STREAM")
+    }
+
+    /// The stream in `slot`, open or just closed.
+    func stream(_ slot: Int) -> Stream { streams[slot] }
+
+    /// Takes what is known of a closed stream and frees its slot.
+    func take(_ slot: Int) -> Stream {
+        let stream = streams[slot]
+        release(slot)
+        return stream
+    }
+
+    private func release(_ slot: Int) {
+        streams[slot] = Stream()
+        freeSlots.append(slot)
+    }
+
+    // MARK: The connection
+
+    func submitPing() throws(TransportFailure) {
+        try check(unsafe nghttp2_submit_ping(session, 0, nil), "PING")
+    }
+
+    /// Says goodbye: GOAWAY without error.
+    func submitGoAway() throws(TransportFailure) {
+        try check(unsafe nghttp2_submit_goaway(session, 0, 0, NGHTTP2_NO_ERROR.rawValue, nil, 0), "GOAWAY")
+    }
+
+    /// What happened to the connection since the last call.
+    func takeEvents() -> Events {
+        defer { events = Events() }
+        return events
+    }
+
+    /// Streams that closed since the last call, oldest first. The caller gives the emptied array back, so that its
+    /// memory serves again.
+    func swapClosed(_ other: inout [Closed]) {
+        swap(&closed, &other)
+    }
+
+    var hasClosedStreams: Bool { !closed.isEmpty }
+}
+
+// MARK: - What the callbacks say
+
+extension HTTP2Session {
+    private func slot(of streamID: Int32) -> Int? {
+        let userData = unsafe nghttp2_session_get_stream_user_data(session, streamID)
+        return unsafe userData.map { Int(bitPattern: $0) - 1 }
+    }
+
+    fileprivate func headerArrived(
+        stream id: Int32, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>
+    ) {
+        guard let slot = slot(of: id) else { return }
+        if unsafe name.first == UInt8(ascii: ":") {
+            // The only pseudo field of an answer; nghttp2 has checked that it is three digits. An interim answer (1xx)
+            // is followed by the final one.
+            streams[slot].status = unsafe value.reduce(0) { $0 * 10 + Int($1 &- 0x30) }
+            streams[slot].headers.removeAll(keepingCapacity: true)
+            return
+        }
+        let size = streams[slot].headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+        guard size + name.count + value.count <= Self.headerLimitBytes else { return }
+        let field = unsafe HeaderField(String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
+        streams[slot].headers.append(field)
+    }
+
+    fileprivate func dataArrived(stream id: Int32, bytes: UnsafeBufferPointer<UInt8>) {
+        guard let slot = slot(of: id) else { return }
+        let room = answerLimitBytes - streams[slot].answer.count
+        unsafe streams[slot].answer.append(contentsOf: bytes.prefix(max(0, room)))
+    }
+
+    fileprivate func endArrived(stream id: Int32) {
+        guard let slot = slot(of: id) else { return }
+        streams[slot].isAnswered = streams[slot].status >= 200
+    }
+
+    fileprivate func settingsArrived() {
+        let limit = unsafe nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+        events.streamLimit = Int(limit)
+    }
+
+    fileprivate func goAwayArrived(lastStream: Int32, code: UInt32, details: String) {
+        let text = details.isEmpty ? "" : ": \(details)"
+        events.goAway = "GOAWAY \(errorName(code)), last stream \(lastStream)\(text)"
+    }
+
+    fileprivate func pongArrived() {
+        events.pong = true
+    }
+
+    fileprivate func violationFound(_ text: String) {
+        if violation == nil { violation = text }
+    }
+
+    fileprivate func headersWritten(stream id: Int32, bytes: Int) {
+        guard let slot = slot(of: id) else { return }
+        // nghttp2 tells of a frame when it is asked for what follows, so `produced` counts this frame already.
+        streams[slot].headersStart = produced - min(produced, UInt64(bytes))
+    }
+
+    fileprivate func streamClosed(_ id: Int32, code: UInt32) {
+        guard let slot = slot(of: id) else { return }
+        closed.append(Closed(slot: slot, code: code))
+    }
+
+    /// Copies the next part of a body; the second value says whether it was the last.
+    fileprivate func copyBody(stream id: Int32, into buffer: UnsafeMutableRawBufferPointer) -> (Int, Bool) {
+        guard let slot = slot(of: id) else { return (0, true) }
+        let start = streams[slot].bodySent
+        let count = min(buffer.count, streams[slot].body.count - start)
+        unsafe streams[slot].body.withUnsafeBytes { body in
+            unsafe buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: body[start..<start + count]))
+        }
+        streams[slot].bodySent = start + count
+        return (count, streams[slot].bodySent == streams[slot].body.count)
+    }
+
+    /// An HTTP/2 error code's name (RFC 9113 §7).
+    func errorName(_ code: UInt32) -> String {
+        unsafe nghttp2_http2_strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+    }
+}
+
+/// nghttp2's callbacks: cast, check, call.
+private enum HTTP2Callbacks {
+    static func install(on callbacks: OpaquePointer?) {
+        unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _, frame, name, nameCount, value, valueCount, _, context in
+            guard let session = unsafe session(context), let frame = unsafe frame else { return 0 }
+            unsafe session.headerArrived(
+                stream: frame.pointee.hd.stream_id, name: UnsafeBufferPointer(start: name, count: nameCount),
+                value: UnsafeBufferPointer(start: value, count: valueCount))
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, stream, data, count, context in
+            unsafe session(context)?.dataArrived(stream: stream, bytes: UnsafeBufferPointer(start: data, count: count))
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, context in
+            guard let session = unsafe session(context), let frame = unsafe frame else { return 0 }
+            unsafe HTTP2Callbacks.frameArrived(frame, at: session)
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, context in
+            guard let session = unsafe session(context), let frame = unsafe frame else { return 0 }
+            let header = unsafe frame.pointee.hd
+            if UInt32(header.type) == NGHTTP2_HEADERS.rawValue {
+                session.headersWritten(stream: header.stream_id, bytes: header.length + 9)
+            }
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, code, context in
+            unsafe session(context)?.streamClosed(stream, code: code)
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_error_callback2(callbacks) { _, _, text, count, context in
+            let bytes = unsafe UnsafeRawBufferPointer(start: text, count: count)
+            unsafe session(context)?.violationFound(String(decoding: bytes, as: UTF8.self))
+            return 0
+        }
+    }
+
+    fileprivate static func frameArrived(_ frame: UnsafePointer<nghttp2_frame>, at session: HTTP2Session) {
+        let header = unsafe frame.pointee.hd
+        switch UInt32(header.type) {
+        case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
+            if UInt32(header.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0 {
+                session.endArrived(stream: header.stream_id)
+            }
+        case NGHTTP2_SETTINGS.rawValue:
+            if UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 { session.settingsArrived() }
+        case NGHTTP2_PING.rawValue:
+            if UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 { session.pongArrived() }
+        case NGHTTP2_GOAWAY.rawValue:
+            let goAway = unsafe frame.pointee.goaway
+            let data = unsafe UnsafeBufferPointer(start: goAway.opaque_data, count: min(goAway.opaque_data_len, 512))
+            unsafe session.goAwayArrived(
+                lastStream: goAway.last_stream_id, code: goAway.error_code,
+                details: String(decoding: data, as: UTF8.self))
+        default:
+            break  // the other frames need no answer from us
+        }
+    }
+
+    static let readBody: nghttp2_data_source_read_callback = { _, stream, buffer, length, flags, _, context in
+        guard let session = unsafe session(context), let flags = unsafe flags else {
+            return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
+        }
+        let target = unsafe UnsafeMutableRawBufferPointer(start: buffer, count: length)
+        let (count, isLast) = unsafe session.copyBody(stream: stream, into: target)
+        if isLast { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+        return count
+    }
+}
+
+private func session(_ context: UnsafeMutableRawPointer?) -> HTTP2Session? {
+    unsafe context.map { unsafe Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
+}

@@ -1,0 +1,55 @@
+import Synchronization
+
+/// What a loop is told from outside.
+enum LoopMessage: Sendable {
+    case openPool(PoolID, PoolConfiguration, TLSContext, PoolGate)
+    /// The requests of `range`, which hold places in the pool's gate.
+    case submit(PoolID, Submission, Range<Int>)
+    /// The latch opens once the pool is closed.
+    case closePool(PoolID, within: Duration, Latch)
+    case recycle(PoolID)
+    case resolved(ConnectionID, Result<[SocketAddress], TransportFailure>)
+    case stop(within: Duration)
+}
+
+/// The way into a loop. Bounded by what may post: requests hold a place in their pool's gate, name lookups are one per
+/// dial, and the rest are rare commands.
+final class Mailbox: Sendable {
+    private struct State {
+        var messages: [LoopMessage] = []
+        var isClosed = false
+    }
+
+    let wakeUp: EventDescriptor
+    private let state = Mutex(State())
+
+    init() throws(TransportFailure) {
+        wakeUp = try EventDescriptor()
+    }
+
+    /// Posts a message and wakes the loop; `false` when the loop has ended.
+    func post(_ message: LoopMessage) -> Bool {
+        let (isAccepted, mustWake) = state.withLock { state in
+            guard !state.isClosed else { return (false, false) }
+            state.messages.append(message)
+            return (true, state.messages.count == 1)
+        }
+        if mustWake { wakeUp.signal() }
+        return isAccepted
+    }
+
+    /// Takes all messages into the empty `messages`, whose memory serves the next ones.
+    func take(into messages: inout [LoopMessage]) {
+        wakeUp.acknowledge()
+        state.withLock { swap(&$0.messages, &messages) }
+    }
+
+    /// Takes no more messages; the caller gets the last ones.
+    func close() -> [LoopMessage] {
+        state.withLock { state in
+            state.isClosed = true
+            defer { state.messages = [] }
+            return state.messages
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Synchronization
+
+/// The door of a pool's queue, between callers and the loop: counts who is inside, makes the others wait, and carries
+/// the figures the loop publishes.
+final class PoolGate: Sendable {
+    private struct Waiter {
+        let wanted: Int
+        let continuation: CheckedContinuation<Int, Never>
+    }
+
+    private struct State {
+        var queued = 0
+        var isClosed = false
+        /// In order of arrival.
+        var urgent: [Waiter] = []
+        var normal: [Waiter] = []
+        var statistics = ConnectionPool.Statistics()
+    }
+
+    private let limit: Int
+    private let state = Mutex(State())
+
+    init(limit: Int) {
+        self.limit = max(1, limit)
+    }
+
+    /// Takes up to `wanted` places, at least one; suspends until there is room. 0: the pool is closed.
+    ///
+    /// Cancellation does not cut the wait short: a place comes free within the queue time limit at the latest.
+    func enter(_ wanted: Int, isUrgent: Bool) async -> Int {
+        await withCheckedContinuation { continuation in
+            let granted: Int? = state.withLock { state in
+                if state.isClosed { return 0 }
+                let isFirst = state.urgent.isEmpty && (isUrgent || state.normal.isEmpty)
+                if isFirst, state.queued < limit {
+                    let granted = min(wanted, limit - state.queued)
+                    state.queued += granted
+                    return granted
+                }
+                let waiter = Waiter(wanted: wanted, continuation: continuation)
+                if isUrgent { state.urgent.append(waiter) } else { state.normal.append(waiter) }
+                return nil
+            }
+            if let granted { continuation.resume(returning: granted) }
+        }
+    }
+
+    /// `count` requests have left the queue: lets waiting callers in.
+    func leave(_ count: Int) {
+        let admitted = state.withLock { state in
+            state.queued -= count
+            var admitted: [(Waiter, Int)] = []
+            // Room for a handful is not worth a caller's wake-up, unless it is all that is wanted.
+            while let waiter = state.urgent.first ?? state.normal.first,
+                limit - state.queued >= min(waiter.wanted, max(1, limit / 8))
+            {
+                let granted = min(waiter.wanted, limit - state.queued)
+                state.queued += granted
+                if state.urgent.isEmpty { state.normal.removeFirst() } else { state.urgent.removeFirst() }
+                admitted.append((waiter, granted))
+            }
+            return admitted
+        }
+        for (waiter, granted) in admitted { waiter.continuation.resume(returning: granted) }
+    }
+
+    /// Lets nobody in any more; those who wait are told so.
+    func close() {
+        let turnedAway = state.withLock { state in
+            state.isClosed = true
+            defer {
+                state.urgent = []
+                state.normal = []
+            }
+            return state.urgent + state.normal
+        }
+        for waiter in turnedAway { waiter.continuation.resume(returning: 0) }
+    }
+
+    func publish(_ statistics: ConnectionPool.Statistics) {
+        state.withLock { $0.statistics = statistics }
+    }
+
+    var statistics: ConnectionPool.Statistics {
+        state.withLock { state in
+            var statistics = state.statistics
+            statistics.queued = state.queued
+            return statistics
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import CLinux
+import Glibc
+
+/// A TCP socket: owns the descriptor.
+///
+/// Loop-confined; closed with its last reference or by ``shut()``.
+final class Socket {
+    private(set) var descriptor: Int32
+
+    /// A non-blocking socket for `address`, set up for long-lived HTTP/2: no delay, keep-alive, and a limit for how
+    /// long sent bytes may stay unacknowledged (a peer behind a dropped NAT entry never answers, and the kernel would
+    /// retry for a quarter of an hour).
+    init(for address: SocketAddress, unacknowledgedLimit: Duration) throws(TransportFailure) {
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        descriptor = socket(address.family, kind, Int32(IPPROTO_TCP))
+        guard descriptor >= 0 else { throw TransportFailure(.connectFailed, "socket: \(systemError())") }
+        let milliseconds = max(1, min(unacknowledgedLimit.wholeNanoseconds / 1_000_000, Int64(Int32.max)))
+        // An option that the kernel refuses costs robustness, not function.
+        set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        set(SOL_SOCKET, SO_KEEPALIVE, 1)
+        set(Int32(IPPROTO_TCP), TCP_KEEPIDLE, 60)
+        set(Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10)
+        set(Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
+        set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(milliseconds))
+    }
+
+    deinit { shut() }
+
+    private func set(_ level: Int32, _ name: Int32, _ value: Int32) {
+        var value = value
+        _ = unsafe setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// Begins to connect; `true` when it is done already.
+    func connect(to address: SocketAddress) throws(TransportFailure) -> Bool {
+        let result = unsafe address.withSocketAddress { unsafe Glibc.connect(descriptor, $0, $1) }
+        if result == 0 { return true }
+        let code = errno
+        guard code == EINPROGRESS || code == EINTR else {
+            throw TransportFailure(.connectFailed, "\(address): \(systemError(code))")
+        }
+        return false
+    }
+
+    /// Once the socket is writable after ``connect(to:)``: whether that worked.
+    func finishConnecting(to address: SocketAddress) throws(TransportFailure) {
+        var code: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        if unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) != 0 { code = errno }
+        guard code == 0 else { throw TransportFailure(.connectFailed, "\(address): \(systemError(code))") }
+    }
+
+    /// Closes the descriptor. Idempotent.
+    func shut() {
+        guard descriptor >= 0 else { return }
+        close(descriptor)
+        descriptor = -1
+    }
+}
+
+/// An IPv4 or IPv6 address with port.
+struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
+    /// The `sockaddr` as bytes.
+    private let bytes: [UInt8]
+    let family: Int32
+    /// `address:port`.
+    let description: String
+
+    /// Copies an address that getaddrinfo found.
+    init?(_ info: addrinfo) {
+        guard let address = unsafe info.ai_addr else { return nil }
+        bytes = unsafe Array(UnsafeRawBufferPointer(start: address, count: Int(info.ai_addrlen)))
+        family = unsafe info.ai_family
+        var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))
+        let code = unsafe getnameinfo(
+            address, info.ai_addrlen, &host, socklen_t(host.count), &port, socklen_t(port.count),
+            NI_NUMERICHOST | NI_NUMERICSERV)
+        guard code == 0 else { return nil }
+        let name = text(host)
+        let number = text(port)
+        description = family == AF_INET6 ? "[\(name)]:\(number)" : "\(name):\(number)"
+    }
+
+    func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        unsafe bytes.withUnsafeBytes { raw in
+            // `bytes` is never empty: the initialiser copied a whole sockaddr.
+            let pointer = unsafe raw.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+            return unsafe body(pointer, socklen_t(raw.count))
+        }
+    }
+
+    /// The addresses of `host`, asked anew. Blocks, unless `isLiteral`: then only an IP address is understood.
+    static func resolve(
+        host: String, port: Int, isLiteral: Bool
+    ) -> Result<[SocketAddress], TransportFailure> {
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_family = AF_UNSPEC
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        unsafe hints.ai_flags = AI_NUMERICSERV | (isLiteral ? AI_NUMERICHOST : 0)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = unsafe getaddrinfo(host, String(port), &hints, &list)
+        guard code == 0 else {
+            let text = unsafe gai_strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+            return .failure(TransportFailure(.connectFailed, "name lookup of \(host): \(text)"))
+        }
+        defer { unsafe freeaddrinfo(list) }
+        var addresses: [SocketAddress] = []
+        var entry = unsafe list
+        while let info = unsafe entry {
+            if let address = unsafe SocketAddress(info.pointee) { addresses.append(address) }
+            unsafe entry = info.pointee.ai_next
+        }
+        guard !addresses.isEmpty else {
+            return .failure(TransportFailure(.connectFailed, "name lookup of \(host): no address"))
+        }
+        return .success(addresses)
+    }
+
+    /// Whether `host` is an IP address and not a name.
+    static func isAddress(_ host: String) -> Bool {
+        var buffer = in6_addr()
+        return unsafe inet_pton(AF_INET, host, &buffer) == 1 || inet_pton(AF_INET6, host, &buffer) == 1
+    }
+}

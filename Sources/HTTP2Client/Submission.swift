@@ -1,0 +1,96 @@
+import DequeModule
+
+/// What `submit` was given. Shared by caller and loop; never changes.
+final class Submission: Sendable {
+    let requests: [Request]
+    let completion: @Sendable ([ConnectionPool.Completion]) -> Void
+    let submittedAt: Instant
+
+    init(requests: [Request], completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void) {
+        self.requests = requests
+        self.completion = completion
+        submittedAt = .now()
+    }
+
+    /// Ends the requests of `range` on the calling thread: for what never reached a loop.
+    func fail(_ range: Range<Int>, _ failure: TransportFailure) {
+        guard !range.isEmpty else { return }
+        let latency = Duration.nanoseconds(Instant.now().elapsed(since: submittedAt))
+        completion(range.map { ConnectionPool.Completion(index: $0, exchange: .notSent(failure), latency: latency) })
+    }
+}
+
+/// The part of a submission that came through the gate at once, on its loop. Gathers how its requests ended, so that
+/// one turn of the loop makes one call. Loop-confined.
+final class Batch {
+    let submission: Submission
+    let queuedAt: Instant
+    private var ended: [ConnectionPool.Completion] = []
+
+    init(submission: Submission, queuedAt: Instant) {
+        self.submission = submission
+        self.queuedAt = queuedAt
+    }
+
+    /// Notes how a request ended; `true` for the first one since ``deliver()``.
+    func add(index: Int, exchange: Exchange, now: Instant) -> Bool {
+        let latency = Duration.nanoseconds(now.elapsed(since: submission.submittedAt))
+        ended.append(ConnectionPool.Completion(index: index, exchange: exchange, latency: latency))
+        return ended.count == 1
+    }
+
+    /// Hands the noted ends to the caller.
+    func deliver() {
+        let ended = ended
+        self.ended.removeAll()
+        submission.completion(ended)
+    }
+}
+
+/// A request's claim to be ended exactly once: whoever takes the ticket out of the queue or a stream ends it.
+struct Ticket {
+    let batch: Batch
+    let index: Int
+
+    var request: Request {
+        _read { yield batch.submission.requests[index] }
+    }
+}
+
+/// Requests that wait for a stream: urgent ones first, otherwise in order.
+///
+/// All wait equally long, so in each lane the first is the first to run out of time.
+struct RequestQueue {
+    private var urgent: Deque<Ticket> = []
+    private var normal: Deque<Ticket> = []
+
+    var count: Int { urgent.count + normal.count }
+    var isEmpty: Bool { urgent.isEmpty && normal.isEmpty }
+
+    /// When the request that waits longest came.
+    var oldest: Instant? {
+        switch (urgent.first?.batch.queuedAt, normal.first?.batch.queuedAt) {
+        case (let left?, let right?): min(left, right)
+        case (let only?, nil), (nil, let only?): only
+        case (nil, nil): nil
+        }
+    }
+
+    mutating func append(_ ticket: Ticket) {
+        if ticket.request.isUrgent { urgent.append(ticket) } else { normal.append(ticket) }
+    }
+
+    mutating func popFirst() -> Ticket? { urgent.popFirst() ?? normal.popFirst() }
+
+    /// Puts back what was just taken.
+    mutating func putBack(_ ticket: Ticket) {
+        if ticket.request.isUrgent { urgent.prepend(ticket) } else { normal.prepend(ticket) }
+    }
+
+    /// Takes a request that came at `limit` or before.
+    mutating func popFirst(queuedBy limit: Instant) -> Ticket? {
+        if let first = urgent.first, first.batch.queuedAt <= limit { return urgent.popFirst() }
+        if let first = normal.first, first.batch.queuedAt <= limit { return normal.popFirst() }
+        return nil
+    }
+}

@@ -1,0 +1,85 @@
+import COpenSSL
+
+/// The TLS settings of a pool: owns the `SSL_CTX`.
+///
+/// @unchecked Sendable, because: the context is changed only in `init`, before anyone else has it; afterwards it is
+/// only handed to `SSL_new`, which OpenSSL allows from any thread (the reference count is atomic, openssl-threads(7)).
+@safe final class TLSContext: @unchecked Sendable {
+    private let context: OpaquePointer
+    private let bioMethod: OpaquePointer
+
+    /// TLS 1.2 or later, ALPN h2, the peer's certificate must verify against `trust`.
+    init(trust: PoolConfiguration.Trust) throws(TransportFailure) {
+        OpenSSLErrors.clear()
+        guard let context = unsafe SSL_CTX_new(TLS_client_method()) else {
+            throw TransportFailure(.tlsFailed, "SSL_CTX_new: \(OpenSSLErrors.drain())")
+        }
+        guard let bioMethod = unsafe SocketLink.makeMethod() else {
+            unsafe SSL_CTX_free(context)
+            throw TransportFailure(.tlsFailed, "BIO_meth_new: \(OpenSSLErrors.drain())")
+        }
+        unsafe self.context = context
+        unsafe self.bioMethod = bioMethod
+        unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+        unsafe herald_SSL_CTX_forbid_renegotiation(context)
+        unsafe herald_SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF)
+        // One recv brings as many records as there are; a write may be cut at a record and repeated from a moved buffer.
+        unsafe herald_SSL_CTX_set_read_ahead(context, 1)
+        unsafe SSL_CTX_set_default_read_buffer_len(context, 65_536)
+        unsafe herald_SSL_CTX_set_mode(
+            context, Int(SSL_MODE_ENABLE_PARTIAL_WRITE) | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
+        let protocols: [UInt8] = [2, 0x68, 0x32]
+        guard unsafe herald_SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1,
+            unsafe SSL_CTX_set_alpn_protos(context, protocols, UInt32(protocols.count)) == 0
+        else { throw TransportFailure(.tlsFailed, "TLS set-up: \(OpenSSLErrors.drain())") }
+        try load(trust)
+    }
+
+    deinit {
+        unsafe SSL_CTX_free(context)
+        unsafe BIO_meth_free(bioMethod)
+    }
+
+    private func load(_ trust: PoolConfiguration.Trust) throws(TransportFailure) {
+        switch trust {
+        case .system:
+            guard unsafe SSL_CTX_set_default_verify_paths(context) == 1 else {
+                throw TransportFailure(.tlsFailed, "the system's certificate authorities: \(OpenSSLErrors.drain())")
+            }
+        case .file(let path):
+            guard unsafe SSL_CTX_load_verify_file(context, path) == 1 else {
+                throw TransportFailure(.tlsFailed, "certificate authorities in \(path): \(OpenSSLErrors.drain())")
+            }
+        }
+        // Not finding a directory of certificates is no error of this call, but leaves an entry.
+        OpenSSLErrors.clear()
+    }
+
+    /// Makes the `SSL` of one connection; the caller frees it, before the context goes.
+    func makeConnection() -> OpaquePointer? { unsafe SSL_new(context) }
+
+    /// Makes the `BIO` of one connection, which gives it to its `SSL`.
+    func makeBIO() -> OpaquePointer? { unsafe BIO_new(bioMethod) }
+}
+
+/// OpenSSL's error queue, one per thread: cleared before each call, drained after a failed one.
+enum OpenSSLErrors {
+    static func clear() { ERR_clear_error() }
+
+    /// Takes all entries, oldest first, in words.
+    static func drain() -> String {
+        var texts: [String] = []
+        var buffer = [CChar](repeating: 0, count: 256)
+        while true {
+            let code = ERR_get_error()
+            guard code != 0 else { break }
+            if let reason = unsafe ERR_reason_error_string(code) {
+                texts.append(unsafe String(cString: reason))
+            } else {
+                unsafe ERR_error_string_n(code, &buffer, buffer.count)
+                texts.append(text(buffer))
+            }
+        }
+        return texts.isEmpty ? "no details" : texts.joined(separator: "; ")
+    }
+}

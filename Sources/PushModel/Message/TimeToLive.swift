@@ -1,0 +1,34 @@
+/// How long a message is worth delivering, from accept on.
+public enum TimeToLive: Hashable, Sendable {
+    /// Now or never: one attempt, nothing stored.
+    case once
+    /// That long.
+    case lasting(Duration)
+
+    /// What a sender gets who says nothing: FCM's 28 days.
+    public static let standard = TimeToLive.lasting(.seconds(28 * 86_400))
+
+    /// Longer lives end here: APNs stores no push longer than 30 days.
+    public static let limit: Duration = .seconds(30 * 86_400)
+
+    /// Whole seconds, 0 for ``once``.
+    public var seconds: Int64 {
+        switch self {
+        case .once: 0
+        case .lasting(let duration): duration.components.seconds
+        }
+    }
+}
+
+extension MessageContent {
+    /// The time to live that the sender asked for with `apns-expiration`, counted from `time`.
+    ///
+    /// `0` and times that have passed mean ``TimeToLive/once``, as at APNs.
+    public func timeToLive(acceptedAt time: Timestamp) -> TimeToLive {
+        switch apns.headers.expiration {
+        case nil: .standard
+        case .once: .once
+        case .until(let end): end > time ? .lasting(min(end - time, TimeToLive.limit)) : .once
+        }
+    }
+}

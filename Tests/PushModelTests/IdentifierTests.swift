@@ -1,0 +1,62 @@
+import PushModel
+import Testing
+
+struct IdentifierTests {
+    static let message = MessageID(rawValue: "0:1700000000000000-00000000000000ab")!
+
+    @Test func theIdOfADeliveryNeverChanges() {
+        // Pinned: ids of deliveries in the store must come out the same in every later version.
+        let id = APNSID(message: Self.message, registration: RegistrationKey(rawValue: 42))
+        #expect(id.rawValue == "1dcae8ff-99a8-8a95-b564-425fb7628138")
+        #expect(APNSID(message: Self.message, registration: RegistrationKey(rawValue: 42)) == id)
+    }
+
+    @Test func idsAreVersion8UUIDsWithoutCollision() {
+        var seen: Set<String> = []
+        for key in 1...100_000 {
+            let id = APNSID(message: Self.message, registration: RegistrationKey(rawValue: Int64(key))).rawValue
+            seen.insert(id)
+            let bytes = Array(id.utf8)
+            #expect(bytes[14] == UInt8(ascii: "8"))
+            #expect(Array("89ab".utf8).contains(bytes[19]))
+        }
+        #expect(seen.count == 100_000)
+        let sample = seen.first ?? ""
+        #expect(APNSID(rawValue: sample)?.rawValue == sample)
+    }
+
+    @Test func idsOfDifferentMessagesDiffer() {
+        let ids = (0..<10_000).map { number in
+            let message = MessageID(acceptedAt: Timestamp(milliseconds: 1_700_000_000_000), random: UInt64(number))
+            return APNSID(message: message, registration: RegistrationKey(rawValue: 1))
+        }
+        #expect(Set(ids).count == ids.count)
+    }
+
+    @Test func messageIdsSortByTheTimeOfAcceptance() {
+        let ids = (0..<100).map { MessageID(acceptedAt: Timestamp(milliseconds: 1_700_000_000_000 + $0), random: .max) }
+        #expect(ids.map(\.rawValue) == ids.map(\.rawValue).sorted())
+        #expect(ids.allSatisfy { MessageID(rawValue: $0.rawValue) == $0 })
+    }
+
+    @Test(arguments: ["", "g0", "abc", "0", "a b0", String(repeating: "a", count: 4098)])
+    func deviceTokensAreAnEvenNumberOfHexDigits(hex: String) {
+        #expect(DeviceToken(hex: hex) == nil)
+    }
+
+    @Test func deviceTokensComeBackInLowerCaseAndHideThemselves() {
+        let token = DeviceToken(hex: "00FFaB12345678")
+        #expect(token?.hex == "00ffab12345678")
+        #expect(token?.bytes.first == 0)
+        #expect(token.map { "\($0)" } == "…345678")
+    }
+
+    @Test(arguments: [
+        ("00000000-0000-8000-8000-00000000000", false), ("00000000-0000-8000-8000-00000000000g", false),
+        ("{00000000-0000-8000-8000-000000000000}", false), ("00000000-0000-8000-8000-00000000000０", false),
+        ("ABCDEFAB-0000-8000-8000-000000000000", true),
+    ])
+    func apnsIdsAreCanonicalUUIDs(text: String, isValid: Bool) {
+        #expect(APNSID(rawValue: text)?.rawValue == (isValid ? text.lowercased() : nil))
+    }
+}
