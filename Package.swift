@@ -65,7 +65,7 @@ let libraries: [Target] = [
         dependencies: [
             "GatewayAPI", "Delivery", "APNS", "Signing", "Store", "APNSSimulator", "PushModel",
             argumentParser, asyncHTTPClient, configuration, hummingbird, hummingbirdCore, coreMetrics,
-            lifecycle, unixSignals, logging, metrics, nioCore, yams,
+            lifecycle, unixSignals, logging, metrics, nioCore, nioHTTP1, nioPosix, yams,
         ]),
 ]
 
@@ -91,7 +91,7 @@ let tests: [Target] = [
         name: "HeraldTests",
         dependencies: [
             "herald", "GatewayAPI", "Delivery", "APNS", "Store", "APNSSimulator", "PushModel", "TestSupport",
-            asyncHTTPClient, lifecycle, logging,
+            argumentParser, asyncHTTPClient, coreMetrics, crypto, lifecycle, logging,
         ]),
 ]
 

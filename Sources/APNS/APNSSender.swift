@@ -21,7 +21,7 @@ public final class APNSSender: PushSender {
     /// How long a pool that is no longer needed may finish its requests.
     static let drainLimit: Duration = .seconds(60)
 
-    let transport: any Transport
+    let transport: any RequestTransport
     let wallTime: WallTime
     let logger: Logger
     let ways = Mutex(Ways())
@@ -34,7 +34,7 @@ public final class APNSSender: PushSender {
         self.init(transport: EngineTransport(engine: engine), wallTime: wallTime, logger: logger)
     }
 
-    init(transport: any Transport, wallTime: @escaping WallTime, logger: Logger) {
+    init(transport: any RequestTransport, wallTime: @escaping WallTime, logger: Logger) {
         self.transport = transport
         self.wallTime = wallTime
         self.logger = logger

@@ -13,7 +13,7 @@ struct Answer {
         switch exchange {
         case .answered(let response):
             outcome = Self.outcome(of: response)
-            sign = UpstreamSign(status: response.status, reason: outcome.reason)
+            sign = UpstreamSign(status: response.status, reason: outcome.apnsReason)
         case .notSent(let failure):
             outcome = .notSent(TransportCause(rawValue: failure.kind.rawValue))
             sign = UpstreamSign(failure)
@@ -44,7 +44,7 @@ struct Answer {
 /// The body of a refusal: `{"reason":"Unregistered","timestamp":1700000000000}`. Proxies and dying servers answer with
 /// other bodies or none, so either part may be missing.
 private struct ErrorBody {
-    let reason: String?
+    let reason: APNSReason?
     let timestamp: Timestamp?
 
     init(_ body: [UInt8]) {
@@ -53,7 +53,7 @@ private struct ErrorBody {
             timestamp = nil
             return
         }
-        reason = value["reason"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
+        reason = value["reason"]?.stringValue.flatMap { $0.isEmpty ? nil : APNSReason(rawValue: $0) }
         if case .number(let digits)? = value["timestamp"] {
             timestamp = Self.milliseconds(digits).map(Timestamp.init(milliseconds:))
         } else {
@@ -73,5 +73,15 @@ private struct ErrorBody {
 
     private static func milliseconds(_ digits: String) -> Int64? {
         Int64(digits) ?? Double(digits).flatMap { Int64(exactly: $0.rounded(.towardZero)) }
+    }
+}
+
+extension Outcome {
+    /// Apple's reason, when APNs refused the push.
+    fileprivate var apnsReason: APNSReason? {
+        switch self {
+        case .rejected(let reason, _), .throttled(let reason, _): reason
+        case .accepted, .notSent, .unknown: nil
+        }
     }
 }

@@ -43,21 +43,32 @@ enum UpstreamSign: Hashable, Sendable {
         }
     }
 
-    /// Reads the sign of an answer.
+    /// Reads the sign of an answer by the ``APNSReasonTable``; of one without a known reason by its status.
+    ///
+    /// - Parameter reason: `nil` when the push was accepted.
     init(status: Int, reason: APNSReason?) {
-        let name = reason?.rawValue ?? "status \(status)"
-        func problem(_ remedy: Remedy) -> UpstreamSign {
-            .problem(Problem(name: name, detail: "status \(status)", remedy: remedy))
+        guard let reason else {
+            self = .working
+            return
         }
-        switch (status, name) {
-        case (_, "ExpiredProviderToken"): self = problem(.freshToken)
-        case (_, "InvalidProviderToken"), (_, "UnrelatedKeyIdInToken"), (_, "TooManyProviderTokenUpdates"),
-            (_, "IdleTimeout"):
-            self = problem(.freshConnections)
-        case (500, _): self = problem(.freshConnectionsIfRepeated)
-        case (400, "BadTopic"), (400, "MissingTopic"), (400, "TopicDisallowed"): self = problem(.none)
-        case (403, _), (404, _), (405, _), (501..., _), (..<200, _), (300..<400, _): self = problem(.none)
-        case (_, _): self = .working
+        guard let remedy = Self.remedy(for: APNSReasonTable.row(of: reason), status: status) else {
+            self = .working
+            return
+        }
+        self = .problem(Problem(name: reason.rawValue, detail: "status \(status)", remedy: remedy))
+    }
+
+    /// `nil`: no problem of the upstream, the answer concerns one device or message.
+    private static func remedy(for row: APNSReasonTable.Row?, status: Int) -> Remedy? {
+        let actions = row?.actions ?? []
+        if actions.contains(.renewToken) { return .freshToken }
+        // A server that shuts down (503) says GOAWAY by itself, and the other connections are as good as before.
+        if actions.contains(.otherConnection), status < 500 { return .freshConnections }
+        if status == 500 { return .freshConnectionsIfRepeated }
+        if actions.contains(.pauseLane) { return Remedy.none }
+        switch status {
+        case 403, 404, 405, 500..., ..<400: return Remedy.none
+        default: return nil
         }
     }
 }

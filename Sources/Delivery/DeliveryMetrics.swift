@@ -44,11 +44,12 @@ final class DeliveryMetrics: Sendable {
         var counts: [Key: Int] = [:]
         for (finding, settlement) in zip(findings, settlements) {
             if case .answered(_, let outcome, _) = finding {
-                counts[Key(metric: .attempts, outcome: outcome.label, reason: outcome.reasonLabel), default: 0] += 1
+                counts[Key(metric: .attempts, outcome: outcome.metricLabel, reason: outcome.reasonLabel), default: 0] +=
+                    1
             }
             guard case .ended(let entry) = settlement.result else { continue }
             let key = Key(
-                metric: .deliveries, outcome: entry.outcome.rawValue, reason: entry.reason.map(ReasonLabel.of) ?? "")
+                metric: .deliveries, outcome: entry.outcome.rawValue, reason: ReasonLabel.of(entry.reason))
             counts[key, default: 0] += 1
             if entry.outcome == .accepted { latency.record(Double(entry.latencyMilliseconds) / 1000) }
         }
@@ -62,28 +63,6 @@ final class DeliveryMetrics: Sendable {
                 label: key.metric.rawValue, dimensions: [("outcome", key.outcome), ("reason", key.reason)])
             counters[key] = counter
             return counter
-        }
-    }
-}
-
-extension Outcome {
-    /// The value of the label `outcome`.
-    fileprivate var label: String {
-        switch self {
-        case .accepted: "accepted"
-        case .rejected: "rejected"
-        case .throttled: "throttled"
-        case .notSent: "not_sent"
-        case .unknown: "unknown"
-        }
-    }
-
-    /// The value of the label `reason`.
-    fileprivate var reasonLabel: String {
-        switch self {
-        case .accepted: ""
-        case .rejected(let reason, _), .throttled(let reason, _): ReasonLabel.of(reason.rawValue)
-        case .notSent(let cause), .unknown(let cause): cause.rawValue
         }
     }
 }

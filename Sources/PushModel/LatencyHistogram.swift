@@ -46,7 +46,9 @@ public struct LatencyHistogram: Hashable, Sendable {
     public func percentile(_ p: Double) -> Int64? {
         let total = total
         guard total > 0 else { return nil }
-        let rank = min(max(Int((p / 100 * Double(total)).rounded(.up)), 1), total)
+        let share = min(max(p / 100, 0), 1) * Double(total)
+        let below = min(Int(share), total)
+        let rank = max(Double(below) < share ? below + 1 : below, 1)
         var reached = 0
         for (bucket, count) in counts.sorted(by: { $0.key < $1.key }) {
             reached += count

@@ -6,7 +6,7 @@ import Testing
 
 /// A transport without a network that enforces the rules of the real one: each request of a batch is completed exactly
 /// once, and closed pools refuse.
-final class FakeTransport: Transport {
+final class FakeTransport: RequestTransport {
     /// What the peer answers; `nil`: nothing until the test completes it by hand.
     typealias Peer = @Sendable (Request) -> Exchange?
 

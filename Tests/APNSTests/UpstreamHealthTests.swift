@@ -70,7 +70,7 @@ struct UpstreamHealthTests {
             (429, "TooManyProviderTokenUpdates", .freshConnections), (400, "IdleTimeout", .freshConnections),
             (500, "InternalServerError", .freshConnectionsIfRepeated), (403, "BadCertificate", .none),
             (403, "BadEnvironmentKeyInToken", .none), (400, "TopicDisallowed", .none), (503, "Shutdown", .none),
-            (404, "BadPath", .none), (302, "status 302", .none),
+            (404, "BadPath", .none), (302, "HTTP302", .none), (502, "HTTP502", .none), (403, "New", .none),
         ])
     func `Answers that would meet other pushes too are problems`(
         status: Int, reason: String, remedy: UpstreamSign.Remedy

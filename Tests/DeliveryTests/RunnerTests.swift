@@ -208,11 +208,7 @@ struct RunnerTests {
             let single = try await rig.accept(to: 1)
             await rig.store.until { $0.books[single.id]?.isComplete == true }
             #expect(rig.sender.pushes.count { $0.lane == .bulk } == 100)
-            for sent in [200, 300, 400, 500] {
-                rig.sender.release(.accepted)
-                await rig.sender.untilSent(sent + 1)
-            }
-            rig.sender.release(.accepted)
+            rig.sender.release(.accepted, isStanding: true)
             await rig.store.until { $0.books[topic.id]?.isComplete == true }
         }
     }
@@ -226,9 +222,7 @@ struct RunnerTests {
             rig.projects.replace(with: [
                 Project(id: Sample.projectID, number: 123, apps: [Sample.app(keys: .none)])
             ])
-            rig.sender.release(.accepted)
-            await rig.sender.untilSent(20)
-            rig.sender.release(.accepted)
+            rig.sender.release(.accepted, isStanding: true)
             await rig.store.until { $0.books[message.id]?.isComplete == true }
             #expect(Set(rig.sender.pushes.map { ObjectIdentifier($0.content) }).count == 2)
             #expect(rig.sender.pushes[0].payload != rig.sender.pushes[19].payload)
@@ -247,6 +241,19 @@ struct RunnerTests {
                 let text = String(decoding: push.payload, as: UTF8.self)
                 #expect(text.contains(Sample.registration(number).id.rawValue))
             }
+        }
+    }
+
+    @Test func aLiveActivityPushGoesToItsOwnToken() async throws {
+        try await Rig().run { rig in
+            _ = try await rig.accept(
+                to: 1,
+                #"""
+                {"apns":{"live_activity_token":"0a0b0c","headers":{"apns-push-type":"liveactivity"},
+                "payload":{"aps":{"event":"update","timestamp":1,"content-state":{}}}}}
+                """#)
+            await rig.store.untilEnded(1)
+            #expect(rig.sender.pushes.map(\.deviceToken) == [DeviceToken(bytes: [10, 11, 12])])
         }
     }
 

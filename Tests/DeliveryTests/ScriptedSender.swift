@@ -17,6 +17,7 @@ final class ScriptedSender: PushSender {
         var attempts: [APNSID: Int] = [:]
         var pushes: [Push] = []
         var held: [Held] = []
+        var standing: Outcome?
         var watchers: [(sent: Int, CheckedContinuation<Void, Never>)] = []
     }
 
@@ -50,7 +51,7 @@ final class ScriptedSender: PushSender {
         let ready = state.withLock { state in
             for (index, push) in batch.enumerated() {
                 state.attempts[push.id, default: 0] += 1
-                if let outcome = script(push, state.attempts[push.id] ?? 0) {
+                if let outcome = script(push, state.attempts[push.id] ?? 0) ?? state.standing {
                     answers.append(PushReport(index: index, outcome: outcome, latency: .milliseconds(3)))
                 } else {
                     state.held.append(Held(index: index, report: report))
@@ -70,10 +71,11 @@ final class ScriptedSender: PushSender {
         for (_, continuation) in ready { continuation.resume() }
     }
 
-    /// Answers all pushes that were held.
-    func release(_ outcome: Outcome) {
+    /// Answers all pushes that were held; `isStanding`: and all later ones that would be held, at once.
+    func release(_ outcome: Outcome, isStanding: Bool = false) {
         let held = state.withLock { state in
             defer { state.held = [] }
+            if isStanding { state.standing = outcome }
             return state.held
         }
         for item in held {

@@ -9,7 +9,8 @@ struct SettlementTests {
     static let now = Sample.start + .seconds(10)
 
     static func delivery(
-        history: AttemptHistory = AttemptHistory(), life: Duration = .seconds(3600), isOnce: Bool = false
+        history: AttemptHistory = AttemptHistory(), life: Duration = .seconds(3600), isOnce: Bool = false,
+        isForActivity: Bool = false
     ) -> OpenDelivery {
         let message = MessageID(acceptedAt: Sample.start, random: 1)
         let registration = Sample.registration(1)
@@ -17,6 +18,7 @@ struct SettlementTests {
             claim: ClaimedDelivery(
                 message: message, project: Sample.projectID, registration: registration, page: nil, history: history),
             lane: .interactive, acceptedAt: Sample.start, expiresAt: Sample.start + life, isOnce: isOnce,
+            isForActivity: isForActivity,
             apnsID: APNSID(message: message, registration: registration.key))
     }
 
@@ -45,7 +47,7 @@ struct SettlementTests {
         #expect(entry.time == Self.now)
     }
 
-    @Test(arguments: ["Unregistered", "ExpiredToken", "PayloadTooLarge", "SomethingNew"])
+    @Test(arguments: ["Unregistered", "ExpiredToken", "SomethingNew"])
     func rejectedCarriesApplesReasonAndTime(reason: String) throws {
         let since = Sample.start + .seconds(5)
         let outcome = Outcome.rejected(APNSReason(rawValue: reason), since: since)
@@ -55,9 +57,18 @@ struct SettlementTests {
         #expect(entry.deadSince == since)
     }
 
-    @Test func badDeviceTokenNeverEndsARegistration() throws {
-        let outcome = Outcome.rejected(APNSReason(rawValue: "BadDeviceToken"), since: Self.now)
+    @Test(arguments: [APNSReason.badDeviceToken, .deviceTokenNotForTopic, .payloadTooLarge])
+    func noOtherReasonEndsARegistration(reason: APNSReason) throws {
+        let outcome = Outcome.rejected(reason, since: Self.now)
         let entry = try ended(Self.delivery().settlement(of: outcome, at: Self.now, random: 0))
+        #expect(entry.deadSince == nil)
+    }
+
+    @Test func aDeadLiveActivityDoesNotEndTheRegistration() throws {
+        let outcome = Outcome.rejected(.expiredToken, since: Self.now)
+        let delivery = Self.delivery(isForActivity: true)
+        let entry = try ended(delivery.settlement(of: outcome, at: Self.now, random: 0))
+        #expect(entry.reason == "ExpiredToken")
         #expect(entry.deadSince == nil)
     }
 

@@ -19,10 +19,7 @@ struct ErrorAnswerTests {
         (FCMError.Code.unregistered, 404, "NOT_FOUND", "UNREGISTERED", "Requested entity was not found."),
         (.senderIDMismatch, 403, "PERMISSION_DENIED", "SENDER_ID_MISMATCH", "SenderId mismatch"),
         (.internal, 500, "INTERNAL", "INTERNAL", "Internal error encountered."),
-        (
-            .unavailable, 503, "UNAVAILABLE", "UNAVAILABLE",
-            "The service is currently unavailable. Nothing was kept."
-        ),
+        (.unavailable, 503, "UNAVAILABLE", "UNAVAILABLE", "The service is currently unavailable."),
     ])
     func fcmErrorsCarryTheirCode(code: FCMError.Code, status: Int, canonical: String, name: String, message: String) {
         #expect(

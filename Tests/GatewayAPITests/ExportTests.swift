@@ -61,6 +61,26 @@ struct ExportTests {
         #expect(rows[0]["bulk_id"] != nil)
     }
 
+    @Test func aStreamGoesOnBeyondOneRead() async throws {
+        let gateway = try await TestGateway()
+        let app = try #require(AppID(rawValue: "com.example.app"))
+        let demo = try #require(ProjectID(rawValue: "demo"))
+        var keys: [RegistrationKey] = []
+        for index in 0..<1005 {
+            let request = RegistrationRequest(
+                project: demo, app: app, deviceToken: try #require(DeviceToken(hex: "\(100_000 + index)")),
+                environment: .production, appVersion: nil)
+            keys.append(try await gateway.store.register(request, at: gateway.clock.now).registration.key)
+        }
+        _ = try await gateway.store.subscribe(keys, to: #require(Topic(rawValue: "news")), at: gateway.clock.now)
+        _ = try await gateway.send(#""topic":"news""#)
+        for _ in 0..<2 { try await gateway.finish(.bulk) }
+        let csv = try await gateway.request(.get, Self.path + "&format=csv").text.split(separator: "\r\n")
+        #expect(csv.count == 1006)
+        #expect(csv.count { $0 == Self.columns } == 1)
+        #expect(Set(csv).count == 1006)
+    }
+
     @Test(arguments: ["ndjson", "csv"])
     func pagesJoinToTheWhole(format: String) async throws {
         let gateway = try await TestGateway()

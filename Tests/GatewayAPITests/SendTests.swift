@@ -109,12 +109,20 @@ struct SendTests {
                 == #"Invalid JSON payload received. Unknown name "": Root element must be a message."#)
     }
 
-    @Test(arguments: [#"{}"#, #"{"message":{}}"#, #"{"message":{"topic":"a","token":"abcdefgh:abcdefgh"}}"#])
-    func exactlyOneTargetIsNeeded(body: String) async throws {
+    @Test(arguments: [#"{}"#, #"{"message":{}}"#])
+    func aTargetIsNeeded(body: String) async throws {
         let gateway = try await TestGateway()
         let answer = try await gateway.request(.post, Self.path, body)
         #expect(answer.status == 400)
         #expect(try answer.errorCode == "INVALID_ARGUMENT", "\(answer.text)")
+    }
+
+    @Test func twoTargetsAreRefused() async throws {
+        let gateway = try await TestGateway()
+        let answer = try await gateway.request(
+            .post, Self.path, #"{"message":{"topic":"a","token":"abcdefgh:abcdefgh"}}"#)
+        #expect(answer.status == 400)
+        #expect(try answer.errorStatus == "INVALID_ARGUMENT", "\(answer.text)")
     }
 
     @Test func aFullGatewayRefusesWithQuotaExceeded() async throws {

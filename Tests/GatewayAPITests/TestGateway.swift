@@ -29,9 +29,8 @@ final class TestGateway: Sendable {
 
     init(
         isStoreWritable: Bool = true, limits: DeliveryLimits = DeliveryLimits(), bodyLimitBytes: Int = 1 << 20,
-        isBroken: Bool = false
+        isBroken: Bool = false, logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     ) async throws {
-        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         let clock = Dial(Self.startTime)
         directory = try TestDirectory()
         store = try SQLiteStore(directory: directory.file("data"), role: .gateway, logger: logger)

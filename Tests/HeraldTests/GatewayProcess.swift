@@ -144,7 +144,7 @@ final class OutputLines: Sendable {
     }
 
     func finished() async {
-        await withCheckedContinuation { (continuation: CheckedContinuation<String?, Never>) in
+        _ = await withCheckedContinuation { (continuation: CheckedContinuation<String?, Never>) in
             let isFinished = state.withLock { state in
                 if !state.isFinished { state.waiters.append((nil, continuation)) }
                 return state.isFinished

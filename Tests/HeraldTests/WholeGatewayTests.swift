@@ -114,7 +114,7 @@ struct WholeGatewayTests {
             "/iid/v1:batchAdd", #"{"to":"/topics/weather","registration_tokens":[\#(list)]}"#)
         let results = try #require(try answer.json["results"] as? [[String: Any]])
         #expect(results.count == count)
-        #expect(results.allSatisfy(\.isEmpty))
+        #expect(results.allSatisfy { $0.isEmpty })
         return devices
     }
 

@@ -111,7 +111,8 @@ struct APNSMappingTests {
         let composition = try template.composed(keys: .standard)
         #expect(
             text(composition.aps) == """
-                {"alert":{"body":"b","subtitle":"s","title":"t"},"category":"c","mutable-content":1,"sound":"own"}
+                {"alert":{"body":"b","subtitle":"s","title":"t"},"badge":1,"category":"c","mutable-content":1,\
+                "sound":"own"}
                 """)
         #expect(
             text(composition.custom)

@@ -219,6 +219,7 @@ struct MessageRuleTests {
         (#""badge":"1""#, "badge"), (#""badge":-1"#, "badge"), (#""badge":1.5"#, "badge"), (#""badge":true"#, "badge"),
         (#""alert":1"#, "alert"), (#""alert":[]"#, "alert"), (#""alert":{"title":1}"#, "alert.title"),
         (#""alert":{"loc-args":"x"}"#, "alert.loc-args"), (#""alert":{"loc-args":["x",1]}"#, "alert.loc-args[1]"),
+        (#""alert":{"loc-args":[null]}"#, "alert.loc-args[0]"),
         (#""alert":{"title":{"loc-key":1}}"#, "alert.title.loc-key"), (#""sound":1"#, "sound"),
         (#""sound":{"critical":2}"#, "sound.critical"), (#""sound":{"volume":1.01}"#, "sound.volume"),
         (#""sound":{"name":1}"#, "sound.name"), (#""thread-id":1"#, "thread-id"), (#""category":{}"#, "category"),

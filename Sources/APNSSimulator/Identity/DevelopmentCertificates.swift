@@ -36,8 +36,9 @@ private struct CertificatePair {
     var fits: Bool { certificate.publicKey == Certificate.PublicKey(key.publicKey) }
 
     func isValid(at now: Date) -> Bool {
-        certificate.notValidBefore <= now && now.addingTimeInterval(DevelopmentCertificates.day)
-            < certificate.notValidAfter
+        certificate.notValidBefore <= now
+            && now.addingTimeInterval(DevelopmentCertificates.day)
+                < certificate.notValidAfter
     }
 
     func write(to directory: StateDirectory, _ names: DevelopmentCertificates.Names) throws {

@@ -50,14 +50,14 @@ actor RecordingFile {
         if lost > 0 {
             logger.warning("Pushes are missing in the recording file", metadata: ["count": "\(lost)"])
         }
+        seen = total
+        guard !pushes.isEmpty else { return }
         let file = file
         do {
-            try await NIOThreadPool.singleton.runIfActive {
+            // A future, since the call for tasks would drop the work of a task that was cancelled: the last pushes.
+            try await NIOThreadPool.singleton.runIfActive(eventLoop: MultiThreadedEventLoopGroup.singleton.next()) {
                 try file.write(contentsOf: try NDJSON.encode(pushes))
-            }
-            seen = total
-        } catch is CancellationError {
-            // The work had not begun: `finish` writes these pushes.
+            }.get()
         } catch {
             throw SimulatorError("\(path): cannot be written: \(error)")
         }

@@ -83,7 +83,9 @@ public struct Rule: Sendable, Codable, Hashable {
         case .reject:
             try values.superDecoder(forKey: .reject).refuseKeys(except: Rejection.CodingKeys.allCases)
             let rejection = try values.decode(Rejection.self, forKey: .reject)
-            guard (400...599).contains(rejection.status) else { throw values.wrong(.reject, "status must be 400 to 599") }
+            guard (400...599).contains(rejection.status) else {
+                throw values.wrong(.reject, "status must be 400 to 599")
+            }
             return .reject(status: rejection.status, reason: rejection.reason)
         case .unregistered:
             try values.superDecoder(forKey: .unregistered).refuseKeys(except: Unregistration.CodingKeys.allCases)

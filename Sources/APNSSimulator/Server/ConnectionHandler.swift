@@ -22,9 +22,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         var initial: Int { beginsWithOne ? 1 : limit }
     }
 
-    /// Body bytes after which a request is answered without waiting for its end: they fill the stream's window, which
-    /// is never opened again.
-    private static let longestBodyBytes = 60_000
+    /// Body bytes after which a request is answered without waiting for its end. Up to there even a body that is much
+    /// too long is read, since not every client takes an answer to half a request.
+    private static let longestBodyBytes = 1 << 20
     /// Both windows keep the protocol's initial size, as Apple's do.
     private static let windowBytes = 65_535
 
@@ -147,6 +147,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func respond(_ answer: Answer, on id: HTTP2StreamID, context: ChannelHandlerContext) {
         // The client may have cancelled in the meantime.
         guard case .answering = streams.removeValue(forKey: id), let status = answer.status else { return }
+        widen(context: context)
         var headers = HPACKHeaders()
         headers.reserveCapacity(5)
         headers.add(name: ":status", value: status == 200 ? "200" : "\(status)")
@@ -159,9 +160,9 @@ final class ConnectionHandler: ChannelInboundHandler {
             write(HTTP2Frame(streamID: id, payload: .data(data)), context: context)
         } else {
             headers.add(name: "apns-unique-id", value: randomUUID(), indexing: .nonIndexable)
-            write(HTTP2Frame(streamID: id, payload: .headers(.init(headers: headers, endStream: true))), context: context)
+            write(
+                HTTP2Frame(streamID: id, payload: .headers(.init(headers: headers, endStream: true))), context: context)
         }
-        widen(context: context)
         closeWhenDrained(context: context)
     }
 
@@ -173,6 +174,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     /// Apple allows one stream until it has answered one push with a good provider token.
+    ///
+    /// The new limit goes out just before that answer, so that a client learns of it while its stream is open
+    /// (async-http-client 1.37 trips over a limit that changes on an idle connection).
     private func widen(context: ChannelHandlerContext) {
         guard !isWide, credentials.token != nil else { return }
         isWide = true
@@ -191,19 +195,24 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
-        case let update as NIOHTTP2WindowUpdatedEvent where update.streamID == .rootStream:
-            if let size = update.inboundWindowSize, size <= Self.windowBytes / 2 {
-                let increment = Self.windowBytes - size
-                write(
-                    HTTP2Frame(streamID: .rootStream, payload: .windowUpdate(windowSizeIncrement: increment)),
-                    context: context)
-            }
+        case let update as NIOHTTP2WindowUpdatedEvent:
+            openWindow(update, context: context)
         case let closed as StreamClosedEvent:
             if streams.removeValue(forKey: closed.streamID) != nil { closeWhenDrained(context: context) }
         default:
             break
         }
         context.fireUserInboundEventTriggered(event)
+    }
+
+    /// Opens a window again that is half used up: that of the connection, or of a stream that still receives.
+    private func openWindow(_ update: NIOHTTP2WindowUpdatedEvent, context: ChannelHandlerContext) {
+        guard let size = update.inboundWindowSize, size <= Self.windowBytes / 2 else { return }
+        if update.streamID != .rootStream {
+            guard case .receiving = streams[update.streamID] else { return }
+        }
+        let increment = HTTP2Frame.FramePayload.windowUpdate(windowSizeIncrement: Self.windowBytes - size)
+        write(HTTP2Frame(streamID: update.streamID, payload: increment), context: context)
     }
 
     // MARK: The end

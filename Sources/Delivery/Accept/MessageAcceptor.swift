@@ -204,10 +204,6 @@ extension MessageAcceptor {
             guard !project.apps.isEmpty else {
                 throw InvalidMessage("message.topic", "The project \(project.id) has no apps to send to.")
             }
-            guard submission.content.apns.headers.id == nil else {
-                throw InvalidMessage(
-                    "message.apns.headers", "apns-id names one push; it can't be set for a message to a topic.")
-            }
             return project.apps.values.sorted { $0.id.rawValue < $1.id.rawValue }
         }
     }
@@ -215,7 +211,7 @@ extension MessageAcceptor {
     private func facts(of content: MessageContent, pushes: [ApplePush], life: Lifetime) -> MessageFacts {
         MessageFacts(
             label: content.label,
-            isDisplayed: pushes.contains { $0.pushType == .alert || $0.pushType == .liveactivity },
+            isDisplayed: content.isDisplayed,
             collapseKey: pushes.first?.collapseID,
             priority: pushes.first?.priority.rawValue ?? APNSPriority.immediate.rawValue,
             timeToLiveSeconds: life.timeToLiveSeconds)

@@ -200,11 +200,11 @@ extension LaneWorker {
             return .settle(missing(claim, at: now))
         }
         let registration = claim.registration
-        let blank = OpenDelivery(claim, of: message, lane: gate.lane, isOnce: false)
-        guard now < message.expiresAt else { return .settle(blank.expired(at: now)) }
-        guard registration.isActive else { return .settle(blank.unregistered(at: now)) }
+        let delivery = OpenDelivery(claim, of: message, lane: gate.lane)
+        guard now < message.expiresAt else { return .settle(delivery.expired(at: now)) }
+        guard registration.isActive else { return .settle(delivery.unregistered(at: now)) }
         guard let project = projects.project(claim.project), let app = project.apps[registration.app] else {
-            return .settle(blank.setBack(by: .noRoute, at: now, random: random()))
+            return .settle(delivery.setBack(by: .noRoute, at: now, random: random()))
         }
         switch cache.push(of: message, project: project, app: app) {
         case .failure(let invalid):
@@ -214,13 +214,12 @@ extension LaneWorker {
                     "message.id": "\(message.id)", "app": "\(app.id)",
                     "reason": "\(invalid.violations.first?.description ?? "")",
                 ])
-            return .settle(blank.unbuildable(at: now))
+            return .settle(delivery.unbuildable(at: now))
         case .success(let content):
-            let route = PushRoute(project: project.id, app: app.id, environment: registration.environment)
-            let delivery = OpenDelivery(
-                claim, of: message, lane: gate.lane, isOnce: content.expiration == .once)
             let push = Push(
-                route: route, lane: gate.lane, deviceToken: registration.deviceToken, content: content,
+                route: PushRoute(project: project.id, app: app.id, environment: registration.environment),
+                lane: gate.lane,
+                deviceToken: message.content.apns.liveActivityToken ?? registration.deviceToken, content: content,
                 payload: content.payload(for: registration.id), id: delivery.apnsID)
             return .push(push, delivery)
         }
@@ -237,10 +236,12 @@ extension LaneWorker {
 
 extension OpenDelivery {
     /// Opens a claimed delivery of `message`.
-    init(_ claim: ClaimedDelivery, of message: Message, lane: Lane, isOnce: Bool) {
+    init(_ claim: ClaimedDelivery, of message: Message, lane: Lane) {
+        let content = message.content
         self.init(
-            claim: claim, lane: lane, acceptedAt: message.acceptedAt, expiresAt: message.expiresAt, isOnce: isOnce,
-            apnsID: message.content.apns.headers.id
-                ?? APNSID(message: message.id, registration: claim.registration.key))
+            claim: claim, lane: lane, acceptedAt: message.acceptedAt, expiresAt: message.expiresAt,
+            isOnce: content.timeToLive(acceptedAt: message.acceptedAt) == .once,
+            isForActivity: content.apns.liveActivityToken != nil,
+            apnsID: content.apns.headers.id ?? APNSID(message: message.id, registration: claim.registration.key))
     }
 }

@@ -13,6 +13,8 @@ struct OpenDelivery: Sendable {
     let expiresAt: Timestamp
     /// Whether APNs gets one attempt only (`apns-expiration: 0`).
     let isOnce: Bool
+    /// Whether it goes to the token of a Live Activity: a 410 then says nothing about the install.
+    let isForActivity: Bool
     /// The `apns-id` of each of its attempts.
     let apnsID: APNSID
 }
@@ -38,10 +40,10 @@ extension OpenDelivery {
         case .accepted:
             return ended(.accepted, reason: nil, history: claim.history.adding(nil), at: now)
         case .rejected(let reason, let since):
-            // BadDeviceToken is most often a token of the other environment: it says nothing about the install.
-            let deadSince = reason.rawValue == "BadDeviceToken" ? nil : since
             let history = claim.history.adding(reason.rawValue)
-            return ended(.rejected, reason: reason.rawValue, deadSince: deadSince, history: history, at: now)
+            return ended(
+                .rejected, reason: reason.rawValue, deadSince: endsRegistration(reason) ? since : nil,
+                history: history, at: now)
         case .throttled(let reason, let after):
             return attemptFailed(.throttled(reason, after: after), at: now, random: random)
         case .notSent(let cause):
@@ -49,6 +51,12 @@ extension OpenDelivery {
         case .unknown(let cause):
             return attemptFailed(.unknown(cause), at: now, random: random)
         }
+    }
+
+    /// Whether a refusal with this reason says that the install is gone; a 410 with a new reason does.
+    private func endsRegistration(_ reason: APNSReason) -> Bool {
+        guard !isForActivity else { return false }
+        return APNSReasonTable.row(of: reason)?.actions.contains(.dropRegistration) ?? true
     }
 
     private func attemptFailed(_ setback: Setback, at now: Timestamp, random: Double) -> Settlement.Result {

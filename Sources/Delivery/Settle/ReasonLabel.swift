@@ -1,10 +1,18 @@
 import PushModel
 
-/// The value of the metric label `reason` for a reason as the ledger has it.
+/// The value of the metric label `reason` of a delivery that ended.
 enum ReasonLabel {
-    /// Our own reasons and transport causes are a small set and stand for themselves; of Apple's, those that the table
-    /// does not know share one label.
-    static func of(_ reason: String) -> String {
-        reason
+    /// What is decided without an answer has our own reasons, or the cause of an earlier attempt.
+    private static let own: Set<String> = Set(
+        [EndReason.expired, EndReason.invalidMessage, EndReason.messageMissing]
+            + [
+                TransportCause.connectFailed, .tlsFailed, .connectionLost, .refused, .reset, .timedOut, .shutdown,
+                .noRoute, .protocolError,
+            ].map(\.rawValue))
+
+    /// Our own reasons stand for themselves, Apple's have the label of their table: a small set whatever a peer says.
+    static func of(_ reason: String?) -> String {
+        guard let reason else { return "" }
+        return own.contains(reason) ? reason : APNSReason(rawValue: reason).metricLabel
     }
 }

@@ -33,10 +33,10 @@ struct RetryWindow: Hashable {
         switch setback {
         case .throttled(let reason, let after):
             let own: (floor: Duration, cap: Duration) =
-                switch reason.rawValue {
-                case "TooManyRequests": (.seconds(5), .seconds(900))
-                case "ServiceUnavailable": (.seconds(2), .seconds(900))
-                case "Shutdown": (.zero, .seconds(60))
+                switch reason {
+                case .tooManyRequests: (.seconds(5), .seconds(900))
+                case .serviceUnavailable: (.seconds(2), .seconds(900))
+                case .shutdown: (.zero, .seconds(60))
                 default: (.seconds(1), .seconds(900))
                 }
             return (max(own.floor, after ?? .zero), own.cap)

@@ -24,6 +24,7 @@ extension FCMError {
             retryAfterSeconds = Int(clamping: (retryAfter.wholeMilliseconds + 999) / 1000)
         case .stopping:
             self.init(.unavailable)
+            cause = "The gateway is stopping."
         case .store(let error):
             self.init(error)
         }
@@ -38,6 +39,7 @@ extension FCMError {
             self = .tooManyTopics
         case .unavailable, .inUse, .newerSchema, .failed:
             self.init(.unavailable)
+            cause = error.message
         }
     }
 
@@ -56,7 +58,10 @@ extension FCMError {
         case let error as InvalidMessage: self.init(error)
         case is NIOTooManyBytesError:
             self.init(.bodyTooLarge, "Request payload size exceeds the limit: \(bodyLimitBytes) bytes.")
-        default: self.init(.internal)
+        default:
+            self.init(.internal)
+            // Of an unknown error only the type is known to hold no secret.
+            cause = "\(type(of: error))"
         }
     }
 }

@@ -13,6 +13,8 @@ struct FCMError: Error, Sendable {
     var quotaSubject: String?
     /// `Retry-After` in whole seconds.
     var retryAfterSeconds: Int?
+    /// What the operator should read in the log; never part of the answer.
+    var cause: String?
 
     /// An error of a kind, with the kind's usual text or another one.
     init(_ code: Code, _ message: String? = nil) {
@@ -69,7 +71,7 @@ extension FCMError {
             "QUOTA_EXCEEDED", 429, "RESOURCE_EXHAUSTED", "Too many messages are waiting to be delivered.")
         /// Nothing was kept; come back later.
         static let unavailable = Code(
-            "UNAVAILABLE", 503, "UNAVAILABLE", "The service is currently unavailable. Nothing was kept.")
+            "UNAVAILABLE", 503, "UNAVAILABLE", "The service is currently unavailable.")
         /// An error of the gateway.
         static let `internal` = Code("INTERNAL", 500, "INTERNAL", "Internal error encountered.")
 

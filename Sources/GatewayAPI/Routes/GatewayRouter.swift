@@ -3,7 +3,6 @@ import Hummingbird
 import HummingbirdCore
 import Logging
 import PushModel
-import Store
 
 /// Builds the responder for every request from the route table.
 struct GatewayRouter {
@@ -74,7 +73,7 @@ struct ErrorAnswers: RouterMiddleware {
             return unmatched(request)
         } catch {
             let answer = FCMError(any: error, bodyLimitBytes: bodyLimitBytes)
-            log(error, answer, context)
+            log(answer, context)
             return answer.response(for: request.uri.path)
         }
     }
@@ -90,15 +89,13 @@ struct ErrorAnswers: RouterMiddleware {
         return response
     }
 
-    private func log(_ error: any Error, _ answer: FCMError, _ context: GatewayRequestContext) {
+    private func log(_ answer: FCMError, _ context: GatewayRequestContext) {
         guard answer.code.httpStatus >= 500 else { return }
-        // A StoreError's text is made for logs; of any other error only the type is known to hold no secret.
-        let cause = (error as? FCMError)?.message ?? (error as? StoreError)?.message ?? "\(type(of: error))"
         context.logger.error(
             "Request failed",
             metadata: [
                 "http.route": "\(context.endpointPath ?? "")", "http.status": "\(answer.code.httpStatus)",
-                "error": "\(cause)",
+                "error": "\(answer.cause ?? answer.message)",
             ])
     }
 }

@@ -84,16 +84,21 @@ extension APSKind {
                 keys[member.name]?.violations(in: member.value, at: "\(path).\(member.name)") ?? []
             }
         case (.texts, .array(let elements)):
-            return elements.enumerated().flatMap { APSKind.text.violations(in: $1, at: "\(path)[\($0)]") }
+            return elements.enumerated().filter { $1.stringValue == nil }.map { index, _ in
+                FieldViolation(field: "\(path)[\(index)]", description: "\(name(of: path))[\(index)] must be a string.")
+            }
         case (.word(let words), .string(let text)) where words.contains(text): return []
         case (.count, .number(let text)) where (wholeNumber(text) ?? -1) >= 0: return []
         case (.flag, .number(let text)) where [0, 1].contains(wholeNumber(text)): return []
         case (.number, .number): return []
         case (.fraction, .number(let text)) where Double(text).map { (0...1).contains($0) } ?? false: return []
         default:
-            let name = path.split(separator: ".").last.map(String.init) ?? path
-            return [FieldViolation(field: path, description: "\(name) must be \(expectation).")]
+            return [FieldViolation(field: path, description: "\(name(of: path)) must be \(expectation).")]
         }
+    }
+
+    private func name(of path: String) -> Substring {
+        path.split(separator: ".").last ?? path[...]
     }
 
     private var expectation: String {
@@ -113,6 +118,9 @@ extension APSKind {
 
     /// The number when it has no fraction, however it is written (`1`, `1.0`, `1e0`).
     private func wholeNumber(_ text: String) -> Int64? {
-        Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }
+        if let number = Int64(text) { return number }
+        // Beyond 2^53 a Double names no single integer.
+        guard let number = Double(text), number.magnitude < 9_007_199_254_740_992 else { return nil }
+        return Double(Int64(number)) == number ? Int64(number) : nil
     }
 }

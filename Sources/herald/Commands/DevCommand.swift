@@ -2,7 +2,6 @@ import APNSSimulator
 import ArgumentParser
 import Foundation
 import Logging
-import NIOCore
 import PushModel
 import ServiceLifecycle
 
@@ -52,7 +51,7 @@ struct Development {
             announcement.yield(port)
         }
         return [
-            SimulatorService(simulator: simulator, port: apnsPort), PushPrinter(recording: simulator.recording),
+            SimulatorService(simulator: simulator), PushPrinter(recording: simulator.recording),
             DevelopmentGateway(development: self, identity: identity, apnsPorts: ports),
         ]
     }
@@ -90,13 +89,12 @@ struct Development {
 /// The simulator, with a busy port told in one line.
 private struct SimulatorService: Service {
     let simulator: SimulatedAPNS
-    let port: Int
 
     func run() async throws {
         do {
             try await simulator.run()
-        } catch let error as IOError {
-            throw Failure(binding: "127.0.0.1:\(port)", error, portSetting: "--apns-port", hostSetting: "--apns-port")
+        } catch let error as SimulatorError {
+            throw Failure(.unavailable, "\(error) (--apns-port)")
         }
     }
 }

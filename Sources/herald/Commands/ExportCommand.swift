@@ -1,12 +1,14 @@
 import ArgumentParser
 import Foundation
+import NIOHTTP1
 import PushModel
 
 /// `herald export`: the ledger as a file, page by page, to be resumed after an interruption.
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Write the record of every delivery to a file.",
-        discussion: "An interrupted export leaves FILE and FILE.cursor; the same command with --resume goes on from there.")
+        discussion:
+            "An interrupted export leaves FILE and FILE.cursor; the same command with --resume goes on from there.")
 
     @OptionGroup var gateway: GatewayOptions
     @Option(help: "The file to write.") var out: String?

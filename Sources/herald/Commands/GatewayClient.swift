@@ -3,6 +3,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import PushModel
 
 /// `--gateway`, `--key`, `--project`, or the environment.
@@ -29,7 +30,8 @@ struct GatewayOptions: ParsableArguments {
         }
         var base = gateway ?? environment["HERALD_GATEWAY"] ?? "http://127.0.0.1:8080"
         while base.hasSuffix("/") { base.removeLast() }
-        guard let url = URL(string: base), let scheme = url.scheme, ["http", "https"].contains(scheme), url.host() != nil
+        guard let url = URL(string: base), let scheme = url.scheme, ["http", "https"].contains(scheme),
+            url.host() != nil
         else { throw Failure(.usage, "\(base) is not an address; write it like http://127.0.0.1:8080") }
         return GatewayClient(base: base, key: key, project: project)
     }
@@ -46,6 +48,14 @@ struct GatewayClient: Sendable {
 
     /// The most bytes of an answer: a page of an export.
     private static let answerLimitBytes = 256 << 20
+
+    /// One for the process, like the shared one, which would try to connect again for a minute.
+    private static let http: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        configuration.timeout.connect = .seconds(10)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
 
     /// An answer of success.
     struct Answer {
@@ -88,7 +98,7 @@ struct GatewayClient: Sendable {
         let response: HTTPClientResponse
         let bytes: ByteBuffer
         do {
-            response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+            response = try await Self.http.execute(request, timeout: .seconds(60))
             bytes = try await response.body.collect(upTo: Self.answerLimitBytes)
         } catch {
             throw Failure(
@@ -130,7 +140,8 @@ struct GatewayClient: Sendable {
 
     private static func reason(_ error: any Error) -> String {
         switch error {
-        case let error as HTTPClientError where error == .connectTimeout || error == .deadlineExceeded: "no answer in time"
+        case let error as HTTPClientError where error == .connectTimeout || error == .deadlineExceeded:
+            "no answer in time"
         case let error as IOError: String(error.description.prefix(200))
         case let error as NIOConnectionError:
             error.connectionErrors.first.map { "\($0.error)" } ?? "no address for that name"

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import GatewayAPI
 import Logging
 import PushModel
@@ -135,21 +134,5 @@ struct KeyCommand: AsyncParsableCommand {
         ]
         if let revokedAt = key.revokedAt { members.append(.init("revokeTime", .string(revokedAt.text))) }
         return members
-    }
-}
-
-extension Role: ExpressibleByArgument {}
-
-extension ProjectID: ExpressibleByArgument {
-    init?(argument: String) {
-        self.init(rawValue: argument)
-    }
-}
-
-extension Timestamp {
-    /// RFC 3339 in UTC with milliseconds.
-    var text: String {
-        Date(timeIntervalSince1970: Double(milliseconds) / 1000)
-            .formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true))
     }
 }

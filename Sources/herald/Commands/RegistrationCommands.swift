@@ -1,4 +1,5 @@
 import ArgumentParser
+import NIOHTTP1
 import PushModel
 
 /// `herald register`: registers a device, as an app does.
@@ -38,8 +39,6 @@ struct RegisterCommand: AsyncParsableCommand {
     }
 }
 
-extension APNSEnvironment: ExpressibleByArgument {}
-
 /// `herald topic`: who gets the messages of which topic.
 struct TopicCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -65,16 +64,13 @@ struct TopicCommand: AsyncParsableCommand {
             var failures = 0
             var results: [JSONValue] = []
             for (index, token) in tokens.enumerated() {
-                let path = "registrations/\(GatewayClient.escaped(token))/topicSubscriptions/"
-                do {
-                    _ = try await client.project(.POST, "\(path)\(GatewayClient.escaped(topic)):\(verb)")
+                guard let refusal = try await Self.refusal(of: verb, token, topic, client) else {
                     results.append(.object([]))
-                } catch let failure where failure.code == .refused {
-                    // The others may still go through; a gateway that can't be reached ends the command.
-                    failures += 1
-                    results.append(.object([.init("error", .string(failure.message))]))
-                    Console.standard.error("herald: token \(index + 1): \(failure.message)")
+                    continue
                 }
+                failures += 1
+                results.append(.object([.init("error", .string(refusal.message))]))
+                Console.standard.error("herald: token \(index + 1): \(refusal.message)")
             }
             if json {
                 let list = JSONValue.object([.init("results", .array(results))])
@@ -83,6 +79,22 @@ struct TopicCommand: AsyncParsableCommand {
                 Console.standard.print("\(tokens.count - failures) \(done) \(topic).")
             }
             guard failures == 0 else { throw Failure(.refused, "\(failures) of \(tokens.count) failed") }
+        }
+
+        /// What the gateway has against one token: the others may still go through. A gateway that can't be reached
+        /// ends the command.
+        private static func refusal(
+            of verb: String, _ token: String, _ topic: String, _ client: GatewayClient
+        ) async throws(Failure) -> Failure? {
+            let path =
+                "registrations/\(GatewayClient.escaped(token))/topicSubscriptions/\(GatewayClient.escaped(topic))"
+            do {
+                _ = try await client.project(.POST, "\(path):\(verb)")
+                return nil
+            } catch {
+                guard error.code == .refused else { throw error }
+                return error
+            }
         }
     }
 

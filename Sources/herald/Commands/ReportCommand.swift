@@ -1,4 +1,5 @@
 import ArgumentParser
+import NIOHTTP1
 import PushModel
 
 /// `herald report`: what became of messages.

@@ -1,12 +1,14 @@
 import ArgumentParser
 import Foundation
+import NIOHTTP1
 import PushModel
 
 /// `herald send`: sends one message.
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send", abstract: "Send a message to a device or a topic.",
-        discussion: "--message takes a whole FCM v1 message as JSON (a file, or - for standard input); the other options "
+        discussion:
+            "--message takes a whole FCM v1 message as JSON (a file, or - for standard input); the other options "
             + "build one.")
 
     @OptionGroup var gateway: GatewayOptions

@@ -1,7 +1,6 @@
 import APNSSimulator
 import ArgumentParser
 import Logging
-import NIOCore
 import PushModel
 import ServiceLifecycle
 
@@ -44,8 +43,8 @@ struct SimulateCommand: AsyncParsableCommand {
             if !quiet { services.append(PushPrinter(recording: simulator.recording)) }
             do {
                 try await GatewayProcessSetup.run(services, log: log)
-            } catch let error as IOError {
-                throw Failure(binding: "127.0.0.1:\(port)", error, portSetting: "--port", hostSetting: "--port")
+            } catch let error as SimulatorError {
+                throw Failure(.unavailable, "\(error) (--port, --control-port)")
             }
         }
 

@@ -17,7 +17,8 @@ struct ConfigurationFile {
                 return nil
             }
             guard case .mapping(let mapping) = root else {
-                problems.append(ConfigurationProblem(place(root.mark?.line ?? 1), "expected keys and values; \(purpose)"))
+                problems.append(
+                    ConfigurationProblem(place(root.mark?.line ?? 1), "expected keys and values; \(purpose)"))
                 return nil
             }
             return ConfigurationSection(file: path, path: "", line: mapping.mark?.line ?? 1, mapping: mapping)
@@ -75,7 +76,8 @@ struct ConfigurationFile {
 
     /// The line of the second `key` at the same column as the first: the parser tells only where the first one stands.
     private func repetition(of key: String, after first: Mark) -> Int? {
-        guard let text = FileManager.default.contents(atPath: path).flatMap({ String(data: $0, encoding: .utf8) }) else {
+        guard let text = FileManager.default.contents(atPath: path).flatMap({ String(data: $0, encoding: .utf8) })
+        else {
             return nil
         }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)

@@ -96,9 +96,10 @@ struct ConfigurationSection {
         return value
     }
 
-    /// The mapping under a key; `nil` when it is absent or after adding a problem.
+    /// The mapping under a key; `nil` when it is absent, when everything below it is commented out, or after adding a
+    /// problem.
     func section(_ key: String, problems: inout [ConfigurationProblem]) -> ConfigurationSection? {
-        guard let value = value(key) else { return nil }
+        guard let value = value(key), !value.isNull else { return nil }
         guard case .mapping(let mapping) = value else {
             problems.append(problem(key, "expected keys and values below it, found \(Self.kind(of: value))"))
             return nil
@@ -111,7 +112,8 @@ struct ConfigurationSection {
     func sections(_ key: String, problems: inout [ConfigurationProblem]) -> [ConfigurationSection]? {
         guard let value = value(key) else { return nil }
         guard case .sequence(let sequence) = value else {
-            problems.append(problem(key, "expected a list (lines that begin with \"-\"), found \(Self.kind(of: value))"))
+            problems.append(
+                problem(key, "expected a list (lines that begin with \"-\"), found \(Self.kind(of: value))"))
             return nil
         }
         return sequence.enumerated().compactMap { index, node in
@@ -126,6 +128,11 @@ struct ConfigurationSection {
             }
             return ConfigurationSection(file: file, path: path, line: nodeLine, mapping: mapping)
         }
+    }
+
+    /// Whether nothing stands behind a key.
+    func isEmpty(_ key: String) -> Bool {
+        value(key)?.isNull == true
     }
 
     /// Whether the value of a key is a mapping.

@@ -48,7 +48,8 @@ struct ProjectFile {
         guard let id = ProjectID(rawValue: text), text.contains(where: \.isLetter) else {
             problems.append(
                 root.problem(
-                    "project", "\"\(text)\" is not a project id; use 1 to 63 of A-Z a-z 0-9 _ - with at least one letter"))
+                    "project",
+                    "\"\(text)\" is not a project id; use 1 to 63 of A-Z a-z 0-9 _ - with at least one letter"))
             return nil
         }
         return id
@@ -68,7 +69,8 @@ private struct AppSection {
     let section: ConfigurationSection
 
     func read(
-        problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem], content: inout ProjectFile.Content
+        problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem],
+        content: inout ProjectFile.Content
     ) -> AppConfiguration? {
         section.refuseUnknownKeys(known: ["id", "platform", "apns", "firebaseKeys"], problems: &problems)
         let id = appID(problems: &problems)
@@ -76,7 +78,7 @@ private struct AppSection {
         platform(problems: &problems)
         let firebaseKeys =
             section.choice("firebaseKeys", of: FirebaseKeys.self, problems: &problems) ?? .standard
-        guard section.has("apns") else {
+        guard section.has("apns"), !section.isEmpty("apns") else {
             problems.append(section.problem("apns", "missing; add team and key"))
             return nil
         }
@@ -111,7 +113,8 @@ private struct AppSection {
 /// Reads the `apns` block of an app.
 private struct APNSSection {
     static let keys = [
-        "team", "key", "keyID", "environment", "endpoint", "trust", "certificate", "certificateKey", "p12", "passwordFile",
+        "team", "key", "keyID", "environment", "endpoint", "trust", "certificate", "certificateKey", "p12",
+        "passwordFile",
     ]
     private static let unsupported = ["certificate", "certificateKey", "p12", "passwordFile"]
 
@@ -187,7 +190,8 @@ private struct APNSSection {
         guard Self.isAppleID(id) else {
             problems.append(
                 section.problem(
-                    "key", "no key id in the file name \(name); name it AuthKey_<key id>.p8 or add \"keyID: ABC1234567\""))
+                    "key",
+                    "no key id in the file name \(name); name it AuthKey_<key id>.p8 or add \"keyID: ABC1234567\""))
             return nil
         }
         return id

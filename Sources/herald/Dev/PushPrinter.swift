@@ -6,8 +6,10 @@ struct PushPrinter: Service {
     let recording: Recording
 
     func run() async throws {
+        let console = Console.standard
+        let width = min(console.width, 100)
         for await push in recording.arrivals().cancelOnGracefulShutdown() {
-            Console.standard.print(PushPresentation(push).text)
+            console.print(PushPresentation(push).text(width: width, usesColour: console.isTerminal))
         }
     }
 }

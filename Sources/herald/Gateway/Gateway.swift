@@ -1,6 +1,5 @@
 import APNS
 import Delivery
-import Foundation
 import GatewayAPI
 import Logging
 import PushModel
@@ -134,9 +133,4 @@ struct Gateway: Service {
             logger.error("the store did not close", metadata: ["error": "\(error)"])
         }
     }
-}
-
-extension Timestamp {
-    /// The system's clock.
-    static let systemTime: WallTime = { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
 }

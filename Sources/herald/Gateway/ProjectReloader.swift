@@ -31,7 +31,7 @@ struct ProjectReloader: Sendable {
     /// Reads and replaces; `false` when the old state stays in force. Every problem is logged in a line of its own.
     @discardableResult
     func reload() -> Bool {
-        do {
+        do throws(ConfigurationError) {
             let projects = try ProjectSet.read(directory: directory, configuredAt: place)
             do {
                 try useUpstreams(projects.upstreams)

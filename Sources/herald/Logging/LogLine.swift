@@ -1,9 +1,9 @@
-import Foundation
 import Logging
+import PushModel
 
 /// One log event on its way to a line. Control characters never reach the terminal or break a line.
 struct LogLine {
-    var time: Date
+    var time: Timestamp
     var level: Logger.Level
     var label: String
     var message: String
@@ -12,21 +12,17 @@ struct LogLine {
     /// `2026-01-02T03:04:05.678Z info message key=value other="two words"`.
     var text: String {
         let pairs = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\(Self.quoted("\($0.value)"))" }
-        return "\(timestamp) \(level.rawValue) \(Self.escaped(message))\(pairs.joined())"
+        return "\(time.text) \(level.rawValue) \(Self.escaped(message))\(pairs.joined())"
     }
 
     /// `{"time":…,"level":…,"logger":…,"message":…,"metadata":{…}}`.
     var json: String {
         var members = [
-            "\"time\":\"\(timestamp)\"", "\"level\":\"\(level.rawValue)\"", "\"logger\":\(Self.jsonString(label))",
+            "\"time\":\"\(time.text)\"", "\"level\":\"\(level.rawValue)\"", "\"logger\":\(Self.jsonString(label))",
             "\"message\":\(Self.jsonString(message))",
         ]
         if !metadata.isEmpty { members.append("\"metadata\":\(Self.jsonObject(metadata))") }
         return "{\(members.joined(separator: ","))}"
-    }
-
-    private var timestamp: String {
-        time.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true))
     }
 
     private static func quoted(_ value: String) -> String {

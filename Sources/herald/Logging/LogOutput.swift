@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import PushModel
 import Synchronization
 
 /// Where finished log lines go: standard error in the daemon, a list in tests. Whole lines, one at a time.
@@ -36,7 +37,7 @@ struct LogFactory: Sendable {
 
     /// A handler for one logger.
     func handler(label: String) -> any LogHandler {
-        FormattedLogHandler(label: label, format: format, logLevel: level, output: output, time: { Date() })
+        FormattedLogHandler(label: label, format: format, logLevel: level, output: output, time: Timestamp.systemTime)
     }
 
     /// A logger that writes as configured, whatever the process has bootstrapped.
@@ -54,12 +55,12 @@ struct FormattedLogHandler: LogHandler {
     private let label: String
     private let format: LogFormat
     private let output: LogOutput
-    private let time: @Sendable () -> Date
+    private let time: WallTime
 
     /// Prepares a handler; `time` is asked for each line.
     init(
         label: String, format: LogFormat, logLevel: Logger.Level, output: LogOutput,
-        time: @escaping @Sendable () -> Date
+        time: @escaping WallTime
     ) {
         self.label = label
         self.format = format

@@ -1,7 +1,7 @@
 import HTTP2Client
 
 /// What the sender needs of the HTTP/2 engine: the seam where unit tests put a scripted peer.
-protocol Transport: Sendable {
+protocol RequestTransport: Sendable {
     /// Opens a pool; nothing is dialed before the first request.
     func openPool(_ configuration: PoolConfiguration) throws(TransportFailure) -> any RequestPool
 
@@ -21,7 +21,7 @@ protocol RequestPool: Sendable {
 extension ConnectionPool: RequestPool {}
 
 /// The real thing.
-struct EngineTransport: Transport {
+struct EngineTransport: RequestTransport {
     let engine: HTTP2Engine
 
     func openPool(_ configuration: PoolConfiguration) throws(TransportFailure) -> any RequestPool {

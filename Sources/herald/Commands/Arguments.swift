@@ -1,0 +1,14 @@
+public import ArgumentParser
+public import PushModel
+public import Store
+
+extension Role: ExpressibleByArgument {}
+
+extension APNSEnvironment: ExpressibleByArgument {}
+
+extension ProjectID: ExpressibleByArgument {
+    /// The project that an argument names.
+    public init?(argument: String) {
+        self.init(rawValue: argument)
+    }
+}

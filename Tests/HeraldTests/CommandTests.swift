@@ -1,0 +1,204 @@
+import ArgumentParser
+import Foundation
+import NIOHTTP1
+import PushModel
+import TestSupport
+import Testing
+
+@testable import herald
+
+/// What the commands make of their arguments.
+struct CommandTests {
+    private static func message(_ arguments: [String]) throws -> String {
+        let command = try #require(try Herald.parseAsRoot(["send"] + arguments) as? SendCommand)
+        return String(decoding: try command.content().bytes, as: UTF8.self)
+    }
+
+    @Test func sendBuildsAWholeMessage() throws {
+        let text = try Self.message([
+            "--topic", "weather", "--title", "T", "--body", "B", "--data", "k=v=w", "--badge", "1", "--sound",
+            "default",
+            "--priority", "5", "--collapse-id", "c", "--label", "l",
+        ])
+        #expect(
+            text == #"{"topic":"weather","notification":{"title":"T","body":"B"},"data":{"k":"v=w"},"#
+                + #""apns":{"headers":{"apns-priority":"5","apns-collapse-id":"c"},"#
+                + #""payload":{"aps":{"badge":1,"sound":"default"}}},"fcm_options":{"analytics_label":"l"}}"#)
+    }
+
+    @Test func sendLeavesOutWhatIsNotGiven() throws {
+        #expect(try Self.message(["--fid", "f", "--body", "B"]) == #"{"fid":"f","notification":{"body":"B"}}"#)
+    }
+
+    @Test func messageOfAFileTakesTheTargetOfTheOption() throws {
+        let directory = try TestDirectory()
+        let path = directory.file("m.json")
+        try #"{"message":{"token":"old","data":{"n":"1"}}}"#.write(toFile: path, atomically: true, encoding: .utf8)
+        #expect(try Self.message(["--message", path]) == #"{"token":"old","data":{"n":"1"}}"#)
+        #expect(
+            try Self.message(["--topic", "t", "--message", path]) == #"{"topic":"t","data":{"n":"1"}}"#)
+    }
+
+    @Test(arguments: [
+        ["send", "--title", "x"], ["send", "--topic", "a", "--token", "b"], ["send", "--topic", "a", "--data", "x"],
+        ["send", "--topic", "a", "--message", "f", "--title", "t"], ["report", "--watch"], ["report", "--limit", "0"],
+        ["export"], ["export", "--out", "f", "--start", "yesterday"],
+        ["register", "--app", "a", "--device-token", "xyz"],
+        ["topic", "subscribe", "a b", "t"], ["key", "create", "--project", "a b", "--role", "admin"],
+        ["key", "create", "--project", "p", "--role", "king"], ["dev", "--port", "70000"], ["nonsense"],
+    ])
+    func wrongArgumentsAreRefusedWith64(arguments: [String]) {
+        do {
+            _ = try Herald.parseAsRoot(arguments)
+            Issue.record("accepted")
+        } catch {
+            #expect(Herald.exitCode(for: error).rawValue == 64)
+        }
+    }
+
+    @Test func gatewayOptionsComeFromTheEnvironment() throws {
+        let options = try GatewayOptions.parse([])
+        let client = try options.client(
+            environment: ["HERALD_GATEWAY": "https://push.example/", "HERALD_KEY": "hk_1_2", "HERALD_PROJECT": "demo"])
+        #expect(client.base == "https://push.example")
+        #expect(client.key == "hk_1_2")
+        #expect(client.project.rawValue == "demo")
+        let given = try GatewayOptions.parse(["--gateway", "http://a:1", "--key", "k", "--project", "p"])
+        let other = try given.client(environment: ["HERALD_GATEWAY": "x", "HERALD_KEY": "x", "HERALD_PROJECT": "x"])
+        #expect((other.base, other.key, other.project.rawValue) == ("http://a:1", "k", "p"))
+    }
+
+    @Test(arguments: [
+        ([:], "an API key is needed"), (["HERALD_KEY": "k"], "a project is needed"),
+        (["HERALD_KEY": "k", "HERALD_PROJECT": "p", "HERALD_GATEWAY": "push.example"], "is not an address"),
+    ])
+    func missingOptionsAreToldWithTheWayOut(environment: [String: String], text: String) throws {
+        let failure = #expect(throws: Failure.self) {
+            _ = try GatewayOptions.parse([]).client(environment: environment)
+        }
+        #expect(failure?.message.contains(text) == true)
+        #expect(failure?.code == .usage)
+    }
+
+    @Test func refusalCarriesTheGatewaysWords() {
+        let body = #"{"error":{"code":403,"message":"The API key\u001b does not work.","status":"PERMISSION_DENIED"}}"#
+        let failure = GatewayClient.refusal(status: 403, body: Array(body.utf8))
+        #expect(
+            failure.description == "herald: the gateway answered 403 PERMISSION_DENIED: The API key? does not work.")
+        #expect(GatewayClient.refusal(status: 502, body: Array("<html>".utf8)).message == "the gateway answered 502")
+    }
+
+    @Test func unreachableGatewayEndsWith69() async throws {
+        let client = GatewayClient(
+            base: "http://127.0.0.1:1", key: "k", project: try #require(ProjectID(rawValue: "p")))
+        let failure = await #expect(throws: Failure.self) { _ = try await client.project(.GET, "messages") }
+        #expect(failure?.code == .unavailable)
+        #expect(failure?.message.hasPrefix("can't reach http://127.0.0.1:1: ") == true)
+        #expect(failure?.message.contains("\n") == false)
+    }
+
+    @Test func valuesArePercentEncodedOnce() {
+        #expect(GatewayClient.escaped("a/b:c%d é~") == "a%2Fb%3Ac%25d%20%C3%A9~")
+    }
+
+    @Test func idOfAWholeKeyIsFound() {
+        #expect(KeyCommand.Revoke.id(of: "hk_ab12_se_cret") == "ab12")
+        #expect(KeyCommand.Revoke.id(of: "ab12") == "ab12")
+    }
+}
+
+/// Exports that are interrupted and go on.
+struct ExportFileTests {
+    private static func cursor(_ format: String) -> ExportCursor {
+        ExportCursor(project: "demo", start: "s", end: "e", format: format, pageToken: nil, bytes: 0, rows: 0)
+    }
+
+    @Test func pagesAddUpAndTheCursorGoesAtTheEnd() throws {
+        let directory = try TestDirectory()
+        let file = ExportFile(path: directory.file("out.csv"))
+        var cursor = try file.begun(with: Self.cursor("csv"))
+        try file.append(Array("h1,h2\r\n1,2\r\n".utf8), then: "p2", &cursor)
+        #expect(FileManager.default.fileExists(atPath: file.cursorPath))
+        try file.append(Array("3,4\r\n".utf8), then: nil, &cursor)
+        #expect(cursor.rows == 2)
+        #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "h1,h2\r\n1,2\r\n3,4\r\n")
+        #expect(!FileManager.default.fileExists(atPath: file.cursorPath))
+    }
+
+    @Test func resumeCutsOffTheHalfPageAndKeepsTheToken() throws {
+        let directory = try TestDirectory()
+        let file = ExportFile(path: directory.file("out.ndjson"))
+        var cursor = try file.begun(with: Self.cursor("ndjson"))
+        try file.append(Array("{}\n".utf8), then: "p2", &cursor)
+        let handle = try FileHandle(forWritingTo: URL(filePath: file.path))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data("{\"half".utf8))
+        try handle.close()
+        var resumed = try file.resumed(given: nil, nil, matching: Self.cursor("ndjson"))
+        #expect(resumed.pageToken == "p2")
+        #expect(resumed == cursor)
+        try file.append(Array("{}\n{}\n".utf8), then: nil, &resumed)
+        #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "{}\n{}\n{}\n")
+        #expect(resumed.rows == 3)
+    }
+
+    @Test func resumeOfAnotherExportIsRefused() throws {
+        let directory = try TestDirectory()
+        let file = ExportFile(path: directory.file("out"))
+        _ = try file.begun(with: Self.cursor("csv"))
+        let other = #expect(throws: Failure.self) { try file.resumed(given: nil, nil, matching: Self.cursor("ndjson")) }
+        #expect(other?.code == .usage)
+        let range = #expect(throws: Failure.self) { try file.resumed(given: "x", nil, matching: Self.cursor("csv")) }
+        #expect(range?.code == .usage)
+        let none = #expect(throws: Failure.self) {
+            try ExportFile(path: directory.file("none")).resumed(given: nil, nil, matching: Self.cursor("csv"))
+        }
+        #expect(none?.message.contains("nothing to resume") == true)
+    }
+}
+
+/// The lines that `herald dev` prints.
+struct DevelopmentBlockTests {
+    private static let block = DevelopmentBlock(
+        base: "http://127.0.0.1:8080",
+        keys: DevelopmentState.Keys(admin: "hk_a", sender: "hk_s", client: "hk_c"), deviceToken: "0a1b")
+
+    @Test func beginsAndEndsWithItsMarks() {
+        let lines = Self.block.text.split(separator: "\n")
+        #expect(lines.first?.hasPrefix("# 1.") == true)
+        #expect(lines.last == "# End")
+    }
+
+    @Test func shellTakesItAndItsBodiesAreJSON() throws {
+        let directory = try TestDirectory()
+        // A curl that prints its body, or an answer with a token: what a gateway would say is not the matter here.
+        try """
+        #!/bin/sh
+        for argument in "$@"; do
+          case $last in -d) printf '%s\\n' "$argument" >>"\(directory.file("bodies"))";; esac
+          last=$argument
+        done
+        echo '{"name": "projects/demo/messages/1", "token": "abc:def"}'
+        """.write(toFile: directory.file("curl"), atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes(
+            [.posixPermissions: NSNumber(value: 0o755)], ofItemAtPath: directory.file("curl"))
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/bash")
+        process.arguments = ["-euo", "pipefail", "-c", Self.block.text]
+        process.environment = ["PATH": directory.path + ":/usr/bin:/bin"]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let answer = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        #expect(answer.split(separator: "\n").map(String.init).first == "abc:def")
+        let bodies = try String(contentsOfFile: directory.file("bodies"), encoding: .utf8).split(separator: "\n")
+            .map { try JSONValue(parsing: Array($0.utf8)) }
+        #expect(bodies.count == 3)
+        #expect(bodies[0]["ios"]?["apns_token"]?.stringValue == "0a1b")
+        #expect(bodies[1]["message"]?["token"]?.stringValue == "abc:def")
+        #expect(bodies[2]["message"]?["notification"]?["title"]?.stringValue == "Portugal vs. Denmark")
+        #expect(bodies[2]["message"]?["apns"]?["payload"]?["customKey"]?.stringValue == "customValue")
+    }
+}

@@ -1,0 +1,364 @@
+import APNS
+import APNSSimulator
+import Crypto
+import Foundation
+import Logging
+import PushModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import herald
+
+/// The files of a projects directory.
+struct ProjectFileTests {
+    /// A directory with a good key, `wrong.p8` (P-384), `text.p8` (no key) and `ca.pem`.
+    private struct Files {
+        let directory: TestDirectory
+        var key: String { directory.file("AuthKey_ABC1234567.p8") }
+
+        init() throws {
+            directory = try TestDirectory()
+            try FileManager.default.createDirectory(
+                atPath: directory.file("projects"), withIntermediateDirectories: true)
+            try write("AuthKey_ABC1234567.p8", P256.Signing.PrivateKey().pemRepresentation)
+            try write("AuthKey_P384AAAAAA.p8", P384.Signing.PrivateKey().pemRepresentation)
+            try write("AuthKey_TEXTAAAAAA.p8", "not a key\n")
+            try write("other.p8", P256.Signing.PrivateKey().pemRepresentation)
+            try write("ca.pem", "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n")
+        }
+
+        func write(_ name: String, _ text: String) throws {
+            try Data(text.utf8).write(to: URL(filePath: directory.file(name)))
+            try FileManager.default.setAttributes(
+                [.posixPermissions: NSNumber(value: 0o600)], ofItemAtPath: directory.file(name))
+        }
+
+        func read() throws(ConfigurationError) -> ProjectSet {
+            try ProjectSet.read(
+                directory: directory.file("projects"),
+                configuredAt: ConfigurationPlace(source: "herald.yaml", line: 7))
+        }
+
+        /// The lines of the problems, the directory left out.
+        func problems() -> [String] {
+            do {
+                _ = try read()
+                return []
+            } catch {
+                return error.problems.map { relative($0.description) }
+            }
+        }
+
+        func relative(_ text: String) -> String {
+            text.replacing(directory.path + "/", with: "").replacing("projects/", with: "")
+        }
+    }
+
+    private static func project(
+        id: String = "demo", number: String = "123456789012", app: String = "com.example.app",
+        key: String = "KEYS/AuthKey_ABC1234567.p8", more: String = "", tail: String = ""
+    ) -> String {
+        """
+        project: \(id)
+        number: \(number)
+        apps:
+          - id: \(app)
+            platform: apple
+            apns:
+              team: TEAM123456
+              key: \(key)\(more.isEmpty ? "" : "\n      " + more)
+        \(tail)
+        """
+    }
+
+    @Test func goodFileGivesProjectAndUpstream() throws {
+        let files = try Files()
+        let text = Self.project(
+            more: "environment: sandbox\n      endpoint: 127.0.0.1:2197\n      trust: KEYS/ca.pem",
+            tail: "    firebaseKeys: full")
+        try files.write("projects/demo.yaml", text.replacing("KEYS", with: files.directory.path))
+        let set = try files.read()
+        let app = try #require(set.projects.first?.apps.values.first)
+        #expect(set.projects.map(\.id.rawValue) == ["demo"])
+        #expect(set.projects.map(\.number) == [123_456_789_012])
+        #expect(app.id.rawValue == "com.example.app")
+        #expect(app.environment == .sandbox)
+        #expect(app.firebaseKeys == .full)
+        let upstream = try #require(set.upstreams.first)
+        #expect(upstream.teamID == "TEAM123456")
+        #expect(upstream.keyID == "ABC1234567")
+        let endpoint = APNSEndpoint(host: "127.0.0.1", port: 2197)
+        #expect(upstream.endpoints == [.production: endpoint, .sandbox: endpoint])
+        #expect(upstream.trustFile == files.directory.file("ca.pem"))
+        #expect(set.warnings.isEmpty)
+    }
+
+    @Test func whatIsLeftOutHasItsDefault() throws {
+        let files = try Files()
+        try files.write(
+            "projects/demo.yml", Self.project(more: "trust: system").replacing("KEYS", with: files.directory.path))
+        let set = try files.read()
+        let app = try #require(set.projects.first?.apps.values.first)
+        #expect(app.environment == .production)
+        #expect(app.firebaseKeys == .standard)
+        #expect(set.upstreams.first?.trustFile == nil)
+        #expect(
+            set.upstreams.first?.endpoints
+                == [.production: .apple(.production), .sandbox: .apple(.sandbox)])
+    }
+
+    @Test func endpointOfOneEnvironmentLeavesTheOtherAsItIs() throws {
+        let files = try Files()
+        let text = Self.project(more: "endpoint:\n        sandbox: \"[::1]:99\"")
+        try files.write("projects/demo.yaml", text.replacing("KEYS", with: files.directory.path))
+        let endpoints = try #require(try files.read().upstreams.first?.endpoints)
+        #expect(endpoints == [.production: .apple(.production), .sandbox: APNSEndpoint(host: "::1", port: 99)])
+    }
+
+    @Test func keyIDOfTheFileIsOverriddenByTheField() throws {
+        let files = try Files()
+        let text = Self.project(key: "KEYS/other.p8", more: "keyID: ZZZ9999999")
+        try files.write("projects/demo.yaml", text.replacing("KEYS", with: files.directory.path))
+        #expect(try files.read().upstreams.first?.keyID == "ZZZ9999999")
+    }
+
+    /// A project file and what is said about it.
+    struct Mistake: Sendable {
+        let text: String
+        let line: String
+
+        init(_ text: String, _ line: String) {
+            self.text = text
+            self.line = line
+        }
+    }
+
+    static let mistakes: [Mistake] = [
+        Mistake(
+            project(id: "a b"),
+            #"demo.yaml:1: project: "a b" is not a project id; use 1 to 63 of A-Z a-z 0-9 _ - with at least one letter"#
+        ),
+        Mistake(
+            project(id: "123"),
+            #"demo.yaml:1: project: "123" is not a project id; use 1 to 63 of A-Z a-z 0-9 _ - with at least one letter"#
+        ),
+        Mistake(project(number: "-5"), "demo.yaml:2: number: -5 is out of range; use 1 or more"),
+        Mistake(project(number: "abc"), #"demo.yaml:2: number: expected a whole number, found "abc""#),
+        Mistake(
+            project(app: "com/example"),
+            #"demo.yaml:4: apps[0].id: "com/example" is not a bundle id; use 1 to 255 of A-Z a-z 0-9 . _ -"#
+        ),
+        Mistake(
+            project(key: "KEYS/AuthKey_MISSING000.p8"),
+            "demo.yaml:8: apps[0].apns.key: AuthKey_MISSING000.p8: no such file"
+        ),
+        Mistake(
+            project(key: "KEYS/AuthKey_P384AAAAAA.p8"),
+            "demo.yaml:8: apps[0].apns.key: AuthKey_P384AAAAAA.p8: not a P-256 key; "
+                + "APNs takes no other; use the .p8 of the developer account"
+        ),
+        Mistake(
+            project(key: "KEYS/AuthKey_TEXTAAAAAA.p8"),
+            "demo.yaml:8: apps[0].apns.key: AuthKey_TEXTAAAAAA.p8: no private key in it; "
+                + "use the .p8 as it came from the developer account"
+        ),
+        Mistake(
+            project(key: "KEYS/other.p8"),
+            "demo.yaml:8: apps[0].apns.key: no key id in the file name other.p8; "
+                + "name it AuthKey_<key id>.p8 or add \"keyID: ABC1234567\""
+        ),
+        Mistake(
+            project(key: "'-----BEGIN PRIVATE KEY-----'"),
+            "demo.yaml:8: apps[0].apns.key: give the path of the .p8 file, not the key itself"
+        ),
+        Mistake(
+            project(more: "keyID: short"),
+            "demo.yaml:9: apps[0].apns.keyID: \"short\" must be 10 upper-case letters and digits, such as ABC1234567"
+        ),
+        Mistake(
+            project().replacing("TEAM123456", with: "team123456"),
+            "demo.yaml:7: apps[0].apns.team: \"team123456\" must be 10 upper-case letters and digits, such as TEAM123456"
+        ),
+        Mistake(
+            project().replacing("      team: TEAM123456\n", with: ""),
+            "demo.yaml:6: apps[0].apns.team: missing; add \"team: TEAM123456\""
+        ),
+        Mistake(
+            project(more: "enviroment: sandbox"),
+            "demo.yaml:9: apps[0].apns.enviroment: unknown key; did you mean \"environment\"?"
+        ),
+        Mistake(
+            project(more: "environment: staging"),
+            "demo.yaml:9: apps[0].apns.environment: \"staging\" is not known; use one of production, sandbox"
+        ),
+        Mistake(
+            project(more: "endpoint: api.push.apple.com"),
+            "demo.yaml:9: apps[0].apns.endpoint: \"api.push.apple.com\" is not host:port; "
+                + "write it like api.push.apple.com:443"
+        ),
+        Mistake(
+            project(more: "endpoint:\n        prodution: a:1"),
+            "demo.yaml:10: apps[0].apns.endpoint.prodution: unknown key; did you mean \"production\"?"
+        ),
+        Mistake(project(more: "trust: KEYS/none.pem"), "demo.yaml:9: apps[0].apns.trust: none.pem: no such file"),
+        Mistake(
+            project(more: "trust: KEYS/other.p8"),
+            "demo.yaml:9: apps[0].apns.trust: other.p8: no PEM certificate in it"
+        ),
+        Mistake(
+            project(more: "certificate: c.pem"),
+            "demo.yaml:9: apps[0].apns.certificate: certificates are not supported yet; "
+                + "use team and key (a .p8 provider key)"
+        ),
+        Mistake(
+            project(more: "p12: c.p12"),
+            "demo.yaml:9: apps[0].apns.p12: certificates are not supported yet; use team and key (a .p8 provider key)"
+        ),
+        Mistake(
+            project(tail: "    firebaseKeys: all"),
+            "demo.yaml:9: apps[0].firebaseKeys: \"all\" is not known; did you mean \"full\"?"
+        ),
+        Mistake(
+            project().replacing("apple", with: "android"),
+            #"demo.yaml:5: apps[0].platform: "android" is not supported; use apple"#
+        ),
+        Mistake("project: demo\nnumber: 1", "demo.yaml:1: apps: missing; add at least one app"),
+        Mistake("project: demo\nnumber: 1\napps: []", "demo.yaml:3: apps: the list is empty; add at least one app"),
+        Mistake(
+            "project: demo\nnumber: 1\napps:\n  id: x",
+            "demo.yaml:3: apps: expected a list (lines that begin with \"-\"), found keys and values"
+        ),
+        Mistake(
+            "project: demo\nnumber: 1\napps:\n  - com.example.app",
+            "demo.yaml:4: apps[0]: expected keys and values, found \"com.example.app\""
+        ),
+        Mistake("", "demo.yaml:1: the file is empty; a project file needs project, number and apps"),
+    ]
+
+    @Test(arguments: mistakes)
+    func eachMistakeIsToldInOneLine(mistake: Mistake) throws {
+        let files = try Files()
+        try files.write("projects/demo.yaml", mistake.text.replacing("KEYS", with: files.directory.path))
+        #expect(files.problems() == [mistake.line])
+    }
+
+    @Test func whatIsTakenTwiceOverFilesIsTold() throws {
+        let files = try Files()
+        for name in ["a", "b"] {
+            try files.write(
+                "projects/\(name).yaml", Self.project().replacing("KEYS", with: files.directory.path))
+        }
+        #expect(
+            files.problems() == [
+                "b.yaml:1: project: demo is taken already at a.yaml:1",
+                "b.yaml:2: number: 123456789012 is taken already at a.yaml:2",
+                "b.yaml:4: apps[0].id: com.example.app is taken already at a.yaml:4",
+            ])
+    }
+
+    @Test func directoryThatIsNoneIsToldAtItsLine() throws {
+        let files = try Files()
+        try FileManager.default.removeItem(atPath: files.directory.file("projects"))
+        #expect(
+            files.problems() == [
+                "herald.yaml:7: projects: projects: no such directory; make it or name the right one"
+            ])
+        try files.write("projects", "x")
+        #expect(
+            files.problems() == [
+                "herald.yaml:7: projects: projects: is a file; name the directory that holds the project files"
+            ])
+    }
+
+    @Test func emptyDirectoryIsOnlyAWarning() throws {
+        let files = try Files()
+        try files.write("projects/demo.yaml.sample", "not read")
+        let set = try files.read()
+        #expect(set.projects.isEmpty)
+        #expect(set.warnings.map(\.text).first?.contains("no project files") == true)
+    }
+
+    @Test func keyThatOthersCanReadIsAWarning() throws {
+        let files = try Files()
+        try files.write("projects/demo.yaml", Self.project().replacing("KEYS", with: files.directory.path))
+        try FileManager.default.setAttributes([.posixPermissions: NSNumber(value: 0o644)], ofItemAtPath: files.key)
+        let set = try files.read()
+        #expect(
+            set.warnings.map { files.relative($0.description) } == [
+                "demo.yaml:8: apps[0].apns.key: AuthKey_ABC1234567.p8 is readable by every user; "
+                    + "chmod 600 AuthKey_ABC1234567.p8"
+            ])
+    }
+
+    @Test func sampleIsValidOnceItsKeyIsThere() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let sample = try String(
+            contentsOfFile: root.appending(path: "Config/projects/demo.yaml.sample").path(), encoding: .utf8)
+        let files = try Files()
+        try files.write("projects/demo.yaml", sample.replacing("key: keys/", with: "key: \(files.directory.path)/"))
+        #expect(files.problems() == [])
+    }
+
+    @Test func senderErrorPointsAtTheFieldOfTheFile() throws {
+        let files = try Files()
+        let text = Self.project(more: "trust: KEYS/ca.pem")
+        try files.write("projects/demo.yaml", text.replacing("KEYS", with: files.directory.path))
+        let set = try files.read()
+        let app = try #require(set.upstreams.first?.app)
+        let problem = set.problem(of: APNSConfigurationError(app: app, field: "trust", message: "unreadable"))
+        #expect(files.relative(problem.description) == "demo.yaml:9: apps[0].apns.trust: unreadable")
+    }
+
+    // MARK: Reading again
+
+    private final class Taken: Sendable {
+        let projects = Mutex<[[Project]]>([])
+        let lines = Mutex<[String]>([])
+        let refusal = Mutex<APNSConfigurationError?>(nil)
+
+        var ids: [[String]] { projects.withLock { $0.map { $0.map(\.id.rawValue) } } }
+        var written: [String] { lines.withLock { $0 } }
+    }
+
+    private static func reloader(_ files: Files, _ taken: Taken) -> ProjectReloader {
+        let output = LogOutput { line in taken.lines.withLock { $0.append(line) } }
+        return ProjectReloader(
+            directory: files.directory.file("projects"),
+            configuredAt: ConfigurationPlace(source: "herald.yaml", line: 7),
+            useUpstreams: { _ throws(APNSConfigurationError) in
+                if let refusal = taken.refusal.withLock({ $0 }) { throw refusal }
+            },
+            useProjects: { projects in taken.projects.withLock { $0.append(projects) } },
+            logger: LogFactory(format: .text, level: .info, output: output).logger(label: "test"))
+    }
+
+    @Test func goodFilesReplaceTheProjectsAndBadOnesLeaveThem() throws {
+        let files = try Files()
+        let taken = Taken()
+        let reloader = Self.reloader(files, taken)
+        let good = Self.project().replacing("KEYS", with: files.directory.path)
+        try files.write("projects/demo.yaml", good)
+        #expect(reloader.reload())
+        #expect(taken.ids == [["demo"]])
+
+        try files.write("projects/demo.yaml", good.replacing("team:", with: "tema:"))
+        #expect(!reloader.reload())
+        #expect(taken.ids == [["demo"]])
+        let lines = taken.written.map { files.relative($0) }
+        #expect(
+            lines.contains { $0.contains("demo.yaml:7: apps[0].apns.tema: unknown key; did you mean \\\"team\\\"?") })
+    }
+
+    @Test func refusalOfTheSenderLeavesTheProjects() throws {
+        let files = try Files()
+        let taken = Taken()
+        try files.write("projects/demo.yaml", Self.project().replacing("KEYS", with: files.directory.path))
+        let app = try #require(AppID(rawValue: "com.example.app"))
+        taken.refusal.withLock { $0 = APNSConfigurationError(app: app, field: "trust", message: "unreadable") }
+        #expect(!Self.reloader(files, taken).reload())
+        #expect(taken.ids.isEmpty)
+        #expect(taken.written.first?.contains("unreadable") == true)
+    }
+}

@@ -1,0 +1,236 @@
+import Delivery
+import Foundation
+import Logging
+import TestSupport
+import Testing
+
+@testable import herald
+
+/// `herald.yaml` and the environment over it.
+struct ConfigurationTests {
+    private static let good = """
+        listen:
+          host: 0.0.0.0
+          port: 9090
+        data: /var/lib/herald
+        projects: /etc/herald/projects
+        limits:
+          pageSize: 500
+          shutdownSeconds: 5
+        log:
+          level: debug
+          format: json
+
+        """
+
+    private static func read(
+        _ text: String, _ environment: [String: String] = [:]
+    ) throws -> Result<GatewayConfiguration, ConfigurationError> {
+        let directory = try TestDirectory()
+        let path = directory.file("herald.yaml")
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        do throws(ConfigurationError) {
+            return .success(try GatewayConfiguration.read(file: path, environment: environment))
+        } catch {
+            let problems = error.problems.map { problem in
+                var problem = problem
+                problem.place.source = problem.place.source.replacing(directory.path + "/", with: "")
+                return problem
+            }
+            return .failure(ConfigurationError(problems: problems))
+        }
+    }
+
+    @Test func everyValueOfTheFileIsTaken() throws {
+        let configuration = try Self.read(Self.good).get()
+        #expect(configuration.listen == GatewayConfiguration.Listen(host: "0.0.0.0", port: 9090))
+        #expect(configuration.dataDirectory == "/var/lib/herald")
+        #expect(configuration.projectsDirectory == "/etc/herald/projects")
+        #expect(configuration.limits.pageSize == 500)
+        #expect(configuration.limits.shutdownSeconds == 5)
+        #expect(configuration.limits.inFlight == GatewayConfiguration.Limits().inFlight)
+        #expect(configuration.log == GatewayConfiguration.Log(level: .debug, format: .json))
+        #expect(configuration.deliveryLimits.pageSize == 500)
+        #expect(configuration.deliveryLimits.shutdown == .seconds(5))
+    }
+
+    @Test func environmentOverridesEachValue() throws {
+        let configuration = try Self.read(
+            Self.good,
+            [
+                "HERALD_LISTEN_HOST": "::1", "HERALD_LISTEN_PORT": "0", "HERALD_LISTEN_CERTIFICATE": "c.pem",
+                "HERALD_LISTEN_KEY": "k.pem", "HERALD_DATA": "d", "HERALD_PROJECTS": "p",
+                "HERALD_LIMITS_ACTIVE_MESSAGES": "1", "HERALD_LIMITS_PAGE_SIZE": "2", "HERALD_LIMITS_IN_FLIGHT": "3",
+                "HERALD_LIMITS_SHUTDOWN_SECONDS": "4", "HERALD_LIMITS_BODY_BYTES": "5000",
+                "HERALD_LIMITS_UPSTREAM_THREADS": "6", "HERALD_LOG_LEVEL": "error", "HERALD_LOG_FORMAT": "text",
+            ]
+        ).get()
+        #expect(
+            configuration.listen
+                == GatewayConfiguration.Listen(host: "::1", port: 0, certificate: "c.pem", key: "k.pem"))
+        #expect(configuration.dataDirectory == "d")
+        #expect(configuration.projectsDirectory == "p")
+        #expect(configuration.projectsPlace == ConfigurationPlace(source: "HERALD_PROJECTS", line: nil))
+        #expect(
+            configuration.limits
+                == GatewayConfiguration.Limits(
+                    activeMessages: 1, pageSize: 2, inFlight: 3, shutdownSeconds: 4, bodyBytes: 5000, upstreamThreads: 6
+                ))
+        #expect(configuration.log == GatewayConfiguration.Log(level: .error, format: .text))
+        #expect(configuration.listen.url(port: 8443) == "https://[::1]:8443")
+    }
+
+    @Test func emptyVariablesAndForeignOnesChangeNothing() throws {
+        let configuration = try Self.read(
+            Self.good, ["HERALD_LISTEN_PORT": "", "HERALD_KEY": "hk_x", "HERALD_PORT": "tcp://10.0.0.1:80"]
+        ).get()
+        #expect(configuration.listen.port == 9090)
+    }
+
+    @Test(arguments: [
+        (
+            "listen:\n  host: a\n  # comment\n  prot: 1",
+            "herald.yaml:4: listen.prot: unknown key; did you mean \"port\"?"
+        ),
+        ("lisen:\n  port: 1", "herald.yaml:1: lisen: unknown key; did you mean \"listen\"?"),
+        (
+            "data: d\nzebra: 1",
+            "herald.yaml:2: zebra: unknown key; known here: data, limits, listen, log, projects"
+        ),
+        ("listen:\n  port: abc", "herald.yaml:2: listen.port: expected a whole number, found \"abc\""),
+        (
+            "listen:\n  port: \"80\"",
+            "herald.yaml:2: listen.port: expected a whole number, found quoted text; drop the quotes"
+        ),
+        ("listen:\n  port: 1.5", "herald.yaml:2: listen.port: expected a whole number, found \"1.5\""),
+        ("listen:\n  port: 70000", "herald.yaml:2: listen.port: 70000 is out of range; use 0 to 65535"),
+        ("listen:\n  port: [1]", "herald.yaml:2: listen.port: expected a whole number, found a list"),
+        ("listen:\n  host:\n  port: 1", "herald.yaml:2: listen.host: expected text, found nothing"),
+        ("data: {a: b}", "herald.yaml:1: data: expected text, found keys and values"),
+        ("data: d\nlisten: 8080", "herald.yaml:2: listen: expected keys and values below it, found \"8080\""),
+        ("listen:\n  port: 1\n  host: a\n  port: 2", "herald.yaml:4: port: given twice (first on line 2); remove one"),
+        ("data: a\nlog:\n  level: info\ndata: b", "herald.yaml:4: data: given twice (first on line 1); remove one"),
+        ("log:\n  level: inof", "herald.yaml:2: log.level: \"inof\" is not known; did you mean \"info\"?"),
+        ("log:\n  format: xml", "herald.yaml:2: log.format: \"xml\" is not known; use one of text, json"),
+        (
+            "limits:\n  pageSize: 200\n  inFlight: 100",
+            "herald.yaml:2: limits.pageSize: 200 is more than limits.inFlight (100); "
+                + "a page must fit in what may be in flight"
+        ),
+        (
+            "listen:\n  certificate: a.pem",
+            "herald.yaml:2: listen.certificate: needs its key; add \"key: <PEM file>\" to listen"
+        ),
+        (
+            "listen:\n  key: a.pem",
+            "herald.yaml:2: listen.key: needs its certificate; add \"certificate: <PEM file>\" to listen"
+        ),
+        ("", "herald.yaml:1: the file is empty; copy Config/herald.yaml of the distribution"),
+        ("# only a comment\n", "herald.yaml:1: the file is empty; copy Config/herald.yaml of the distribution"),
+        ("- a\n- b", "herald.yaml:1: expected keys and values; copy Config/herald.yaml of the distribution"),
+        (
+            "listen:\n  port: 1\n host: b",
+            "herald.yaml:3: not valid YAML at column 2: did not find expected key"
+        ),
+        (
+            "listen:\n\tport: 1",
+            "herald.yaml:2: not valid YAML at column 1: found character that cannot start any token"
+        ),
+    ])
+    func eachMistakeIsToldInOneLine(text: String, line: String) throws {
+        let result = try Self.read(text)
+        guard case .failure(let error) = result else {
+            Issue.record("accepted: \(text)")
+            return
+        }
+        #expect(error.description == line)
+        #expect(error.failure.description == "herald: " + line)
+        #expect(error.failure.code.rawValue == 78)
+    }
+
+    @Test(arguments: [
+        (["HERALD_LISTEN_PORT": "x"], "HERALD_LISTEN_PORT: listen.port: expected a whole number, found \"x\""),
+        (["HERALD_LISTEN_PORT": "-1"], "HERALD_LISTEN_PORT: listen.port: -1 is out of range; use 0 to 65535"),
+        (["HERALD_LOG_FORMAT": "jsn"], "HERALD_LOG_FORMAT: log.format: \"jsn\" is not known; did you mean \"json\"?"),
+        (
+            ["HERALD_LISTEN_PROT": "1"],
+            "HERALD_LISTEN_PROT: unknown environment variable; did you mean HERALD_LISTEN_PORT?"
+        ),
+    ])
+    func eachWrongVariableIsToldInOneLine(environment: [String: String], line: String) throws {
+        guard case .failure(let error) = try Self.read(Self.good, environment) else {
+            Issue.record("accepted: \(environment)")
+            return
+        }
+        #expect(error.description == line)
+    }
+
+    @Test func allProblemsAreToldInTheOrderOfLines() throws {
+        guard case .failure(let error) = try Self.read("log:\n  level: x1\nlisten:\n  port: y\n  hots: z") else {
+            Issue.record("accepted")
+            return
+        }
+        #expect(error.problems.map(\.place.line) == [2, 4, 5])
+    }
+
+    @Test func missingFileAndDirectoryAreTold() throws {
+        let directory = try TestDirectory()
+        for (path, text) in [
+            (directory.file("no.yaml"), "no such file"), (directory.path, "is a directory, expected a file"),
+        ] {
+            let error = #expect(throws: ConfigurationError.self) {
+                try GatewayConfiguration.read(file: path, environment: [:])
+            }
+            #expect(error?.description == "\(path): \(text)")
+        }
+    }
+
+    @Test func notUTF8IsTold() throws {
+        let directory = try TestDirectory()
+        let path = directory.file("herald.yaml")
+        try Data([0x64, 0xff, 0xfe, 0x0a]).write(to: URL(filePath: path))
+        let error = #expect(throws: ConfigurationError.self) {
+            try GatewayConfiguration.read(file: path, environment: [:])
+        }
+        #expect(error?.description == "\(path): is not UTF-8 text")
+    }
+
+    @Test func distributedFileIsValidAndSaysTheDefaults() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let path = root.appending(path: "Config/herald.yaml").path()
+        let configuration = try GatewayConfiguration.read(file: path, environment: [:])
+        #expect(configuration.limits == GatewayConfiguration.Limits())
+        #expect(configuration.listen == GatewayConfiguration.Listen())
+        #expect(configuration.log == GatewayConfiguration.Log())
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let uncommented = text.replacing(/\n  # (\w+: )/) { "\n  \($0.output.1)" }
+        let all = try Self.read(uncommented).get()
+        #expect(all.limits == GatewayConfiguration.Limits())
+        #expect(all.listen.certificate == "/etc/herald/tls/fullchain.pem")
+    }
+}
+
+/// Suggestions for misspelt words.
+struct SpellingTests {
+    @Test(arguments: [
+        ("prot", "port"), ("prt", "port"), ("activeMesages", "activeMessages"), ("HOST", "host"),
+        ("pageSzie", "pageSize"),
+    ])
+    func nearWordIsFound(word: String, meant: String) {
+        #expect(Spelling.closest(to: word, among: ["host", "port", "activeMessages", "pageSize"]) == meant)
+    }
+
+    @Test(arguments: ["zebra", "x", "something", ""])
+    func farWordIsNot(word: String) {
+        #expect(Spelling.closest(to: word, among: ["host", "port", "activeMessages"]) == nil)
+    }
+
+    @Test func distanceCountsInsertionsDeletionsReplacementsAndSwaps() {
+        #expect(Spelling.distance("port", "port") == 0)
+        #expect(Spelling.distance("prot", "port") == 1)
+        #expect(Spelling.distance("ports", "port") == 1)
+        #expect(Spelling.distance("", "port") == 4)
+        #expect(Spelling.distance("kitten", "sitting") == 3)
+    }
+}

@@ -1,0 +1,73 @@
+import PushModel
+import Testing
+
+@testable import herald
+
+/// Reports as a person sees them.
+struct MessageReportTests {
+    private static func report(
+        state: String = "COMPLETE", audience: Int, _ accepted: Int, _ rejected: Int, _ inFlight: Int = 0
+    ) throws -> MessageReport {
+        let text = """
+            {"name":"projects/demo/messages/0:1-ab","target":{"topic":"weather"},"label":"match","state":"\(state)",
+            "acceptTime":"2026-01-02T03:04:05Z","audience":\(audience),
+            "ledger":{"recipients":\(accepted + rejected + inFlight),"accepted":\(accepted),"rejected":\(rejected),
+            "expired":0,"cancelled":0,"inFlight":\(inFlight)},
+            "rejectedByReason":{"BadDeviceToken":1,"Unregistered":\(max(0, rejected - 1))},
+            "latency":{"p50":"0.1s","p90":"0.2s","p99":"0.3s"}}
+            """
+        return MessageReport(try JSONValue(parsing: Array(text.utf8)))
+    }
+
+    @Test func pictureSaysEverything() throws {
+        let report = try Self.report(audience: 40, 37, 3)
+        #expect(
+            report.lines(width: 42) == [
+                "Message    0:1-ab", "Target     topic weather", "Label      match", "State      COMPLETE",
+                "Accepted   2026-01-02T03:04:05Z", "Latency    p50 0.1s  p90 0.2s  p99 0.3s", "",
+                "[" + String(repeating: "█", count: 37) + "▒▒▒]", "", "  █ accepted   37", "  ▒ rejected    3",
+                "       2 Unregistered", "       1 BadDeviceToken", "  ░ expired     0", "  × cancelled   0",
+                "  · in flight   0", "    recipients 40",
+            ])
+    }
+
+    @Test(arguments: [12, 20, 41, 80, 200])
+    func barFillsItsWidthAndShowsTheSmallest(width: Int) throws {
+        let bar = try Self.report(audience: 1_000_000, 999_999, 1).bar(width: width)
+        #expect(bar.count == width)
+        #expect(bar.contains("▒"))
+        #expect(bar.contains("█"))
+        #expect(!bar.contains(" "))
+    }
+
+    @Test func restOfTheAudienceIsBlankWhileActive() throws {
+        let report = try Self.report(state: "ACTIVE", audience: 100, 25, 0, 25)
+        #expect(
+            report.bar(width: 42) == "[" + String(repeating: "█", count: 10) + String(repeating: "·", count: 10)
+                + String(repeating: " ", count: 20) + "]")
+        #expect(!report.isFinal)
+        #expect(report.summary == "0:1-ab ACTIVE 50 of 100: 25 accepted, 25 in flight")
+    }
+
+    @Test func noLineIsWiderThanTheTerminal() throws {
+        let lines = try Self.report(audience: 5, 4, 1).lines(width: 20)
+        #expect(lines.allSatisfy { $0.count <= 20 })
+    }
+
+    @Test func nothingSentIsAnEmptyBar() throws {
+        #expect(try Self.report(audience: 0, 0, 0).bar(width: 12) == "[          ]")
+    }
+
+    @Test func listIsATable() throws {
+        let table = MessageReport.table([try Self.report(audience: 40, 37, 3)])
+        #expect(
+            table.lines == [
+                "MESSAGE  ACCEPTED              TARGET         STATE     RECIPIENTS  ENDED",
+                "0:1-ab   2026-01-02T03:04:05Z  topic weather  COMPLETE  40          37 accepted, 3 rejected",
+            ])
+    }
+
+    @Test func textFromElsewhereCanNotSteerTheTerminal() {
+        #expect(Table.safe("a\u{1b}[31mb\r\n\u{9b}c") == "a?[31mb???c")
+    }
+}
