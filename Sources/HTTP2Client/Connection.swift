@@ -389,7 +389,7 @@ final class Connection {
 
     private func perform(_ action: ConnectionState.Action) {
         switch action {
-        case .none: break
+        case .nothing: break
         case .dial: dialNext()
         case .handshake: advance()
         case .startSession: startSession()

@@ -51,7 +51,7 @@ struct ConnectionState {
     /// What the connection has to do after an event.
     enum Action: Equatable {
         /// Nothing.
-        case none
+        case nothing
         /// Connect to the next address.
         case dial
         /// Begin TLS.
@@ -172,7 +172,7 @@ struct ConnectionState {
             guard count > 0 else { return close(.failed) }
             phase = .connecting(.dialing(untried: count - 1))
             return .dial
-        case .closed: return .none  // the deadline passed during the lookup
+        case .closed: return .nothing  // the deadline passed during the lookup
         case .connecting, .warming, .active, .draining: impossible("addresses resolved")
         }
     }
@@ -212,7 +212,7 @@ struct ConnectionState {
     mutating func connectDeadlinePassed() -> Action {
         switch phase {
         case .connecting: close(.connectTimedOut)
-        case .warming, .active, .draining, .closed: .none
+        case .warming, .active, .draining, .closed: .nothing
         }
     }
 
@@ -228,7 +228,7 @@ struct ConnectionState {
             return use.change(limit) { phase = .warming($0) }
         case .active(var use):
             return use.change(limit) { phase = .active($0) }
-        case .draining, .closed: return .none
+        case .draining, .closed: return .nothing
         case .connecting: impossible("SETTINGS received")
         }
     }
@@ -271,7 +271,7 @@ struct ConnectionState {
         case .draining(var use):
             use.close(end)
             phase = .draining(use)
-            return use.open == 0 ? close(.drained) : .none
+            return use.open == 0 ? close(.drained) : .nothing
         case .connecting, .closed: impossible("stream closed")
         }
     }
@@ -295,7 +295,7 @@ struct ConnectionState {
         case .connecting(.awaitingSettings): close(.failed)
         case .connecting: close(.drained)
         case .warming, .active: drain()
-        case .draining, .closed: .none
+        case .draining, .closed: .nothing
         }
     }
 
@@ -303,7 +303,7 @@ struct ConnectionState {
     mutating func drainDeadlinePassed() -> Action {
         switch phase {
         case .draining: close(.drainTimedOut)
-        case .connecting, .warming, .active, .closed: .none
+        case .connecting, .warming, .active, .closed: .nothing
         }
     }
 
@@ -312,7 +312,7 @@ struct ConnectionState {
         switch phase {
         case .draining(let use): close(use.open == 0 ? .drained : .failed)
         case .connecting, .warming, .active: close(.failed)
-        case .closed: .none
+        case .closed: .nothing
         }
     }
 
@@ -320,7 +320,7 @@ struct ConnectionState {
     mutating func shutdownDeadlinePassed() -> Action {
         switch phase {
         case .connecting, .warming, .active, .draining: close(.shutdown)
-        case .closed: .none
+        case .closed: .nothing
         }
     }
 
@@ -333,7 +333,7 @@ struct ConnectionState {
             return use.ping { phase = .warming($0) }
         case .active(var use):
             return use.ping { phase = .active($0) }
-        case .connecting, .draining, .closed: return .none
+        case .connecting, .draining, .closed: return .nothing
         }
     }
 
@@ -351,16 +351,16 @@ struct ConnectionState {
         case .draining(var use):
             use.awaitsPong = false
             phase = .draining(use)
-            return .none
-        case .connecting, .closed: return .none
+            return .nothing
+        case .connecting, .closed: return .nothing
         }
     }
 
     /// The PING was not answered in time.
     mutating func pongDeadlinePassed() -> Action {
         switch phase {
-        case .warming(let use), .active(let use), .draining(let use): use.awaitsPong ? close(.pingTimedOut) : .none
-        case .connecting, .closed: .none
+        case .warming(let use), .active(let use), .draining(let use): use.awaitsPong ? close(.pingTimedOut) : .nothing
+        case .connecting, .closed: .nothing
         }
     }
 
@@ -401,11 +401,11 @@ extension ConnectionState.Use {
         let isMore = limit > peerLimit
         peerLimit = limit
         store(self)
-        return isMore ? .offerStreams : .none
+        return isMore ? .offerStreams : .nothing
     }
 
     fileprivate mutating func ping(store: (Self) -> Void) -> ConnectionState.Action {
-        guard !awaitsPong else { return .none }
+        guard !awaitsPong else { return .nothing }
         awaitsPong = true
         store(self)
         return .sendPing

@@ -16,7 +16,8 @@ import CNghttp2
         fileprivate(set) var answer: [UInt8] = []
         /// The answer is complete (END_STREAM came).
         fileprivate(set) var isAnswered = false
-        /// Where the HEADERS begin in the outbound byte stream; `nil` while nghttp2 has not written them.
+        /// Where the HEADERS' last frame begins in the outbound byte stream; `nil` while nghttp2 has not written them.
+        /// The peer cannot act on them before it has some of that frame.
         fileprivate(set) var headersStart: UInt64?
     }
 
@@ -260,10 +261,10 @@ extension HTTP2Session {
         if violation == nil { violation = text }
     }
 
-    fileprivate func headersWritten(stream id: Int32, bytes: Int) {
+    fileprivate func headersWritten(stream id: Int32) {
         guard let slot = slot(of: id) else { return }
-        // nghttp2 tells of a frame when it is asked for what follows, so `produced` counts this frame already.
-        streams[slot].headersStart = produced - min(produced, UInt64(bytes))
+        // nghttp2 tells of a frame before it hands the bytes out: `produced` does not count them yet.
+        streams[slot].headersStart = produced
     }
 
     fileprivate func streamClosed(_ id: Int32, code: UInt32) {
@@ -300,7 +301,8 @@ private enum HTTP2Callbacks {
                 value: UnsafeBufferPointer(start: value, count: valueCount))
             return 0
         }
-        unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, stream, data, count, context in
+        unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
+            _, _, stream, data, count, context in
             unsafe session(context)?.dataArrived(stream: stream, bytes: UnsafeBufferPointer(start: data, count: count))
             return 0
         }
@@ -312,8 +314,15 @@ private enum HTTP2Callbacks {
         unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, context in
             guard let session = unsafe session(context), let frame = unsafe frame else { return 0 }
             let header = unsafe frame.pointee.hd
-            if UInt32(header.type) == NGHTTP2_HEADERS.rawValue {
-                session.headersWritten(stream: header.stream_id, bytes: header.length + 9)
+            switch UInt32(header.type) {
+            case NGHTTP2_HEADERS.rawValue: session.headersWritten(stream: header.stream_id)
+            // nghttp2 ends a session in which the peer broke the rules by a GOAWAY that says which.
+            case NGHTTP2_GOAWAY.rawValue:
+                let (code, details) = unsafe HTTP2Callbacks.goAway(frame)
+                if code != NGHTTP2_NO_ERROR.rawValue {
+                    session.violationFound("\(session.errorName(code)): \(details)")
+                }
+            default: break
             }
             return 0
         }
@@ -340,14 +349,18 @@ private enum HTTP2Callbacks {
         case NGHTTP2_PING.rawValue:
             if UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 { session.pongArrived() }
         case NGHTTP2_GOAWAY.rawValue:
-            let goAway = unsafe frame.pointee.goaway
-            let data = unsafe UnsafeBufferPointer(start: goAway.opaque_data, count: min(goAway.opaque_data_len, 512))
-            unsafe session.goAwayArrived(
-                lastStream: goAway.last_stream_id, code: goAway.error_code,
-                details: String(decoding: data, as: UTF8.self))
+            let (code, details) = unsafe goAway(frame)
+            unsafe session.goAwayArrived(lastStream: frame.pointee.goaway.last_stream_id, code: code, details: details)
         default:
             break  // the other frames need no answer from us
         }
+    }
+
+    /// A GOAWAY frame's error code and debug data.
+    fileprivate static func goAway(_ frame: UnsafePointer<nghttp2_frame>) -> (code: UInt32, details: String) {
+        let goAway = unsafe frame.pointee.goaway
+        let data = unsafe UnsafeBufferPointer(start: goAway.opaque_data, count: min(goAway.opaque_data_len, 512))
+        return unsafe (goAway.error_code, String(decoding: data, as: UTF8.self))
     }
 
     static let readBody: nghttp2_data_source_read_callback = { _, stream, buffer, length, flags, _, context in

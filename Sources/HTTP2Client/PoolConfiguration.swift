@@ -20,7 +20,8 @@ public struct PoolConfiguration: Sendable {
     public var streamTimeout: Duration = .seconds(30)
     /// How long a request may wait for a stream before it ends as `notSent`.
     public var queueTimeout: Duration = .seconds(30)
-    /// Silence after which a PING is sent before the connection is trusted again, and while answers are outstanding.
+    /// Silence after which a PING is sent before the connection is trusted again, and while answers are outstanding. Zero:
+    /// none is sent.
     public var pingInterval: Duration = .seconds(20)
     /// How long a PING may go unanswered.
     public var pingTimeout: Duration = .seconds(5)

@@ -262,7 +262,8 @@ struct PoolSettings {
         connectTimeout = configuration.connectTimeout.wholeNanoseconds
         streamTimeout = configuration.streamTimeout.wholeNanoseconds
         queueTimeout = configuration.queueTimeout.wholeNanoseconds
-        pingInterval = configuration.pingInterval.wholeNanoseconds
+        let interval = configuration.pingInterval.wholeNanoseconds
+        pingInterval = interval > 0 ? interval : .max
         pingTimeout = configuration.pingTimeout.wholeNanoseconds
         drainTimeout = configuration.drainTimeout.wholeNanoseconds
     }
