@@ -88,8 +88,8 @@ struct TestGateway {
     private static func makeKey(_ role: String, _ configuration: String) async throws -> String {
         let made = try await GatewayProcess.run(
             ["key", "create", "--config", configuration, "--project", "demo", "--role", role])
-        guard made.status == 0, let key = made.output.last(where: { !$0.isEmpty }) else {
-            throw GatewayProcessError(message: "key create: \(made)")
+        guard made.status == 0, let key = made.lines.last(where: { !$0.isEmpty }) else {
+            throw ChildProcessError("key create: \(made)")
         }
         return key
     }
@@ -144,7 +144,7 @@ struct APIClient {
         let answer = try await post(
             "/v1/projects/demo/registrations",
             #"{"ios":{"apns_token":"\#(deviceToken)","bundle_id":"com.example.app","apns_environment":"PROD"}}"#)
-        guard let token = try answer.json["token"] as? String else { throw GatewayProcessError(message: answer.text) }
+        guard let token = try answer.json["token"] as? String else { throw ChildProcessError(answer.text) }
         return token
     }
 }

@@ -32,8 +32,11 @@ struct WholeGatewayTests {
                 #expect(push.headers["apns-priority"] == "10")
                 #expect(push.status == 200)
             }
-            #expect(try Self.ledger(report) == ["recipients": 500, "accepted": 500, "rejected": 0, "expired": 0,
-                "cancelled": 0, "inFlight": 0])
+            #expect(
+                try Self.ledger(report) == [
+                    "recipients": 500, "accepted": 500, "rejected": 0, "expired": 0,
+                    "cancelled": 0, "inFlight": 0,
+                ])
             try await Self.expectExportAgrees(message, pushes: pushes, process, test.keys)
             #expect(await process.end(with: SIGTERM) == 0)
         }
@@ -56,10 +59,15 @@ struct WholeGatewayTests {
             let pushes = test.simulator.recording.pushes
             #expect(Set(pushes.map(\.deviceToken)) == Set(devices))
             // What was in flight at the kill may come twice, but with the id of the first time.
-            let ids = Dictionary(grouping: pushes, by: \.deviceToken).mapValues { Set($0.map { $0.headers["apns-id"] }) }
+            let ids = Dictionary(grouping: pushes, by: \.deviceToken).mapValues {
+                Set($0.map { $0.headers["apns-id"] })
+            }
             #expect(ids.values.allSatisfy { $0.count == 1 })
-            #expect(try Self.ledger(report) == ["recipients": 500, "accepted": 500, "rejected": 0, "expired": 0,
-                "cancelled": 0, "inFlight": 0])
+            #expect(
+                try Self.ledger(report) == [
+                    "recipients": 500, "accepted": 500, "rejected": 0, "expired": 0,
+                    "cancelled": 0, "inFlight": 0,
+                ])
             try await Self.expectExportAgrees(message, pushes: pushes, process, test.keys)
             #expect(await process.end(with: SIGTERM) == 0)
         }
@@ -77,8 +85,11 @@ struct WholeGatewayTests {
             rules.set(Rule(.reject(status: 429, reason: "TooManyRequests"), times: 1), for: devices[4])
             let report = try await Self.completeReport(
                 try await Self.broadcast(process, test.keys), process, test.keys)
-            #expect(try Self.ledger(report) == ["recipients": 40, "accepted": 37, "rejected": 3, "expired": 0,
-                "cancelled": 0, "inFlight": 0])
+            #expect(
+                try Self.ledger(report) == [
+                    "recipients": 40, "accepted": 37, "rejected": 3, "expired": 0,
+                    "cancelled": 0, "inFlight": 0,
+                ])
             #expect(report["rejectedByReason"] as? [String: Int] == ["BadDeviceToken": 1, "Unregistered": 2])
 
             // The 410 that is younger than the registration ended it; the older one and BadDeviceToken did not.

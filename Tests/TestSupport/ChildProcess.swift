@@ -1,0 +1,190 @@
+public import Foundation
+import Glibc
+import Synchronization
+
+/// A program run beside the test: its lines can be waited for, it can be killed, its end is seen at once.
+///
+/// Foundation's `Process` is of no use here: its `waitUntilExit` spins off the main thread, and when two tests start
+/// programs at the same time, one inherits the other's descriptor and hides its end.
+public final class ChildProcess: Sendable {
+    /// Standard output and standard error, line by line.
+    public let output: OutputLines
+    /// Its process id.
+    public let id: pid_t
+
+    /// Starts `executable` with `arguments`; both outputs go to ``output``.
+    ///
+    /// - Parameter environment: the whole environment of the program.
+    /// - Throws: ``ChildProcessError`` when it can't be started.
+    public init(
+        _ executable: String, _ arguments: [String],
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws {
+        var ends: [CInt] = [0, 0]
+        // A socket and not a pipe: only it can be made close-on-exec in one step.
+        let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw ChildProcessError("socketpair: \(errno)") }
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+        unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 2)
+        let argumentList = unsafe ([executable] + arguments).map { unsafe strdup($0) } + [nil]
+        let environmentList = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
+        defer {
+            for unsafepointer in unsafe argumentList + environmentList { unsafe free(pointer) }
+        }
+        var process: pid_t = 0
+        let result = unsafe posix_spawn(&process, executable, &actions, nil, argumentList, environmentList)
+        close(ends[1])
+        guard result == 0 else {
+            close(ends[0])
+            throw ChildProcessError("\(executable): error \(result)")
+        }
+        let lines = OutputLines()
+        let (id, descriptor) = (process, ends[0])
+        self.id = id
+        self.output = lines
+        let thread = Thread { Self.follow(id, descriptor, lines) }
+        thread.name = "child \(id)"
+        thread.start()
+    }
+
+    /// Runs a program to its end.
+    ///
+    /// - Returns: its exit status (negative for the signal that ended it) and its lines.
+    public static func run(
+        _ executable: String, _ arguments: [String],
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) async throws -> (status: Int32, lines: [String]) {
+        let process = try ChildProcess(executable, arguments, environment: environment)
+        return (await process.output.status(), process.output.lines)
+    }
+
+    /// Sends a signal, unless it ended already.
+    public func signal(_ signal: Int32) {
+        output.whileRunning { _ = kill(id, signal) }
+    }
+
+    /// Waits for its end: the exit status, negative for the signal that ended it.
+    public func status() async -> Int32 {
+        await output.status()
+    }
+
+    deinit {
+        signal(SIGKILL)
+    }
+
+    /// Reads to the end of the output, then waits for the end of the process.
+    private static func follow(_ id: pid_t, _ descriptor: CInt, _ lines: OutputLines) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            lines.take(buffer[..<count])
+        }
+        close(descriptor)
+        lines.finish {
+            var status: CInt = 0
+            while unsafe waitpid(id, &status, 0) < 0, errno == EINTR {}
+            return status & 0x7f == 0 ? (status >> 8) & 0xff : -(status & 0x7f)
+        }
+    }
+}
+
+/// Why a program could not be started.
+public struct ChildProcessError: Error, CustomStringConvertible {
+    /// The reason.
+    public let description: String
+
+    /// Takes the reason.
+    public init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// The lines of a program's output, kept, with waiters for one that contains a text, and for the program's end.
+public final class OutputLines: Sendable {
+    private struct State {
+        var lines: [String] = []
+        var rest: [UInt8] = []
+        var status: Int32?
+        var lineWaiters: [(text: String, continuation: CheckedContinuation<String?, Never>)] = []
+        var statusWaiters: [CheckedContinuation<Int32, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// What came so far.
+    public var lines: [String] { state.withLock { $0.lines } }
+
+    /// The first line, past or future, that contains `text`; `nil` when the program ended without one.
+    public func first(containing text: String) async -> String? {
+        await withCheckedContinuation { continuation in
+            let found: String?? = state.withLock { state in
+                if let line = state.lines.first(where: { $0.contains(text) }) { return .some(line) }
+                if state.status != nil { return .some(nil) }
+                state.lineWaiters.append((text, continuation))
+                return nil
+            }
+            if let found { continuation.resume(returning: found) }
+        }
+    }
+
+    func status() async -> Int32 {
+        await withCheckedContinuation { continuation in
+            let status = state.withLock { state in
+                if state.status == nil { state.statusWaiters.append(continuation) }
+                return state.status
+            }
+            if let status { continuation.resume(returning: status) }
+        }
+    }
+
+    /// Runs `body` unless the program was waited for: its id is its own until then.
+    func whileRunning(_ body: () -> Void) {
+        state.withLock { if $0.status == nil { body() } }
+    }
+
+    func take(_ bytes: ArraySlice<UInt8>) {
+        let found = state.withLock { state in
+            state.rest += bytes
+            var fresh: [String] = []
+            while let end = state.rest.firstIndex(of: UInt8(ascii: "\n")) {
+                fresh.append(String(decoding: state.rest[..<end], as: UTF8.self))
+                state.rest.removeSubrange(...end)
+            }
+            return Self.add(fresh, to: &state)
+        }
+        for (continuation, line) in found { continuation.resume(returning: line) }
+    }
+
+    func finish(_ wait: () -> Int32) {
+        let (found, lost, waiters, status) = state.withLock { state in
+            let found = Self.add(
+                state.rest.isEmpty ? [] : [String(decoding: state.rest, as: UTF8.self)], to: &state)
+            let status = wait()
+            state.status = status
+            defer { (state.lineWaiters, state.statusWaiters) = ([], []) }
+            return (found, state.lineWaiters.map(\.continuation), state.statusWaiters, status)
+        }
+        for (continuation, line) in found { continuation.resume(returning: line) }
+        for continuation in lost { continuation.resume(returning: nil) }
+        for continuation in waiters { continuation.resume(returning: status) }
+    }
+
+    private static func add(
+        _ fresh: [String], to state: inout State
+    ) -> [(CheckedContinuation<String?, Never>, String)] {
+        state.lines += fresh
+        var found: [(CheckedContinuation<String?, Never>, String)] = []
+        state.lineWaiters.removeAll { waiter in
+            guard let line = fresh.first(where: { $0.contains(waiter.text) }) else { return false }
+            found.append((waiter.continuation, line))
+            return true
+        }
+        return found
+    }
+}
