@@ -16,9 +16,10 @@ final class GatewayProcess: Sendable {
     static func serving(config: String, environment: [String: String] = [:]) async throws -> GatewayProcess {
         let process = try ChildProcess(
             executable(), ["serve", "--config", config], environment: Self.environment(with: environment))
-        guard let line = await process.output.first(containing: "listening"),
+        guard let line = await process.output.first(containing: " listening address="),
             let port = line.firstMatch(of: /port=(\d+)/)?.output.1
         else {
+            process.signal(SIGKILL)
             throw ChildProcessError("ended with \(await process.status()): \(process.output.lines)")
         }
         return GatewayProcess(baseURL: "http://127.0.0.1:\(port)", process: process)

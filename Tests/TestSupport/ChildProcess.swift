@@ -33,7 +33,7 @@ public final class ChildProcess: Sendable {
         let argumentList = unsafe ([executable] + arguments).map { unsafe strdup($0) } + [nil]
         let environmentList = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
         defer {
-            for unsafepointer in unsafe argumentList + environmentList { unsafe free(pointer) }
+            unsafe (argumentList + environmentList).forEach { unsafe free($0) }
         }
         var process: pid_t = 0
         let result = unsafe posix_spawn(&process, executable, &actions, nil, argumentList, environmentList)
