@@ -434,7 +434,7 @@ final class Connection {
         transport = nil
         session = nil
         loop.remove(self)
-        pool.connectionClosed(self, reason: reason, failure: failure)
+        pool.connectionClosed(self, reason: reason, failure: reason == .drained ? self.failure : failure)
     }
 
     /// GOAWAY as far as the socket takes it at once.

@@ -287,12 +287,18 @@ struct ConnectionState {
     // MARK: The end
 
     /// GOAWAY came (RFC 9113 §6.8). The streams above its last id are closed by the session.
-    mutating func goAwayReceived() -> Action { retire() }
+    mutating func goAwayReceived() -> Action {
+        switch phase {
+        case .connecting(.awaitingSettings): close(.failed)
+        case .connecting: impossible("GOAWAY received")
+        case .warming, .active: drain()
+        case .draining, .closed: .nothing
+        }
+    }
 
     /// The pool wants a new connection instead, or none; or the stream ids are used up.
     mutating func retire() -> Action {
         switch phase {
-        case .connecting(.awaitingSettings): close(.failed)
         case .connecting: close(.drained)
         case .warming, .active: drain()
         case .draining, .closed: .nothing

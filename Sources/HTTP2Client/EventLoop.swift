@@ -108,10 +108,11 @@ import Logging
             }
             flushing.removeAll(keepingCapacity: true)
         }
-        for batch in endedBatches { batch.deliver() }
-        endedBatches.removeAll(keepingCapacity: true)
+        // Figures first: who is told of an end finds it counted.
         for pool in workedPools { pool.publish() }
         workedPools.removeAll(keepingCapacity: true)
+        for batch in endedBatches { batch.deliver() }
+        endedBatches.removeAll(keepingCapacity: true)
         for latch in openedLatches { latch.open() }
         openedLatches.removeAll()
     }

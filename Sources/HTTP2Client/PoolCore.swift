@@ -114,9 +114,10 @@ final class PoolCore {
     /// Why requests waited in vain: the failed dial, if there is no connection.
     private func queueFailure() -> TransportFailure {
         let waited = "waited \(settings.configuration.queueTimeout)"
-        guard let lastFailure, connections.allSatisfy({ $0.isConnecting || $0.isDraining }) else {
+        guard connections.allSatisfy({ $0.isConnecting || $0.isDraining }) else {
             return TransportFailure(.timedOut, "\(waited) for a stream")
         }
+        guard let lastFailure else { return TransportFailure(.timedOut, "\(waited) for a connection") }
         return TransportFailure(lastFailure.kind, "\(waited) for a connection; last attempt: \(lastFailure.message)")
     }
 
@@ -149,14 +150,17 @@ final class PoolCore {
         if backOff.failures > 0 { backOff.succeeded() }
     }
 
-    func goAwayReceived() { goAways += 1 }
+    func goAwayReceived() {
+        goAways += 1
+        touch()
+    }
 
     /// A connection is gone. One that never proved itself counts as a failed dial: a peer that accepts connections
     /// only to drop them must not be dialed in a tight circle.
-    func connectionClosed(_ connection: Connection, reason: ConnectionState.CloseReason, failure: TransportFailure) {
+    func connectionClosed(_ connection: Connection, reason: ConnectionState.CloseReason, failure: TransportFailure?) {
         connections.removeAll { $0 === connection }
         if !connection.isProven, reason != .shutdown, case .open = phase {
-            if reason != .drained { lastFailure = failure }
+            lastFailure = failure ?? lastFailure
             let pause = backOff.failed(using: &loop.random)
             nextDial = loop.now.adding(nanoseconds: pause)
         }

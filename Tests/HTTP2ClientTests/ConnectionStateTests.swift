@@ -107,11 +107,11 @@ struct ConnectionStateTests {
                 + [.close(.drained), .close(.drained), nil]),
         Row(
             name: "GOAWAY", event: { $0.goAwayReceived() },
-            actions: all(.close(.drained), 3) + [.close(.failed), .close(.drained), .drain, .close(.drained)]
+            actions: all(nil, 3) + [.close(.failed), .close(.drained), .drain, .close(.drained)]
                 + [.close(.drained), .drain, .close(.drained)] + all(.nothing, 3)),
         Row(
             name: "retire", event: { $0.retire() },
-            actions: all(.close(.drained), 3) + [.close(.failed), .close(.drained), .drain, .close(.drained)]
+            actions: all(.close(.drained), 4) + [.close(.drained), .drain, .close(.drained)]
                 + [.close(.drained), .drain, .close(.drained)] + all(.nothing, 3)),
         Row(
             name: "drain deadline", event: { $0.drainDeadlinePassed() },

@@ -87,7 +87,7 @@ struct NghttpdTests {
         try await withEngine { engine in
             let other = try TLSMaterial()
             var configuration = PoolConfiguration.local(server.port, trust: other)
-            configuration.queueTimeout = .milliseconds(500)
+            configuration.queueTimeout = .seconds(3)
             let pool = try withExtendedLifetime(other) { try engine.openPool(configuration) }
             let failure = try #require(await pool.exchange([.get]).first?.notSent)
             #expect(failure.kind == .tlsFailed)
@@ -101,7 +101,7 @@ struct NghttpdTests {
         try await withEngine { engine in
             var configuration = PoolConfiguration.local(server.port, trust: server.tls)
             configuration.serverName = "push.example.com"
-            configuration.queueTimeout = .milliseconds(500)
+            configuration.queueTimeout = .seconds(3)
             let pool = try engine.openPool(configuration)
             let failure = try #require(await pool.exchange([.get]).first?.notSent)
             #expect(failure.kind == .tlsFailed)

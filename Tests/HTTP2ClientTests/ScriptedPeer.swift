@@ -1,6 +1,4 @@
 import Foundation
-import Glibc
-import Synchronization
 import TestSupport
 
 /// An HTTP/2 server whose every frame the test writes: `openssl s_server` does TLS and ALPN, the test the rest.
@@ -9,40 +7,30 @@ import TestSupport
 final class ScriptedPeer: Sendable {
     let port: Int
     let tls: TLSMaterial
-    private let process: Mutex<Process>
-    private let input: FileHandle
+    private let process: ChildProcess
     private let frames: AsyncStream<Frame>
 
     /// - Parameter alpn: protocols to choose from; `nil`: no ALPN.
     init(alpn: String? = "h2") async throws {
         tls = try TLSMaterial()
         port = try freePort()
-        let process = Process()
-        process.executableURL = URL(filePath: Tool.openssl)
-        process.arguments =
+        process = try ChildProcess(
+            Tool.openssl,
             ["s_server", "-accept", "127.0.0.1:\(port)", "-key", tls.key, "-cert", tls.certificate, "-quiet"]
-            + (alpn.map { ["-alpn", $0] } ?? [])
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
+                + (alpn.map { ["-alpn", $0] } ?? []), linked: true)
         let (frames, continuation) = AsyncStream.makeStream(of: Frame.self)
-        let parser = Mutex(FrameParser())
-        output.fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            if data.isEmpty {
-                handle.readabilityHandler = nil
-                continuation.finish()
-            }
-            parser.withLock { parser in
-                parser.append(data)
+        self.frames = frames
+        let reader = Thread { [process] in
+            var parser = FrameParser()
+            while true {
+                let bytes = process.read()
+                guard !bytes.isEmpty else { break }
+                parser.append(bytes)
                 while let frame = parser.next() { continuation.yield(frame) }
             }
+            continuation.finish()
         }
-        try process.run()
-        self.process = Mutex(process)
-        self.input = input.fileHandleForWriting
-        self.frames = frames
+        reader.start()
         while !isListening(port: port) {
             guard process.isRunning else { throw ToolFailure(what: "s_server ended") }
             try await Task.sleep(for: .milliseconds(5))
@@ -50,7 +38,7 @@ final class ScriptedPeer: Sendable {
     }
 
     func send(_ frames: Frame...) throws {
-        try input.write(contentsOf: Data(frames.flatMap(\.bytes)))
+        try process.write(frames.flatMap(\.bytes))
     }
 
     /// The next frame of `type` from the client; others are passed over.
@@ -77,13 +65,8 @@ final class ScriptedPeer: Sendable {
     }
 
     /// Ends it without a farewell.
-    func kill() {
-        process.withLock { process in
-            guard process.isRunning else { return }
-            Glibc.kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
-        }
-    }
+    func kill() { process.kill() }
 
+    // The reading thread holds the process: end it, so that the thread sees the end of its output.
     deinit { kill() }
 }

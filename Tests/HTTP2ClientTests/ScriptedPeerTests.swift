@@ -192,7 +192,7 @@ struct ScriptedPeerTests {
         let peer = try await ScriptedPeer(alpn: nil)
         try await withEngine { engine in
             var configuration = PoolConfiguration.local(peer.port, trust: peer.tls)
-            configuration.queueTimeout = .milliseconds(500)
+            configuration.queueTimeout = .seconds(3)
             let pool = try engine.openPool(configuration)
             let failure = try #require(await pool.exchange([.get]).first?.notSent)
             #expect(failure.kind == .tlsFailed)
@@ -204,8 +204,8 @@ struct ScriptedPeerTests {
         let peer = try await ScriptedPeer()
         try await withEngine { engine in
             var configuration = PoolConfiguration.local(peer.port, trust: peer.tls)
-            configuration.connectTimeout = .milliseconds(200)
-            configuration.queueTimeout = .milliseconds(600)
+            configuration.connectTimeout = .seconds(1)
+            configuration.queueTimeout = .seconds(3)
             let pool = try engine.openPool(configuration)
             let failure = try #require(await pool.exchange([.get]).first?.notSent)
             #expect(failure.kind == .connectFailed)

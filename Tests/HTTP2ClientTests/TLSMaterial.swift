@@ -10,16 +10,13 @@ struct TLSMaterial: Sendable {
     /// - Parameter names: `subjectAltName` entries.
     init(names: String = "DNS:localhost,IP:127.0.0.1") throws {
         directory = try TestDirectory()
-        let process = Process()
-        process.executableURL = URL(filePath: Tool.openssl)
-        process.arguments = [
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-            "-keyout", key, "-out", certificate, "-subj", "/CN=test", "-addext", "subjectAltName=\(names)",
-        ]
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw ToolFailure(what: "openssl req failed") }
+        let process = try ChildProcess(
+            Tool.openssl,
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                "-keyout", key, "-out", certificate, "-subj", "/CN=test", "-addext", "subjectAltName=\(names)",
+            ])
+        guard process.wait() == 0 else { throw ToolFailure(what: "openssl req failed") }
     }
 }
 
