@@ -19,6 +19,7 @@ struct LogLineTests {
         }
         logger[metadataKey: "node"] = "a"
         logger.debug("too quiet")
+        logger.info("a library's own affairs", source: "HummingbirdCore")
         logger.info(message, metadata: metadata)
         return collected.lines.joined(separator: "\n")
     }

@@ -30,7 +30,7 @@ struct DevelopmentBlock {
             | sed -n 's/.*"name": *"\\([^"]*\\)".*/\\1/p'); echo "$NAME"
 
             # 5. See what became of it
-            curl -sS \(sender) "\(base)/v1/$NAME"; echo
+            sleep 1; curl -sS \(sender) "\(base)/v1/$NAME"; echo
             # End
             """
     }

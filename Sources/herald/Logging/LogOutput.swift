@@ -74,7 +74,11 @@ struct FormattedLogHandler: LogHandler {
         set { metadata[key] = newValue }
     }
 
+    /// Libraries that report their own coming and going at info: to an operator that is debug.
+    private static let libraries: Set<String> = ["Hummingbird", "HummingbirdCore", "ServiceLifecycle"]
+
     func log(event: LogEvent) {
+        guard event.level > .info || logLevel <= .debug || !Self.libraries.contains(event.source) else { return }
         var values = metadata
         if let provided = metadataProvider?.get() { values.merge(provided) { $1 } }
         if let own = event.metadata { values.merge(own) { $1 } }
