@@ -57,12 +57,14 @@ struct Gateway: Service {
         ProjectReloader.log(projects.warnings, to: logger)
 
         let store = try SQLiteStore(directory: configuration.dataDirectory, role: .gateway, logger: logger)
+        let limits = configuration.deliveryLimits
+        let activeMessages = ActiveMessages(limit: limits.activeMessages)
         let runner = DeliveryRunner(
-            store: store, sender: sender, projects: directory, limits: configuration.deliveryLimits,
+            store: store, sender: sender, projects: directory, limits: limits, activeMessages: activeMessages,
             clock: ContinuousClock(), wallTime: Timestamp.systemTime, random: { Double.random(in: 0..<1) },
             logger: logger)
         acceptor = MessageAcceptor(
-            store: store, limits: configuration.deliveryLimits, wallTime: Timestamp.systemTime,
+            store: store, limits: limits, activeMessages: activeMessages, wallTime: Timestamp.systemTime,
             wake: { runner.wake($0) })
         let services = GatewayServices(
             store: store, acceptor: acceptor, projects: directory, upstreams: { sender.upstreams },
