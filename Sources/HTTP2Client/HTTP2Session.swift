@@ -215,7 +215,7 @@ extension HTTP2Session {
         return unsafe userData.map { Int(bitPattern: $0) - 1 }
     }
 
-    fileprivate func headerArrived(
+    func headerArrived(
         stream id: Int32, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>
     ) {
         guard let slot = slot(of: id) else { return }
@@ -232,48 +232,48 @@ extension HTTP2Session {
         streams[slot].headers.append(field)
     }
 
-    fileprivate func dataArrived(stream id: Int32, bytes: UnsafeBufferPointer<UInt8>) {
+    func dataArrived(stream id: Int32, bytes: UnsafeBufferPointer<UInt8>) {
         guard let slot = slot(of: id) else { return }
         let room = answerLimitBytes - streams[slot].answer.count
         unsafe streams[slot].answer.append(contentsOf: bytes.prefix(max(0, room)))
     }
 
-    fileprivate func endArrived(stream id: Int32) {
+    func endArrived(stream id: Int32) {
         guard let slot = slot(of: id) else { return }
         streams[slot].isAnswered = streams[slot].status >= 200
     }
 
-    fileprivate func settingsArrived() {
+    func settingsArrived() {
         let limit = unsafe nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
         events.streamLimit = Int(limit)
     }
 
-    fileprivate func goAwayArrived(lastStream: Int32, code: UInt32, details: String) {
+    func goAwayArrived(lastStream: Int32, code: UInt32, details: String) {
         let text = details.isEmpty ? "" : ": \(details)"
         events.goAway = "GOAWAY \(errorName(code)), last stream \(lastStream)\(text)"
     }
 
-    fileprivate func pongArrived() {
+    func pongArrived() {
         events.pong = true
     }
 
-    fileprivate func violationFound(_ text: String) {
+    func violationFound(_ text: String) {
         if violation == nil { violation = text }
     }
 
-    fileprivate func headersWritten(stream id: Int32) {
+    func headersWritten(stream id: Int32) {
         guard let slot = slot(of: id) else { return }
         // nghttp2 tells of a frame before it hands the bytes out: `produced` does not count them yet.
         streams[slot].headersStart = produced
     }
 
-    fileprivate func streamClosed(_ id: Int32, code: UInt32) {
+    func streamClosed(_ id: Int32, code: UInt32) {
         guard let slot = slot(of: id) else { return }
         closed.append(Closed(slot: slot, code: code))
     }
 
     /// Copies the next part of a body; the second value says whether it was the last.
-    fileprivate func copyBody(stream id: Int32, into buffer: UnsafeMutableRawBufferPointer) -> (Int, Bool) {
+    func copyBody(stream id: Int32, into buffer: UnsafeMutableRawBufferPointer) -> (Int, Bool) {
         guard let slot = slot(of: id) else { return (0, true) }
         let start = streams[slot].bodySent
         let count = min(buffer.count, streams[slot].body.count - start)
@@ -288,92 +288,4 @@ extension HTTP2Session {
     func errorName(_ code: UInt32) -> String {
         unsafe nghttp2_http2_strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
     }
-}
-
-/// nghttp2's callbacks: cast, check, call.
-private enum HTTP2Callbacks {
-    static func install(on callbacks: OpaquePointer?) {
-        unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
-            _, frame, name, nameCount, value, valueCount, _, context in
-            guard let session = unsafe session(context), let frame = unsafe frame else { return 0 }
-            unsafe session.headerArrived(
-                stream: frame.pointee.hd.stream_id, name: UnsafeBufferPointer(start: name, count: nameCount),
-                value: UnsafeBufferPointer(start: value, count: valueCount))
-            return 0
-        }
-        unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
-            _, _, stream, data, count, context in
-            unsafe session(context)?.dataArrived(stream: stream, bytes: UnsafeBufferPointer(start: data, count: count))
-            return 0
-        }
-        unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, context in
-            guard let session = unsafe session(context), let frame = unsafe frame else { return 0 }
-            unsafe HTTP2Callbacks.frameArrived(frame, at: session)
-            return 0
-        }
-        unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, context in
-            guard let session = unsafe session(context), let frame = unsafe frame else { return 0 }
-            let header = unsafe frame.pointee.hd
-            switch UInt32(header.type) {
-            case NGHTTP2_HEADERS.rawValue: session.headersWritten(stream: header.stream_id)
-            // nghttp2 ends a session in which the peer broke the rules by a GOAWAY that says which.
-            case NGHTTP2_GOAWAY.rawValue:
-                let (code, details) = unsafe HTTP2Callbacks.goAway(frame)
-                if code != NGHTTP2_NO_ERROR.rawValue {
-                    session.violationFound("\(session.errorName(code)): \(details)")
-                }
-            default: break
-            }
-            return 0
-        }
-        unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, code, context in
-            unsafe session(context)?.streamClosed(stream, code: code)
-            return 0
-        }
-        unsafe nghttp2_session_callbacks_set_error_callback2(callbacks) { _, _, text, count, context in
-            let bytes = unsafe UnsafeRawBufferPointer(start: text, count: count)
-            unsafe session(context)?.violationFound(String(decoding: bytes, as: UTF8.self))
-            return 0
-        }
-    }
-
-    fileprivate static func frameArrived(_ frame: UnsafePointer<nghttp2_frame>, at session: HTTP2Session) {
-        let header = unsafe frame.pointee.hd
-        switch UInt32(header.type) {
-        case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
-            if UInt32(header.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0 {
-                session.endArrived(stream: header.stream_id)
-            }
-        case NGHTTP2_SETTINGS.rawValue:
-            if UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 { session.settingsArrived() }
-        case NGHTTP2_PING.rawValue:
-            if UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 { session.pongArrived() }
-        case NGHTTP2_GOAWAY.rawValue:
-            let (code, details) = unsafe goAway(frame)
-            unsafe session.goAwayArrived(lastStream: frame.pointee.goaway.last_stream_id, code: code, details: details)
-        default:
-            break  // the other frames need no answer from us
-        }
-    }
-
-    /// A GOAWAY frame's error code and debug data.
-    fileprivate static func goAway(_ frame: UnsafePointer<nghttp2_frame>) -> (code: UInt32, details: String) {
-        let goAway = unsafe frame.pointee.goaway
-        let data = unsafe UnsafeBufferPointer(start: goAway.opaque_data, count: min(goAway.opaque_data_len, 512))
-        return unsafe (goAway.error_code, String(decoding: data, as: UTF8.self))
-    }
-
-    static let readBody: nghttp2_data_source_read_callback = { _, stream, buffer, length, flags, _, context in
-        guard let session = unsafe session(context), let flags = unsafe flags else {
-            return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
-        }
-        let target = unsafe UnsafeMutableRawBufferPointer(start: buffer, count: length)
-        let (count, isLast) = unsafe session.copyBody(stream: stream, into: target)
-        if isLast { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
-        return count
-    }
-}
-
-private func session(_ context: UnsafeMutableRawPointer?) -> HTTP2Session? {
-    unsafe context.map { unsafe Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
 }

@@ -27,6 +27,25 @@ func isListening(port: Int) -> Bool {
     }
 }
 
+/// Waits until `process` listens; `false`: it ended, for instance because somebody else has the port.
+///
+/// The servers say nothing when they listen, so this knocks until they open.
+func isListening(_ process: ChildProcess, port: Int) async throws -> Bool {
+    while process.isRunning {
+        if isListening(port: port) { return process.isRunning }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+    return false
+}
+
+/// Starts a server on a free port; again on another one when somebody took the port in between.
+func onFreePort<Started>(_ start: (Int) async throws -> Started?) async throws -> Started {
+    for _ in 0..<10 {
+        if let started = try await start(freePort()) { return started }
+    }
+    throw ToolFailure(what: "no server came up on ten ports")
+}
+
 private func loopback(port: UInt16) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

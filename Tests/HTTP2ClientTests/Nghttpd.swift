@@ -13,28 +13,26 @@ final class Nghttpd: Sendable {
     init(streams: Int = 100) async throws {
         tls = try TLSMaterial()
         root = try TestDirectory()
-        port = try freePort()
         try Data("hello".utf8).write(to: URL(filePath: root.file("hello")))
-        process = Mutex(try await Self.start(port: port, tls: tls, root: root, streams: streams))
+        let (tls, root) = (tls, root)
+        let (port, child) = try await onFreePort { port in
+            let process = try ChildProcess(
+                Tool.nghttpd, Self.arguments(port: port, tls: tls, root: root, streams: streams))
+            return try await isListening(process, port: port) ? (port, process) : nil
+        }
+        self.port = port
+        process = Mutex(child)
     }
 
-    private static func start(port: Int, tls: TLSMaterial, root: TestDirectory, streams: Int) async throws
-        -> ChildProcess
-    {
-        let process = try ChildProcess(
-            Tool.nghttpd,
-            ["-a", "127.0.0.1", "-m", String(streams), "-d", root.path, String(port), tls.key, tls.certificate])
-        // It says nothing when it listens: knock until it opens.
-        while !isListening(port: port) {
-            guard process.isRunning else { throw ToolFailure(what: "nghttpd ended") }
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        return process
+    private static func arguments(port: Int, tls: TLSMaterial, root: TestDirectory, streams: Int) -> [String] {
+        ["-a", "127.0.0.1", "-m", String(streams), "-d", root.path, String(port), tls.key, tls.certificate]
     }
 
     /// Starts it again on the same port, after ``kill()``.
     func restart() async throws {
-        let again = try await Self.start(port: port, tls: tls, root: root, streams: 100)
+        let again = try ChildProcess(
+            Tool.nghttpd, Self.arguments(port: port, tls: tls, root: root, streams: 100))
+        guard try await isListening(again, port: port) else { throw ToolFailure(what: "nghttpd ended") }
         process.withLock { $0 = again }
     }
 

@@ -13,11 +13,14 @@ final class ScriptedPeer: Sendable {
     /// - Parameter alpn: protocols to choose from; `nil`: no ALPN.
     init(alpn: String? = "h2") async throws {
         tls = try TLSMaterial()
-        port = try freePort()
-        process = try ChildProcess(
-            Tool.openssl,
-            ["s_server", "-accept", "127.0.0.1:\(port)", "-key", tls.key, "-cert", tls.certificate, "-quiet"]
-                + (alpn.map { ["-alpn", $0] } ?? []), linked: true)
+        let tls = tls
+        (port, process) = try await onFreePort { port in
+            let process = try ChildProcess(
+                Tool.openssl,
+                ["s_server", "-accept", "127.0.0.1:\(port)", "-key", tls.key, "-cert", tls.certificate, "-quiet"]
+                    + (alpn.map { ["-alpn", $0] } ?? []), linked: true)
+            return try await isListening(process, port: port) ? (port, process) : nil
+        }
         let (frames, continuation) = AsyncStream.makeStream(of: Frame.self)
         self.frames = frames
         let reader = Thread { [process] in
@@ -31,10 +34,6 @@ final class ScriptedPeer: Sendable {
             continuation.finish()
         }
         reader.start()
-        while !isListening(port: port) {
-            guard process.isRunning else { throw ToolFailure(what: "s_server ended") }
-            try await Task.sleep(for: .milliseconds(5))
-        }
     }
 
     func send(_ frames: Frame...) throws {

@@ -1,0 +1,89 @@
+import CNghttp2
+
+/// nghttp2's callbacks: cast, check, call.
+enum HTTP2Callbacks {
+    static func install(on callbacks: OpaquePointer?) {
+        unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _, frame, name, nameCount, value, valueCount, _, context in
+            guard let session = unsafe session(context), let frame = unsafe frame else { return 0 }
+            unsafe session.headerArrived(
+                stream: frame.pointee.hd.stream_id, name: UnsafeBufferPointer(start: name, count: nameCount),
+                value: UnsafeBufferPointer(start: value, count: valueCount))
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
+            _, _, stream, data, count, context in
+            unsafe session(context)?.dataArrived(stream: stream, bytes: UnsafeBufferPointer(start: data, count: count))
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, context in
+            guard let session = unsafe session(context), let frame = unsafe frame else { return 0 }
+            unsafe HTTP2Callbacks.frameArrived(frame, at: session)
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, context in
+            guard let session = unsafe session(context), let frame = unsafe frame else { return 0 }
+            let header = unsafe frame.pointee.hd
+            switch UInt32(header.type) {
+            case NGHTTP2_HEADERS.rawValue: session.headersWritten(stream: header.stream_id)
+            // nghttp2 ends a session in which the peer broke the rules by a GOAWAY that says which.
+            case NGHTTP2_GOAWAY.rawValue:
+                let (code, details) = unsafe HTTP2Callbacks.goAway(frame)
+                if code != NGHTTP2_NO_ERROR.rawValue {
+                    session.violationFound("\(session.errorName(code)): \(details)")
+                }
+            default: break
+            }
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, code, context in
+            unsafe session(context)?.streamClosed(stream, code: code)
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_error_callback2(callbacks) { _, _, text, count, context in
+            let bytes = unsafe UnsafeRawBufferPointer(start: text, count: count)
+            unsafe session(context)?.violationFound(String(decoding: bytes, as: UTF8.self))
+            return 0
+        }
+    }
+
+    static func frameArrived(_ frame: UnsafePointer<nghttp2_frame>, at session: HTTP2Session) {
+        let header = unsafe frame.pointee.hd
+        switch UInt32(header.type) {
+        case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
+            if UInt32(header.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0 {
+                session.endArrived(stream: header.stream_id)
+            }
+        case NGHTTP2_SETTINGS.rawValue:
+            if UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 { session.settingsArrived() }
+        case NGHTTP2_PING.rawValue:
+            if UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 { session.pongArrived() }
+        case NGHTTP2_GOAWAY.rawValue:
+            let (code, details) = unsafe goAway(frame)
+            unsafe session.goAwayArrived(lastStream: frame.pointee.goaway.last_stream_id, code: code, details: details)
+        default:
+            break  // the other frames need no answer from us
+        }
+    }
+
+    /// A GOAWAY frame's error code and debug data.
+    static func goAway(_ frame: UnsafePointer<nghttp2_frame>) -> (code: UInt32, details: String) {
+        let goAway = unsafe frame.pointee.goaway
+        let data = unsafe UnsafeBufferPointer(start: goAway.opaque_data, count: min(goAway.opaque_data_len, 512))
+        return unsafe (goAway.error_code, String(decoding: data, as: UTF8.self))
+    }
+
+    static let readBody: nghttp2_data_source_read_callback = { _, stream, buffer, length, flags, _, context in
+        guard let session = unsafe session(context), let flags = unsafe flags else {
+            return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
+        }
+        let target = unsafe UnsafeMutableRawBufferPointer(start: buffer, count: length)
+        let (count, isLast) = unsafe session.copyBody(stream: stream, into: target)
+        if isLast { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+        return count
+    }
+}
+
+private func session(_ context: UnsafeMutableRawPointer?) -> HTTP2Session? {
+    unsafe context.map { unsafe Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
+}
