@@ -169,7 +169,7 @@ struct DevelopmentBlockTests {
         #expect(lines.last == "# End")
     }
 
-    @Test func shellTakesItAndItsBodiesAreJSON() throws {
+    @Test func shellTakesItAndItsBodiesAreJSON() async throws {
         let directory = try TestDirectory()
         // A curl that prints its body, or an answer with a token: what a gateway would say is not the matter here.
         try """
@@ -182,17 +182,11 @@ struct DevelopmentBlockTests {
         """.write(toFile: directory.file("curl"), atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes(
             [.posixPermissions: NSNumber(value: 0o755)], ofItemAtPath: directory.file("curl"))
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/bash")
-        process.arguments = ["-euo", "pipefail", "-c", Self.block.text]
-        process.environment = ["PATH": directory.path + ":/usr/bin:/bin"]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let answer = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        #expect(answer.split(separator: "\n").map(String.init).first == "abc:def")
+        let answer = try await ChildProcess.run(
+            "/bin/bash", ["-euo", "pipefail", "-c", Self.block.text],
+            environment: ["PATH": directory.path + ":/usr/bin:/bin"])
+        #expect(answer.status == 0)
+        #expect(answer.lines.first == "abc:def")
         let bodies = try String(contentsOfFile: directory.file("bodies"), encoding: .utf8).split(separator: "\n")
             .map { try JSONValue(parsing: Array($0.utf8)) }
         #expect(bodies.count == 3)
