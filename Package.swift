@@ -77,16 +77,19 @@ let tests: [Target] = [
     .testTarget(name: "PushModelTests", dependencies: ["PushModel", "TestSupport"]),
     .testTarget(name: "HTTP2ClientTests", dependencies: ["HTTP2Client", "TestSupport", logging]),
     .testTarget(
-        name: "APNSTests", dependencies: ["APNS", "APNSSimulator", "Signing", "PushModel", "TestSupport", crypto, logging]),
+        name: "APNSTests",
+        dependencies: ["APNS", "APNSSimulator", "Signing", "PushModel", "TestSupport", crypto, logging]),
     .testTarget(name: "StoreTests", dependencies: ["Store", "StoreConformance", "PushModel", "TestSupport"]),
-    .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "Store", "PushModel", "TestSupport", lifecycle, logging]),
+    .testTarget(
+        name: "DeliveryTests", dependencies: ["Delivery", "Store", "PushModel", "TestSupport", lifecycle, logging]),
     .testTarget(
         name: "GatewayAPITests",
         dependencies: [
             "GatewayAPI", "Delivery", "Store", "PushModel", "TestSupport", hummingbird, hummingbirdTesting, logging,
         ]),
     .testTarget(
-        name: "APNSSimulatorTests", dependencies: ["APNSSimulator", "PushModel", "TestSupport", asyncHTTPClient, crypto, logging]),
+        name: "APNSSimulatorTests",
+        dependencies: ["APNSSimulator", "PushModel", "TestSupport", asyncHTTPClient, crypto, logging]),
     .testTarget(
         name: "HeraldTests",
         dependencies: [
