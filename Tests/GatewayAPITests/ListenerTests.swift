@@ -11,32 +11,8 @@ import Testing
 
 /// Runs a program and returns what it wrote.
 func run(_ program: String, _ arguments: [String]) async throws -> (status: Int32, output: String) {
-    let process = Process()
-    let pipe = Pipe()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = [program] + arguments
-    process.standardOutput = pipe
-    process.standardError = FileHandle.nullDevice
-    // Read on a thread of its own: the tests' thread pool must not block.
-    let output = AsyncStream<Data> { continuation in
-        let reader = Thread {
-            continuation.yield(pipe.fileHandleForReading.readDataToEndOfFile())
-            continuation.finish()
-        }
-        reader.start()
-    }
-    let ended = AsyncStream<Int32> { continuation in
-        process.terminationHandler = { process in
-            continuation.yield(process.terminationStatus)
-            continuation.finish()
-        }
-    }
-    try process.run()
-    var text = Data()
-    for await data in output { text.append(data) }
-    var status: Int32 = -1
-    for await code in ended { status = code }
-    return (status, String(decoding: text, as: UTF8.self))
+    let ended = try await ChildProcess.run("/usr/bin/env", [program] + arguments, keepsErrors: false)
+    return (ended.status, ended.lines.joined(separator: "\n"))
 }
 
 @Suite(.timeLimit(.minutes(1)))

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Signing
@@ -83,17 +84,17 @@ struct UnusableKeyTests {
         #expect(ErrorStack.drain() == "no details")
     }
 
-    @Test func `An RSA key and an Ed25519 key are refused by name`() throws {
+    @Test func `An RSA key and an Ed25519 key are refused by name`() async throws {
         for (algorithm, name) in [("RSA", "RSA"), ("ED25519", "ED25519")] {
-            let pem = try openssl(["genpkey", "-algorithm", algorithm])
+            let pem = try await openssl(["genpkey", "-algorithm", algorithm])
             let error = try #require(throws: SigningError.self) { try ES256PrivateKey(pem: pem) }
             #expect(error.code == .notP256)
             #expect(error.message.contains(name))
         }
     }
 
-    @Test func `Another 256-bit curve is refused`() throws {
-        let pem = try openssl(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"])
+    @Test func `Another 256-bit curve is refused`() async throws {
+        let pem = try await openssl(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"])
         let error = try #require(throws: SigningError.self) { try ES256PrivateKey(pem: pem) }
         #expect(error.code == .notP256)
     }
@@ -112,8 +113,8 @@ struct UnusableKeyTests {
         #expect(ErrorStack.drain() == "no details")
     }
 
-    @Test func `An encrypted key is refused without asking for its password`() throws {
-        let pem = try openssl([
+    @Test func `An encrypted key is refused without asking for its password`() async throws {
+        let pem = try await openssl([
             "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-aes-256-cbc", "-pass",
             "pass:secret",
         ])
@@ -133,17 +134,9 @@ struct UnusableKeyTests {
     }
 
     /// Runs the `openssl` command, which makes the kinds of keys that swift-crypto can't.
-    private func openssl(_ arguments: [String]) throws -> String {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/openssl")
-        process.arguments = arguments
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        return String(decoding: text, as: UTF8.self)
+    private func openssl(_ arguments: [String]) async throws -> String {
+        let made = try await ChildProcess.run("/usr/bin/openssl", arguments, keepsErrors: false)
+        #expect(made.status == 0)
+        return made.lines.joined(separator: "\n") + "\n"
     }
 }

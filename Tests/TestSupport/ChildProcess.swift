@@ -14,11 +14,13 @@ public final class ChildProcess: Sendable {
 
     /// Starts `executable` with `arguments`; both outputs go to ``output``.
     ///
-    /// - Parameter environment: the whole environment of the program.
+    /// - Parameters:
+    ///   - environment: the whole environment of the program.
+    ///   - keepsErrors: whether standard error goes to ``output`` too, or nowhere.
     /// - Throws: ``ChildProcessError`` when it can't be started.
     public init(
         _ executable: String, _ arguments: [String],
-        environment: [String: String] = ProcessInfo.processInfo.environment
+        environment: [String: String] = ProcessInfo.processInfo.environment, keepsErrors: Bool = true
     ) throws {
         var ends: [CInt] = [0, 0]
         // A socket and not a pipe: only it can be made close-on-exec in one step.
@@ -29,7 +31,11 @@ public final class ChildProcess: Sendable {
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-        unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 2)
+        if keepsErrors {
+            unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 2)
+        } else {
+            unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        }
         let argumentList = unsafe ([executable] + arguments).map { unsafe strdup($0) } + [nil]
         let environmentList = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
         defer {
@@ -56,9 +62,9 @@ public final class ChildProcess: Sendable {
     /// - Returns: its exit status (negative for the signal that ended it) and its lines.
     public static func run(
         _ executable: String, _ arguments: [String],
-        environment: [String: String] = ProcessInfo.processInfo.environment
+        environment: [String: String] = ProcessInfo.processInfo.environment, keepsErrors: Bool = true
     ) async throws -> (status: Int32, lines: [String]) {
-        let process = try ChildProcess(executable, arguments, environment: environment)
+        let process = try ChildProcess(executable, arguments, environment: environment, keepsErrors: keepsErrors)
         return (await process.output.status(), process.output.lines)
     }
 
