@@ -142,9 +142,16 @@ struct GatewayClient: Sendable {
         switch error {
         case let error as HTTPClientError where error == .connectTimeout || error == .deadlineExceeded:
             "no answer in time"
-        case let error as IOError: String(error.description.prefix(200))
         case let error as NIOConnectionError:
-            error.connectionErrors.first.map { "\($0.error)" } ?? "no address for that name"
+            error.connectionErrors.first.map { reason($0.error) } ?? "no address for that name"
+        case let error as IOError:
+            switch error.errnoCode {
+            case ECONNREFUSED: "connection refused"
+            case ECONNRESET: "connection reset"
+            case EHOSTUNREACH, ENETUNREACH: "no route to it"
+            case ETIMEDOUT: "no answer in time"
+            default: "error \(error.errnoCode)"
+            }
         default: String("\(error)".prefix(200))
         }
     }

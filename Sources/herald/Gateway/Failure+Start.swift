@@ -14,7 +14,7 @@ extension Failure {
             self.init(
                 binding: "\(listen.host):\(listen.port)", error, portSetting: "listen.port (HERALD_LISTEN_PORT)",
                 hostSetting: "listen.host (HERALD_LISTEN_HOST)")
-        case is SocketAddressError:
+        case is SocketAddressError, is SocketAddressError.UnknownHost:
             self.init(.configuration, "listen.host: \(listen.host) is not an address or name of this machine")
         default: self.init(.software, "\(error)")
         }
@@ -23,8 +23,7 @@ extension Failure {
     /// What ends a command whose store can't be opened or used.
     init(store error: StoreError) {
         switch error.code {
-        case .inUse:
-            self.init(.unavailable, "\(error.message); stop the other gateway or change data (HERALD_DATA)")
+        case .inUse: self.init(.unavailable, "\(error.message) (data, HERALD_DATA)")
         case .newerSchema: self.init(.configuration, error.message)
         case .unavailable, .failed, .tooManyTopics, .badCursor: self.init(.inputOutput, error.message)
         }

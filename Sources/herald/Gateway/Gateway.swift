@@ -109,7 +109,13 @@ struct Gateway: Service {
             server,
             AcceptGate(acceptor: acceptor),
         ]
-        let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: services, logger: groupLogger))
+        // A port in use stops the others in order too: what they had begun is finished, and only one line is told.
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: services.map {
+                    ServiceGroupConfiguration.ServiceConfiguration(
+                        service: $0, failureTerminationBehavior: .gracefullyShutdownGroup)
+                }, logger: groupLogger))
         do {
             try await group.run()
         } catch {

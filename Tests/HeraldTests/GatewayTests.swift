@@ -1,0 +1,169 @@
+import APNS
+import AsyncHTTPClient
+import Foundation
+import Logging
+import NIOCore
+import NIOHTTP1
+import PushModel
+import ServiceLifecycle
+import Store
+import TestSupport
+import Testing
+
+@testable import herald
+
+/// A gateway inside this process: how it starts, fails and stops.
+@Suite(.timeLimit(.minutes(1)))
+struct GatewayTests {
+    private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    private static func configuration(_ directory: TestDirectory) throws -> GatewayConfiguration {
+        try FileManager.default.createDirectory(
+            atPath: directory.file("projects"), withIntermediateDirectories: true)
+        var configuration = GatewayConfiguration()
+        configuration.listen.port = 0
+        configuration.dataDirectory = directory.file("data")
+        configuration.projectsDirectory = directory.file("projects")
+        configuration.limits.shutdownSeconds = 1
+        return configuration
+    }
+
+    /// Runs a gateway while `body` works with its port, then stops it gracefully.
+    private static func running(
+        _ configuration: GatewayConfiguration, _ body: @Sendable (_ port: Int) async throws -> Void
+    ) async throws {
+        let (ports, announcement) = AsyncStream.makeStream(of: Int.self)
+        let gateway = try Gateway(configuration: configuration, logger: quiet) { announcement.yield($0) }
+        let group = ServiceGroup(services: [gateway], logger: quiet)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            let port = try #require(await ports.first { _ in true })
+            try await body(port)
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+
+    @Test func servesUntilShutdownAndClosesItsStore() async throws {
+        let directory = try TestDirectory()
+        let configuration = try Self.configuration(directory)
+        for _ in 0..<2 {
+            try await Self.running(configuration) { port in
+                let answer = try await HTTPClient.shared.execute(
+                    HTTPClientRequest(url: "http://127.0.0.1:\(port)/healthz"), timeout: .seconds(30))
+                #expect(answer.status == .ok)
+            }
+        }
+    }
+
+    @Test func busyPortIsToldWithItsSettingAndEndsWith69() async throws {
+        let first = try TestDirectory()
+        let second = try TestDirectory()
+        try await Self.running(Self.configuration(first)) { port in
+            var configuration = try Self.configuration(second)
+            configuration.listen.port = port
+            let gateway = try Gateway(configuration: configuration, logger: Self.quiet)
+            let failure = await #expect(throws: Failure.self) { try await gateway.run() }
+            #expect(failure?.code == .unavailable)
+            #expect(
+                failure?.message == "127.0.0.1:\(port): the port is in use; stop the program that listens there or "
+                    + "change listen.port (HERALD_LISTEN_PORT)")
+        }
+    }
+
+    @Test func storeOfAnotherGatewayEndsWith69() async throws {
+        let directory = try TestDirectory()
+        let configuration = try Self.configuration(directory)
+        try await Self.running(configuration) { _ in
+            let failure = #expect(throws: Failure.self) {
+                _ = try Gateway(configuration: configuration, logger: Self.quiet)
+            }
+            #expect(failure?.code.rawValue == 69)
+            #expect(failure?.message.contains(configuration.dataDirectory) == true)
+        }
+    }
+
+    @Test func wrongProjectFileEndsWith78BeforeTheStoreIsMade() throws {
+        let directory = try TestDirectory()
+        let configuration = try Self.configuration(directory)
+        try "project: demo".write(
+            toFile: directory.file("projects/demo.yaml"), atomically: true, encoding: .utf8)
+        let failure = #expect(throws: Failure.self) {
+            _ = try Gateway(configuration: configuration, logger: Self.quiet)
+        }
+        #expect(failure?.code.rawValue == 78)
+        #expect(failure?.description.split(separator: "\n").allSatisfy { $0.hasPrefix("herald: ") } == true)
+        #expect(!FileManager.default.fileExists(atPath: configuration.dataDirectory))
+    }
+
+    @Test func missingCertificateEndsWith78AndLeavesTheStoreFree() throws {
+        let directory = try TestDirectory()
+        var configuration = try Self.configuration(directory)
+        configuration.listen.certificate = directory.file("none.pem")
+        configuration.listen.key = directory.file("none.key")
+        for _ in 0..<2 {
+            let failure = #expect(throws: Failure.self) {
+                _ = try Gateway(configuration: configuration, logger: Self.quiet)
+            }
+            #expect(failure?.code.rawValue == 78)
+            #expect(failure?.message.contains("none.pem") == true)
+        }
+    }
+}
+
+/// What `herald dev` keeps.
+struct DevelopmentStateTests {
+    private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    @Test func keysStayTheSameAlsoWhenTheStoreIsLost() async throws {
+        let directory = try TestDirectory()
+        let state = DevelopmentState(directory: directory.file("state"))
+        _ = try state.identity()
+        let first = try await state.keys(logger: Self.quiet)
+        #expect(Set([first.admin, first.sender, first.client]).count == 3)
+        #expect(try await state.keys(logger: Self.quiet) == first)
+
+        try FileManager.default.removeItem(atPath: state.dataDirectory)
+        #expect(try await state.keys(logger: Self.quiet) == first)
+        let store = try SQLiteStore(directory: state.dataDirectory, role: .command, logger: Self.quiet)
+        let roles = try await store.apiKeys(of: nil).map(\.role)
+        try store.close()
+        #expect(Set(roles) == Set(Role.allCases))
+    }
+
+    @Test func revokedKeyIsReplaced() async throws {
+        let directory = try TestDirectory()
+        let state = DevelopmentState(directory: directory.file("state"))
+        _ = try state.identity()
+        let first = try await state.keys(logger: Self.quiet)
+        let store = try SQLiteStore(directory: state.dataDirectory, role: .command, logger: Self.quiet)
+        #expect(try await store.revoke(KeyCommand.Revoke.id(of: first.sender), at: Timestamp.systemTime()))
+        try store.close()
+        let second = try await state.keys(logger: Self.quiet)
+        #expect(second.sender != first.sender)
+        #expect(second.admin == first.admin)
+    }
+
+    @Test func stateIsItsOwnersAlone() async throws {
+        let directory = try TestDirectory()
+        let state = DevelopmentState(directory: directory.file("state"))
+        _ = try state.identity()
+        _ = try await state.keys(logger: Self.quiet)
+        func mode(_ path: String) throws -> Int? {
+            (try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)?.intValue
+        }
+        #expect(try mode(state.directory) == 0o700)
+        #expect(try mode(state.directory + "/keys.json") == 0o600)
+    }
+
+    @Test func projectFileThatItWritesIsValid() throws {
+        let directory = try TestDirectory()
+        let state = DevelopmentState(directory: directory.file("it's"))
+        try state.writeProjectFile(try state.identity(), apnsPort: 2197)
+        let set = try ProjectSet.read(
+            directory: state.projectsDirectory, configuredAt: ConfigurationPlace(source: "test", line: nil))
+        #expect(set.projects.map(\.id.rawValue) == [DevelopmentState.projectName])
+        #expect(set.upstreams.first?.endpoints[.production]?.port == 2197)
+        #expect(set.warnings.isEmpty)
+    }
+}
