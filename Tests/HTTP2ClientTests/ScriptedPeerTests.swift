@@ -20,7 +20,7 @@ struct ScriptedPeerTests {
             let pool = try engine.openPool(configuration)
             let first = await Submitted([.get], to: pool)
             try await peer.greet(maxStreams: maxStreams)
-            try peer.send(.answer(try await peer.next(Frame.headers).stream, status: 200))
+            try peer.send(.answer(try await peer.nextAnsweringPings(Frame.headers).stream, status: 200))
             #expect(await first.exchanges().first?.status == 200)
             try await body(peer, pool)
         }
@@ -65,7 +65,7 @@ struct ScriptedPeerTests {
     }
 
     @Test func aStreamThatIsNeverAnsweredTimesOut() async throws {
-        try await withConnection(adjust: { $0.streamTimeout = .seconds(1) }) { peer, pool in
+        try await withConnection(adjust: { $0.streamTimeout = .seconds(3) }) { peer, pool in
             let dials = pool.statistics.dials
             let submitted = await Submitted([.post()], to: pool)
             let stream = try await peer.next(Frame.headers).stream
@@ -82,7 +82,7 @@ struct ScriptedPeerTests {
     }
 
     @Test func severalTimeoutsReplaceTheConnection() async throws {
-        try await withConnection(adjust: { $0.streamTimeout = .seconds(1) }) { peer, pool in
+        try await withConnection(adjust: { $0.streamTimeout = .seconds(3) }) { peer, pool in
             let dead = await pool.exchange(Array(repeating: .get, count: 3))
             #expect(dead.allSatisfy { $0.unanswered?.kind == .timedOut })
             let submitted = await Submitted([.get], to: pool)
@@ -100,7 +100,8 @@ struct ScriptedPeerTests {
     @Test func aSilentPeerIsFoundOutByPingWhileAnswersAreOutstanding() async throws {
         try await withConnection(adjust: {
             $0.pingInterval = .milliseconds(300)
-            $0.pingTimeout = .milliseconds(300)
+            // Long enough for the peer's answers while the connection is made, on a busy machine too.
+            $0.pingTimeout = .seconds(3)
         }) { peer, pool in
             let submitted = await Submitted([.get], to: pool)
             _ = try await peer.nextAnsweringPings(Frame.headers)
