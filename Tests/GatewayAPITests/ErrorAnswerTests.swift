@@ -65,12 +65,19 @@ struct ErrorAnswerTests {
 
     @Test func whatGoesWrongInsideIsNotTold() {
         struct Secret: Error { let token = "hk_1_2" }
-        let inner = FCMError(any: Secret(), bodyLimitBytes: 1)
+        let inner = FCMError(any: Secret())
         #expect(inner.code == .internal)
         #expect(!text(inner).contains("hk_"))
-        let store = FCMError(any: StoreError(.failed, "disk full: /var/lib/herald"), bodyLimitBytes: 1)
+        let store = FCMError(any: StoreError(.failed, "disk full: /var/lib/herald"))
         #expect(store.code == .unavailable)
         #expect(!text(store).contains("/var"))
-        #expect(FCMError(any: NIOTooManyBytesError(maxBytes: 77), bodyLimitBytes: 77).message.contains("77 bytes"))
+    }
+
+    @Test func aClosedConnectionIsNoErrorOfTheGateway() {
+        let errors: [any Error] = [
+            CancellationError(), ChannelError.inputClosed, ChannelError.ioOnClosedChannel,
+            IOError(errnoCode: 104, reason: "read"),
+        ]
+        for error in errors { #expect(FCMError(any: error).code == .badRequest) }
     }
 }

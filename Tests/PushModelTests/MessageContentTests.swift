@@ -98,9 +98,29 @@ struct FrontEndTests {
             ])
     }
 
-    @Test func longTextsAreNotRepeatedInFull() throws {
-        let violations = try #require(try refusal(of: "{\"\(String(repeating: "x", count: 5000))\":1}")).violations
+    @Test(arguments: [
+        #"{"@0":1}"#, #"{"data":{"google.@0":"1"}}"#, #"{"apns":{"headers":{"@0":"1"}}}"#,
+        #"{"apns":{"payload":{"gcm.@0":"1"}}}"#, #"{"token":1@1}"#,
+    ])
+    func longTextsAreNotRepeatedInFull(text: String) throws {
+        let long = text.replacing("@0", with: "e" + String(repeating: "\u{301}", count: 5000))
+            .replacing("@1", with: String(repeating: "1", count: 5000))
+        let violations = try #require(try refusal(of: long)).violations
+        #expect(violations.count == 1)
         #expect(violations[0].description.utf8.count < 400)
+        #expect(violations[0].field.utf8.count < 200)
+    }
+
+    @Test(arguments: [
+        ("{", #""n@":1"#, "}"), (#"{"data":{"#, #""n@":1"#, "}}"), (#"{"data":{"#, #""gcm.@":"1""#, "}}"),
+        (#"{"apns":{"headers":{"#, #""n@":"1""#, "}}}"), (#"{"apns":{"payload":{"#, #""gcm.@":1"#, "}}}"),
+        (#"{"apns":{"payload":{"aps":{"url-args":["#, "@", "]}}}}"),
+    ])
+    func ofManyViolationsTheFirstTwentyAreListed(start: String, member: String, end: String) throws {
+        let members = (1...50_000).map { member.replacing("@", with: String($0)) }.joined(separator: ",")
+        let violations = try #require(try refusal(of: start + members + end)).violations
+        #expect(violations.count == 20)
+        #expect(violations.reduce(0) { $0 + $1.description.utf8.count + $1.field.utf8.count } < 8_000)
     }
 
     @Test(arguments: ["{\"notification\":null,\"data\":null,\"apns\":null}", "{\"data\":{\"a\":null}}", "{}", "null"])
@@ -135,6 +155,26 @@ struct FrontEndTests {
         let content = try MessageContent(source: json(#"{"data":{"b":"1","a":"2","b":"3"}}"#))
         #expect(content.data.map(\.key) == ["a", "b"])
         #expect(content.data.map(\.value) == ["2", "3"])
+    }
+
+    @Test func aStoredMessageThatWouldBeRefusedNowIsStillRead() throws {
+        let text =
+            #"{"gone":1,"notification":{"title":"t","body":7},"data":{"from":"a","k":"v","n":3},"fcm_options":"#
+            + #"{"analytics_label":"not a label"},"apns":{"headers":{"apns-topic":"a\nb","apns-priority":"7","#
+            + #""apns-collapse-id":"c","x-new":"1"},"payload":{"aps":{"badge":"one"}},"live_activity_token":"zz"}}"#
+        #expect(try refusal(of: text) != nil)
+        let content = MessageContent(stored: try json(text))
+        #expect(content.source == (try json(text)))
+        #expect(content.notification?.title == "t")
+        #expect(content.notification?.body == nil)
+        #expect(content.data.map(\.key) == ["from", "k"])
+        var headers = APNSHeaders()
+        headers.collapseID = "c"
+        #expect(content.apns.headers == headers)
+        #expect(content.apns.payload == (try json(#"{"aps":{"badge":"one"}}"#)))
+        #expect(content.apns.liveActivityToken == nil)
+        #expect(content.label == nil)
+        #expect(MessageContent(stored: .string("not a message")).notification == nil)
     }
 
     @Test func aMessageIsReadAgainFromItsSource() throws {

@@ -51,13 +51,15 @@ extension FCMError {
     }
 
     /// Any error that a route ended with.
-    init(any error: any Error, bodyLimitBytes: Int) {
+    init(any error: any Error) {
         switch error {
         case let error as FCMError: self = error
         case let error as StoreError: self.init(error)
         case let error as InvalidMessage: self.init(error)
-        case is NIOTooManyBytesError:
-            self.init(.bodyTooLarge, "Request payload size exceeds the limit: \(bodyLimitBytes) bytes.")
+        case is CancellationError, is ChannelError, is IOError:
+            // The caller hung up, or its connection was closed: nothing of the gateway failed.
+            self.init(.badRequest, "The connection was closed.")
+            cause = "\(type(of: error))"
         default:
             self.init(.internal)
             // Of an unknown error only the type is known to hold no secret.

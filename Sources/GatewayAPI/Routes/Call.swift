@@ -1,6 +1,7 @@
 import Hummingbird
 import HummingbirdCore
 import Logging
+import NIOCore
 import PushModel
 
 /// A request on its way through a route.
@@ -33,9 +34,22 @@ struct Call: Sendable {
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bodyLimitBytes {
             throw FCMError(.bodyTooLarge, "Request payload size exceeds the limit: \(bodyLimitBytes) bytes.")
         }
-        let body = try await request.body.collect(upTo: bodyLimitBytes)
+        let body = try await collectedBody()
         if allowsEmpty && body.readableBytes == 0 { return try ObjectReader(root: .object([])) }
         return try ObjectReader(root: Self.parsed(body.readableBytesView))
+    }
+
+    private func collectedBody() async throws(FCMError) -> ByteBuffer {
+        do {
+            return try await request.body.collect(upTo: bodyLimitBytes)
+        } catch is NIOTooManyBytesError {
+            throw FCMError(.bodyTooLarge, "Request payload size exceeds the limit: \(bodyLimitBytes) bytes.")
+        } catch {
+            // Everything else is the connection's: reset, closed, or no HTTP any more.
+            var ended = FCMError(.badRequest, "The request's body ended early or is not HTTP.")
+            ended.cause = "\(type(of: error))"
+            throw ended
+        }
     }
 
     private static func parsed(_ bytes: some Collection<UInt8>) throws(FCMError) -> JSONValue {

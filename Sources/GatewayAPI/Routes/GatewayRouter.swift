@@ -20,12 +20,13 @@ struct GatewayRouter {
         let routes = Route.all
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestLog())
-        router.add(middleware: ErrorAnswers(paths: RoutePaths(routes), bodyLimitBytes: bodyLimitBytes))
+        router.add(middleware: ErrorAnswers(paths: RoutePaths(routes)))
         let authenticator = Authenticator(store: services.store)
         for route in routes {
             router.on(RouterPath(route.path), method: route.method) { [services, bodyLimitBytes] request, context in
                 let call = Call(
-                    request: request, context: context, services: services, bodyLimitBytes: bodyLimitBytes)
+                    request: request, context: context, services: services,
+                    bodyLimitBytes: min(bodyLimitBytes, route.bodyLimitBytes))
                 return try await route.respond(to: call, authenticator: authenticator)
             }
         }
@@ -61,7 +62,6 @@ struct RoutePaths: Sendable {
 /// Turns everything that a route throws into an error answer, and logs what the operator should know.
 struct ErrorAnswers: RouterMiddleware {
     let paths: RoutePaths
-    let bodyLimitBytes: Int
 
     func handle(
         _ request: Request, context: GatewayRequestContext,
@@ -72,7 +72,7 @@ struct ErrorAnswers: RouterMiddleware {
         } catch let error as HTTPError where error.status == .notFound {
             return unmatched(request)
         } catch {
-            let answer = FCMError(any: error, bodyLimitBytes: bodyLimitBytes)
+            let answer = FCMError(any: error)
             log(answer, context)
             return answer.response(for: request.uri.path)
         }

@@ -5,10 +5,11 @@ import Store
 /// The Instance ID server API: topics for many tokens at once, and the door through which device tokens come in
 /// without a release of the app (fcm.md §4).
 enum InstanceIDRoutes {
+    // Room for 1000 registration tokens, six times as long as ours, or for 100 device tokens of any length.
     static let all: [Route] = [
-        .instanceID("v1:batchAdd", .topicBatch, add),
-        .instanceID("v1:batchRemove", .topicBatch, remove),
-        .instanceID("v1:batchImport", .importTokens, importTokens),
+        .instanceID("v1:batchAdd", .topicBatch, add).limited(toBytes: 1 << 20),
+        .instanceID("v1:batchRemove", .topicBatch, remove).limited(toBytes: 1 << 20),
+        .instanceID("v1:batchImport", .importTokens, importTokens).limited(toBytes: 512 << 10),
     ]
 
     @Sendable private static func add(_ call: ProjectCall) async throws -> Response {

@@ -11,6 +11,8 @@ struct Route: Sendable {
     let path: String
     /// Who may use it, and on what.
     let scope: Scope
+    /// The largest body that the route's requests can need; the configured limit may be lower.
+    var bodyLimitBytes = 16 << 10
 
     /// Who may use a route, and on what.
     enum Scope: Sendable {
@@ -42,6 +44,13 @@ struct Route: Sendable {
         _ path: String, _ access: Access, _ handle: @escaping @Sendable (ProjectCall) async throws -> Response
     ) -> Route {
         Route(method: .post, path: "/iid/" + path, scope: .keyProject(access, handle))
+    }
+
+    /// The route with another body limit.
+    func limited(toBytes limit: Int) -> Route {
+        var route = self
+        route.bodyLimitBytes = limit
+        return route
     }
 
     /// Every route of the gateway.

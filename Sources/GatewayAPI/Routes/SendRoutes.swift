@@ -6,7 +6,8 @@ import Store
 
 /// `POST /v1/projects/{p}/messages:send`, as FCM has it.
 enum SendRoutes {
-    static let all: [Route] = [.project(.post, "messages:send", .send, send)]
+    // FCM's messages end at 4096 bytes of payload for each platform; blocks of other platforms may stand beside.
+    static let all: [Route] = [.project(.post, "messages:send", .send, send).limited(toBytes: 64 << 10)]
 
     @Sendable private static func send(_ call: ProjectCall) async throws -> Response {
         let request = try SendRequest(await call.call.json())

@@ -25,16 +25,9 @@ struct ObjectReader {
     /// Refuses every member that is not one of `names` (given in snake_case).
     func refuseUnknown(except names: [String]) throws(FCMError) {
         let known = Set(names + names.map(Self.camelCase))
-        let unknown = members.filter { !known.contains($0.name) }
-        guard !unknown.isEmpty else { return }
-        let place = path.isEmpty ? "" : " at '\(path)'"
-        let violations = unknown.map { member in
-            FieldViolation(
-                field: path,
-                description: "Invalid JSON payload received. Unknown name \"\(member.name)\"\(place): "
-                    + "Cannot find field.")
-        }
-        throw FCMError(InvalidMessage(violations, isFrontEnd: true))
+        let unknown = members.lazy.filter { !known.contains($0.name) }.prefix(InvalidMessage.violationLimit)
+        let violations = unknown.map { FieldViolation.unknownName($0.name, at: path) }
+        guard violations.isEmpty else { throw FCMError(InvalidMessage(Array(violations), isFrontEnd: true)) }
     }
 
     /// A member as it stands.
@@ -86,15 +79,7 @@ struct ObjectReader {
     }
 
     private func wrongType(_ name: String, _ type: String, _ value: JSONValue) -> FCMError {
-        let field = fullPath(name)
-        return .badRequest(field, "Invalid value at '\(field)' (\(type)), \(Self.excerpt(value))")
-    }
-
-    // Google repeats the value; a long one is cut.
-    private static func excerpt(_ value: JSONValue) -> String {
-        let bytes = value.bytes
-        let text = String(decoding: bytes.prefix(100), as: UTF8.self)
-        return bytes.count > 100 ? text + "…" : text
+        FCMError(InvalidMessage([.invalidValue(value, at: fullPath(name), type: type)], isFrontEnd: true))
     }
 
     private static func camelCase(_ name: String) -> String {

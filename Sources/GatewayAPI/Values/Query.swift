@@ -24,7 +24,7 @@ struct Query: Sendable {
     func pageSize(default fallback: Int, maximum: Int) throws(FCMError) -> Int {
         guard let text = self["pageSize"] else { return fallback }
         guard let size = Int(text), size >= 0 else {
-            throw .badRequest("page_size", "The page size must be a whole number of 0 or more, not '\(text)'.")
+            throw .badRequest("page_size", "The page size must be a whole number of 0 or more, not '\(text.excerpt)'.")
         }
         return size == 0 ? fallback : min(size, maximum)
     }
@@ -36,7 +36,7 @@ struct Query: Sendable {
         case "true", "1": return true
         case .some(let text):
             throw .badRequest(
-                Self.snakeCase(name), "Invalid value at '\(Self.snakeCase(name))' (TYPE_BOOL), \"\(text)\"")
+                Self.snakeCase(name), "Invalid value at '\(Self.snakeCase(name))' (TYPE_BOOL), \"\(text.excerpt)\"")
         }
     }
 
@@ -46,7 +46,7 @@ struct Query: Sendable {
         // A '+' in front of an offset is often left unencoded, and stays as it is here.
         guard let time = Timestamp(rfc3339: text) else {
             throw .badRequest(
-                Self.snakeCase(name), "'\(text)' is not an RFC 3339 time such as 2026-01-31T12:00:00Z.")
+                Self.snakeCase(name), "'\(text.excerpt)' is not an RFC 3339 time such as 2026-01-31T12:00:00Z.")
         }
         return time
     }

@@ -84,7 +84,8 @@ extension APSKind {
                 keys[member.name]?.violations(in: member.value, at: "\(path).\(member.name)") ?? []
             }
         case (.texts, .array(let elements)):
-            return elements.enumerated().filter { $1.stringValue == nil }.map { index, _ in
+            let wrong = elements.indices.lazy.filter { elements[$0].stringValue == nil }
+            return wrong.prefix(InvalidMessage.violationLimit).map { index in
                 FieldViolation(field: "\(path)[\(index)]", description: "\(name(of: path))[\(index)] must be a string.")
             }
         case (.word(let words), .string(let text)) where words.contains(text): return []

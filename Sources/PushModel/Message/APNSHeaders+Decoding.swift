@@ -39,16 +39,18 @@ extension APNSHeaders {
 
     /// Takes one header as a sender wrote it; the name in any case.
     ///
-    /// - Returns: what is wrong with it, `nil` when it was taken.
+    /// - Returns: what is wrong with it, which leaves the headers as they were; `nil` when it was taken.
     mutating func set(_ name: String, to value: String) -> String? {
         let name = name.lowercased()
         guard let rule = Self.rulesByName[name] else {
-            return "'\(name.prefix(64))' is not a header that a sender can set: "
+            return "'\(name.excerpt)' is not a header that a sender can set: "
                 + Self.rules.map(\.name).joined(separator: ", ") + "."
         }
-        guard rule.read(value, &self) else {
+        var taken = self
+        guard rule.read(value, &taken) else {
             return "Invalid value for the header \(name): it must be \(rule.expectation)."
         }
+        self = taken
         return nil
     }
 }

@@ -15,7 +15,7 @@ extension FieldViolation {
                 description: "Invalid value at '\(parent)' (\(name)), Starting an object on a scalar field")
         case .array: return unexpectedList(at: path)
         case .null, .bool, .number, .string:
-            let text = excerpt(String(decoding: value.bytes, as: UTF8.self))
+            let text = String(decoding: value.bytes, as: UTF8.self).excerpt
             return FieldViolation(field: path, description: "Invalid value at '\(path)' (\(type)), \(text)")
         }
     }
@@ -37,16 +37,22 @@ extension FieldViolation {
 
     private static func unknown(_ name: String, at path: String, _ problem: String) -> String {
         let place = path.isEmpty ? "" : " at '\(path)'"
-        return "Invalid JSON payload received. Unknown name \"\(excerpt(name))\"\(place): \(problem)"
+        return "Invalid JSON payload received. Unknown name \"\(name.excerpt)\"\(place): \(problem)"
     }
 
     private static func split(_ path: String) -> (parent: String, name: String) {
         guard let dot = path.lastIndex(of: ".") else { return ("", path) }
         return (String(path[..<dot]), String(path[path.index(after: dot)...]))
     }
+}
 
-    /// What an error repeats of a sender's text: enough to find it, not enough to flood an answer.
-    private static func excerpt(_ text: String) -> String {
-        text.utf8.count <= 256 ? text : String(text.prefix(200)) + "…"
+extension String {
+    /// What an error repeats of a sender's text, at most 64 characters: enough to find it, not enough to flood an
+    /// answer. Scalars are counted, since one grapheme can be of any length.
+    public var excerpt: String {
+        guard utf8.count > 64, let end = unicodeScalars.index(startIndex, offsetBy: 64, limitedBy: endIndex),
+            end < endIndex
+        else { return self }
+        return String(unicodeScalars[..<end]) + "…"
     }
 }

@@ -10,6 +10,21 @@ extension MessageContent {
         var reader = MessageReader()
         reader.readMessage(source)
         guard reader.violations.isEmpty else { throw InvalidMessage(reader.violations) }
+        self.init(source, reader)
+    }
+
+    /// Decodes a message that was checked when it was accepted, and refuses nothing.
+    ///
+    /// The version that accepted it may have allowed what this one refuses; what was promised is still sent. Names
+    /// that are unknown now are passed over, values of a wrong type too, and of headers those that APNs or HTTP/2
+    /// would refuse.
+    public init(stored source: JSONValue) {
+        var reader = MessageReader()
+        reader.readMessage(source)
+        self.init(source, reader)
+    }
+
+    private init(_ source: JSONValue, _ reader: MessageReader) {
         self.source = source
         notification = reader.notification
         data = reader.data
@@ -69,7 +84,7 @@ private struct MessageReader {
         for (index, member) in members.enumerated() {
             guard case .string(let text) = member.value else { continue }
             if member.name.isReservedDataKey {
-                note("message.data[\(index)].key", "Invalid data payload key: \(member.name)")
+                note("message.data[\(index)].key", "Invalid data payload key: \(member.name.excerpt)")
             } else if member.name == "fcm_options", notificationImage != nil || apns.image != nil {
                 // The image stands under this name in the finished payload: the entry would be lost.
                 note("message.data[\(index)].key", "Invalid data payload key: fcm_options, taken by the image")
@@ -95,7 +110,7 @@ private struct MessageReader {
         for member in members {
             guard case .string(let text) = member.value else { continue }
             if let problem = apns.headers.set(member.name, to: text) {
-                note("message.apns.headers.\(member.name)", problem)
+                note("message.apns.headers.\(member.name.excerpt)", problem)
             }
         }
     }
@@ -104,11 +119,11 @@ private struct MessageReader {
         guard case .object(let members) = value else { return }
         apns.payload = value
         for member in members {
-            let path = "message.apns.payload.\(member.name)"
+            let path = "message.apns.payload.\(member.name.excerpt)"
             if member.name == "aps" {
                 violations += APSKind.aps.violations(in: member.value, at: path)
             } else if member.name.startsWithBytes(of: "gcm.") || member.name.startsWithBytes(of: "google.c.") {
-                note(path, "The key \"\(member.name)\" is reserved: only the gateway sets it.")
+                note(path, "The key \"\(member.name.excerpt)\" is reserved: only the gateway sets it.")
             }
         }
     }
@@ -133,6 +148,7 @@ private struct MessageReader {
     }
 
     private mutating func note(_ field: String, _ description: String) {
+        guard violations.count < InvalidMessage.violationLimit else { return }
         violations.append(FieldViolation(field: field, description: description))
     }
 }

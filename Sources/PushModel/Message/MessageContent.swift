@@ -1,7 +1,7 @@
 /// What a v1 `Message` says beside its target, decoded and checked (fcm.v1.json, `Message`).
 ///
-/// `source` is the message as the sender wrote it, and the other fields are read from it: a message loaded from the
-/// store is decoded again by the same initialiser, so both ways see the same thing.
+/// `source` is the message as the sender wrote it, and the other fields are read from it: ``init(source:)`` at the
+/// door and ``init(stored:)`` from the store read alike, and only the door refuses.
 public struct MessageContent: Sendable {
     /// The `message` object of the request, members in the sender's order, of duplicates the last.
     public let source: JSONValue
@@ -66,15 +66,18 @@ public struct APNSHeaders: Hashable, Sendable {
 
 /// Why a message was refused, in FCM's terms: violations in the order of the text, at least one.
 public struct InvalidMessage: Error, Hashable, Sendable {
+    /// As many violations are listed at most: a request full of mistakes must not get an answer larger than itself.
+    public static let violationLimit = 20
+
     /// What is wrong, field by field.
     public let violations: [FieldViolation]
     /// Whether FCM answers with an FcmError detail (a rule of FCM's) or with a bare BadRequest (a rule of the JSON
     /// front end: unknown name, wrong type).
     public let isFrontEnd: Bool
 
-    /// Describes a refusal.
+    /// Describes a refusal; of more violations than ``violationLimit`` the first ones count.
     public init(_ violations: [FieldViolation], isFrontEnd: Bool = false) {
-        self.violations = violations
+        self.violations = Array(violations.prefix(Self.violationLimit))
         self.isFrontEnd = isFrontEnd
     }
 }

@@ -91,44 +91,54 @@ extension MessageSchema {
         fields(of: value).first { $0.name == name }?.value.stringValue.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// What the front end has against `value`, in the order of the text.
+    /// What the front end has against `value`, in the order of the text; of many violations the first ones.
     func check(_ value: JSONValue, at path: String) -> [FieldViolation] {
-        let members: [JSONValue.Member]
+        var found: [FieldViolation] = []
+        check(value, at: path, into: &found)
+        return found
+    }
+
+    private func check(_ value: JSONValue, at path: String, into found: inout [FieldViolation]) {
         switch value {
-        case .null: return []
-        case .object(let given): members = given
-        case .array: return [.unexpectedList(at: path)]
-        case .bool, .number, .string: return [.invalidValue(value, at: path, type: Self.typeURL(name))]
-        }
-        return members.flatMap { member -> [FieldViolation] in
-            guard let name = spellings[member.name], let type = types[name] else {
-                return [.unknownName(member.name, at: path)]
+        case .null: return
+        case .object(let members):
+            for member in members where found.count < InvalidMessage.violationLimit {
+                guard let name = spellings[member.name], let type = types[name] else {
+                    found.append(.unknownName(member.name, at: path))
+                    continue
+                }
+                if member.value != .null { Self.check(member.value, as: type, at: "\(path).\(name)", into: &found) }
             }
-            return member.value == .null ? [] : Self.check(member.value, as: type, at: "\(path).\(name)")
+        case .array: found.append(.unexpectedList(at: path))
+        case .bool, .number, .string:
+            found.append(.invalidValue(value, at: path, type: Self.typeURL(name)))
         }
     }
 
-    private static func check(_ value: JSONValue, as type: FieldType, at path: String) -> [FieldViolation] {
+    private static func check(
+        _ value: JSONValue, as type: FieldType, at path: String, into found: inout [FieldViolation]
+    ) {
         switch (type, value) {
-        case (.string, .string): []
-        case (.string, _): [.invalidValue(value, at: path, type: "TYPE_STRING")]
-        case (.message(let schema), _): schema.check(value, at: path)
-        case (.open, .object): []
-        case (.open, .array): [.unexpectedList(at: path)]
-        case (.open(let name), _): [.invalidValue(value, at: path, type: typeURL(name))]
-        case (.stringMap, .object(let members)): checkMap(members, at: path)
-        case (.stringMap, .array): [.listForMap(at: path)]
-        case (.stringMap(let entry), _): [.invalidValue(value, at: path, type: typeURL(entry))]
+        case (.string, .string), (.open, .object): return
+        case (.string, _): found.append(.invalidValue(value, at: path, type: "TYPE_STRING"))
+        case (.message(let schema), _): schema.check(value, at: path, into: &found)
+        case (.open, .array): found.append(.unexpectedList(at: path))
+        case (.open(let name), _): found.append(.invalidValue(value, at: path, type: typeURL(name)))
+        case (.stringMap, .object(let members)): checkMap(members, at: path, into: &found)
+        case (.stringMap, .array): found.append(.listForMap(at: path))
+        case (.stringMap(let entry), _): found.append(.invalidValue(value, at: path, type: typeURL(entry)))
         }
     }
 
     /// Entries are named by their place in the text.
-    private static func checkMap(_ members: [JSONValue.Member], at path: String) -> [FieldViolation] {
-        members.enumerated().compactMap { index, member in
+    private static func checkMap(
+        _ members: [JSONValue.Member], at path: String, into found: inout [FieldViolation]
+    ) {
+        for (index, member) in members.enumerated() where found.count < InvalidMessage.violationLimit {
             switch member.value {
-            case .string, .null: nil
+            case .string, .null: continue
             case .bool, .number, .array, .object:
-                .invalidValue(member.value, at: "\(path)[\(index)].value", type: "TYPE_STRING")
+                found.append(.invalidValue(member.value, at: "\(path)[\(index)].value", type: "TYPE_STRING"))
             }
         }
     }
