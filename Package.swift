@@ -48,7 +48,7 @@ let libraries: [Target] = [
     .target(name: "HTTP2Client", dependencies: ["CNghttp2", "COpenSSL", "CLinux", deque, logging]),
     .target(name: "APNS", dependencies: ["HTTP2Client", "Signing", "PushModel", logging, metrics]),
     .target(name: "Store", dependencies: ["PushModel", grdb, logging]),
-    .target(name: "Delivery", dependencies: ["Store", "PushModel", deque, lifecycle, logging, metrics]),
+    .target(name: "Delivery", dependencies: ["Store", "PushModel", lifecycle, logging, metrics]),
     .target(
         name: "GatewayAPI",
         dependencies: [

@@ -66,6 +66,7 @@ public final class APNSSender: PushSender {
     }
 
     /// Lets pushes in flight finish within `limit`, ends the others as `notSent` or `unknown`, closes everything.
+    /// Idempotent: what comes later is answered `notSent`.
     public func shutdown(within limit: Duration) async {
         ways.withLock { ways in
             ways.isShutDown = true

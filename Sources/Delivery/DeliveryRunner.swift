@@ -11,7 +11,8 @@ public struct DeliveryLimits: Sendable {
     public var pageSize = 1000
     /// Pushes handed to the upstream and not yet settled, for each lane.
     public var inFlight = 10_000
-    /// How long a stopping gateway waits for answers.
+    /// How long a stopping gateway waits for answers. What has none by then is ended by the sender and recorded, within
+    /// a few seconds more.
     public var shutdown: Duration = .seconds(20)
 
     /// The defaults.
@@ -22,10 +23,12 @@ public struct DeliveryLimits: Sendable {
 ///
 /// Two workers, one for each lane, claim from the store and hand batches to the upstream; its answers gather in a
 /// buffer, from which one settler records them. Runs until graceful shutdown, then stops claiming, waits for what is in
-/// flight (at most ``DeliveryLimits/shutdown``) and settles it. What has no answer by then stays claimed in the store,
-/// and the next run rescues it: the way of a crash and of a slow upstream are the same.
+/// flight (at most ``DeliveryLimits/shutdown``) and settles it. After that it shuts the sender down, which ends what is
+/// left as not sent or unknown, and settles this too: a retry keeps its history. What has no answer even then, or can't
+/// be recorded, stays claimed in the store, and the next run rescues it as after a crash.
 public final class DeliveryRunner: Service {
     private let store: any MessageStore & DeliveryStore
+    private let sender: any PushSender
     private let limits: DeliveryLimits
     private let clock: any Clock<Duration>
     private let logger: Logger
@@ -38,6 +41,8 @@ public final class DeliveryRunner: Service {
 
     /// How often the gauges of the store are read.
     private static let gaugeInterval: Duration = .seconds(15)
+    /// How long the sender may take to end what is left, and the settler to record these outcomes.
+    private static let endLimit: Duration = .seconds(2)
 
     /// Prepares a runner; nothing starts before ``run()``.
     ///
@@ -46,14 +51,14 @@ public final class DeliveryRunner: Service {
     ///   - random: numbers in `0 ..< 1`, for the spread of retries.
     public init(
         store: any MessageStore & DeliveryStore, sender: any PushSender, projects: ProjectDirectory,
-        limits: DeliveryLimits, activeMessages: ActiveMessages? = nil, clock: any Clock<Duration>,
+        limits: DeliveryLimits, activeMessages: ActiveMessages, clock: any Clock<Duration>,
         wallTime: @escaping WallTime, random: @escaping @Sendable () -> Double, logger: Logger
     ) {
         let gates = Self.gates(limits)
         let answers = AnswerBuffer()
-        let activeMessages = activeMessages ?? ActiveMessages(limit: limits.activeMessages)
         let metrics = DeliveryMetrics(inFlightLimit: limits.inFlight)
         self.store = store
+        self.sender = sender
         self.limits = limits
         self.clock = clock
         self.logger = logger
@@ -88,18 +93,27 @@ public final class DeliveryRunner: Service {
         gates[lane]?.wake()
     }
 
-    /// Rescues what an earlier run left, then works until graceful shutdown.
+    /// Rescues what an earlier run left, then works until graceful shutdown; in any case, shuts the sender down.
     public func run() async throws {
-        let rescued = try await store.rescue()
-        if rescued > 0 {
-            logger.notice("took up deliveries of an earlier run", metadata: ["count": "\(rescued)"])
+        do {
+            try await prepare()
+        } catch {
+            await endSender()
+            throw error
         }
-        try await activeMessages.recount(in: store)
         await withGracefulShutdownHandler {
             await work()
         } onGracefulShutdown: {
             self.stop()
         }
+    }
+
+    private func prepare() async throws(StoreError) {
+        let rescued = try await store.rescue()
+        if rescued > 0 {
+            logger.notice("took up deliveries of an earlier run", metadata: ["count": "\(rescued)"])
+        }
+        try await activeMessages.recount(in: store)
     }
 
     /// No claims from now on; ``run()`` returns when what is in flight is settled.
@@ -116,7 +130,9 @@ public final class DeliveryRunner: Service {
             group.addTask { await self.observe() }
             async let settled: Void = settler.run()
             await stopping.wait()
-            await drain()
+            for gate in gates.values { gate.stop() }
+            await atMost(limits.shutdown) { await self.drained() }
+            await endSender()
             settler.finish()
             await settled
             group.cancelAll()
@@ -127,17 +143,38 @@ public final class DeliveryRunner: Service {
         }
     }
 
-    /// Waits until nothing is in flight, or for the time that a stopping gateway may take.
-    private func drain() async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                for gate in self.gates.values { await gate.drained.wait() }
+    /// Ends what the sender has not answered, and its connections; the settler still runs and records the outcomes.
+    ///
+    /// All of it is waited for no longer than ``endLimit``, also when the runner itself was cancelled. Hence the tasks
+    /// without a parent: a child that does not return would hold up the shutdown.
+    private func endSender() async {
+        let isEnded = Signal()
+        Task { [sender] in
+            await sender.shutdown(within: .zero)
+            isEnded.raise()
+        }
+        await Task {
+            await self.atMost(Self.endLimit) {
+                await isEnded.wait()
+                await self.drained()
             }
+        }.value
+    }
+
+    /// Waits until nothing is in flight.
+    private func drained() async {
+        for gate in gates.values where gate.inFlight > 0 { await gate.drained.wait() }
+    }
+
+    /// Runs `wait`, which ends when it is cancelled, for no longer than `limit`.
+    private func atMost(_ limit: Duration, _ wait: @escaping @Sendable () async -> Void) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await wait() }
             group.addTask {
                 do {
-                    try await self.clock.sleep(for: self.limits.shutdown)
+                    try await self.clock.sleep(for: limit)
                 } catch {
-                    // Cancelled: nothing is in flight any more, or the whole runner is to end at once.
+                    // Cancelled: the wait is over, or the whole runner is to end at once.
                 }
             }
             await group.next()

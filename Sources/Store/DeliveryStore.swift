@@ -6,6 +6,10 @@ public struct ClaimedDelivery: Sendable {
     public var message: MessageID
     /// The message's project.
     public var project: ProjectID
+    /// When the message was accepted.
+    public var acceptedAt: Timestamp
+    /// When the message expires: known also when its content can't be read.
+    public var expiresAt: Timestamp
     /// The registration as it is now.
     public var registration: Registration
     /// The fan-out page it belongs to; `nil` for single sends and retries.
@@ -15,11 +19,13 @@ public struct ClaimedDelivery: Sendable {
 
     /// Puts a claim together.
     public init(
-        message: MessageID, project: ProjectID, registration: Registration, page: FanOutPage.ID?,
-        history: AttemptHistory
+        message: MessageID, project: ProjectID, acceptedAt: Timestamp, expiresAt: Timestamp,
+        registration: Registration, page: FanOutPage.ID?, history: AttemptHistory
     ) {
         self.message = message
         self.project = project
+        self.acceptedAt = acceptedAt
+        self.expiresAt = expiresAt
         self.registration = registration
         self.page = page
         self.history = history

@@ -4,9 +4,7 @@ public import PushModel
 /// `recipients == accepted + rejected + expired + cancelled + inFlight`.
 public struct DeliveryReport: Sendable {
     /// The message.
-    public var message: Message
-    /// What was decided about it at accept.
-    public var facts: MessageFacts
+    public var message: MessageSummary
     /// Where it stands.
     public var state: MessageState
     /// When its last delivery ended.
@@ -24,11 +22,10 @@ public struct DeliveryReport: Sendable {
 
     /// Puts a report together.
     public init(
-        message: Message, facts: MessageFacts, state: MessageState, completedAt: Timestamp?, recipients: Int,
+        message: MessageSummary, state: MessageState, completedAt: Timestamp?, recipients: Int,
         ended: [LedgerOutcome: Int], inFlight: Int, rejectedByReason: [String: Int], latency: LatencyPercentiles?
     ) {
         self.message = message
-        self.facts = facts
         self.state = state
         self.completedAt = completedAt
         self.recipients = recipients
@@ -36,6 +33,35 @@ public struct DeliveryReport: Sendable {
         self.inFlight = inFlight
         self.rejectedByReason = rejectedByReason
         self.latency = latency
+    }
+}
+
+/// What reports show of a message: everything but its content.
+public struct MessageSummary: Sendable {
+    /// Its id.
+    public var id: MessageID
+    /// The project that sent it.
+    public var project: ProjectID
+    /// To whom.
+    public var recipient: Message.Recipient
+    /// When it was accepted.
+    public var acceptedAt: Timestamp
+    /// After this no attempt is started.
+    public var expiresAt: Timestamp
+    /// What was decided about it at accept.
+    public var facts: MessageFacts
+
+    /// Puts a summary together.
+    public init(
+        id: MessageID, project: ProjectID, recipient: Message.Recipient, acceptedAt: Timestamp, expiresAt: Timestamp,
+        facts: MessageFacts
+    ) {
+        self.id = id
+        self.project = project
+        self.recipient = recipient
+        self.acceptedAt = acceptedAt
+        self.expiresAt = expiresAt
+        self.facts = facts
     }
 }
 
@@ -163,8 +189,16 @@ public protocol LedgerStore: Sendable {
         of id: MessageID, in project: ProjectID, outcome: LedgerOutcome?, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<DeliveryRecord>
 
-    /// Ledger rows of a project that ended in `start ..< end`, in the order they were written.
+    /// Ledger rows of a project that were recorded in `start ..< end`, in that order.
+    ///
+    /// A row's time of recording is not the time when its delivery ended: the settlement is committed later than APNs
+    /// answers. It is the newest end in its batch, or a later time that was given to a row or to an export before, and
+    /// so never goes back. An export ends at `now` at the latest, and what is recorded after it is never put before its
+    /// end: windows back to back (`a ..< b`, `b ..< c`) hold every row once, whenever they are read.
+    ///
+    /// - Parameter now: the present of the caller, the same for all pages of one export.
     func export(
-        project: ProjectID, from start: Timestamp, to end: Timestamp, after cursor: String?, limit: Int
+        project: ProjectID, from start: Timestamp, to end: Timestamp, at now: Timestamp, after cursor: String?,
+        limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow>
 }

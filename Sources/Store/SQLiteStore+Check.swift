@@ -99,11 +99,18 @@ extension SQLiteStore {
             """
         ),
         (
+            "ledger rows recorded before the one before them, or after the clock of the ledger",
+            """
+            SELECT 1 FROM (SELECT recorded_at, lag(recorded_at) OVER (ORDER BY id) AS before FROM ledger)
+            WHERE recorded_at < before OR recorded_at > (SELECT value FROM meta WHERE name = 'ledger_clock')
+            """
+        ),
+        (
             "ledger rows outside of the bounds of their hour",
             """
             SELECT 1 FROM ledger l WHERE NOT EXISTS (
                 SELECT 1 FROM ledger_hour h
-                WHERE h.project = l.project AND h.hour = l.ended_at / 3600000
+                WHERE h.project = l.project AND h.hour = l.recorded_at / 3600000
                     AND l.id BETWEEN h.first_id AND h.last_id)
             """
         ),

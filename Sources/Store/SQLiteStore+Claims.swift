@@ -27,7 +27,8 @@ struct PendingTable {
     let db: Database
 
     static let due = """
-        SELECT m.id, m.project, p.attempts, p.unknown_attempts, p.last_cause, p.message, \(Registration.columns)
+        SELECT m.id, m.project, p.attempts, p.unknown_attempts, p.last_cause, p.message, m.accepted_at, m.expires_at,
+            \(Registration.columns)
         FROM pending p INDEXED BY pending_due
         CROSS JOIN message m ON m.seq = p.message
         CROSS JOIN registration r ON r.key = p.registration
@@ -48,7 +49,8 @@ struct PendingTable {
             claimed.append(
                 ClaimedDelivery(
                     message: try MessageID(stored: row[0]), project: try ProjectID(stored: row[1]),
-                    registration: try Registration(row: row, from: 6), page: nil,
+                    acceptedAt: Timestamp(milliseconds: row[6]), expiresAt: Timestamp(milliseconds: row[7]),
+                    registration: try Registration(row: row, from: 8), page: nil,
                     history: AttemptHistory(row: row, from: 2)))
         }
         // After the cursor is done: the update changes the index that it walks.
@@ -202,17 +204,23 @@ struct FanOutTable {
     }
 
     private func page(_ id: Int64, _ range: Range, _ registrations: [Registration]) throws -> FanOutPage {
-        guard let row = try db.row("SELECT id, project FROM message WHERE seq = ?", [range.message]) else {
+        guard
+            let row = try db.row(
+                "SELECT id, project, accepted_at, expires_at FROM message WHERE seq = ?", [range.message])
+        else {
             throw StoreError.invalid("a fan-out")
         }
         let message = try MessageID(stored: row[0])
         let project = try ProjectID(stored: row[1])
+        let acceptedAt = Timestamp(milliseconds: row[2])
+        let expiresAt = Timestamp(milliseconds: row[3])
         let pageID = FanOutPage.ID(rawValue: id)
         return FanOutPage(
             id: pageID, message: message,
             deliveries: registrations.map {
                 ClaimedDelivery(
-                    message: message, project: project, registration: $0, page: pageID, history: AttemptHistory())
+                    message: message, project: project, acceptedAt: acceptedAt, expiresAt: expiresAt, registration: $0,
+                    page: pageID, history: AttemptHistory())
             })
     }
 }

@@ -4,12 +4,42 @@ public import PushModel
 extension SQLiteStore {
     /// Ledger rows by row id; the hours' bounds say where to begin and end.
     public func export(
-        project: ProjectID, from start: Timestamp, to end: Timestamp, after cursor: String?, limit: Int
+        project: ProjectID, from start: Timestamp, to end: Timestamp, at now: Timestamp, after cursor: String?,
+        limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow> {
         let last = try cursor.map { text throws(StoreError) in try PageCursor(text: text, of: .export).last } ?? 0
+        let end = min(end, now)
+        try await closeLedger(before: end)
         return try await read { db in
             try ExportReader(db: db, project: project, start: start, end: end).page(after: last, limit: limit)
         }
+    }
+
+    /// From now on nothing is recorded before `end`. Without this, an answer that came before `end` and is committed
+    /// after the export would be in no window.
+    private func closeLedger(before end: Timestamp) async throws(StoreError) {
+        let isClosed = try await read { db in try LedgerClock(db: db).now() >= end }
+        guard !isClosed else { return }
+        try await write { db in _ = try LedgerClock(db: db).advance(to: end) }
+    }
+}
+
+/// The time of recording: kept in the store, and moved forward only, by what is recorded and by exports.
+struct LedgerClock {
+    let db: Database
+
+    func now() throws -> Timestamp {
+        Timestamp(milliseconds: try db.number("SELECT value FROM meta WHERE name = 'ledger_clock'") ?? 0)
+    }
+
+    /// Moves the clock to `time` unless it is past it.
+    ///
+    /// - Returns: the time of the clock now.
+    func advance(to time: Timestamp) throws -> Timestamp {
+        let now = try now()
+        guard now < time else { return now }
+        try db.change("UPDATE meta SET value = ? WHERE name = 'ledger_clock'", [time.milliseconds])
+        return time
     }
 }
 
@@ -28,7 +58,7 @@ struct ExportReader {
         FROM ledger l INDEXED BY ledger_by_project
         CROSS JOIN message m ON m.seq = l.message
         LEFT JOIN topic t ON t.id = m.topic
-        WHERE l.project = ? AND l.id > ? AND l.id <= ? AND l.ended_at >= ? AND l.ended_at < ?
+        WHERE l.project = ? AND l.id > ? AND l.id <= ? AND l.recorded_at >= ? AND l.recorded_at < ?
         ORDER BY l.id LIMIT ?
         """
 

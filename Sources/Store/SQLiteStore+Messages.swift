@@ -11,9 +11,9 @@ extension SQLiteStore: MessageStore {
             acceptedAt: message.acceptedAt, expiresAt: message.expiresAt)
     }
 
-    /// One message, its content decoded from the stored text.
+    /// One message, its content read from the stored text as it was accepted: rules that are newer do not apply to it.
     public func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? {
-        try await read { db in try MessageTable(db: db).find(id, in: project)?.message() }
+        try await read { db in try MessageTable(db: db).message(id, in: project) }
     }
 
     /// Reads the counter that triggers keep.
@@ -24,55 +24,38 @@ extension SQLiteStore: MessageStore {
     }
 }
 
-/// One message row.
+/// One message row without its content, which only delivery needs.
 struct MessageRow {
     static let columns = """
-        m.seq, m.id, m.project, m.registration, r.fid, t.name, m.audience, m.source, m.label, m.is_displayed, \
-        m.collapse_key, m.priority, m.time_to_live, m.state, m.accepted_at, m.expires_at, m.completed_at
+        m.seq, m.id, m.project, m.registration, r.fid, t.name, m.audience, m.state, m.accepted_at, m.expires_at, \
+        m.completed_at, m.apns_id, \(MessageFacts.columns)
         """
     static let joins = """
         FROM message m LEFT JOIN registration r ON r.key = m.registration LEFT JOIN topic t ON t.id = m.topic
         """
 
     let seq: Int64
-    let id: MessageID
-    let project: ProjectID
-    let recipient: Message.Recipient
-    let source: String
-    let facts: MessageFacts
+    let summary: MessageSummary
     let state: MessageState
-    let acceptedAt: Timestamp
-    let expiresAt: Timestamp
     let completedAt: Timestamp?
+    /// The `apns-id` that the sender gave, which only a single send may.
+    let chosenID: APNSID?
 
     init(row: Row) throws {
         seq = row[0]
-        id = try MessageID(stored: row[1])
-        project = try ProjectID(stored: row[2])
-        if let topic: String = row[5] {
-            recipient = .topic(try Topic(stored: topic), audience: row[6])
-        } else {
-            recipient = .registration(RegistrationKey(rawValue: row[3]), try RegistrationID(stored: row[4]))
-        }
-        source = row[7]
-        facts = try MessageFacts(row: row, from: 8)
-        state = try MessageState(storedCase: row[13])
-        acceptedAt = Timestamp(milliseconds: row[14])
-        expiresAt = Timestamp(milliseconds: row[15])
-        completedAt = Timestamp(stored: row[16])
-    }
-
-    /// The message, decoded by the same initialisers that decoded the request.
-    func message() throws -> Message {
-        let content: MessageContent
-        do {
-            content = try MessageContent(source: JSONValue(parsing: source.utf8))
-        } catch {
-            throw StoreError.invalid("a message")
-        }
-        return Message(
-            id: id, project: project, recipient: recipient, content: content, acceptedAt: acceptedAt,
-            expiresAt: expiresAt)
+        let recipient: Message.Recipient =
+            if let topic: String = row[5] {
+                .topic(try Topic(stored: topic), audience: row[6])
+            } else {
+                .registration(RegistrationKey(rawValue: row[3]), try RegistrationID(stored: row[4]))
+            }
+        state = try MessageState(storedCase: row[7])
+        completedAt = Timestamp(stored: row[10])
+        chosenID = try (row[11] as String?).map { try APNSID(stored: $0) }
+        summary = MessageSummary(
+            id: try MessageID(stored: row[1]), project: try ProjectID(stored: row[2]), recipient: recipient,
+            acceptedAt: Timestamp(milliseconds: row[8]), expiresAt: Timestamp(milliseconds: row[9]),
+            facts: try MessageFacts(row: row, from: 12))
     }
 }
 
@@ -96,6 +79,26 @@ struct MessageTable {
 
     func find(_ id: MessageID, in project: ProjectID) throws -> MessageRow? {
         try db.row(Self.byID, [id.rawValue, project.rawValue]).map { try MessageRow(row: $0) }
+    }
+
+    static let source = "SELECT source FROM message WHERE seq = ?"
+
+    /// The content of a message.
+    func content(_ seq: Int64) throws -> MessageContent {
+        let source = try String.fetchOne(db.cachedStatement(sql: Self.source), arguments: [seq])
+        guard let source else { throw StoreError.invalid("a message") }
+        do {
+            return MessageContent(stored: try JSONValue(parsing: source.utf8))
+        } catch {
+            throw StoreError.invalid("a message")
+        }
+    }
+
+    func message(_ id: MessageID, in project: ProjectID) throws -> Message? {
+        guard let row = try find(id, in: project) else { return nil }
+        return Message(
+            id: row.summary.id, project: row.summary.project, recipient: row.summary.recipient,
+            content: try content(row.seq), acceptedAt: row.summary.acceptedAt, expiresAt: row.summary.expiresAt)
     }
 
     /// Writes a message with its work: one pending delivery, or one fan-out shard over the topic's subscribers.
@@ -122,13 +125,14 @@ struct MessageTable {
         let isEmpty = audience == 0
         try db.change(
             """
-            INSERT INTO message (id, project, registration, topic, audience, source, label, is_displayed, collapse_key,
+            INSERT INTO message (id, project, registration, topic, audience, source, apns_id, label, is_displayed, collapse_key,
                 priority, time_to_live, lane, state, accepted_at, expires_at, completed_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 message.id.rawValue, message.project.rawValue, registration?.rawValue, topic, audience, source,
-                message.facts.label?.rawValue, message.facts.isDisplayed, message.facts.collapseKey,
+                message.content.apns.headers.id?.rawValue, message.facts.label?.rawValue, message.facts.isDisplayed,
+                message.facts.collapseKey,
                 message.facts.priority, message.facts.timeToLiveSeconds,
                 (topic == nil ? Lane.interactive : Lane.bulk).code,
                 (isEmpty ? MessageState.complete : .active).rawValue, message.acceptedAt.milliseconds,

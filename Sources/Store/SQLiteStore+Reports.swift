@@ -56,13 +56,13 @@ struct ReportReader {
             + (try db.number("SELECT count(*) FROM pending WHERE message = ?", [row.seq]) ?? 0)
         let tally = try tally(row.seq)
         return DeliveryReport(
-            message: try row.message(), facts: row.facts, state: row.state, completedAt: row.completedAt,
+            message: row.summary, state: row.state, completedAt: row.completedAt,
             recipients: try recipients(row), ended: tally.ended, inFlight: Int(inFlight),
             rejectedByReason: tally.rejectedByReason, latency: try latency(row.seq))
     }
 
     private func recipients(_ row: MessageRow) throws -> Int {
-        switch row.recipient {
+        switch row.summary.recipient {
         case .registration: 1
         case .topic:
             Int(try db.number("SELECT coalesce(sum(claimed), 0) FROM fan_out WHERE message = ?", [row.seq]) ?? 0)
@@ -151,22 +151,14 @@ struct DeliveryReader {
     private func waitingRecords(after key: Int64, limit: Int) throws -> [(PageCursor, DeliveryRecord)] {
         let rows = try Row.fetchAll(
             db.cachedStatement(sql: Self.waiting), arguments: [message.seq, key, limit])
-        guard !rows.isEmpty else { return [] }
-        let chosenID = try senderChosenID()
         return try rows.map { row in
             let key = RegistrationKey(rawValue: row[0])
             let record = DeliveryRecord(
                 registration: try RegistrationID(stored: row[1]), app: try AppID(stored: row[2]), outcome: nil,
                 reason: row[5], history: AttemptHistory(row: row, from: 3), endedAt: nil, latencyMilliseconds: nil,
-                apnsID: chosenID ?? APNSID(message: message.id, registration: key))
+                apnsID: message.chosenID ?? APNSID(message: message.summary.id, registration: key))
             return (PageCursor(.waitingDeliveries, after: key.rawValue), record)
         }
-    }
-
-    /// The `apns-id` that the sender gave, which only a single send may.
-    private func senderChosenID() throws -> APNSID? {
-        guard case .registration = message.recipient else { return nil }
-        return try message.message().content.apns.headers.id
     }
 }
 

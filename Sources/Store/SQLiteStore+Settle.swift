@@ -19,7 +19,7 @@ extension SQLiteStore: DeliveryStore {
     public func settle(_ settlements: [Settlement]) async throws(StoreError) -> [MessageID] {
         guard !settlements.isEmpty else { return [] }
         let (completed, refused) = try await write { db in
-            var step = try SettleStep(db: db)
+            var step = try SettleStep(db: db, newest: Self.newestEnd(of: settlements))
             for settlement in settlements { try step.apply(settlement) }
             return (try step.finish(), step.refused)
         }
@@ -27,6 +27,12 @@ extension SQLiteStore: DeliveryStore {
             logger.warning("Settlements refused: not claimed", metadata: ["store.refused": "\(refused)"])
         }
         return completed
+    }
+
+    private static func newestEnd(of settlements: [Settlement]) -> Timestamp? {
+        settlements.compactMap { settlement in
+            if case .ended(let entry) = settlement.result { entry.time } else { nil }
+        }.max()
     }
 
     /// Open deliveries by lane, with what running fan-outs have still to claim by the estimate of accept.
@@ -62,6 +68,8 @@ struct SettleStep {
     private(set) var refused = 0
 
     private let db: Database
+    /// What the rows of this step get as their time of recording.
+    private let recordedAt: Timestamp
     private let registrations: RegistrationTable
     private let statements: Statements
     private var messages: [MessageID: Int64] = [:]
@@ -71,8 +79,11 @@ struct SettleStep {
     private var touched: [(id: MessageID, seq: Int64)] = []
     private var lastEnd: [Int64: Timestamp] = [:]
 
-    init(db: Database) throws {
+    /// Begins a step whose newest end came at `newest`; `nil`: nothing ends in it.
+    init(db: Database, newest: Timestamp?) throws {
         self.db = db
+        let clock = LedgerClock(db: db)
+        recordedAt = try newest.map(clock.advance) ?? clock.now()
         registrations = RegistrationTable(db: db)
         statements = try Statements(db: db)
     }
@@ -159,13 +170,15 @@ struct SettleStep {
             delivery.project.rawValue, message, delivery.registration.key.rawValue, delivery.registration.id.rawValue,
             delivery.registration.app.rawValue, entry.time.milliseconds, entry.outcome.rawValue, entry.reason,
             entry.history.attempts, entry.history.unknownAttempts, entry.latencyMilliseconds, entry.apnsID.rawValue,
+            recordedAt.milliseconds,
         ])
         return db.changesCount > 0
     }
 
     /// What follows from a new ledger row.
     private mutating func ended(_ entry: LedgerEntry, _ message: Int64, _ delivery: ClaimedDelivery) throws {
-        sums.add(entry, message: message, project: delivery.project, row: db.lastInsertedRowID)
+        sums.add(
+            entry, message: message, project: delivery.project, row: db.lastInsertedRowID, recordedAt: recordedAt)
         if let last = lastEnd[message] {
             lastEnd[message] = max(last, entry.time)
         } else {
@@ -201,8 +214,8 @@ extension SettleStep {
     struct Statements {
         static let insertLedger = """
             INSERT INTO ledger (project, message, registration, fid, app, ended_at, outcome, reason, attempts,
-                unknown_attempts, latency_ms, apns_id)
-            SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12
+                unknown_attempts, latency_ms, apns_id, recorded_at)
+            SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
             WHERE NOT EXISTS (SELECT 1 FROM pending WHERE message = ?2 AND registration = ?3)
             ON CONFLICT (message, registration) DO NOTHING
             """
@@ -256,13 +269,15 @@ struct LedgerSums {
     private var hours: [Hour: ClosedRange<Int64>] = [:]
 
     /// Adds a row that was just appended with row id `row`; later rows have greater ids.
-    mutating func add(_ entry: LedgerEntry, message: Int64, project: ProjectID, row: Int64) {
+    mutating func add(
+        _ entry: LedgerEntry, message: Int64, project: ProjectID, row: Int64, recordedAt: Timestamp
+    ) {
         ends[End(message: message, outcome: entry.outcome, reason: entry.reason ?? ""), default: 0] += 1
         if entry.outcome == .accepted {
             let bucket = LatencyHistogram.bucket(forMilliseconds: entry.latencyMilliseconds)
             latencies[Bucket(message: message, bucket: bucket), default: 0] += 1
         }
-        let hour = Hour(project: project, hour: Self.hour(of: entry.time))
+        let hour = Hour(project: project, hour: Self.hour(of: recordedAt))
         hours[hour] = (hours[hour]?.lowerBound ?? row)...row
     }
 

@@ -39,6 +39,7 @@ actor FakeStore: MessageStore, DeliveryStore {
     private(set) var rescues = 0
     private var nextPage: Int64 = 1
     private var settleFailures = 0
+    private var unreadable: Set<MessageID> = []
     private var claimFailures = 0
     private var watchers: [(condition: @Sendable (isolated FakeStore) -> Bool, CheckedContinuation<Void, Never>)] = []
 
@@ -54,6 +55,7 @@ actor FakeStore: MessageStore, DeliveryStore {
     }
 
     func failSettles(_ count: Int) { settleFailures = count }
+    func damage(_ message: MessageID) { unreadable.insert(message) }
     func failClaims(_ count: Int) { claimFailures = count }
 
     /// Waits until `condition` holds.
@@ -99,7 +101,8 @@ actor FakeStore: MessageStore, DeliveryStore {
     }
 
     func message(_ id: MessageID, in project: ProjectID) throws(StoreError) -> Message? {
-        books[id].flatMap { $0.message.project == project ? $0.message : nil }
+        guard !unreadable.contains(id) else { throw StoreError(.failed, "the message is damaged") }
+        return books[id].flatMap { $0.message.project == project ? $0.message : nil }
     }
 
     func activeMessageCount() throws(StoreError) -> Int {
@@ -199,8 +202,8 @@ actor FakeStore: MessageStore, DeliveryStore {
             return nil
         }
         let delivery = ClaimedDelivery(
-            message: key.message, project: book.message.project, registration: registration, page: page,
-            history: history)
+            message: key.message, project: book.message.project, acceptedAt: book.message.acceptedAt,
+            expiresAt: book.message.expiresAt, registration: registration, page: page, history: history)
         claimed[key] = delivery
         return delivery
     }

@@ -18,18 +18,19 @@ struct Rig {
 
     init(
         limits: DeliveryLimits = DeliveryLimits(), project: Project = Sample.project,
+        atShutdown: Outcome? = .unknown(.shutdown), hangs: Bool = false,
         script: @escaping ScriptedSender.Script = { _, _ in .accepted }
     ) {
         let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         let activeMessages = ActiveMessages(limit: limits.activeMessages)
         let wallTime = clock.wallTime(startingAt: Sample.start)
-        sender = ScriptedSender(script)
+        sender = ScriptedSender(atShutdown: atShutdown, hangs: hangs, script)
         projects = ProjectDirectory([project])
         runner = DeliveryRunner(
             store: store, sender: sender, projects: projects, limits: limits, activeMessages: activeMessages,
             clock: clock, wallTime: wallTime, random: { 0.5 }, logger: quiet)
         acceptor = MessageAcceptor(
-            store: store, limits: limits, activeMessages: activeMessages, wallTime: wallTime,
+            store: store, activeMessages: activeMessages, wallTime: wallTime,
             wake: { [runner] in runner.wake($0) })
         group = ServiceGroup(services: [runner], logger: quiet)
     }

@@ -110,6 +110,24 @@ struct RunnerTests {
         }
     }
 
+    @Test func aMessageThatCannotBeReadExpiresWhenItsTimeIsOver() async throws {
+        let rig = Rig()
+        let message = try await rig.accept(
+            to: 1, #"{"notification":{"title":"Soon"},"apns":{"headers":{"apns-expiration":"1800000060"}}}"#)
+        await rig.store.damage(message.id)
+        try await rig.run { rig in
+            while await rig.store.ledger.isEmpty {
+                await rig.clock.advanceToSleeper(within: .seconds(60))
+                await Task.yield()
+            }
+            let entry = try #require(await rig.store.entries(of: message.id).first)
+            #expect(entry.outcome == .expired)
+            #expect(entry.reason == "message_unreadable")
+            #expect(entry.latencyMilliseconds >= 50_000)
+            #expect(rig.sender.pushes.isEmpty)
+        }
+    }
+
     @Test func aMessageForOneAttemptExpiresWhenThrottled() async throws {
         try await Rig(script: { _, _ in Self.tooMany }).run { rig in
             let message = try await rig.accept(

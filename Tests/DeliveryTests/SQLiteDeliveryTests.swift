@@ -29,7 +29,7 @@ struct SQLiteDeliveryTests {
             store: store, sender: sender, projects: ProjectDirectory([Sample.project]), limits: limits,
             activeMessages: active, clock: clock, wallTime: wallTime, random: { 0.5 }, logger: quiet)
         let acceptor = MessageAcceptor(
-            store: store, limits: limits, activeMessages: active, wallTime: wallTime, wake: { runner.wake($0) })
+            store: store, activeMessages: active, wallTime: wallTime, wake: { runner.wake($0) })
         let registrations = try await register(250, in: store)
         let group = ServiceGroup(services: [runner], logger: quiet)
         try await withThrowingTaskGroup(of: Void.self) { tasks in

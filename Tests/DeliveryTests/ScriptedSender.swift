@@ -18,14 +18,26 @@ final class ScriptedSender: PushSender {
         var pushes: [Push] = []
         var held: [Held] = []
         var standing: Outcome?
+        /// Hand-overs that are kept from returning.
+        var shutdowns = 0
+        var hung: [CheckedContinuation<Void, Never>] = []
         var watchers: [(sent: Int, CheckedContinuation<Void, Never>)] = []
     }
 
+    /// What becomes of held pushes when the sender is shut down; `nil`: nothing ever.
+    private let atShutdown: Outcome?
+    /// Whether ``send(_:report:)`` takes pushes and never returns.
+    private let hangs: Bool
     private let script: Script
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "scripted upstream")
 
-    init(_ script: @escaping Script = { _, _ in .accepted }) {
+    init(
+        atShutdown: Outcome? = .unknown(.shutdown), hangs: Bool = false,
+        _ script: @escaping Script = { _, _ in .accepted }
+    ) {
+        self.atShutdown = atShutdown
+        self.hangs = hangs
         self.script = script
     }
 
@@ -69,6 +81,24 @@ final class ScriptedSender: PushSender {
             queue.async { report(piece) }
         }
         for (_, continuation) in ready { continuation.resume() }
+        if hangs { await withCheckedContinuation { hung in state.withLock { $0.hung.append(hung) } } }
+    }
+
+    func shutdown(within limit: Duration) async {
+        state.withLock { $0.shutdowns += 1 }
+        if let atShutdown { release(atShutdown, isStanding: true) }
+    }
+
+    /// How often ``shutdown(within:)`` was called.
+    var shutdowns: Int { state.withLock { $0.shutdowns } }
+
+    /// Lets hand-overs return that hang.
+    func unhang() {
+        let hung = state.withLock { state in
+            defer { state.hung = [] }
+            return state.hung
+        }
+        for continuation in hung { continuation.resume() }
     }
 
     /// Answers all pushes that were held; `isStanding`: and all later ones that would be held, at once.

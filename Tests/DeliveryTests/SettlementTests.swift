@@ -16,8 +16,9 @@ struct SettlementTests {
         let registration = Sample.registration(1)
         return OpenDelivery(
             claim: ClaimedDelivery(
-                message: message, project: Sample.projectID, registration: registration, page: nil, history: history),
-            lane: .interactive, acceptedAt: Sample.start, expiresAt: Sample.start + life, isOnce: isOnce,
+                message: message, project: Sample.projectID, acceptedAt: Sample.start, expiresAt: Sample.start + life,
+                registration: registration, page: nil, history: history),
+            lane: .interactive, isOnce: isOnce,
             isForActivity: isForActivity,
             apnsID: APNSID(message: message, registration: registration.key))
     }

@@ -25,8 +25,9 @@ struct ShutdownTests {
         #expect(await rig.store.waiting.count == 1)
     }
 
-    @Test func whatHasNoAnswerStaysClaimedForTheNextRun() async throws {
-        let rig = Rig(script: { _, _ in nil })
+    @Test(arguments: [Outcome.unknown(.shutdown), .notSent(.shutdown)])
+    func whatTheSenderEndsAtTheLimitIsRecordedAsARetry(outcome: Outcome) async throws {
+        let rig = Rig(atShutdown: outcome, script: { _, _ in nil })
         let message = try await rig.accept(to: 1)
         try await rig.run { rig in
             await rig.sender.untilSent(1)
@@ -34,8 +35,48 @@ struct ShutdownTests {
             await rig.clock.sleepers(2, within: .seconds(20))
             rig.clock.advance(by: .seconds(20))
         }
-        #expect(await rig.store.claimed.count == 1)
+        #expect(await rig.store.claimed.isEmpty)
+        let waiting = try #require(await rig.store.waiting.values.first)
+        let unknown = outcome == .unknown(.shutdown) ? 1 : 0
+        #expect(waiting.history == AttemptHistory(attempts: 1, unknownAttempts: unknown, lastCause: "shutdown"))
         #expect(await rig.store.books[message.id]?.isComplete == false)
+    }
+
+    @Test func aSenderThatNeverAnswersDoesNotHoldUpTheShutdown() async throws {
+        let rig = Rig(atShutdown: nil, script: { _, _ in nil })
+        _ = try await rig.accept(to: 1)
+        try await rig.run { rig in
+            await rig.sender.untilSent(1)
+            await rig.group.triggerGracefulShutdown()
+            await rig.clock.sleepers(2, within: .seconds(20))
+            rig.clock.advance(by: .seconds(20))
+            await rig.clock.advanceToSleeper(within: .seconds(3))
+        }
+        #expect(rig.clock.now.offset <= .seconds(25))
+        #expect(await rig.store.claimed.count == 1)
+    }
+
+    @Test func aHandOverThatNeverReturnsDoesNotHoldUpTheShutdown() async throws {
+        let rig = Rig(hangs: true, script: { _, _ in nil })
+        _ = try await rig.accept(to: 1)
+        try await rig.run { rig in
+            await rig.sender.untilSent(1)
+            await rig.group.triggerGracefulShutdown()
+            await rig.clock.sleepers(2, within: .seconds(20))
+            rig.clock.advance(by: .seconds(20))
+        }
+        #expect(await rig.store.waiting.count == 1)
+        #expect(await rig.store.claimed.isEmpty)
+        rig.sender.unhang()
+    }
+
+    @Test func theSenderIsShutDownAtTheEndOfEveryRun() async throws {
+        let rig = Rig()
+        try await rig.run { rig in
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(1)
+        }
+        #expect(rig.sender.shutdowns == 1)
     }
 
     @Test func aStoreThatFailsToTheEndDoesNotHoldUpTheShutdown() async throws {
@@ -48,6 +89,8 @@ struct ShutdownTests {
             await rig.group.triggerGracefulShutdown()
             await rig.clock.sleepers(3, within: .seconds(20))
             rig.clock.advance(by: .seconds(20))
+            await rig.clock.sleepers(2, within: .seconds(2))
+            rig.clock.advance(by: .seconds(2))
         }
         #expect(await rig.store.claimed.count == 1)
     }

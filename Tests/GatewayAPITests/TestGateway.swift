@@ -34,7 +34,9 @@ final class TestGateway: Sendable {
         let clock = Dial(Self.startTime)
         directory = try TestDirectory()
         store = try SQLiteStore(directory: directory.file("data"), role: .gateway, logger: logger)
-        acceptor = MessageAcceptor(store: store, limits: limits, wallTime: { clock.now }, wake: { _ in })
+        acceptor = MessageAcceptor(
+            store: store, activeMessages: ActiveMessages(limit: limits.activeMessages), wallTime: { clock.now },
+            wake: { _ in })
         services = GatewayServices(
             store: isBroken ? BrokenStore(keys: store) : store, acceptor: acceptor,
             projects: ProjectDirectory([Self.project("demo", 123_456_789_012), Self.project("other", 99)]),
@@ -212,6 +214,7 @@ struct BrokenStore: RegistrationStore, SubscriptionStore, MessageStore, LedgerSt
         of id: MessageID, in project: ProjectID, outcome: LedgerOutcome?, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<DeliveryRecord> { throw failure }
     func export(
-        project: ProjectID, from start: Timestamp, to end: Timestamp, after cursor: String?, limit: Int
+        project: ProjectID, from start: Timestamp, to end: Timestamp, at now: Timestamp, after cursor: String?,
+        limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow> { throw failure }
 }

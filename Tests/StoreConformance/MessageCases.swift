@@ -16,7 +16,7 @@ extension ConformanceCase {
         },
         ConformanceCase("the facts of a message stand in its report") { scene in
             let message = try await scene.send(to: try await scene.register(1))
-            let facts = try await scene.report(message).facts
+            let facts = try await scene.report(message).message.facts
             #expect(
                 facts
                     == MessageFacts(
@@ -140,9 +140,9 @@ extension ConformanceCase {
             let audience = try await scene.audience(30, of: topic)
             let message = try await scene.broadcast(topic)
             let page = try #require(try await scene.claimPage())
-            // Written out of the order of time, over several hours.
+            // Over several hours.
             let hour: Int64 = 3_600_000
-            let times = (0..<30).map { Int64(($0 * 7) % 30) * hour / 4 + 5_000 }
+            let times = (0..<30).map { Int64($0) * hour / 4 + 5_000 }
             for (delivery, time) in zip(page.deliveries, times) {
                 try await scene.settle([delivery.ended(at: time)])
             }
@@ -153,6 +153,37 @@ extension ConformanceCase {
             #expect(rows.allSatisfy { $0.topic == topic && $0.message == message.id && ($0.bulkID ?? 0) > 0 })
             #expect(Set(rows.map(\.bulkID)).count == 1)
         },
+        ConformanceCase("exports back to back lose and repeat no row that was recorded late") { scene in
+            let topic = Scene.topic("news")
+            let audience = try await scene.audience(6, of: topic)
+            _ = try await scene.broadcast(topic)
+            let page = try #require(try await scene.claimPage())
+            func window(_ start: Int64, _ end: Int64) -> Range<Timestamp> {
+                Timestamp(milliseconds: start)..<Timestamp(milliseconds: end)
+            }
+            try await scene.settle(page.deliveries[0..<2].map { $0.ended(at: 3000) })
+            var rows = try await scene.export(window(0, 4000), limit: 1)
+            // Ended before the first export ran, recorded after it.
+            try await scene.settle(page.deliveries[2..<4].map { $0.ended(at: 3999) })
+            rows += try await scene.export(window(4000, 5000), limit: 1)
+            // The clock was set back.
+            try await scene.settle(page.deliveries[4...].map { $0.ended(at: 100) })
+            rows += try await scene.export(window(5000, 6000), limit: 1)
+            #expect(rows.map(\.delivery.registration) == audience.map(\.id))
+            #expect(rows[2].delivery.endedAt == Timestamp(milliseconds: 3999))
+            #expect(try await scene.export(window(0, 6000), limit: 4).count == 6)
+        },
+        ConformanceCase("an export ends at the present, so that the next can begin there") { scene in
+            let made = try await scene.register(1)
+            _ = try await scene.send(to: made)
+            let claimed = try await scene.claimDue(.interactive)
+            let future = Timestamp(milliseconds: 0)..<Timestamp(milliseconds: 1 << 40)
+            #expect(try await scene.export(future, at: 3000, limit: 9).isEmpty)
+            try await scene.settle(claimed.map { $0.ended(at: 2999) })
+            let next = Timestamp(milliseconds: 3000)..<Timestamp(milliseconds: 1 << 40)
+            #expect(try await scene.export(next, at: 3000, limit: 9).isEmpty)
+            #expect(try await scene.export(next, at: 3001, limit: 9).count == 1)
+        },
         ConformanceCase("the export of a single send has no bulk id and stays in its project") { scene in
             let made = try await scene.register(1)
             _ = try await scene.send(to: made)
@@ -162,7 +193,8 @@ extension ConformanceCase {
             #expect(rows.count == 1 && rows[0].bulkID == nil && rows[0].topic == nil)
             #expect(rows[0].facts.label?.rawValue == "spring")
             let other = try await scene.store.export(
-                project: ProjectID(rawValue: "other")!, from: all.lowerBound, to: all.upperBound, after: nil, limit: 9)
+                project: ProjectID(rawValue: "other")!, from: all.lowerBound, to: all.upperBound, at: all.upperBound,
+                after: nil, limit: 9)
             #expect(other.elements.isEmpty)
         },
         ConformanceCase("a cursor that is not of this list is refused") { scene in
@@ -182,21 +214,23 @@ extension ConformanceCase {
             }
             try await expectStoreError(.badCursor) {
                 _ = try await store.export(
-                    project: project, from: Timestamp(milliseconds: 0), to: Timestamp(milliseconds: 1), after: foreign,
-                    limit: 1)
+                    project: project, from: Timestamp(milliseconds: 0), to: Timestamp(milliseconds: 1),
+                    at: Timestamp(milliseconds: 1), after: foreign, limit: 1)
             }
         },
     ]
 }
 
 extension Scene {
-    /// All rows of an export, read in pages of `limit`.
-    func export(_ times: Range<Timestamp>, limit: Int) async throws -> [ExportRow] {
+    /// All rows of an export that runs at `now`, or at its end, read in pages of `limit`.
+    func export(_ times: Range<Timestamp>, at now: Int64? = nil, limit: Int) async throws -> [ExportRow] {
+        let now = now.map { Timestamp(milliseconds: $0) } ?? times.upperBound
         var rows: [ExportRow] = []
         var cursor: String?
         repeat {
             let page = try await store.export(
-                project: project, from: times.lowerBound, to: times.upperBound, after: cursor, limit: limit)
+                project: project, from: times.lowerBound, to: times.upperBound, at: now, after: cursor,
+                limit: limit)
             #expect(page.elements.count <= limit)
             rows += page.elements
             cursor = page.nextCursor

@@ -72,7 +72,8 @@ extension ConformanceCase {
             let stranger = try await scene.register(2)
             func forged(_ registration: Registration, _ page: Int64?, _ id: MessageID) -> Settlement {
                 ClaimedDelivery(
-                    message: id, project: made.project, registration: registration,
+                    message: id, project: made.project, acceptedAt: message.acceptedAt, expiresAt: message.expiresAt,
+                    registration: registration,
                     page: page.map { FanOutPage.ID(rawValue: $0) }, history: AttemptHistory()
                 ).ended()
             }

@@ -149,6 +149,39 @@ struct SQLiteStoreTests {
         #expect(loose == [])
     }
 
+    @Test func aMessageThatTodaysRulesRefuseIsReadAndOneThatCannotBeReadIsReported() async throws {
+        let store = try open()
+        let project = try #require(ProjectID(rawValue: "demo"))
+        let made = try await store.register(
+            RegistrationRequest(
+                project: project, app: try #require(AppID(rawValue: "com.example.app")),
+                deviceToken: try #require(DeviceToken(bytes: [1])), environment: .production, appVersion: nil),
+            at: Timestamp(milliseconds: 0)
+        ).registration
+        let chosen = "6c4f6b60-1f4c-4a52-9c1e-2a3b4c5d6e7f"
+        let id = MessageID(acceptedAt: Timestamp(milliseconds: 1), random: 1)
+        _ = try await store.accept(
+            NewMessage(
+                id: id, project: project, recipient: .registration(made.key, made.id),
+                content: try MessageContent(
+                    source: JSONValue(
+                        parsing: Array(#"{"data":{"a":"b"},"apns":{"headers":{"apns-id":"\#(chosen)"}}}"#.utf8))),
+                facts: MessageFacts(
+                    label: nil, isDisplayed: false, collapseKey: nil, priority: 5, timeToLiveSeconds: 60),
+                acceptedAt: Timestamp(milliseconds: 1), expiresAt: Timestamp(milliseconds: 60_001)))
+        let older = #"{"data":{"a":"b"},"gone":1}"#
+        _ = try await store.lastColumn(of: "UPDATE message SET source = '\(older)'")
+        #expect(try await store.message(id, in: project)?.content.data.map(\.key) == ["a"])
+        _ = try await store.lastColumn(of: "UPDATE message SET source = 'damaged'")
+        await #expect(throws: StoreError.self) { _ = try await store.message(id, in: project) }
+        #expect(try await store.report(id, in: project)?.inFlight == 1)
+        #expect(try await store.reports(in: project, after: nil, limit: 1).elements.count == 1)
+        let listed = try await store.deliveries(of: id, in: project, outcome: nil, after: nil, limit: 9)
+        #expect(listed.elements.map(\.apnsID?.rawValue) == [chosen])
+        let claimed = try await store.claimDue(.interactive, limit: 1, at: Timestamp(milliseconds: 1))
+        #expect(claimed.map(\.expiresAt) == [Timestamp(milliseconds: 60_001)])
+    }
+
     @Test func aFileInPlaceOfTheDirectoryIsUnavailable() throws {
         try Data("x".utf8).write(to: URL(filePath: path))
         let error = #expect(throws: StoreError.self) { _ = try open() }

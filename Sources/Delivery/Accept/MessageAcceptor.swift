@@ -59,17 +59,16 @@ public final class MessageAcceptor: Sendable {
     ///
     /// - Parameters:
     ///   - activeMessages: the count of messages that are not complete and its limit, beyond which new ones are
-    ///     refused; the same object as the runner's. Without it the acceptor asks the store when its own figure, which
-    ///     then only grows, reaches the limit of `limits`.
+    ///     refused; the same object as the runner's.
     ///   - random: 64 bits for each message id.
     ///   - wake: called after each commit.
     public init(
-        store: any MessageStore, limits: DeliveryLimits, activeMessages: ActiveMessages? = nil,
-        wallTime: @escaping WallTime, random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) },
+        store: any MessageStore, activeMessages: ActiveMessages, wallTime: @escaping WallTime,
+        random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) },
         wake: @escaping @Sendable (Lane) -> Void
     ) {
         self.store = store
-        self.activeMessages = activeMessages ?? ActiveMessages(limit: limits.activeMessages)
+        self.activeMessages = activeMessages
         self.wallTime = wallTime
         self.random = random
         self.wake = wake

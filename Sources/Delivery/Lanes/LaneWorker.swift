@@ -19,39 +19,37 @@ struct LaneWorker: Sendable {
     private static let cacheLimit = 32
     /// The longest sleep on the monotonic clock for a wall time: the wall clock may be set meanwhile.
     private static let longestSleep: Duration = .seconds(60)
-    /// When a delivery is tried again whose message could not be read.
-    private static let unreadableDelay: Duration = .seconds(15)
 
-    /// Works until the gate is stopped and every batch is handed over. Cancelling gives up hand-overs that hang.
+    /// Works until the gate is stopped. Hand-overs may still be under way then: they end with the sender.
     func run() async {
-        await withDiscardingTaskGroup { group in
-            var cache = MessageCache(limit: Self.cacheLimit)
-            var isPageFirst = true
-            var failures = 0
-            while !Task.isCancelled {
-                let now = wallTime()
-                switch gate.next(at: now) {
-                case .stop:
-                    return
-                case .wait(let due):
-                    let sleep = due.map { min(max(.milliseconds(1), $0 - now), Self.longestSleep) }
-                    await gate.change(atMost: sleep, on: clock)
-                case .claim(let limit):
-                    let claim = await claim(limit, isPageFirst: isPageFirst, at: now)
-                    isPageFirst.toggle()
-                    if let error = claim.error, claim.deliveries.isEmpty {
-                        failures += 1
-                        pause(after: error, failures: failures, limit: limit)
-                        continue
-                    }
-                    failures = 0
-                    gate.claimed(
-                        claim.deliveries.count, of: limit, hasMore: claim.hasMore, nextDue: claim.nextDue)
-                    metrics.inFlight(gate.inFlight, in: gate.lane)
-                    for batch in await prepare(claim.deliveries, cache: &cache) {
-                        // A child task for each batch, not for each push: a full upstream holds up its own batch only.
-                        group.addTask { await send(batch) }
-                    }
+        var cache = MessageCache(limit: Self.cacheLimit)
+        var isPageFirst = true
+        var failures = 0
+        while !Task.isCancelled {
+            let now = wallTime()
+            switch gate.next(at: now) {
+            case .stop:
+                return
+            case .wait(let due):
+                let sleep = due.map { min(max(.milliseconds(1), $0 - now), Self.longestSleep) }
+                await gate.change(atMost: sleep, on: clock)
+            case .claim(let limit):
+                let claim = await claim(limit, isPageFirst: isPageFirst, at: now)
+                isPageFirst.toggle()
+                if let error = claim.error, claim.deliveries.isEmpty {
+                    failures += 1
+                    pause(after: error, failures: failures, limit: limit)
+                    continue
+                }
+                failures = 0
+                gate.claimed(
+                    claim.deliveries.count, of: limit, hasMore: claim.hasMore, nextDue: claim.nextDue)
+                metrics.inFlight(gate.inFlight, in: gate.lane)
+                for batch in await prepare(claim.deliveries, cache: &cache) {
+                    // A task for each batch, not for each push: a full upstream holds up its own batch only. It is
+                    // no child of this task, because nothing but the sender's shutdown ends a hand-over, and one
+                    // that hangs must not keep the gateway from stopping. The in-flight limit is their limit.
+                    Task { await send(batch) }
                 }
             }
         }
@@ -182,9 +180,13 @@ extension LaneWorker {
         return message
     }
 
-    /// The store may serve other messages: this delivery goes back and does not hold up the lane.
+    /// The store may serve other messages: this delivery goes back until its time runs out, and does not hold up the
+    /// lane.
     private func postponed(_ claim: ClaimedDelivery) -> Settlement {
-        Settlement(delivery: claim, result: .retry(claim.history, notBefore: wallTime() + Self.unreadableDelay))
+        Settlement(
+            delivery: claim,
+            result: OpenDelivery(claim, lane: gate.lane).setBack(
+                by: .messageUnreadable, at: wallTime(), random: random()))
     }
 
     /// What happens to one claimed delivery.
@@ -197,7 +199,7 @@ extension LaneWorker {
         let now = wallTime()
         guard let message else {
             logger.error("a delivery has no message", metadata: ["message.id": "\(claim.message)"])
-            return .settle(missing(claim, at: now))
+            return .settle(OpenDelivery(claim, lane: gate.lane).messageMissing(at: now))
         }
         let registration = claim.registration
         let delivery = OpenDelivery(claim, of: message, lane: gate.lane)
@@ -224,22 +226,21 @@ extension LaneWorker {
             return .push(push, delivery)
         }
     }
-
-    private func missing(_ claim: ClaimedDelivery, at now: Timestamp) -> Settlement.Result {
-        .ended(
-            LedgerEntry(
-                outcome: .rejected, reason: EndReason.messageMissing, deadSince: nil, history: claim.history,
-                time: now, latencyMilliseconds: 0,
-                apnsID: APNSID(message: claim.message, registration: claim.registration.key)))
-    }
 }
 
 extension OpenDelivery {
+    /// Opens a claimed delivery whose message is not known.
+    init(_ claim: ClaimedDelivery, lane: Lane) {
+        self.init(
+            claim: claim, lane: lane, isOnce: false, isForActivity: false,
+            apnsID: APNSID(message: claim.message, registration: claim.registration.key))
+    }
+
     /// Opens a claimed delivery of `message`.
     init(_ claim: ClaimedDelivery, of message: Message, lane: Lane) {
         let content = message.content
         self.init(
-            claim: claim, lane: lane, acceptedAt: message.acceptedAt, expiresAt: message.expiresAt,
+            claim: claim, lane: lane,
             isOnce: content.timeToLive(acceptedAt: message.acceptedAt) == .once,
             isForActivity: content.apns.liveActivityToken != nil,
             apnsID: content.apns.headers.id ?? APNSID(message: message.id, registration: claim.registration.key))

@@ -7,16 +7,17 @@ struct OpenDelivery: Sendable {
     let claim: ClaimedDelivery
     /// The lane that claimed it.
     let lane: Lane
-    /// When the message was accepted.
-    let acceptedAt: Timestamp
-    /// After this no attempt is started.
-    let expiresAt: Timestamp
     /// Whether APNs gets one attempt only (`apns-expiration: 0`).
     let isOnce: Bool
     /// Whether it goes to the token of a Live Activity: a 410 then says nothing about the install.
     let isForActivity: Bool
     /// The `apns-id` of each of its attempts.
     let apnsID: APNSID
+
+    /// When the message was accepted.
+    var acceptedAt: Timestamp { claim.acceptedAt }
+    /// After this no attempt is started.
+    var expiresAt: Timestamp { claim.expiresAt }
 }
 
 extension OpenDelivery {
@@ -99,6 +100,11 @@ extension OpenDelivery {
         ended(.rejected, reason: EndReason.invalidMessage, history: claim.history, at: now)
     }
 
+    /// The end of a delivery whose message is not in the store.
+    func messageMissing(at now: Timestamp) -> Settlement.Result {
+        ended(.rejected, reason: EndReason.messageMissing, history: claim.history, at: now)
+    }
+
     private func ended(
         _ outcome: LedgerOutcome, reason: String?, deadSince: Timestamp? = nil, history: AttemptHistory,
         at now: Timestamp
@@ -121,6 +127,11 @@ enum EndReason {
     static let invalidMessage = "InvalidMessage"
     /// The store knows the delivery and not its message.
     static let messageMissing = "MessageMissing"
+}
+
+extension TransportCause {
+    /// The store could not read the message. It never was an attempt.
+    static let messageUnreadable = TransportCause(rawValue: "message_unreadable")
 }
 
 /// Bounds of retries that do not depend on the outcome.

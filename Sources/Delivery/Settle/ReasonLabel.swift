@@ -7,7 +7,7 @@ enum ReasonLabel {
         [EndReason.expired, EndReason.invalidMessage, EndReason.messageMissing]
             + [
                 TransportCause.connectFailed, .tlsFailed, .connectionLost, .refused, .reset, .timedOut, .shutdown,
-                .noRoute, .protocolError,
+                .noRoute, .protocolError, .messageUnreadable,
             ].map(\.rawValue))
 
     /// Our own reasons stand for themselves, Apple's have the label of their table: a small set whatever a peer says.

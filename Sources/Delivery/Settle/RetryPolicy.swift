@@ -21,6 +21,7 @@ struct RetryWindow: Hashable {
     /// | throttled, any other             | 1 s    | 1 s, 2 s, 4 s, …                | 15 min |
     /// | unknown                          | 1 s    | 1 s, 2 s, 4 s, …                | 15 min |
     /// | notSent, no_route                | 15 s   | 1 s, 2 s, 4 s, …                | 1 min  |
+    /// | notSent, message_unreadable      | 5 s    | 1 s, 2 s, 4 s, …                | 1 min  |
     /// | notSent, any other               | 100 ms | 1 s, 2 s, 4 s, …                | 1 min  |
     static func after(_ setback: Setback, attempt: Int) -> RetryWindow {
         let (floor, cap) = bounds(setback)
@@ -42,6 +43,7 @@ struct RetryWindow: Hashable {
             return (max(own.floor, after ?? .zero), own.cap)
         case .unknown: return (.seconds(1), .seconds(900))
         case .notSent(.noRoute): return (.seconds(15), .seconds(60))
+        case .notSent(.messageUnreadable): return (.seconds(5), .seconds(60))
         case .notSent: return (.milliseconds(100), .seconds(60))
         }
     }

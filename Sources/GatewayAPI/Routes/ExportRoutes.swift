@@ -50,6 +50,8 @@ private struct ExportRequest: Sendable {
     let pageSize: Int?
     private let start: Timestamp
     private let end: Timestamp
+    /// Rows that are recorded after this are for the next export.
+    private let now: Timestamp
     private let project: Project
     private let store: any LedgerStore
 
@@ -65,6 +67,7 @@ private struct ExportRequest: Sendable {
         pageSize = size == 0 ? nil : size
         start = try query.time("startTime") ?? Timestamp(milliseconds: 0)
         end = try query.time("endTime") ?? call.now
+        now = call.now
         guard start <= end else { throw .badRequest("end_time", "end_time must not be before start_time.") }
         project = call.project
         store = call.services.store
@@ -72,7 +75,7 @@ private struct ExportRequest: Sendable {
 
     /// Reads rows.
     func page(after cursor: String?, limit: Int) async throws(StoreError) -> ResultPage<ExportRow> {
-        try await store.export(project: project.id, from: start, to: end, after: cursor, limit: limit)
+        try await store.export(project: project.id, from: start, to: end, at: now, after: cursor, limit: limit)
     }
 
     /// Rows as they go out; the header line stands before the very first.

@@ -69,7 +69,7 @@ enum ReportView {
             .init("name", .string("projects/\(message.project)/messages/\(message.id)")),
             .init("target", target(message)),
         ]
-        if let label = report.facts.label { members.append(.init("label", .string(label.rawValue))) }
+        if let label = message.facts.label { members.append(.init("label", .string(label.rawValue))) }
         members += [
             .init("state", .string(report.state.rawValue)),
             .init("acceptTime", .string(message.acceptedAt.rfc3339)),
@@ -109,7 +109,7 @@ enum ReportView {
         return .object(members)
     }
 
-    private static func target(_ message: Message) -> JSONValue {
+    private static func target(_ message: MessageSummary) -> JSONValue {
         switch message.recipient {
         case .registration(_, let id):
             .object([.init("registration", .string("projects/\(message.project)/registrations/\(id)"))])
@@ -118,7 +118,7 @@ enum ReportView {
         }
     }
 
-    private static func audience(_ message: Message) -> Int {
+    private static func audience(_ message: MessageSummary) -> Int {
         switch message.recipient {
         case .registration: 1
         case .topic(_, let audience): audience

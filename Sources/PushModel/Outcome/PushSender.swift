@@ -66,6 +66,10 @@ public protocol PushSender: Sendable {
     /// before this returns, with each index of `batch` exactly once over all calls. It must not block.
     func send(_ batch: [Push], report: @escaping @Sendable ([PushReport]) -> Void) async
 
+    /// Takes no more pushes, lets those in flight finish within `limit`, and ends the others as `notSent` or `unknown`:
+    /// when this returns, every push has its report. Idempotent; a hand-over that waits for room returns.
+    func shutdown(within limit: Duration) async
+
     /// What operators want to see of each upstream.
     var upstreams: [UpstreamStatus] { get }
 }

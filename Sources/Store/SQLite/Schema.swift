@@ -65,7 +65,7 @@ enum Schema {
             name TEXT NOT NULL PRIMARY KEY,
             value INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
-        INSERT INTO meta (name, value) VALUES ('active_messages', 0), ('write_probe', 0);
+        INSERT INTO meta (name, value) VALUES ('active_messages', 0), ('write_probe', 0), ('ledger_clock', 0);
 
         CREATE TABLE message (
             seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -75,6 +75,7 @@ enum Schema {
             topic INTEGER REFERENCES topic (id),
             audience INTEGER NOT NULL CHECK (audience >= 0),
             source TEXT NOT NULL,
+            apns_id TEXT,
             label TEXT,
             is_displayed INTEGER NOT NULL CHECK (is_displayed IN (0, 1)),
             collapse_key TEXT,
@@ -146,8 +147,9 @@ enum Schema {
         CREATE INDEX pending_due ON pending (lane, not_before) WHERE claimed = 0;
         """
 
-    /// A ledger row copies FID and app, so that it outlives the registration. `ledger_hour` bounds the row ids of an
-    /// hour: rows are in the order of writing, not of `ended_at`, and an export begins without reading what is older.
+    /// A ledger row copies FID and app, so that it outlives the registration. `recorded_at` is what exports go by: it
+    /// follows `meta.ledger_clock` and never goes back from row to row. `ledger_hour` bounds the row ids of an hour, so
+    /// that an export begins without reading what is older.
     /// `tally` and `latency` are the sums a report shows.
     private static let ledger = """
         CREATE TABLE ledger (
@@ -158,6 +160,7 @@ enum Schema {
             fid TEXT NOT NULL,
             app TEXT NOT NULL,
             ended_at INTEGER NOT NULL,
+            recorded_at INTEGER NOT NULL,
             outcome TEXT NOT NULL CHECK (outcome IN ('accepted', 'rejected', 'expired', 'cancelled')),
             reason TEXT,
             attempts INTEGER NOT NULL CHECK (attempts >= 0),

@@ -64,7 +64,7 @@ struct Gateway: Service {
             clock: ContinuousClock(), wallTime: Timestamp.systemTime, random: { Double.random(in: 0..<1) },
             logger: logger)
         acceptor = MessageAcceptor(
-            store: store, limits: limits, activeMessages: activeMessages, wallTime: Timestamp.systemTime,
+            store: store, activeMessages: activeMessages, wallTime: Timestamp.systemTime,
             wake: { runner.wake($0) })
         let services = GatewayServices(
             store: store, acceptor: acceptor, projects: directory, upstreams: { sender.upstreams },
