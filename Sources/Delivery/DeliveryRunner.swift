@@ -189,6 +189,7 @@ public final class DeliveryRunner: Service {
                 metrics.backlog(try await store.backlog())
                 try await activeMessages.recount(in: store)
             } catch {
+                if Task.isCancelled { return }
                 logger.warning("the store's gauges can't be read", metadata: ["error": "\(error)"])
             }
             do {

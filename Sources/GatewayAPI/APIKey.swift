@@ -26,7 +26,7 @@ public struct APIKey: Sendable {
     }
 
     /// The id inside a key's text; `nil` when the text has not the form of a key.
-    static func id(in text: String) -> String? {
+    public static func id(in text: String) -> String? {
         let parts = text.split(separator: "_", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == "hk", !parts[1].isEmpty, parts[1].utf8.count <= 64, !parts[2].isEmpty,
             text.utf8.count <= 512

@@ -101,11 +101,6 @@ struct CommandTests {
     @Test func valuesArePercentEncodedOnce() {
         #expect(GatewayClient.escaped("a/b:c%d é~") == "a%2Fb%3Ac%25d%20%C3%A9~")
     }
-
-    @Test func idOfAWholeKeyIsFound() {
-        #expect(KeyCommand.Revoke.id(of: "hk_ab12_se_cret") == "ab12")
-        #expect(KeyCommand.Revoke.id(of: "ab12") == "ab12")
-    }
 }
 
 /// Exports that are interrupted and go on.

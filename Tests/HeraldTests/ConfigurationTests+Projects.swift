@@ -217,7 +217,7 @@ struct ProjectFileTests {
         ),
         Mistake(
             project(tail: "    firebaseKeys: all"),
-            "demo.yaml:9: apps[0].firebaseKeys: \"all\" is not known; did you mean \"full\"?"
+            "demo.yaml:9: apps[0].firebaseKeys: \"all\" is not known; use one of none, standard, full"
         ),
         Mistake(
             project().replacing("apple", with: "android"),

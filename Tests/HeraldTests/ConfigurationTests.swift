@@ -50,6 +50,10 @@ struct ConfigurationTests {
         #expect(configuration.limits.shutdownSeconds == 5)
         #expect(configuration.limits.inFlight == GatewayConfiguration.Limits().inFlight)
         #expect(configuration.log == GatewayConfiguration.Log(level: .debug, format: .json))
+        #expect(
+            configuration.places.mapValues(\.line) == [
+                .host: 2, .port: 3, .certificate: 1, .key: 1, .data: 4, .projects: 5,
+            ])
         #expect(configuration.deliveryLimits.pageSize == 500)
         #expect(configuration.deliveryLimits.shutdown == .seconds(5))
     }
@@ -70,7 +74,11 @@ struct ConfigurationTests {
                 == GatewayConfiguration.Listen(host: "::1", port: 0, certificate: "c.pem", key: "k.pem"))
         #expect(configuration.dataDirectory == "d")
         #expect(configuration.projectsDirectory == "p")
-        #expect(configuration.projectsPlace == ConfigurationPlace(source: "HERALD_PROJECTS", line: nil))
+        #expect(
+            configuration.places.mapValues(\.description) == [
+                .data: "HERALD_DATA", .projects: "HERALD_PROJECTS", .host: "HERALD_LISTEN_HOST",
+                .port: "HERALD_LISTEN_PORT", .certificate: "HERALD_LISTEN_CERTIFICATE", .key: "HERALD_LISTEN_KEY",
+            ])
         #expect(
             configuration.limits
                 == GatewayConfiguration.Limits(
@@ -221,7 +229,7 @@ struct SpellingTests {
         #expect(Spelling.closest(to: word, among: ["host", "port", "activeMessages", "pageSize"]) == meant)
     }
 
-    @Test(arguments: ["zebra", "x", "something", ""])
+    @Test(arguments: ["zebra", "x", "something", "", "pt", "toss", "hark"])
     func farWordIsNot(word: String) {
         #expect(Spelling.closest(to: word, among: ["host", "port", "activeMessages"]) == nil)
     }

@@ -1,6 +1,7 @@
 import APNS
 import AsyncHTTPClient
 import Foundation
+import GatewayAPI
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -62,12 +63,13 @@ struct GatewayTests {
         try await Self.running(Self.configuration(first)) { port in
             var configuration = try Self.configuration(second)
             configuration.listen.port = port
+            configuration.places[.port] = ConfigurationPlace(source: "herald.yaml", line: 3)
             let gateway = try Gateway(configuration: configuration, logger: Self.quiet)
             let failure = await #expect(throws: Failure.self) { try await gateway.run() }
             #expect(failure?.code == .unavailable)
             #expect(
-                failure?.message == "127.0.0.1:\(port): the port is in use; stop the program that listens there or "
-                    + "change listen.port (HERALD_LISTEN_PORT)")
+                failure?.message == "herald.yaml:3: listen.port: 127.0.0.1:\(port) is in use; "
+                    + "stop the program that listens there or take another port")
         }
     }
 
@@ -137,7 +139,7 @@ struct DevelopmentStateTests {
         _ = try state.identity()
         let first = try await state.keys(logger: Self.quiet)
         let store = try SQLiteStore(directory: state.dataDirectory, role: .command, logger: Self.quiet)
-        #expect(try await store.revoke(KeyCommand.Revoke.id(of: first.sender), at: Timestamp.systemTime()))
+        #expect(try await store.revoke(#require(APIKey.id(in: first.sender)), at: Timestamp.systemTime()))
         try store.close()
         let second = try await state.keys(logger: Self.quiet)
         #expect(second.sender != first.sender)

@@ -40,7 +40,7 @@ struct LogLineTests {
         (0, "1970-01-01T00:00:00.000Z"), (7, "1970-01-01T00:00:00.007Z"), (-1, "1969-12-31T23:59:59.999Z"),
     ])
     func timesAreRFC3339ToTheMillisecond(milliseconds: Int64, text: String) {
-        #expect(Timestamp(milliseconds: milliseconds).text == text)
+        #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
     }
 
     @Test func textQuotesWhatWouldNotReadBack() {

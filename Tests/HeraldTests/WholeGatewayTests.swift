@@ -15,7 +15,7 @@ struct WholeGatewayTests {
         #"{"aps":{"alert":{"body":"great match!","title":"Portugal vs. Denmark"},"badge":1},"customKey":"customValue"}"#
 
     @Test func broadcastReachesEveryDeviceAndTheBooksAgree() async throws {
-        try await TestGateway.with { test in
+        try await GatewayUnderTest.with { test in
             let process = try await test.start()
             let devices = try await Self.registerDevices(500, process, test.keys)
             let message = try await Self.broadcast(process, test.keys)
@@ -44,7 +44,7 @@ struct WholeGatewayTests {
 
     @Test func killInTheMiddleLosesNothing() async throws {
         let settings = "limits:\n  pageSize: 100\n  inFlight: 100"
-        try await TestGateway.with(settings: settings) { test in
+        try await GatewayUnderTest.with(settings: settings) { test in
             test.simulator.rules.setDefault(Rule(.accept, delayMilliseconds: 50))
             var process = try await test.start()
             let devices = try await Self.registerDevices(500, process, test.keys)
@@ -74,7 +74,7 @@ struct WholeGatewayTests {
     }
 
     @Test func everyKindOfAnswerEndsInItsLedgerRow() async throws {
-        try await TestGateway.with { test in
+        try await GatewayUnderTest.with { test in
             let process = try await test.start()
             let devices = try await Self.registerDevices(40, process, test.keys)
             let rules = test.simulator.rules
@@ -102,8 +102,8 @@ struct WholeGatewayTests {
 
     // MARK: Steps
 
-    private static func registerDevices(
-        _ count: Int, _ process: GatewayProcess, _ keys: TestGateway.Keys
+    static func registerDevices(
+        _ count: Int, _ process: GatewayProcess, _ keys: GatewayUnderTest.Keys
     ) async throws -> [String] {
         let client = APIClient(baseURL: process.baseURL, key: keys.client)
         // Device tokens have any length: here 32 to 100 bytes.
@@ -129,7 +129,7 @@ struct WholeGatewayTests {
         return devices
     }
 
-    private static func broadcast(_ process: GatewayProcess, _ keys: TestGateway.Keys) async throws -> String {
+    static func broadcast(_ process: GatewayProcess, _ keys: GatewayUnderTest.Keys) async throws -> String {
         let answer = try await APIClient(baseURL: process.baseURL, key: keys.sender)
             .post("/v1/projects/demo/messages:send", sample)
         #expect(answer.status == 200, "\(answer.text)")
@@ -137,8 +137,8 @@ struct WholeGatewayTests {
     }
 
     /// Asks for the report until the message is complete; checks on each answer that the ledger balances.
-    private static func completeReport(
-        _ message: String, _ process: GatewayProcess, _ keys: TestGateway.Keys
+    static func completeReport(
+        _ message: String, _ process: GatewayProcess, _ keys: GatewayUnderTest.Keys
     ) async throws -> [String: Any] {
         let sender = APIClient(baseURL: process.baseURL, key: keys.sender)
         while true {
@@ -151,12 +151,12 @@ struct WholeGatewayTests {
         }
     }
 
-    private static func ledger(_ report: [String: Any]) throws -> [String: Int] {
+    static func ledger(_ report: [String: Any]) throws -> [String: Int] {
         try #require(report["ledger"] as? [String: Int])
     }
 
-    private static func expectExportAgrees(
-        _ message: String, pushes: [RecordedPush], _ process: GatewayProcess, _ keys: TestGateway.Keys
+    static func expectExportAgrees(
+        _ message: String, pushes: [RecordedPush], _ process: GatewayProcess, _ keys: GatewayUnderTest.Keys
     ) async throws {
         let sender = APIClient(baseURL: process.baseURL, key: keys.sender)
         let export = try await sender.get(

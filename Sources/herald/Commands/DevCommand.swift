@@ -28,7 +28,8 @@ struct DevCommand: AsyncParsableCommand {
         let development = Development(
             state: DevelopmentState(directory: state), port: port, apnsPort: apnsPort, metrics: metrics, log: log)
         let services = try development.services()
-        try await GatewayProcessSetup.run(services, log: log)
+        try await GatewayProcessSetup.run(
+            services, shutdownLimit: .seconds(Development.shutdownSeconds), log: log)
     }
 }
 
@@ -56,14 +57,18 @@ struct Development {
         ]
     }
 
+    /// How long the gateway waits for answers when it is stopped.
+    static let shutdownSeconds = 5
+
     fileprivate func gatewayConfiguration() -> GatewayConfiguration {
         var configuration = GatewayConfiguration()
         configuration.listen.port = port
         configuration.dataDirectory = state.dataDirectory
         configuration.projectsDirectory = state.projectsDirectory
-        configuration.projectsPlace = ConfigurationPlace(source: state.directory, line: nil)
+        configuration.places = state.places
+        configuration.places[.port] = ConfigurationPlace(source: "--port", line: nil)
         configuration.log.level = log.level
-        configuration.limits.shutdownSeconds = 5
+        configuration.limits.shutdownSeconds = Self.shutdownSeconds
         return configuration
     }
 
@@ -116,11 +121,6 @@ private struct DevelopmentGateway: Service {
         ) { port in
             development.greet(keys, port: port, apnsPort: apnsPort)
         }
-        do {
-            try await gateway.run()
-        } catch let failure as Failure where failure.code == .unavailable {
-            throw Failure(
-                failure.code, failure.message.replacing("listen.port (HERALD_LISTEN_PORT)", with: "--port"))
-        }
+        try await gateway.run()
     }
 }

@@ -22,7 +22,7 @@ struct ExportCommand: AsyncParsableCommand {
     func validate() throws {
         guard out != nil || schema != nil else { throw ValidationError("Give --out FILE, --schema FILE or both.") }
         guard (1...10_000).contains(pageSize) else { throw ValidationError("--page-size takes 1 to 10000.") }
-        for time in [start, end].compactMap({ $0 }) where ExportCommand.time(time) == nil {
+        for time in [start, end].compactMap({ $0 }) where Timestamp(rfc3339: time) == nil {
             throw ValidationError("\"\(time)\" is not a time; write it like 2026-01-02T03:04:05Z.")
         }
     }
@@ -36,7 +36,8 @@ struct ExportCommand: AsyncParsableCommand {
         guard let out else { return }
         let now = Timestamp.systemTime()
         let fresh = ExportCursor(
-            project: client.project.rawValue, start: start ?? (now + .seconds(-86_400)).text, end: end ?? now.text,
+            project: client.project.rawValue, start: start ?? (now + .seconds(-86_400)).rfc3339,
+            end: end ?? now.rfc3339,
             format: format.rawValue, pageToken: nil, bytes: 0, rows: 0)
         let file = ExportFile(path: out)
         var cursor = try resume ? file.resumed(given: start, end, matching: fresh) : file.begun(with: fresh)
@@ -57,17 +58,6 @@ struct ExportCommand: AsyncParsableCommand {
             Console.standard.progress("\(cursor.rows) rows, \(cursor.bytes) bytes")
             if answer.nextPageToken == nil { return }
         }
-    }
-
-    private static func time(_ text: String) -> Date? {
-        for style in [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)] {
-            do {
-                return try Date(text, strategy: style)
-            } catch {
-                continue
-            }
-        }
-        return nil
     }
 }
 

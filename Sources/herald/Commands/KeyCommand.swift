@@ -60,7 +60,7 @@ struct KeyCommand: AsyncParsableCommand {
             }
             var table = Table(titles: ["ID", "PROJECT", "ROLE", "CREATED", "REVOKED"])
             table.rows = keys.map { key in
-                [key.id, key.project.rawValue, key.role.rawValue, key.createdAt.text, key.revokedAt?.text ?? "-"]
+                [key.id, key.project.rawValue, key.role.rawValue, key.createdAt.rfc3339, key.revokedAt?.rfc3339 ?? "-"]
             }
             Console.standard.print(keys.isEmpty ? "No keys." : table.lines.joined(separator: "\n"))
         }
@@ -76,7 +76,7 @@ struct KeyCommand: AsyncParsableCommand {
 
         func run() async throws {
             let configuration = try file.read()
-            let id = Self.id(of: id)
+            let id = APIKey.id(in: id) ?? id
             let found = try await KeyCommand.withStore(configuration) { store throws(StoreError) in
                 try await store.revoke(id, at: Timestamp.systemTime())
             }
@@ -88,19 +88,13 @@ struct KeyCommand: AsyncParsableCommand {
                 Console.standard.print("Key \(id) is revoked.")
             }
         }
-
-        /// The id in `hk_<id>_<secret>`; anything else is an id itself.
-        static func id(of text: String) -> String {
-            let parts = text.split(separator: "_", maxSplits: 2)
-            return parts.count == 3 && parts[0] == "hk" ? String(parts[1]) : text
-        }
     }
 
     private static func check(_ project: ProjectID, in configuration: GatewayConfiguration) throws(Failure) {
         let known: [ProjectID]
         do {
             known = try ProjectSet.declaredIDs(
-                directory: configuration.projectsDirectory, configuredAt: configuration.projectsPlace)
+                directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects))
         } catch {
             throw error.failure
         }
@@ -123,16 +117,16 @@ struct KeyCommand: AsyncParsableCommand {
             try store.close()
             return result
         } catch {
-            throw Failure(store: error)
+            throw Failure(store: error, in: configuration)
         }
     }
 
     private static func members(_ key: APIKeyRecord) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = [
             .init("id", .string(key.id)), .init("project", .string(key.project.rawValue)),
-            .init("role", .string(key.role.rawValue)), .init("createTime", .string(key.createdAt.text)),
+            .init("role", .string(key.role.rawValue)), .init("createTime", .string(key.createdAt.rfc3339)),
         ]
-        if let revokedAt = key.revokedAt { members.append(.init("revokeTime", .string(revokedAt.text))) }
+        if let revokedAt = key.revokedAt { members.append(.init("revokeTime", .string(revokedAt.rfc3339))) }
         return members
     }
 }

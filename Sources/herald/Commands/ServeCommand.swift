@@ -24,7 +24,8 @@ struct ServeCommand: AsyncParsableCommand {
         let metrics = GatewayProcessSetup.bootstrap(log: log)
         let gateway = try Gateway(
             configuration: configuration, metrics: metrics, logger: log.logger(label: "herald"))
-        try await GatewayProcessSetup.run([gateway], log: log)
+        try await GatewayProcessSetup.run(
+            [gateway], shutdownLimit: .seconds(configuration.limits.shutdownSeconds), log: log)
     }
 }
 
@@ -54,16 +55,25 @@ enum GatewayProcessSetup {
         return metrics
     }
 
-    /// Runs services until SIGTERM or SIGINT.
-    static func run(_ services: [any Service], log: LogFactory) async throws {
+    /// Runs services until SIGTERM or SIGINT, and ends the process soon after `shutdownLimit` whatever they do.
+    static func run(_ services: [any Service], shutdownLimit: Duration, log: LogFactory) async throws {
         // A peer that goes away while we write is an error of that write, not the end of the process.
         let brokenPipes = await UnixSignalsSequence(trapping: .sigpipe)
         var logger = log.logger(label: "lifecycle")
         logger.logLevel = max(log.level, .warning)
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-        try await group.run()
+        var configuration = ServiceGroupConfiguration(
+            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        configuration.maximumGracefulShutdownDuration = shutdownLimit + .seconds(1)
+        let group = ServiceGroup(configuration: configuration)
+        let watch = ShutdownWatch(
+            signals: await UnixSignalsSequence(trapping: .sigterm, .sigint), limit: shutdownLimit + .seconds(3),
+            logger: log.logger(label: "herald"))
+        async let _: Void = watch.run()
+        do {
+            try await group.run()
+        } catch is CancellationError {
+            // Only the limit cancels: what was not finished is in the store and goes on with the next start.
+        }
         _ = brokenPipes
     }
 }

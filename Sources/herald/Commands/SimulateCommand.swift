@@ -42,7 +42,7 @@ struct SimulateCommand: AsyncParsableCommand {
             var services: [any Service] = [simulator]
             if !quiet { services.append(PushPrinter(recording: simulator.recording)) }
             do {
-                try await GatewayProcessSetup.run(services, log: log)
+                try await GatewayProcessSetup.run(services, shutdownLimit: .seconds(2), log: log)
             } catch let error as SimulatorError {
                 throw Failure(.unavailable, "\(error) (--port, --control-port)")
             }

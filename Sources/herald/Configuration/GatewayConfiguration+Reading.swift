@@ -32,7 +32,6 @@ extension GatewayConfiguration {
         listen.key = settings.optionalText("listen.key", problems: &problems)
         settings.text("data", into: &dataDirectory, problems: &problems)
         settings.text("projects", into: &projectsDirectory, problems: &problems)
-        projectsPlace = settings.place("projects")
         settings.integer(
             "limits.activeMessages", in: 1...100_000_000, into: &limits.activeMessages, problems: &problems)
         settings.integer("limits.pageSize", in: 1...10_000, into: &limits.pageSize, problems: &problems)
@@ -43,6 +42,7 @@ extension GatewayConfiguration {
         settings.integer("limits.upstreamThreads", in: 1...64, into: &limits.upstreamThreads, problems: &problems)
         settings.choice("log.level", into: &log.level, problems: &problems)
         settings.choice("log.format", into: &log.format, problems: &problems)
+        for setting in Setting.allCases { places[setting] = settings.place(setting.rawValue) }
         checkTogether(settings, problems: &problems)
     }
 

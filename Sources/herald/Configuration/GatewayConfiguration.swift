@@ -10,12 +10,22 @@ struct GatewayConfiguration: Sendable {
     var dataDirectory = "data"
     /// `projects`: the directory of the project files.
     var projectsDirectory = "Config/projects"
-    /// Where ``projectsDirectory`` was written.
-    var projectsPlace = ConfigurationPlace(source: "Config/herald.yaml", line: nil)
+    /// Where the values were written that can turn out wrong after reading.
+    var places: [Setting: ConfigurationPlace] = [:]
     /// `limits`.
     var limits = Limits()
     /// `log`.
     var log = Log()
+
+    /// A value whose place is kept, so that a start that fails can point at it.
+    enum Setting: String, CaseIterable, Sendable {
+        case data
+        case projects
+        case host = "listen.host"
+        case port = "listen.port"
+        case certificate = "listen.certificate"
+        case key = "listen.key"
+    }
 
     /// Where the gateway listens.
     struct Listen: Hashable, Sendable {
@@ -69,6 +79,18 @@ enum LogFormat: String, Hashable, Sendable, CaseIterable {
 }
 
 extension GatewayConfiguration {
+    /// Where a value was written: file and line, or the variable or option that gave it.
+    func place(of setting: Setting) -> ConfigurationPlace {
+        places[setting] ?? ConfigurationPlace(source: "Config/herald.yaml", line: nil)
+    }
+
+    /// What is wrong with a value that was read but can't be used.
+    func problem(_ setting: Setting, _ text: String) -> ConfigurationProblem {
+        let place = place(of: setting)
+        // An option of the command line says itself what it sets.
+        return ConfigurationProblem(place, field: place.source.hasPrefix("--") ? nil : setting.rawValue, text)
+    }
+
     /// The listener as the API module takes it.
     var listener: ListenerConfiguration {
         var tls: (certificateFile: String, keyFile: String)?

@@ -2,13 +2,13 @@
 enum Spelling {
     /// The word of `candidates` closest to `word`, when it is close enough to be meant.
     ///
-    /// Close enough: one edit in words of one or two letters, two in longer ones, a third of the letters in long ones.
+    /// Close enough: two edits, in long words a third of the letters, and always less than half the word.
     static func closest(to word: String, among candidates: [String]) -> String? {
-        let limit = word.count < 5 ? (word.count < 3 ? 1 : 2) : max(2, word.count / 3)
+        let limit = max(2, word.count / 3)
         return
             candidates
             .map { (distance: distance(word.lowercased(), $0.lowercased()), candidate: $0) }
-            .filter { $0.distance <= limit && $0.distance < $0.candidate.count }
+            .filter { $0.distance <= limit && $0.distance * 2 < min(word.count, $0.candidate.count) }
             .min { ($0.distance, $0.candidate) < ($1.distance, $1.candidate) }?
             .candidate
     }

@@ -53,7 +53,7 @@ struct Console: Sendable {
         }
     }
 
-    /// Asks `stty`, since the ioctl behind it takes a raw pointer.
+    /// Asks `stty` for at most a second, since the ioctl behind it takes a raw pointer.
     private static func columnsOfTerminal() -> Int? {
         let process = Process()
         process.executableURL = URL(filePath: "/bin/stty")
@@ -64,8 +64,12 @@ struct Console: Sendable {
         process.standardOutput = output
         do {
             try process.run()
+            // A terminal that does not answer must not hold up the command.
+            let id = process.processIdentifier
+            let deadline = DispatchWorkItem { kill(id, SIGKILL) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + 1, execute: deadline)
             let data = try output.fileHandleForReading.readToEnd() ?? Data()
-            process.waitUntilExit()
+            deadline.cancel()
             return String(decoding: data, as: UTF8.self).split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) }
         } catch {
             // No stty: the caller has a width for that.

@@ -21,6 +21,12 @@ struct DevelopmentState {
     /// The directory of the project file.
     var projectsDirectory: String { directory + "/projects" }
 
+    /// What gave these directories.
+    var places: [GatewayConfiguration.Setting: ConfigurationPlace] {
+        let option = ConfigurationPlace(source: "--state", line: nil)
+        return [.data: option, .projects: option]
+    }
+
     private var keysFile: String { directory + "/keys.json" }
 
     /// API keys, one for each role.
@@ -96,7 +102,9 @@ struct DevelopmentState {
             }
             try store.close()
         } catch let error as StoreError {
-            throw Failure(store: error)
+            var configuration = GatewayConfiguration()
+            configuration.places = places
+            throw Failure(store: error, in: configuration)
         } catch {
             throw Failure(.software, "\(error)")
         }

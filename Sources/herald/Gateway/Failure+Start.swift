@@ -3,44 +3,73 @@ import NIOCore
 import Store
 
 extension Failure {
-    /// What ends a gateway that can't start or run: the line names what to change.
+    /// What ends a gateway that can't start or run: the line names what to change, and where.
     init(starting configuration: GatewayConfiguration, _ error: any Error) {
-        let listen = configuration.listen
         switch error {
         case let failure as Failure: self = failure
         case let error as ConfigurationError: self = error.failure
-        case let error as StoreError: self.init(store: error)
-        case let error as IOError:
-            self.init(
-                binding: "\(listen.host):\(listen.port)", error, portSetting: "listen.port (HERALD_LISTEN_PORT)",
-                hostSetting: "listen.host (HERALD_LISTEN_HOST)")
+        case let error as StoreError: self.init(store: error, in: configuration)
+        case let error as IOError: self.init(binding: error, in: configuration)
         case is SocketAddressError, is SocketAddressError.UnknownHost:
-            self.init(.configuration, "listen.host: \(listen.host) is not an address or name of this machine")
+            self.init(
+                .configuration,
+                configuration.problem(
+                    .host,
+                    "\(configuration.listen.host) is not an address or name of this machine; use 127.0.0.1, "
+                        + "0.0.0.0 or an address that ip addr shows"))
         default: self.init(.software, "\(error)")
         }
     }
 
     /// What ends a command whose store can't be opened or used.
-    init(store error: StoreError) {
+    init(store error: StoreError, in configuration: GatewayConfiguration) {
+        let message = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message
         switch error.code {
-        case .inUse: self.init(.unavailable, "\(error.message) (data, HERALD_DATA)")
-        case .newerSchema: self.init(.configuration, error.message)
-        case .unavailable, .failed, .tooManyTopics, .badCursor: self.init(.inputOutput, error.message)
+        case .inUse: self.init(.unavailable, configuration.problem(.data, message))
+        case .newerSchema: self.init(.configuration, configuration.problem(.data, message))
+        case .unavailable:
+            self.init(
+                .inputOutput,
+                configuration.problem(.data, message + "; name a directory that this user may make and write"))
+        case .failed, .tooManyTopics, .badCursor:
+            self.init(.inputOutput, configuration.problem(.data, message))
         }
     }
 
+    /// What ends a gateway whose certificate or key can't be used; `error` names the file in its description.
+    init(certificate error: any Error, in configuration: GatewayConfiguration) {
+        let message = "\(error)".hasSuffix(".") ? String("\(error)".dropLast()) : "\(error)"
+        let isCertificate = configuration.listen.certificate.map(message.contains) ?? false
+        self.init(
+            .configuration,
+            configuration.problem(
+                isCertificate ? .certificate : .key,
+                message + "; name a PEM \(isCertificate ? "certificate chain" : "key") that this user may read"))
+    }
+
+    private init(_ code: Code, _ problem: ConfigurationProblem) {
+        self.init(code, problem.description)
+    }
+
     /// A socket that can't listen.
-    init(binding address: String, _ error: IOError, portSetting: String, hostSetting: String) {
+    private init(binding error: IOError, in configuration: GatewayConfiguration) {
+        let address = "\(configuration.listen.host):\(configuration.listen.port)"
         switch error.errnoCode {
         case EADDRINUSE:
             self.init(
                 .unavailable,
-                "\(address): the port is in use; stop the program that listens there or change \(portSetting)")
+                configuration.problem(
+                    .port, "\(address) is in use; stop the program that listens there or take another port"))
         case EADDRNOTAVAIL:
-            self.init(.configuration, "\(address): not an address of this machine; change \(hostSetting)")
+            self.init(
+                .configuration,
+                configuration.problem(
+                    .host, "\(address) is not an address of this machine; use one that ip addr shows"))
         case EACCES:
-            self.init(.configuration, "\(address): this user may not listen there; change \(portSetting)")
-        default: self.init(.inputOutput, "\(address): \(error)")
+            self.init(
+                .configuration,
+                configuration.problem(.port, "this user may not listen on \(address); take a port above 1023"))
+        default: self.init(.inputOutput, configuration.problem(.port, "can't listen on \(address): \(error)"))
         }
     }
 }

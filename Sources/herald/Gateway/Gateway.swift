@@ -45,15 +45,9 @@ struct Gateway: Service {
         _ onListening: @escaping @Sendable (_ port: Int) -> Void
     ) throws {
         let projects = try ProjectSet.read(
-            directory: configuration.projectsDirectory, configuredAt: configuration.projectsPlace)
+            directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects))
         let directory = ProjectDirectory(projects.projects)
-        let sender = APNSSender(
-            loopCount: configuration.limits.upstreamThreads, wallTime: Timestamp.systemTime, logger: logger)
-        do {
-            try sender.use(projects.upstreams)
-        } catch {
-            throw ConfigurationError(problems: [projects.problem(of: error)])
-        }
+        let sender = try Self.sender(for: projects, configuration, logger)
         ProjectReloader.log(projects.warnings, to: logger)
 
         let store = try SQLiteStore(directory: configuration.dataDirectory, role: .gateway, logger: logger)
@@ -74,18 +68,14 @@ struct Gateway: Service {
                 return metrics.text
             },
             wallTime: Timestamp.systemTime, logger: logger)
-        let listen = configuration.listen
         do {
-            server = try GatewayServer(listener: configuration.listener, services: services) { port in
-                logger.notice("listening", metadata: ["address": "\(listen.url(port: port))", "port": "\(port)"])
-                onListening(port)
-            }
+            server = try Self.server(configuration, services, onListening)
         } catch {
             try store.close()
-            throw Failure(.configuration, "\(error)")
+            throw error
         }
         reloader = ProjectReloader(
-            directory: configuration.projectsDirectory, configuredAt: configuration.projectsPlace,
+            directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
             useUpstreams: { apps throws(APNSConfigurationError) in try sender.use(apps) },
             useProjects: { directory.replace(with: $0) }, logger: logger)
         self.configuration = configuration
@@ -93,6 +83,36 @@ struct Gateway: Service {
         self.sender = sender
         self.runner = runner
         self.logger = logger
+    }
+
+    /// The ways to APNs of the projects.
+    private static func sender(
+        for projects: ProjectSet, _ configuration: GatewayConfiguration, _ logger: Logger
+    ) throws(ConfigurationError) -> APNSSender {
+        let sender = APNSSender(
+            loopCount: configuration.limits.upstreamThreads, wallTime: Timestamp.systemTime, logger: logger)
+        do {
+            try sender.use(projects.upstreams)
+        } catch {
+            throw ConfigurationError(problems: [projects.problem(of: error)])
+        }
+        return sender
+    }
+
+    /// The listener, with certificate and key read.
+    private static func server(
+        _ configuration: GatewayConfiguration, _ services: GatewayServices,
+        _ onListening: @escaping @Sendable (_ port: Int) -> Void
+    ) throws(Failure) -> GatewayServer {
+        let (listen, logger) = (configuration.listen, services.logger)
+        do {
+            return try GatewayServer(listener: configuration.listener, services: services) { port in
+                logger.notice("listening", metadata: ["address": "\(listen.url(port: port))", "port": "\(port)"])
+                onListening(port)
+            }
+        } catch {
+            throw Failure(certificate: error, in: configuration)
+        }
     }
 
     /// Serves until graceful shutdown: then stops accepting, finishes what is in flight within the limit, closes the
@@ -118,6 +138,9 @@ struct Gateway: Service {
                 }, logger: groupLogger))
         do {
             try await group.run()
+        } catch let error as CancellationError {
+            closeStore()
+            throw error
         } catch {
             logger.debug("stopped by an error", metadata: ["error": "\(error)"])
             closeStore()

@@ -12,13 +12,13 @@ struct LogLine {
     /// `2026-01-02T03:04:05.678Z info message key=value other="two words"`.
     var text: String {
         let pairs = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\(Self.quoted("\($0.value)"))" }
-        return "\(time.text) \(level.rawValue) \(Self.escaped(message))\(pairs.joined())"
+        return "\(time.rfc3339) \(level.rawValue) \(Self.escaped(message))\(pairs.joined())"
     }
 
     /// `{"time":…,"level":…,"logger":…,"message":…,"metadata":{…}}`.
     var json: String {
         var members = [
-            "\"time\":\"\(time.text)\"", "\"level\":\"\(level.rawValue)\"", "\"logger\":\(Self.jsonString(label))",
+            "\"time\":\"\(time.rfc3339)\"", "\"level\":\"\(level.rawValue)\"", "\"logger\":\(Self.jsonString(label))",
             "\"message\":\(Self.jsonString(message))",
         ]
         if !metadata.isEmpty { members.append("\"metadata\":\(Self.jsonObject(metadata))") }

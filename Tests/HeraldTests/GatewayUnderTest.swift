@@ -8,7 +8,7 @@ import ServiceLifecycle
 import TestSupport
 
 /// A simulator in this process and a configuration that makes a gateway process use it.
-struct TestGateway {
+struct GatewayUnderTest {
     let directory: TestDirectory
     let simulator: SimulatedAPNS
     let configuration: String
@@ -22,7 +22,7 @@ struct TestGateway {
 
     /// Starts the simulator, writes the configuration, makes keys, runs `body`, stops the simulator.
     static func with<Result: Sendable>(
-        settings: String = "", _ body: (TestGateway) async throws -> Result
+        settings: String = "", _ body: (GatewayUnderTest) async throws -> Result
     ) async throws -> Result {
         let directory = try TestDirectory()
         let identity = try SimulatorIdentity(
@@ -44,7 +44,7 @@ struct TestGateway {
             let file = try write(identity: identity, apnsPort: port, settings: settings, in: directory)
             let keys = try await Keys(
                 admin: makeKey("admin", file), sender: makeKey("sender", file), client: makeKey("client", file))
-            let gateway = TestGateway(
+            let gateway = GatewayUnderTest(
                 directory: directory, simulator: simulator, configuration: file, keys: keys)
             let result = try await body(gateway)
             await group.triggerGracefulShutdown()
