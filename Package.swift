@@ -47,7 +47,7 @@ let libraries: [Target] = [
     .target(name: "PushModel"),
     .target(name: "HTTP2Client", dependencies: ["CNghttp2", "COpenSSL", "CLinux", deque, logging]),
     .target(name: "APNS", dependencies: ["HTTP2Client", "Signing", "PushModel", logging, metrics]),
-    .target(name: "Store", dependencies: ["PushModel", grdb, logging]),
+    .target(name: "Store", dependencies: ["PushModel", coreMetrics, grdb, logging]),
     .target(name: "Delivery", dependencies: ["Store", "PushModel", lifecycle, logging, metrics]),
     .target(
         name: "GatewayAPI",
@@ -79,7 +79,7 @@ let tests: [Target] = [
     .testTarget(
         name: "APNSTests",
         dependencies: ["APNS", "APNSSimulator", "Signing", "PushModel", "TestSupport", crypto, logging]),
-    .testTarget(name: "StoreTests", dependencies: ["Store", "StoreConformance", "PushModel", "TestSupport"]),
+    .testTarget(name: "StoreTests", dependencies: ["Store", "StoreConformance", "PushModel", "TestSupport", coreMetrics]),
     .testTarget(
         name: "DeliveryTests", dependencies: ["Delivery", "Store", "PushModel", "TestSupport", lifecycle, logging]),
     .testTarget(

@@ -22,6 +22,10 @@ public enum MetricName: String, Sendable, CaseIterable {
     case activeMessages = "herald_active_messages"
     /// Gauge: the most messages that may be active.
     case activeMessagesLimit = "herald_active_messages_limit"
+    /// Gauge: writes that wait for a commit of the store.
+    case storeQueue = "herald_store_queue"
+    /// Gauge: the most writes that may wait.
+    case storeQueueLimit = "herald_store_queue_limit"
     /// Gauge by `upstream`: open connections.
     case upstreamConnections = "herald_upstream_connections"
     /// Gauge by `upstream`: streams in use.
@@ -50,6 +54,8 @@ public enum MetricName: String, Sendable, CaseIterable {
         case .inFlightLimit: "The most pushes that may be in flight, by lane."
         case .activeMessages: "Messages that are not complete."
         case .activeMessagesLimit: "The most messages that may be active."
+        case .storeQueue: "Writes that wait for a commit of the store."
+        case .storeQueueLimit: "The most writes that may wait for the store."
         case .upstreamConnections: "Open connections, by upstream."
         case .upstreamStreams: "Streams in use, by upstream."
         case .upstreamStreamLimit: "Streams that the peer allows, by upstream."

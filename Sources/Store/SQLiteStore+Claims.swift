@@ -71,39 +71,39 @@ struct FanOutTable {
         let message: Int64
         let shard: Int64
         let topic: Int64
-        let subscribedBy: Int64
+        let lastSubscription: Int64
         let after: Int64
         let last: Int64
 
-        /// Reads message, shard, topic, subscribed_by, after_key and last_key.
+        /// Reads message, shard, topic, last_subscription, after_key and last_key.
         init(row: Row) {
             message = row[0]
             shard = row[1]
             topic = row[2]
-            subscribedBy = row[3]
+            lastSubscription = row[3]
             after = row[4]
             last = row[5]
         }
     }
 
     static let turn = """
-        SELECT message, shard, topic, subscribed_by, after_key, last_key FROM fan_out INDEXED BY fan_out_turn
+        SELECT message, shard, topic, last_subscription, after_key, last_key FROM fan_out INDEXED BY fan_out_turn
         WHERE done = 0 ORDER BY served, message, shard LIMIT 1
         """
     static let released = """
-        SELECT p.message, p.shard, f.topic, f.subscribed_by, p.after_key, p.last_key, p.id, p.claimed - p.settled
+        SELECT p.message, p.shard, f.topic, f.last_subscription, p.after_key, p.last_key, p.id, p.claimed - p.settled
         FROM page p INDEXED BY page_released CROSS JOIN fan_out f ON f.message = p.message AND f.shard = p.shard
         WHERE p.released = 1 ORDER BY p.id LIMIT 1
         """
     static let subscribers = """
         SELECT \(Registration.columns) FROM subscription s CROSS JOIN registration r ON r.key = s.registration
-        WHERE s.topic = ?1 AND s.registration > ?2 AND s.registration <= ?3 AND s.created_at <= ?4
+        WHERE s.topic = ?1 AND s.registration > ?2 AND s.registration <= ?3 AND s.number <= ?4
             AND r.ended_at IS NULL
         ORDER BY s.registration LIMIT ?5
         """
     static let openSubscribers = """
         SELECT \(Registration.columns) FROM subscription s CROSS JOIN registration r ON r.key = s.registration
-        WHERE s.topic = ?1 AND s.registration > ?2 AND s.registration <= ?3 AND s.created_at <= ?4
+        WHERE s.topic = ?1 AND s.registration > ?2 AND s.registration <= ?3 AND s.number <= ?4
             AND r.ended_at IS NULL
             AND NOT EXISTS (SELECT 1 FROM ledger l WHERE l.message = ?6 AND l.registration = s.registration)
             AND NOT EXISTS (SELECT 1 FROM pending p WHERE p.message = ?6 AND p.registration = s.registration)
@@ -193,7 +193,7 @@ struct FanOutTable {
     }
 
     private func subscribers(_ sql: String, _ range: Range, limit: Int) throws -> [Registration] {
-        var arguments: StatementArguments = [range.topic, range.after, range.last, range.subscribedBy, limit]
+        var arguments: StatementArguments = [range.topic, range.after, range.last, range.lastSubscription, limit]
         if sql == Self.openSubscribers { arguments += [range.message] }
         var found: [Registration] = []
         let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)

@@ -114,7 +114,7 @@ struct MessageTable {
             let id = try TopicTable(db: db).id(of: topic, message.project.rawValue)
             let audience = try db.number("SELECT subscribers FROM topic WHERE id = ?", [id]) ?? 0
             let seq = try insert(message, source, registration: nil, topic: id, audience: audience)
-            if audience > 0 { try insertFanOut(message, seq, topic: id, audience: audience) }
+            if audience > 0 { try insertFanOut(seq, topic: id, audience: audience) }
             return .topic(topic, audience: Int(audience))
         }
     }
@@ -142,15 +142,15 @@ struct MessageTable {
     }
 
     /// The range ends at the newest subscriber of now: keys only grow, so whoever subscribes later for the first time is
-    /// not even looked at. A new fan-out queues behind those that run.
-    private func insertFanOut(_ message: NewMessage, _ seq: Int64, topic: Int64, audience: Int64) throws {
+    /// not even looked at; who subscribes again has a newer number. A new fan-out queues behind those that run.
+    private func insertFanOut(_ seq: Int64, topic: Int64, audience: Int64) throws {
         let last = try db.number("SELECT max(registration) FROM subscription WHERE topic = ?", [topic]) ?? 0
         try db.change(
             """
-            INSERT INTO fan_out (message, shard, topic, subscribed_by, after_key, last_key, expected, served)
+            INSERT INTO fan_out (message, shard, topic, last_subscription, after_key, last_key, expected, served)
             VALUES (?, 0, ?, ?, 0, ?, ?, ?)
             """,
-            [seq, topic, message.acceptedAt.milliseconds, last, audience, try FanOutTable(db: db).lastTurn()])
+            [seq, topic, try TopicTable(db: db).lastSubscription(), last, audience, try FanOutTable(db: db).lastTurn()])
     }
 
     /// Completes the message if nothing of it is open any more.

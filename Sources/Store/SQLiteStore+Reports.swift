@@ -49,11 +49,15 @@ struct ReportReader {
         SELECT \(MessageRow.columns) \(MessageRow.joins) WHERE m.project = ? AND m.seq < ? ORDER BY m.seq DESC LIMIT ?
         """
 
+    static let inPages = "SELECT coalesce(sum(claimed - settled), 0) FROM page WHERE message = ?"
+    /// A range of the clustered key: as many steps as the message has deliveries that wait, whatever others have.
+    static let pending = "SELECT count(*) FROM pending WHERE message = ?"
+
     /// Each figure comes from its own rows: that they balance is a law to be checked, not the way they are made.
     func report(_ row: MessageRow) throws -> DeliveryReport {
         let inFlight =
-            (try db.number("SELECT coalesce(sum(claimed - settled), 0) FROM page WHERE message = ?", [row.seq]) ?? 0)
-            + (try db.number("SELECT count(*) FROM pending WHERE message = ?", [row.seq]) ?? 0)
+            (try db.number(Self.inPages, [row.seq]) ?? 0)
+            + (try db.number(Self.pending, [row.seq]) ?? 0)
         let tally = try tally(row.seq)
         return DeliveryReport(
             message: row.summary, state: row.state, completedAt: row.completedAt,

@@ -79,9 +79,19 @@ struct TopicTable {
         let count = try db.number("SELECT count(*) FROM subscription WHERE registration = ?", [key.rawValue]) ?? 0
         guard count < SQLiteStore.topicLimit else { return .tooManyTopics }
         try db.change(
-            "INSERT INTO subscription (topic, registration, created_at) VALUES (?, ?, ?)",
-            [try id(of: topic, owner), key.rawValue, time.milliseconds])
+            "INSERT INTO subscription (topic, registration, number, created_at) VALUES (?, ?, ?, ?)",
+            [try id(of: topic, owner), key.rawValue, try nextSubscription(), time.milliseconds])
         return .created(Subscription(topic: topic, createdAt: time))
+    }
+
+    /// The number of the newest subscription in the store.
+    func lastSubscription() throws -> Int64 {
+        try db.number("SELECT value FROM meta WHERE name = 'subscriptions'") ?? 0
+    }
+
+    private func nextSubscription() throws -> Int64 {
+        try db.change("UPDATE meta SET value = value + 1 WHERE name = 'subscriptions'", [])
+        return try lastSubscription()
     }
 
     /// The topic's number; the topic is made if it is new.

@@ -1,3 +1,4 @@
+public import CoreMetrics
 import Foundation
 import GRDB
 public import Logging
@@ -21,8 +22,11 @@ public final class SQLiteStore: Sendable {
 
     /// Opens the store in `directory`, makes directory and database if there are none, and migrates.
     ///
+    /// - Parameter metrics: where the gauges of the queue of writes go; the process' own when `nil`.
     /// - Throws: ``StoreError`` `.unavailable`, `.inUse` or `.newerSchema`, with the path in the text.
-    public init(directory: String, role: Role, logger: Logger) throws(StoreError) {
+    public init(
+        directory: String, role: Role, metrics: (any MetricsFactory)? = nil, logger: Logger
+    ) throws(StoreError) {
         let directory = StoreDirectory(path: directory)
         try directory.prepare()
         let lock: GatewayLock? =
@@ -41,7 +45,7 @@ public final class SQLiteStore: Sendable {
                 .unavailable, "The store in \(directory.path) can't be opened. \(reason.message)",
                 underlying: reason.underlying)
         }
-        committer = GroupCommitter(pool: pool)
+        committer = GroupCommitter(pool: pool, metrics: metrics ?? MetricsSystem.factory)
         self.lock = lock
         self.logger = logger
         logger.debug("Store opened", metadata: ["store.path": "\(directory.databasePath)"])

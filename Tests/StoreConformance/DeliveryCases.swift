@@ -21,6 +21,18 @@ extension ConformanceCase {
             #expect(claimed == audience.map(\.key))
             #expect(sizes == [10, 10, 5])
         },
+        ConformanceCase("a clock that is set back loses no subscriber and adds none") { scene in
+            let topic = Scene.topic("news")
+            let early = try await scene.register(1)
+            let late = try await scene.register(2)
+            let last = try await scene.register(3)
+            let store = scene.store
+            _ = try await store.subscribe([early.key, last.key], to: topic, at: Timestamp(milliseconds: 9000))
+            _ = try await scene.broadcast(topic, at: 1000)
+            _ = try await store.subscribe([late.key], to: topic, at: Timestamp(milliseconds: 500))
+            let page = try #require(try await scene.claimPage())
+            #expect(page.deliveries.map(\.registration.key) == [early.key, last.key])
+        },
         ConformanceCase("who subscribed again after accept, unsubscribed or ended gets nothing") { scene in
             let topic = Scene.topic("news")
             let audience = try await scene.audience(4, of: topic)

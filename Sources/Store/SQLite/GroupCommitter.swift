@@ -1,4 +1,6 @@
+import CoreMetrics
 import GRDB
+import PushModel
 import Synchronization
 
 /// Runs all writes of the store, and lets those that wait at the same time share one commit and so one fsync.
@@ -27,9 +29,13 @@ final class GroupCommitter: Sendable {
 
     private let pool: DatabasePool
     private let queue = Mutex(Queue())
+    private let gauge: Gauge
 
-    init(pool: DatabasePool) {
+    /// - Parameter metrics: where the gauges of the queue go.
+    init(pool: DatabasePool, metrics: any MetricsFactory) {
         self.pool = pool
+        gauge = Gauge(label: MetricName.storeQueue.rawValue, factory: metrics)
+        Gauge(label: MetricName.storeQueueLimit.rawValue, factory: metrics).record(Self.queueLimit)
     }
 
     /// Runs `body` in one of the next transactions and returns its value after the commit.
@@ -52,13 +58,15 @@ final class GroupCommitter: Sendable {
 
     private func enqueue(_ job: Job) {
         enum Action { case refuse, wait, schedule }
-        let action: Action = queue.withLock { queue in
-            guard queue.waiting.count < Self.queueLimit else { return .refuse }
+        let (action, waiting): (Action, Int) = queue.withLock { queue in
+            guard queue.waiting.count < Self.queueLimit else { return (.refuse, queue.waiting.count) }
             queue.waiting.append(job)
-            guard !queue.isScheduled else { return .wait }
+            guard !queue.isScheduled else { return (.wait, queue.waiting.count) }
             queue.isScheduled = true
-            return .schedule
+            return (.schedule, queue.waiting.count)
         }
+        // Another thread may overtake this record; the end of each commit puts it right.
+        gauge.record(waiting)
         switch action {
         case .refuse:
             job.fail(StoreError(.unavailable, "\(Self.queueLimit) writes wait for the store already."))
@@ -78,12 +86,14 @@ final class GroupCommitter: Sendable {
             queue.waiting.removeFirst(group.count)
             return group
         }
+        gauge.record(queue.withLock { $0.waiting.count })
         commit(group, db)
-        let hasMore = queue.withLock { queue in
+        let waiting = queue.withLock { queue in
             queue.isScheduled = !queue.waiting.isEmpty
-            return queue.isScheduled
+            return queue.waiting.count
         }
-        if hasMore { schedule() }
+        gauge.record(waiting)
+        if waiting > 0 { schedule() }
     }
 
     private func commit(_ group: [Job], _ db: Database) {

@@ -16,8 +16,9 @@ enum Schema {
     }
 
     /// `topic.subscribers` is kept by triggers, so that accepting a broadcast reads its audience from one row however
-    /// many subscribe, and no path that deletes subscriptions can forget it. A subscription is two integers and a time
-    /// in one clustered tree: a page of a topic is one range scan.
+    /// many subscribe, and no path that deletes subscriptions can forget it. A subscription is four integers in one
+    /// clustered tree: a page of a topic is one range scan. Its `number` comes from `meta.subscriptions` and says who
+    /// subscribed before a message was accepted, whatever the clock does.
     private static let registrations = """
         CREATE TABLE registration (
             key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -47,6 +48,7 @@ enum Schema {
         CREATE TABLE subscription (
             topic INTEGER NOT NULL REFERENCES topic (id),
             registration INTEGER NOT NULL REFERENCES registration (key),
+            number INTEGER NOT NULL,
             created_at INTEGER NOT NULL,
             PRIMARY KEY (topic, registration)
         ) STRICT, WITHOUT ROWID;
@@ -65,7 +67,8 @@ enum Schema {
             name TEXT NOT NULL PRIMARY KEY,
             value INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
-        INSERT INTO meta (name, value) VALUES ('active_messages', 0), ('write_probe', 0), ('ledger_clock', 0);
+        INSERT INTO meta (name, value) VALUES ('active_messages', 0), ('write_probe', 0), ('ledger_clock', 0),
+            ('subscriptions', 0);
 
         CREATE TABLE message (
             seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -99,7 +102,7 @@ enum Schema {
         END;
         """
 
-    /// `fan_out.after_key` is the cursor; `claimed` the deliveries claimed so far; `served` tells whose turn it is.
+    /// `fan_out.last_subscription` is the number of the newest subscription at accept; `after_key` is the cursor; `claimed` the deliveries claimed so far; `served` tells whose turn it is.
     /// A `page` lives from its claim until its last delivery is settled or has moved to `pending`. `pending` holds
     /// single deliveries and retries, waiting or claimed.
     private static let work = """
@@ -107,7 +110,7 @@ enum Schema {
             message INTEGER NOT NULL REFERENCES message (seq),
             shard INTEGER NOT NULL,
             topic INTEGER NOT NULL REFERENCES topic (id),
-            subscribed_by INTEGER NOT NULL,
+            last_subscription INTEGER NOT NULL,
             after_key INTEGER NOT NULL,
             last_key INTEGER NOT NULL,
             expected INTEGER NOT NULL CHECK (expected >= 0),
