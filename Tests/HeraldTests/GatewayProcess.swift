@@ -52,12 +52,12 @@ final class GatewayProcess: Sendable {
     /// What it has printed so far.
     var lines: [String] { process.output.lines }
 
-    private static func environment(with more: [String: String]) -> [String: String] {
+    static func environment(with more: [String: String]) -> [String: String] {
         ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("HERALD_") }.merging(more) { $1 }
     }
 
     /// The product beside the test bundle: both are built together.
-    private static func executable() throws -> String {
+    static func executable() throws -> String {
         let bundle = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let path = URL(filePath: bundle).deletingLastPathComponent().appending(path: "herald").path()
         guard FileManager.default.isExecutableFile(atPath: path) else {

@@ -95,8 +95,8 @@ struct GatewayUnderTest {
     }
 
     /// Starts a gateway process on this configuration.
-    func start() async throws -> GatewayProcess {
-        try await GatewayProcess.serving(config: configuration)
+    func start(environment: [String: String] = [:]) async throws -> GatewayProcess {
+        try await GatewayProcess.serving(config: configuration, environment: environment)
     }
 }
 

@@ -119,9 +119,9 @@ struct WholeGatewayTests {
             for try await token in group { tokens.append(token) }
             return tokens
         }
-        let sender = APIClient(baseURL: process.baseURL, key: keys.sender)
+        let admin = APIClient(baseURL: process.baseURL, key: keys.admin)
         let list = tokens.map { "\"\($0)\"" }.joined(separator: ",")
-        let answer = try await sender.post(
+        let answer = try await admin.post(
             "/iid/v1:batchAdd", #"{"to":"/topics/weather","registration_tokens":[\#(list)]}"#)
         let results = try #require(try answer.json["results"] as? [[String: Any]])
         #expect(results.count == count)
