@@ -56,9 +56,22 @@ public struct ListenerConfiguration: Sendable {
     public var tls: (certificateFile: String, keyFile: String)?
     /// The largest request body in bytes.
     public var bodyLimitBytes: Int
+    /// How long requests may go on after the start of a graceful shutdown; then their connections are closed.
+    public var shutdownLimit: Duration
+    /// How long a request may take from its first byte to its last; then it is answered 408.
+    public var requestLimit: Duration
+    /// How long an answer waits for a peer that does not read; then the connection is closed.
+    public var answerLimit: Duration
 
     /// Describes a listener.
-    public init(host: String, port: Int, tls: (certificateFile: String, keyFile: String)?, bodyLimitBytes: Int) {
+    public init(
+        host: String, port: Int, tls: (certificateFile: String, keyFile: String)?, bodyLimitBytes: Int,
+        shutdownLimit: Duration = .seconds(20), requestLimit: Duration = .seconds(30),
+        answerLimit: Duration = .seconds(120)
+    ) {
+        self.shutdownLimit = shutdownLimit
+        self.requestLimit = requestLimit
+        self.answerLimit = answerLimit
         self.host = host
         self.port = port
         self.tls = tls
@@ -66,14 +79,16 @@ public struct ListenerConfiguration: Sendable {
     }
 }
 
-/// The HTTP listener. Runs until graceful shutdown: it then stops accepting and finishes running requests.
+/// The HTTP listener. Runs until graceful shutdown: it then stops accepting and finishes running requests, for as
+/// long as the configuration allows.
 public struct GatewayServer: Service {
     // Idle connections stay for long: backends keep theirs open between bursts.
     private static let idleTimeout = Duration.seconds(600)
-    // A peer that never finishes must not hold up the end.
-    private static let closeTimeout = Duration.seconds(30)
 
     private let application: Application<RouterResponder<GatewayRequestContext>>
+    private let connections = OpenConnections()
+    private let shutdownLimit: Duration
+    private let logger: Logger
 
     /// Prepares a server.
     ///
@@ -83,9 +98,11 @@ public struct GatewayServer: Service {
         listener: ListenerConfiguration, services: GatewayServices,
         onListening: @escaping @Sendable (_ port: Int) -> Void
     ) throws {
+        shutdownLimit = listener.shutdownLimit
+        logger = services.logger
         application = Application(
             responder: GatewayRouter(services: services, bodyLimitBytes: listener.bodyLimitBytes).responder(),
-            server: try Self.server(listener),
+            server: try Self.server(listener, connections),
             configuration: ApplicationConfiguration(
                 address: .hostname(listener.host, port: listener.port), serverName: "Herald"),
             onServerRunning: { channel in onListening(channel.localAddress?.port ?? listener.port) },
@@ -96,19 +113,46 @@ public struct GatewayServer: Service {
     ///
     /// - Throws: an `IOError` with `EADDRINUSE` when the port is in use.
     public func run() async throws {
-        try await application.run()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await endStragglers() }
+            try await application.run()
+            group.cancelAll()
+        }
     }
 
-    private static func server(_ listener: ListenerConfiguration) throws -> HTTPServerBuilder {
+    private func endStragglers() async {
+        do {
+            try await gracefulShutdown()
+            try await Task.sleep(for: shutdownLimit)
+        } catch {
+            // Cancelled: the server has ended.
+            return
+        }
+        let count = connections.closeAll()
+        logger.warning("Connections closed that did not end in time", metadata: ["connections": "\(count)"])
+    }
+
+    private static func server(
+        _ listener: ListenerConfiguration, _ connections: OpenConnections
+    ) throws -> HTTPServerBuilder {
+        let limits = StallLimits(request: listener.requestLimit, answer: listener.answerLimit)
         let stream = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [ContinueHandler()], idleTimeout: TimeAmount(idleTimeout))
-        guard let files = listener.tls else { return .http1(configuration: stream) }
+            additionalChannelHandlers: [ParseErrorAnswers(), StallGuard(limits: limits), ContinueHandler()],
+            idleTimeout: TimeAmount(idleTimeout))
+        guard let files = listener.tls else {
+            return HTTPServerBuilder { responder in
+                ListenerChannel(
+                    HTTP1Channel(responder: responder, configuration: stream), isEncrypted: false,
+                    connections: connections)
+            }
+        }
         let tls = try TLSListener.configuration(certificateFile: files.certificateFile, keyFile: files.keyFile)
         let configuration = HTTP2ChannelConfiguration(
-            idleTimeout: idleTimeout, gracefulCloseTimeout: closeTimeout, streamConfiguration: stream)
+            idleTimeout: idleTimeout, gracefulCloseTimeout: listener.shutdownLimit, streamConfiguration: stream)
         return HTTPServerBuilder { responder in
-            FlushingUpgradeChannel(
-                try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder))
+            ListenerChannel(
+                try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder),
+                isEncrypted: true, connections: connections)
         }
     }
 }

@@ -88,23 +88,23 @@ struct AuthenticationTests {
         "GET /v1/projects/{project}/export": [.admin, .sender],
         "GET /v1/projects/{project}/export/schema": [.admin, .sender],
         "POST /v1/projects/{project}/registrations": [.admin, .client],
-        "GET /v1/projects/{project}/registrations/{registration}": [.admin, .sender, .client],
+        "GET /v1/projects/{project}/registrations/{registration}": [.admin, .client],
         "PATCH /v1/projects/{project}/registrations/{registration}": [.admin, .client],
         "DELETE /v1/projects/{project}/registrations/{registration}": [.admin, .client],
-        "POST /v1/projects/{project}/registrations/{registration}/topicSubscriptions": [.admin, .sender, .client],
-        "GET /v1/projects/{project}/registrations/{registration}/topicSubscriptions": [.admin, .sender, .client],
+        "POST /v1/projects/{project}/registrations/{registration}/topicSubscriptions": [.admin, .client],
+        "GET /v1/projects/{project}/registrations/{registration}/topicSubscriptions": [.admin, .client],
         "GET /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}":
-            [.admin, .sender, .client],
+            [.admin, .client],
         "PATCH /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}":
-            [.admin, .sender, .client],
+            [.admin, .client],
         "DELETE /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}":
-            [.admin, .sender, .client],
+            [.admin, .client],
         "POST /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}:subscribe":
-            [.admin, .sender, .client],
+            [.admin, .client],
         "POST /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}:unsubscribe":
-            [.admin, .sender, .client],
-        "POST /iid/v1:batchAdd": [.admin, .sender],
-        "POST /iid/v1:batchRemove": [.admin, .sender],
+            [.admin, .client],
+        "POST /iid/v1:batchAdd": [.admin, .client],
+        "POST /iid/v1:batchRemove": [.admin, .client],
         "POST /iid/v1:batchImport": [.admin],
     ]
 

@@ -56,6 +56,18 @@ struct ErrorAnswerTests {
         #expect(soon.response(for: "/v1/projects/demo/messages:send").headers[.retryAfter] == "1")
     }
 
+    @Test func whatIsUnavailableSaysWhenToComeBack() async throws {
+        let stopping = FCMError(.stopping, project: TestGateway.project("demo", 1))
+        #expect(stopping.response(for: "/v1/projects/demo/messages:send").headers[.retryAfter] == "5")
+        let gateway = try await TestGateway(isBroken: true)
+        for path in ["/v1/projects/demo/messages", "/v1/projects/demo/export"] {
+            let answer = try await gateway.request(.get, path)
+            #expect(answer.status == 503)
+            #expect(answer.headers[.retryAfter] == "5")
+        }
+        #expect(FCMError(.internal).response(for: "/").headers[.retryAfter] == nil)
+    }
+
     @Test func theInstanceIDAPIHasBareStrings() async throws {
         let response = FCMError(.badRequest, "to is missing").response(for: "/iid/v1:batchAdd")
         #expect(response.status.code == 400)

@@ -15,16 +15,26 @@ func run(_ program: String, _ arguments: [String]) async throws -> (status: Int3
     return (ended.status, ended.lines.joined(separator: "\n"))
 }
 
-@Suite(.timeLimit(.minutes(1)))
+/// Programs that tests need; without them these tests are skipped.
+enum Tool {
+    static let areFound = ["curl", "openssl", "bash"].allSatisfy { name in
+        ["/usr/bin/", "/usr/local/bin/"].contains { FileManager.default.isExecutableFile(atPath: $0 + name) }
+    }
+}
+
+@Suite(.enabled(if: Tool.areFound), .timeLimit(.minutes(1)))
 struct ListenerTests {
     /// Runs a server while `body` talks to its port, then shuts it down gracefully.
     private func withServer<Value: Sendable>(
         _ gateway: TestGateway, tls: (certificateFile: String, keyFile: String)? = nil, bodyLimitBytes: Int = 1 << 20,
+        shutdownLimit: Duration = .seconds(20), requestLimit: Duration = .seconds(30),
         _ body: @Sendable @escaping (_ port: Int) async throws -> Value
     ) async throws -> Value {
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
         let server = try GatewayServer(
-            listener: ListenerConfiguration(host: "127.0.0.1", port: 0, tls: tls, bodyLimitBytes: bodyLimitBytes),
+            listener: ListenerConfiguration(
+                host: "127.0.0.1", port: 0, tls: tls, bodyLimitBytes: bodyLimitBytes, shutdownLimit: shutdownLimit,
+                requestLimit: requestLimit),
             services: gateway.services, onListening: { continuation.yield($0) })
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [server], logger: gateway.services.logger))
@@ -158,6 +168,53 @@ struct ListenerTests {
             #expect(output.hasSuffix(isEncrypted ? " 2 200" : " 1.1 200"), "\(output)")
             try await tasks.waitForAll()
         }
+    }
+
+    /// Writes `text` to a port and returns what comes back until the peer closes.
+    private func exchange(_ text: String, port: Int) async throws -> String {
+        let script = "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '%b' '\(text)' >&3; cat <&3"
+        return try await run("bash", ["-c", script]).output
+    }
+
+    @Test(arguments: [
+        #"POST /v1/projects/demo/messages:send HTTP/1.1\r\nHost: a\r\nContent-Le"#,
+        #"POST /v1/projects/demo/messages:send HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer @\r\nContent-Length: 9\r\n\r\n{"#,
+    ])
+    func aRequestThatStallsIsAnswered408(request: String) async throws {
+        let gateway = try await TestGateway()
+        let key = try #require(gateway.keys[.sender]).text
+        let output = try await withServer(gateway, requestLimit: .milliseconds(300)) { port in
+            try await exchange(request.replacing("@", with: key), port: port)
+        }
+        #expect(output.hasPrefix("HTTP/1.1 408 "), "\(output)")
+        #expect(output.contains(#""status":"DEADLINE_EXCEEDED""#), "\(output)")
+    }
+
+    @Test func whatIsNotHTTPIsAnsweredInJSON() async throws {
+        let gateway = try await TestGateway()
+        let output = try await withServer(gateway) { port in
+            try await exchange(#"GET / HTTP/1.1\r\nno colon\r\n\r\n"#, port: port)
+        }
+        #expect(output.hasPrefix("HTTP/1.1 400 "), "\(output)")
+        #expect(output.hasSuffix(#""status":"INVALID_ARGUMENT"}}"#), "\(output)")
+    }
+
+    @Test func halfARequestDoesNotHoldUpTheEnd() async throws {
+        let gateway = try await TestGateway()
+        let key = try #require(gateway.keys[.sender]).text
+        let head =
+            #"POST /v1/projects/demo/messages:send HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"#
+            + #"Authorization: Bearer \#(key)\r\nContent-Length: 9\r\n\r\n{"#
+        let clock = ContinuousClock()
+        let (client, start) = try await withServer(gateway, shutdownLimit: .milliseconds(300)) { port in
+            let script = "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '%b' '\(head)' >&3; cat <&3"
+            let client = try ChildProcess("/usr/bin/env", ["bash", "-c", script])
+            // The request is being read.
+            _ = try #require(await client.output.first(containing: "100 Continue"))
+            return (client, clock.now)
+        }
+        #expect(clock.now - start < .seconds(15))
+        _ = await client.status()
     }
 
     @Test func aPortInUseIsAnIOError() async throws {

@@ -15,12 +15,12 @@ struct TopicTests {
     func aSubscriptionIsMadeOnce(parameter: String) async throws {
         let gateway = try await TestGateway()
         let (id, token) = try await gateway.register()
-        let created = try await gateway.request(.post, "\(Self.path(token))?\(parameter)=news", "{}", as: .sender)
+        let created = try await gateway.request(.post, "\(Self.path(token))?\(parameter)=news", "{}", as: .client)
         let name = "projects/demo/registrations/\(id)/topicSubscriptions/news"
         let view = #"{"name":"\#(name)","topicName":"news","createTime":"\#(TestGateway.startText)"}"#
         #expect(created.status == 200)
         #expect(created.text == view)
-        let again = try await gateway.request(.post, "\(Self.path(token))?\(parameter)=news", as: .sender)
+        let again = try await gateway.request(.post, "\(Self.path(token))?\(parameter)=news", as: .client)
         #expect(again.status == 409)
         #expect(try again.errorStatus == "ALREADY_EXISTS")
         let shown = try await gateway.request(.get, "/v1/\(name)")
@@ -111,7 +111,7 @@ struct TopicTests {
     @Test func anUnknownRegistrationIsNotFound() async throws {
         let gateway = try await TestGateway()
         let answer = try await gateway.request(
-            .post, "\(Self.path("abcdefgh:APA91bxyz"))?topic_name=news", "{}", as: .sender)
+            .post, "\(Self.path("abcdefgh:APA91bxyz"))?topic_name=news", "{}", as: .client)
         #expect(answer.status == 404)
         #expect(try answer.errorStatus == "NOT_FOUND")
         #expect(try answer.errorCode == nil)
@@ -127,13 +127,25 @@ struct InstanceIDTests {
         let list = [first, "abcdefgh:APA91bxyz", second, "nonsense", first].map { "\"\($0)\"" }.joined(separator: ",")
         for call in ["batchAdd", "batchRemove"] {
             let answer = try await gateway.request(
-                .post, "/iid/v1:\(call)", #"{"to":"/topics/news","registration_tokens":[\#(list)]}"#, as: .sender)
+                .post, "/iid/v1:\(call)", #"{"to":"/topics/news","registration_tokens":[\#(list)]}"#, as: .client)
             #expect(answer.status == 200)
             #expect(
                 answer.text == #"{"results":[{},{"error":"NOT_FOUND"},{},{"error":"INVALID_ARGUMENT"},{}]}"#)
             let shown = try await gateway.request(
                 .get, "/v1/projects/demo/registrations/\(second)/topicSubscriptions/news")
             #expect(shown.status == (call == "batchAdd" ? 200 : 404))
+        }
+    }
+
+    @Test func aClientNamesRegistrationsByTheirTokens() async throws {
+        let gateway = try await TestGateway()
+        let (id, token) = try await gateway.register()
+        let body = #"{"to":"/topics/news","registration_tokens":["\#(id)","\#(token)"]}"#
+        for call in ["batchAdd", "batchRemove"] {
+            let byClient = try await gateway.request(.post, "/iid/v1:\(call)", body, as: .client)
+            #expect(byClient.text == #"{"results":[{"error":"PERMISSION_DENIED"},{}]}"#)
+            let byAdmin = try await gateway.request(.post, "/iid/v1:\(call)", body, as: .admin)
+            #expect(byAdmin.text == #"{"results":[{},{}]}"#)
         }
     }
 
@@ -144,7 +156,7 @@ struct InstanceIDTests {
     ])
     func aWrongCallIsAStringError(body: String) async throws {
         let gateway = try await TestGateway()
-        let answer = try await gateway.request(.post, "/iid/v1:batchAdd", body, as: .sender)
+        let answer = try await gateway.request(.post, "/iid/v1:batchAdd", body, as: .client)
         #expect(answer.status == 400)
         #expect(try answer.json["error"]?.stringValue?.isEmpty == false)
     }

@@ -25,13 +25,13 @@ struct Access: Hashable, Sendable {
     /// A new registration, by the app.
     static let register = Access(roles: [.admin, .client], action: "registering")
     /// A look at a registration.
-    static let readRegistration = Access(roles: [.admin, .sender, .client], action: "reading a registration")
+    static let readRegistration = Access(roles: [.admin, .client], action: "reading a registration")
     /// A change of a registration by the app.
     static let changeRegistration = Access(roles: [.admin, .client], action: "changing a registration")
     /// The topics of a registration.
-    static let topics = Access(roles: [.admin, .sender, .client], action: "changing topics")
+    static let topics = Access(roles: [.admin, .client], action: "changing topics")
     /// The topics of many registrations at once.
-    static let topicBatch = Access(roles: [.admin, .sender], action: "changing topics in batches")
+    static let topicBatch = Access(roles: [.admin, .client], action: "changing topics in batches")
     /// Registrations made from device tokens.
     static let importTokens = Access(roles: [.admin], action: "importing device tokens")
 

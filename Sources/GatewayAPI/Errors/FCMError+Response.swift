@@ -44,13 +44,15 @@ extension FCMError {
         .object([.init("@type", .string("type.googleapis.com/" + type))] + members)
     }
 
+    /// The body as the API under `path` gives it.
+    func json(for path: String) -> JSONValue {
+        path.hasPrefix("/iid/") ? .object([.init("error", .string(message))]) : body
+    }
+
     /// The answer as the API under `path` gives it: the Instance ID API has a bare string for an error.
     func response(for path: String) -> Response {
-        let isInstanceID = path.hasPrefix("/iid/")
-        var response = Response(
-            json: isInstanceID ? .object([.init("error", .string(message))]) : body,
-            status: HTTPResponse.Status(code: code.httpStatus))
-        if let retryAfterSeconds {
+        var response = Response(json: json(for: path), status: HTTPResponse.Status(code: code.httpStatus))
+        if let retryAfterSeconds = retryAfterSeconds ?? code.retryAfterSeconds {
             response.headers[.retryAfter] = String(max(1, retryAfterSeconds))
         }
         if code == .unauthenticated {

@@ -11,7 +11,7 @@ struct FCMError: Error, Sendable {
     var violations: [FieldViolation] = []
     /// google.rpc.QuotaFailure: what is used up.
     var quotaSubject: String?
-    /// `Retry-After` in whole seconds.
+    /// `Retry-After` in whole seconds, otherwise the kind's own.
     var retryAfterSeconds: Int?
     /// What the operator should read in the log; never part of the answer.
     var cause: String?
@@ -49,6 +49,8 @@ extension FCMError {
         let canonicalStatus: String
         /// The usual text.
         let message: String
+        /// The usual `Retry-After` in seconds.
+        var retryAfterSeconds: Int? { self == .unavailable ? 5 : nil }
 
         private init(_ errorCode: String?, _ httpStatus: Int, _ canonicalStatus: String, _ message: String) {
             self.errorCode = errorCode
@@ -95,6 +97,9 @@ extension FCMError {
             nil, 405, "UNIMPLEMENTED", "The method is not allowed for this path.")
         /// The resource is there already.
         static let alreadyExists = Code(nil, 409, "ALREADY_EXISTS", "Requested entity already exists.")
+        /// The request did not come to its end.
+        static let requestTimeout = Code(
+            nil, 408, "DEADLINE_EXCEEDED", "The request was not complete in time.")
         /// The body is over the limit.
         static let bodyTooLarge = Code(
             nil, 413, "INVALID_ARGUMENT", "Request payload size exceeds the limit.")

@@ -73,6 +73,8 @@ enum ItemError: String, Sendable {
     case notFound = "NOT_FOUND"
     /// The text is no token.
     case invalidArgument = "INVALID_ARGUMENT"
+    /// The caller may not name a registration in this way.
+    case permissionDenied = "PERMISSION_DENIED"
     /// The registration has all the topics it may have.
     case tooManyTopics = "TOO_MANY_TOPICS"
 }
@@ -101,6 +103,11 @@ private struct TopicBatch {
         for text in tokens {
             guard let name = RegistrationName(text) else {
                 entries.items.append(.failed(.invalidArgument))
+                continue
+            }
+            if case .id = name, call.caller.role == .client {
+                // A FID is no secret: a client proves with the token that the registration is its own.
+                entries.items.append(.failed(.permissionDenied))
                 continue
             }
             let registration = try await name.find(in: call.project, call.services.store)

@@ -26,7 +26,7 @@ enum RegistrationRoutes {
 
     @Sendable private static func get(_ call: ProjectCall) async throws -> Response {
         let (registration, name) = try await call.registration()
-        var knowsToken = call.caller.role != .client
+        var knowsToken = call.caller.role == .admin
         if case .token = name { knowsToken = true }
         return Response(json: RegistrationView(registration).full(withToken: knowsToken))
     }

@@ -3,17 +3,45 @@ import NIOCore
 import NIOHTTPTypes
 
 /// Answers `Expect: 100-continue` (RFC 9110 §10.1.1): curl waits a second for it before it sends a large body.
-final class ContinueHandler: ChannelInboundHandler, RemovableChannelHandler {
+///
+/// A request that comes while an earlier one is being answered gets it after that answer: answers keep the order of
+/// the requests (RFC 9112 §9.3.2).
+final class ContinueHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
+    /// Requests whose answers have not ended.
+    private var unanswered = 0
+    /// Whether the last of these waits for the go-ahead.
+    private var isExpected = false
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if case .head(let head) = unwrapInboundIn(data),
-            head.headerFields[.expect]?.lowercased() == "100-continue"
-        {
-            context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            unanswered += 1
+            isExpected = head.headerFields[.expect]?.lowercased() == "100-continue"
+            continueIfNext(context)
+        case .body, .end:
+            isExpected = false
         }
         context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard case .end = unwrapOutboundIn(data) else {
+            context.write(data, promise: promise)
+            return
+        }
+        unanswered = max(0, unanswered - 1)
+        context.write(data, promise: promise)
+        continueIfNext(context)
+    }
+
+    private func continueIfNext(_ context: ChannelHandlerContext) {
+        guard isExpected, unanswered == 1 else { return }
+        isExpected = false
+        context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
     }
 }

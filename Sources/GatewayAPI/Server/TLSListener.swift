@@ -1,6 +1,3 @@
-import HummingbirdCore
-import HummingbirdHTTP2
-import Logging
 import NIOCore
 import NIOSSL
 
@@ -40,32 +37,6 @@ enum TLSListener {
             throw ListenerCertificateError(
                 description: "The \(what) file \(file) is not a PEM \(what) that can be used.")
         }
-    }
-}
-
-/// Hummingbird's ALPN channel with a handler behind TLS that lets the last answer out before the connection closes.
-struct FlushingUpgradeChannel: HTTPChannelHandler {
-    typealias Value = HTTP2UpgradeChannel.Value
-
-    private let base: HTTP2UpgradeChannel
-    let responder: HTTPChannelHandler.Responder
-
-    init(_ base: HTTP2UpgradeChannel) {
-        self.base = base
-        responder = base.responder
-    }
-
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        base.setup(channel: channel, logger: logger).flatMapThrowing { value in
-            let pipeline = channel.pipeline.syncOperations
-            let tls = try pipeline.handler(type: NIOSSLServerHandler.self)
-            try pipeline.addHandler(FlushBeforeClose(), position: .after(tls))
-            return value
-        }
-    }
-
-    func handle(value: Value, logger: Logger) async {
-        await base.handle(value: value, logger: logger)
     }
 }
 

@@ -1,0 +1,78 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOSSL
+import Synchronization
+
+/// The connections of the listener, so that an end can be put to them.
+final class OpenConnections: Sendable {
+    private struct State {
+        var channels: [ObjectIdentifier: any Channel] = [:]
+        var isClosing = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Remembers a connection until it closes; after ``closeAll()`` it is closed at once.
+    func add(_ channel: any Channel) {
+        let isClosing = state.withLock { state in
+            if !state.isClosing { state.channels[ObjectIdentifier(channel)] = channel }
+            return state.isClosing
+        }
+        guard !isClosing else {
+            channel.close(promise: nil)
+            return
+        }
+        channel.closeFuture.whenComplete { _ in
+            self.state.withLock { _ = $0.channels.removeValue(forKey: ObjectIdentifier(channel)) }
+        }
+    }
+
+    /// Closes what is open, and what comes later.
+    ///
+    /// - Returns: how many connections were open.
+    func closeAll() -> Int {
+        let open = state.withLock { state in
+            state.isClosing = true
+            return Array(state.channels.values)
+        }
+        for channel in open { channel.close(promise: nil) }
+        return open.count
+    }
+}
+
+/// One of Hummingbird's channels as the listener needs it: known to ``OpenConnections``, watched for stalls, and with
+/// TLS letting the last answer out before the connection closes.
+struct ListenerChannel<Base: HTTPChannelHandler>: HTTPChannelHandler {
+    typealias Value = Base.Value
+
+    private let base: Base
+    private let isEncrypted: Bool
+    private let connections: OpenConnections
+    let responder: HTTPChannelHandler.Responder
+
+    init(_ base: Base, isEncrypted: Bool, connections: OpenConnections) {
+        self.base = base
+        self.isEncrypted = isEncrypted
+        self.connections = connections
+        responder = base.responder
+    }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        connections.add(channel)
+        return base.setup(channel: channel, logger: logger).flatMapThrowing { [isEncrypted] value in
+            let pipeline = channel.pipeline.syncOperations
+            if isEncrypted {
+                let tls = try pipeline.handler(type: NIOSSLServerHandler.self)
+                try pipeline.addHandlers([FlushBeforeClose(), ByteWatch()], position: .after(tls))
+            } else {
+                try pipeline.addHandler(ByteWatch(), position: .first)
+            }
+            return value
+        }
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        await base.handle(value: value, logger: logger)
+    }
+}

@@ -1,0 +1,184 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+import PushModel
+
+/// Ends what a peer does not finish: a request that is not complete in time is answered 408, and an answer that
+/// nobody reads ends with its connection.
+///
+/// A request's time begins with its first byte (``ByteWatch`` tells of it), so that headers that trickle in count too.
+final class StallGuard: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private let limits: StallLimits
+    /// The path of the request that is being read; `nil` before its head and after its end.
+    private var path: String?
+    /// Requests that began and whose answers have not ended.
+    private var unanswered = 0
+    private var isAnswering = false
+    private var isClosing = false
+    private var readDeadline: Scheduled<Void>?
+    private var writeDeadline: Scheduled<Void>?
+
+    init(limits: StallLimits) {
+        self.limits = limits
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            unanswered += 1
+            path = head.path ?? ""
+            beginReading(context)
+        case .body: break
+        case .end:
+            path = nil
+            endReading()
+        }
+        context.fireChannelRead(data)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ByteWatch.BytesArrived {
+            beginReading(context)
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard !isClosing else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        switch unwrapOutboundIn(data) {
+        case .head(let head): isAnswering = head.status.kind != .informational
+        case .body: break
+        case .end:
+            isAnswering = false
+            unanswered = max(0, unanswered - 1)
+        }
+        context.write(data, promise: promise)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable {
+            writeDeadline?.cancel()
+            writeDeadline = nil
+        } else if writeDeadline == nil {
+            writeDeadline = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.answer)) {
+                self.close(context)
+            }
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        endTimers()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        endTimers()
+    }
+
+    private func beginReading(_ context: ChannelHandlerContext) {
+        guard readDeadline == nil, !isClosing else { return }
+        readDeadline = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.request)) {
+            self.readDeadline = nil
+            self.readingTimedOut(context)
+        }
+    }
+
+    private func endReading() {
+        readDeadline?.cancel()
+        readDeadline = nil
+    }
+
+    private func readingTimedOut(_ context: ChannelHandlerContext) {
+        let begun = path == nil ? 0 : 1
+        guard unanswered <= begun else {
+            // Behind a request that is still being answered nothing is read: not the peer's fault.
+            beginReading(context)
+            return
+        }
+        if unanswered == begun, !isAnswering {
+            for part in FCMError(.requestTimeout).parts(for: path ?? "") {
+                context.write(wrapOutboundOut(part), promise: nil)
+            }
+            context.flush()
+        }
+        close(context)
+    }
+
+    private func close(_ context: ChannelHandlerContext) {
+        isClosing = true
+        endTimers()
+        context.close(promise: nil)
+    }
+
+    private func endTimers() {
+        endReading()
+        writeDeadline?.cancel()
+        writeDeadline = nil
+    }
+}
+
+/// How long a peer may take.
+struct StallLimits: Sendable {
+    /// From the first byte of a request to its end.
+    var request: Duration
+    /// While an answer waits for the peer to read.
+    var answer: Duration
+}
+
+/// Tells the handlers behind it that bytes came in, before anything is made of them.
+final class ByteWatch: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    /// The event.
+    struct BytesArrived: Sendable {}
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        context.fireUserInboundEventTriggered(BytesArrived())
+        context.fireChannelRead(data)
+    }
+}
+
+/// Gives the answer to what is not HTTP a body: Hummingbird's own is an empty 400.
+final class ParseErrorAnswers: ChannelOutboundHandler, RemovableChannelHandler {
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        // No route answers 400 without a body.
+        guard case .head(let head) = unwrapOutboundIn(data), head.status == .badRequest,
+            head.headerFields[.contentLength] == "0", head.headerFields[.connection] == "close"
+        else {
+            context.write(data, promise: promise)
+            return
+        }
+        let parts = FCMError(.badRequest, "The request is not valid HTTP.").parts(for: "")
+        for part in parts.dropLast(2) { context.write(wrapOutboundOut(part), promise: nil) }
+        // The end follows from above.
+        context.write(wrapOutboundOut(parts[parts.count - 2]), promise: promise)
+    }
+}
+
+extension FCMError {
+    /// The answer as it goes out below the router, for the API under `path`; the connection ends with it.
+    fileprivate func parts(for path: String) -> [HTTPResponsePart] {
+        let body = ByteBuffer(bytes: json(for: path).bytes)
+        let head = HTTPResponse(
+            status: HTTPResponse.Status(code: code.httpStatus),
+            headerFields: [
+                .contentType: "application/json; charset=UTF-8", .contentLength: String(body.readableBytes),
+                .connection: "close",
+            ])
+        return [.head(head), .body(body), .end(nil)]
+    }
+}
