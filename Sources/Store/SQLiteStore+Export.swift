@@ -8,7 +8,8 @@ extension SQLiteStore {
         limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow> {
         let last = try cursor.map { text throws(StoreError) in try PageCursor(text: text, of: .export).last } ?? 0
-        let end = min(end, now)
+        // What was recorded in this very millisecond is part of it: nothing else will be.
+        let end = min(end, now + .milliseconds(1))
         try await closeLedger(before: end)
         return try await read { db in
             try ExportReader(db: db, project: project, start: start, end: end).page(after: last, limit: limit)
