@@ -79,7 +79,8 @@ let tests: [Target] = [
     .testTarget(
         name: "APNSTests",
         dependencies: ["APNS", "APNSSimulator", "Signing", "PushModel", "TestSupport", crypto, logging]),
-    .testTarget(name: "StoreTests", dependencies: ["Store", "StoreConformance", "PushModel", "TestSupport", coreMetrics]),
+    .testTarget(
+        name: "StoreTests", dependencies: ["Store", "StoreConformance", "PushModel", "TestSupport", coreMetrics]),
     .testTarget(
         name: "DeliveryTests", dependencies: ["Delivery", "Store", "PushModel", "TestSupport", lifecycle, logging]),
     .testTarget(

@@ -133,8 +133,3 @@ final class Upstream: Sendable {
         }
     }
 }
-
-extension TransportCause {
-    /// OpenSSL could not sign a provider token.
-    static let signingFailed = TransportCause(rawValue: "signing_failed")
-}

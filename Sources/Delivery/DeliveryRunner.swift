@@ -113,7 +113,7 @@ public final class DeliveryRunner: Service {
         if rescued > 0 {
             logger.notice("took up deliveries of an earlier run", metadata: ["count": "\(rescued)"])
         }
-        try await activeMessages.recount(in: store)
+        activeMessages.record()
     }
 
     /// No claims from now on; ``run()`` returns when what is in flight is settled.
@@ -187,7 +187,7 @@ public final class DeliveryRunner: Service {
         while !Task.isCancelled {
             do throws(StoreError) {
                 metrics.backlog(try await store.backlog())
-                try await activeMessages.recount(in: store)
+                activeMessages.record()
             } catch {
                 if Task.isCancelled { return }
                 logger.warning("the store's gauges can't be read", metadata: ["error": "\(error)"])

@@ -19,7 +19,7 @@ public struct APIKey: Sendable {
     /// Makes a new key: 64 bits name it, 256 bits keep it secret.
     init(project: ProjectID, role: Role, at time: Timestamp, using random: inout some RandomNumberGenerator) {
         let id = Self.bytes(8, using: &random).map(Self.hex).joined()
-        let secret = Self.base64URL(Self.bytes(32, using: &random))
+        let secret = Base64URL.text(Self.bytes(32, using: &random))
         text = "hk_\(id)_\(secret)"
         record = APIKeyRecord(
             id: id, project: project, role: role, digest: Self.digest(of: text), createdAt: time, revokedAt: nil)
@@ -50,10 +50,6 @@ public struct APIKey: Sendable {
 
     private static func hex(_ byte: UInt8) -> String {
         (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }
-
-    private static func base64URL(_ bytes: [UInt8]) -> String {
-        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 }
 

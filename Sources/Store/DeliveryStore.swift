@@ -47,6 +47,13 @@ public struct AttemptHistory: Hashable, Sendable {
         self.unknownAttempts = unknownAttempts
         self.lastCause = lastCause
     }
+
+    /// What is known of deliveries that were in the hands of runs that ended: each may have sent them.
+    public init(interruptions: Int) {
+        self.init(
+            attempts: interruptions, unknownAttempts: interruptions,
+            lastCause: interruptions > 0 ? TransportCause.interrupted.rawValue : nil)
+    }
 }
 
 /// A claimed range of a topic's subscriptions.
@@ -150,6 +157,9 @@ public enum LedgerOutcome: String, Hashable, Sendable, CaseIterable {
 /// two, the claimed deliveries count as in flight.
 public protocol DeliveryStore: Sendable {
     /// Gives back everything that an earlier run had claimed and not settled. Called once, before any claim.
+    ///
+    /// Each of them may have been sent without its answer being recorded: it counts as one more attempt, an unknown one,
+    /// with ``TransportCause/interrupted`` as its last cause.
     ///
     /// - Returns: how many deliveries were given back.
     func rescue() async throws(StoreError) -> Int

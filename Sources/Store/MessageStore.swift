@@ -74,6 +74,7 @@ public protocol MessageStore: Sendable {
     /// One message.
     func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message?
 
-    /// Messages that are not complete: the accept limit counts these.
-    func activeMessageCount() async throws(StoreError) -> Int
+    /// Messages that are not complete, as of the last commit of this process. Free: the accept limit asks for each
+    /// request.
+    var activeMessages: Int { get }
 }

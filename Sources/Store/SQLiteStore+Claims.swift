@@ -74,8 +74,10 @@ struct FanOutTable {
         let lastSubscription: Int64
         let after: Int64
         let last: Int64
+        /// How often a run ended while it held this part.
+        let interruptions: Int
 
-        /// Reads message, shard, topic, last_subscription, after_key and last_key.
+        /// Reads message, shard, topic, last_subscription, after_key, last_key and interruptions.
         init(row: Row) {
             message = row[0]
             shard = row[1]
@@ -83,15 +85,17 @@ struct FanOutTable {
             lastSubscription = row[3]
             after = row[4]
             last = row[5]
+            interruptions = row[6]
         }
     }
 
     static let turn = """
-        SELECT message, shard, topic, last_subscription, after_key, last_key FROM fan_out INDEXED BY fan_out_turn
+        SELECT message, shard, topic, last_subscription, after_key, last_key, 0 FROM fan_out INDEXED BY fan_out_turn
         WHERE done = 0 ORDER BY served, message, shard LIMIT 1
         """
     static let released = """
-        SELECT p.message, p.shard, f.topic, f.last_subscription, p.after_key, p.last_key, p.id, p.claimed - p.settled
+        SELECT p.message, p.shard, f.topic, f.last_subscription, p.after_key, p.last_key,
+            p.interruptions, p.id, p.claimed - p.settled
         FROM page p INDEXED BY page_released CROSS JOIN fan_out f ON f.message = p.message AND f.shard = p.shard
         WHERE p.released = 1 ORDER BY p.id LIMIT 1
         """
@@ -121,7 +125,7 @@ struct FanOutTable {
     func claimPage(limit: Int, at time: Timestamp) throws -> FanOutPage? {
         guard limit > 0 else { return nil }
         while let row = try db.row(Self.released, []) {
-            let page = try claimAgain(Range(row: row), id: row[6], open: row[7], limit, time)
+            let page = try claimAgain(Range(row: row), id: row[7], open: row[8], limit, time)
             if let page { return page }
         }
         while let row = try db.row(Self.turn, []) {
@@ -187,9 +191,10 @@ struct FanOutTable {
     ) throws {
         try db.change(
             """
-            INSERT INTO page (message, shard, after_key, last_key, claimed, released) VALUES (?, ?, ?, ?, ?, ?)
+            INSERT INTO page (message, shard, after_key, last_key, claimed, released, interruptions)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
             """,
-            [range.message, range.shard, after, last, claimed, isReleased])
+            [range.message, range.shard, after, last, claimed, isReleased, range.interruptions])
     }
 
     private func subscribers(_ sql: String, _ range: Range, limit: Int) throws -> [Registration] {
@@ -220,7 +225,7 @@ struct FanOutTable {
             deliveries: registrations.map {
                 ClaimedDelivery(
                     message: message, project: project, acceptedAt: acceptedAt, expiresAt: expiresAt, registration: $0,
-                    page: pageID, history: AttemptHistory())
+                    page: pageID, history: AttemptHistory(interruptions: range.interruptions))
             })
     }
 }

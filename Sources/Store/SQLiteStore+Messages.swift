@@ -1,5 +1,6 @@
 import GRDB
 public import PushModel
+import Synchronization
 
 extension SQLiteStore: MessageStore {
     /// Commits a message with its work, together with whatever else waits for a commit.
@@ -16,12 +17,8 @@ extension SQLiteStore: MessageStore {
         try await read { db in try MessageTable(db: db).message(id, in: project) }
     }
 
-    /// Reads the counter that triggers keep.
-    public func activeMessageCount() async throws(StoreError) -> Int {
-        try await read { db in
-            Int(try db.number("SELECT value FROM meta WHERE name = 'active_messages'") ?? 0)
-        }
-    }
+    /// The counter that triggers keep, read with each commit.
+    public var activeMessages: Int { committer.activeMessages.load(ordering: .acquiring) }
 }
 
 /// One message row without its content, which only delivery needs.

@@ -6,8 +6,14 @@ extension SQLiteStore: DeliveryStore {
     /// Marks every claim of an earlier run as given back; pages are read again when they are claimed again.
     public func rescue() async throws(StoreError) -> Int {
         let rescued = try await write { db in
-            let retries = try db.change("UPDATE pending SET claimed = 0 WHERE claimed = 1", [])
-            try db.change("UPDATE page SET released = 1 WHERE released = 0", [])
+            let retries = try db.change(
+                """
+                UPDATE pending SET claimed = 0, attempts = attempts + 1, unknown_attempts = unknown_attempts + 1,
+                    last_cause = ?
+                WHERE claimed = 1
+                """,
+                [TransportCause.interrupted.rawValue])
+            try db.change("UPDATE page SET released = 1, interruptions = interruptions + 1 WHERE released = 0", [])
             let open = try db.number("SELECT coalesce(sum(claimed - settled), 0) FROM page") ?? 0
             return retries + Int(open)
         }

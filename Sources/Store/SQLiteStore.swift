@@ -17,7 +17,7 @@ public final class SQLiteStore: Sendable {
 
     let logger: Logger
     private let pool: DatabasePool
-    private let committer: GroupCommitter
+    let committer: GroupCommitter
     private let lock: GatewayLock?
 
     /// Opens the store in `directory`, makes directory and database if there are none, and migrates.
@@ -37,6 +37,7 @@ public final class SQLiteStore: Sendable {
         do {
             pool = try Self.open(directory)
             try Self.migrate(pool, directory, isLocked: lock != nil)
+            committer = try GroupCommitter(pool: pool, metrics: metrics ?? MetricsSystem.factory)
         } catch let error as StoreError {
             throw error
         } catch {
@@ -45,7 +46,6 @@ public final class SQLiteStore: Sendable {
                 .unavailable, "The store in \(directory.path) can't be opened. \(reason.message)",
                 underlying: reason.underlying)
         }
-        committer = GroupCommitter(pool: pool, metrics: metrics ?? MetricsSystem.factory)
         self.lock = lock
         self.logger = logger
         logger.debug("Store opened", metadata: ["store.path": "\(directory.databasePath)"])

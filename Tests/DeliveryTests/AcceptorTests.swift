@@ -127,7 +127,7 @@ struct AcceptorTests {
         let rig = Rig(limits: limits)
         _ = try await rig.accept(to: 1)
         let other = MessageAcceptor(
-            store: rig.store, activeMessages: ActiveMessages(limit: limits.activeMessages),
+            store: rig.store, activeMessages: ActiveMessages(in: rig.store, limit: limits.activeMessages),
             wallTime: { Sample.start }, wake: { _ in })
         await #expect(throws: MessageAcceptor.Refusal.self) {
             _ = try await other.accept(Sample.submission(to: .registration(Sample.registration(1))))

@@ -1,9 +1,12 @@
 import PushModel
 import Store
+import Synchronization
 
 /// A store in memory that keeps the rules: only what is waiting can be claimed, only what is claimed can be settled,
 /// and after each step every message balances. A broken rule lands in ``violations``.
 actor FakeStore: MessageStore, DeliveryStore {
+    private nonisolated let active = Atomic(0)
+
     struct Key: Hashable {
         var message: MessageID
         var registration: RegistrationKey
@@ -39,6 +42,7 @@ actor FakeStore: MessageStore, DeliveryStore {
     private(set) var rescues = 0
     private var nextPage: Int64 = 1
     private var settleFailures = 0
+    private var refused: RegistrationKey?
     private var unreadable: Set<MessageID> = []
     private var claimFailures = 0
     private var watchers: [(condition: @Sendable (isolated FakeStore) -> Bool, CheckedContinuation<Void, Never>)] = []
@@ -55,6 +59,8 @@ actor FakeStore: MessageStore, DeliveryStore {
     }
 
     func failSettles(_ count: Int) { settleFailures = count }
+    /// Settlements of a registration are refused, and with them everything in the same step.
+    func refuse(_ key: RegistrationKey?) { refused = key }
     func damage(_ message: MessageID) { unreadable.insert(message) }
     func failClaims(_ count: Int) { claimFailures = count }
 
@@ -96,6 +102,7 @@ actor FakeStore: MessageStore, DeliveryStore {
         }
         books[new.id] = book
         order.append(new.id)
+        countActive()
         checkLaw()
         return message
     }
@@ -105,8 +112,10 @@ actor FakeStore: MessageStore, DeliveryStore {
         return books[id].flatMap { $0.message.project == project ? $0.message : nil }
     }
 
-    func activeMessageCount() throws(StoreError) -> Int {
-        books.values.count { !$0.isComplete }
+    nonisolated var activeMessages: Int { active.load(ordering: .acquiring) }
+
+    private func countActive() {
+        active.store(books.values.count { !$0.isComplete }, ordering: .releasing)
     }
 
     // MARK: DeliveryStore
@@ -117,7 +126,11 @@ actor FakeStore: MessageStore, DeliveryStore {
         let count = claimed.count
         for (key, delivery) in claimed {
             let lane: Lane = books[key.message]?.message.lane ?? .interactive
-            waiting[key] = Waiting(lane: lane, due: Sample.start, history: delivery.history)
+            var history = delivery.history
+            history.attempts += 1
+            history.unknownAttempts += 1
+            history.lastCause = TransportCause.interrupted.rawValue
+            waiting[key] = Waiting(lane: lane, due: Sample.start, history: history)
         }
         claimed = [:]
         checkLaw()
@@ -164,11 +177,16 @@ actor FakeStore: MessageStore, DeliveryStore {
             changed()
             throw StoreError(.failed, "no space left on device")
         }
+        guard !settlements.contains(where: { $0.delivery.registration.key == refused }) else {
+            changed()
+            throw StoreError(.failed, "a constraint failed")
+        }
         for settlement in settlements { settle(settlement) }
         var complete: [MessageID] = []
         for id in Set(settlements.map(\.delivery.message)) {
             guard let book = books[id], !book.isComplete, book.unclaimed.isEmpty, open(id) == 0 else { continue }
             books[id]?.isComplete = true
+            countActive()
             complete.append(id)
         }
         checkLaw()

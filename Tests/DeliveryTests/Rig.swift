@@ -22,7 +22,7 @@ struct Rig {
         script: @escaping ScriptedSender.Script = { _, _ in .accepted }
     ) {
         let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        let activeMessages = ActiveMessages(limit: limits.activeMessages)
+        let activeMessages = ActiveMessages(in: store, limit: limits.activeMessages)
         let wallTime = clock.wallTime(startingAt: Sample.start)
         sender = ScriptedSender(atShutdown: atShutdown, hangs: hangs, script)
         projects = ProjectDirectory([project])

@@ -202,6 +202,32 @@ struct RunnerTests {
         }
     }
 
+    @Test func oneResultThatTheStoreRefusesDoesNotHoldTheRest() async throws {
+        let rig = Rig()
+        await rig.subscribe(300)
+        await rig.store.refuse(RegistrationKey(rawValue: 123))
+        try await rig.run { rig in
+            let message = try await rig.acceptTopic()
+            while await rig.store.ledger.count < 299 {
+                await rig.clock.advanceToSleeper(within: .seconds(15))
+                await Task.yield()
+            }
+            // The lanes go on, and what was set aside is recorded when the store takes it.
+            let single = try await rig.accept(to: 1)
+            while await rig.store.books[single.id]?.isComplete != true {
+                await rig.clock.advanceToSleeper(within: .seconds(30))
+                await Task.yield()
+            }
+            await rig.store.refuse(nil)
+            while await rig.store.books[message.id]?.isComplete != true {
+                await rig.clock.advanceToSleeper(within: .seconds(30))
+                await Task.yield()
+            }
+            #expect(await rig.store.books[message.id]?.ended == [.accepted: 300])
+            #expect(rig.sender.pushes.count == 301)
+        }
+    }
+
     @Test func aFailingClaimIsRepeated() async throws {
         let rig = Rig()
         await rig.store.failClaims(5)

@@ -17,7 +17,7 @@ struct SQLiteDeliveryTests {
         let wallTime = clock.wallTime(startingAt: Sample.start)
         var limits = DeliveryLimits()
         limits.pageSize = 100
-        let active = ActiveMessages(limit: limits.activeMessages)
+        let active = ActiveMessages(in: store, limit: limits.activeMessages)
         let sender = ScriptedSender { push, attempt in
             switch (push.deviceToken.bytes.last ?? 0) % 3 {
             case 0: .accepted
@@ -46,7 +46,7 @@ struct SQLiteDeliveryTests {
             await group.triggerGracefulShutdown()
             try await tasks.waitForAll()
         }
-        #expect(try await store.activeMessageCount() == 0)
+        #expect(store.activeMessages == 0)
         try store.close()
     }
 

@@ -29,6 +29,8 @@ extension TestGateway {
                         apnsID: APNSID(message: delivery.message, registration: delivery.registration.key))))
         }
         _ = try await store.settle(settlements)
+        // An export ends before the present.
+        clock.advance(by: .milliseconds(1))
     }
 
     /// Registers installs and subscribes them to `news`.

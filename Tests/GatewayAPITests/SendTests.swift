@@ -38,7 +38,7 @@ struct SendTests {
                 .post, Self.path, #"{"message":{"topic":"news","notification":{"title":"Hi"}},"\#(field)":true}"#)
             #expect(answer.status == 200, "\(answer.text)")
         }
-        #expect(try await gateway.store.activeMessageCount() == 0)
+        #expect(gateway.store.activeMessages == 0)
         let demo = try #require(ProjectID(rawValue: "demo"))
         #expect(try await gateway.store.reports(in: demo, after: nil, limit: 10).elements.isEmpty)
     }

@@ -35,7 +35,7 @@ final class TestGateway: Sendable {
         directory = try TestDirectory()
         store = try SQLiteStore(directory: directory.file("data"), role: .gateway, logger: logger)
         acceptor = MessageAcceptor(
-            store: store, activeMessages: ActiveMessages(limit: limits.activeMessages), wallTime: { clock.now },
+            store: store, activeMessages: ActiveMessages(in: store, limit: limits.activeMessages), wallTime: { clock.now },
             wake: { _ in })
         services = GatewayServices(
             store: isBroken ? BrokenStore(keys: store) : store, acceptor: acceptor,
@@ -202,7 +202,7 @@ struct BrokenStore: RegistrationStore, SubscriptionStore, MessageStore, LedgerSt
 
     func accept(_ message: NewMessage) async throws(StoreError) -> Message { throw failure }
     func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? { throw failure }
-    func activeMessageCount() async throws(StoreError) -> Int { throw failure }
+    var activeMessages: Int { 0 }
 
     func report(
         _ id: MessageID, in project: ProjectID

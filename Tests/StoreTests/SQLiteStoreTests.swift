@@ -60,7 +60,7 @@ struct SQLiteStoreTests {
         try store.close()
         try store.close()
         #expect(await store.isWritable() == false)
-        let error = await #expect(throws: StoreError.self) { _ = try await store.activeMessageCount() }
+        let error = await #expect(throws: StoreError.self) { _ = try await store.backlog() }
         #expect(error?.code == .unavailable)
     }
 

@@ -103,15 +103,9 @@ public final class MessageAcceptor: Sendable {
 
     /// Commits a message if there is a place for it; `nil`: there is none.
     private func commit(_ new: NewMessage) async throws(StoreError) -> Message? {
-        guard try await activeMessages.admit(countedBy: store, at: new.acceptedAt) else { return nil }
-        do throws(StoreError) {
-            let message = try await store.accept(new)
-            activeMessages.settlePlace(isCommitted: true)
-            return message
-        } catch {
-            activeMessages.settlePlace(isCommitted: false)
-            throw error
-        }
+        guard activeMessages.enter() else { return nil }
+        defer { activeMessages.leave() }
+        return try await store.accept(new)
     }
 
     private func counted<Value>(_ body: () throws(Refusal) -> Value) throws(Refusal) -> Value {

@@ -33,6 +33,14 @@ enum Finding: Sendable {
     /// The result is clear without an attempt.
     case decided(Settlement, Lane)
 
+    /// The message of the delivery.
+    var message: MessageID {
+        switch self {
+        case .answered(let delivery, _, _): delivery.claim.message
+        case .decided(let settlement, _): settlement.delivery.message
+        }
+    }
+
     /// The lane where the delivery counts as in flight.
     var lane: Lane {
         switch self {

@@ -5,10 +5,7 @@ enum ReasonLabel {
     /// What is decided without an answer has our own reasons, or the cause of an earlier attempt.
     private static let own: Set<String> = Set(
         [EndReason.expired, EndReason.invalidMessage, EndReason.messageMissing]
-            + [
-                TransportCause.connectFailed, .tlsFailed, .connectionLost, .refused, .reset, .timedOut, .shutdown,
-                .noRoute, .protocolError, .messageUnreadable,
-            ].map(\.rawValue))
+            + (TransportCause.known + [.messageUnreadable]).map(\.rawValue))
 
     /// Our own reasons stand for themselves, Apple's have the label of their table: a small set whatever a peer says.
     static func of(_ reason: String?) -> String {

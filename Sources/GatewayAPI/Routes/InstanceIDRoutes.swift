@@ -101,7 +101,7 @@ private struct TopicBatch {
     func resolve(_ call: ProjectCall) async throws -> Entries {
         var entries = Entries()
         for text in tokens {
-            guard let name = RegistrationName(text) else {
+            guard let name = RegistrationReference(rawValue: text) else {
                 entries.items.append(.failed(.invalidArgument))
                 continue
             }

@@ -57,8 +57,8 @@ extension ProjectCall {
     /// was given: a FID is not a secret.
     ///
     /// - Throws: 400 for a name of neither form, 403 for a client with a FID, 404 when there is none.
-    func registration() async throws -> (registration: Registration, name: RegistrationName) {
-        guard let name = RegistrationName(try call.parameter("registration")) else {
+    func registration() async throws -> (registration: Registration, name: RegistrationReference) {
+        guard let name = RegistrationReference(rawValue: try call.parameter("registration")) else {
             throw FCMError.badRequest("name", "The registration is neither an installation id nor a token.")
         }
         if caller.role == .client, case .id = name {

@@ -46,12 +46,12 @@ enum SendRoutes {
     private static func recipient(
         of target: Target, _ call: ProjectCall
     ) async throws -> MessageAcceptor.Submission.Recipient {
-        let name: RegistrationName
+        let name: RegistrationReference
         switch target {
         case .topic(let topic): return .topic(topic)
         case .registration(let id): name = .id(id)
         case .token(let text):
-            guard let parsed = RegistrationName(text) else {
+            guard let parsed = RegistrationReference(rawValue: text) else {
                 throw FCMError.invalid(
                     "message.token", "The registration token is not a valid FCM registration token")
             }
@@ -90,24 +90,7 @@ struct SendRequest: Sendable {
     }
 }
 
-/// How callers name a registration: by its FID or by its token. The two forms have nothing in common.
-enum RegistrationName: Hashable, Sendable {
-    /// The FID.
-    case id(RegistrationID)
-    /// The token.
-    case token(RegistrationToken)
-
-    /// Tells the two apart; `nil` when `text` is neither.
-    init?(_ text: String) {
-        if let id = RegistrationID(rawValue: text) {
-            self = .id(id)
-        } else if let token = RegistrationToken(rawValue: text) {
-            self = .token(token)
-        } else {
-            return nil
-        }
-    }
-
+extension RegistrationReference {
     /// The registration, also an ended one.
     func find(
         in project: Project, _ store: any RegistrationStore

@@ -1,4 +1,3 @@
-import Foundation
 import Hummingbird
 import PushModel
 import Store
@@ -134,16 +133,13 @@ enum TopicRoutes {
 enum TopicPageToken {
     /// Where the page after `topic` begins.
     static func text(after topic: Topic) -> String {
-        Data(topic.rawValue.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
-            .replacing("=", with: "")
+        Base64URL.text(topic.rawValue.utf8)
     }
 
     /// The topic after which a page begins.
     static func topic(_ text: String) throws(FCMError) -> Topic {
-        let base64 = text.replacing("-", with: "+").replacing("_", with: "/")
-        let padding = String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
-        guard let data = Data(base64Encoded: base64 + padding),
-            let topic = String(validating: data, as: UTF8.self).flatMap(Topic.init(rawValue:))
+        guard let bytes = Base64URL.bytes(text),
+            let topic = String(validating: bytes, as: UTF8.self).flatMap(Topic.init(rawValue:))
         else { throw .badRequest("page_token", "The page token is not one of this list's.") }
         return topic
     }

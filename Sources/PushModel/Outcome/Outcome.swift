@@ -43,4 +43,14 @@ public struct TransportCause: RawRepresentable, Hashable, Sendable, CustomString
     public static let noRoute = TransportCause(rawValue: "no_route")
     /// The peer broke the protocol.
     public static let protocolError = TransportCause(rawValue: "protocol_error")
+    /// OpenSSL could not sign a provider token.
+    public static let signingFailed = TransportCause(rawValue: "signing_failed")
+    /// The gateway ended before the answer was recorded; the push may have been sent.
+    public static let interrupted = TransportCause(rawValue: "interrupted")
+
+    /// Every cause that the gateway itself gives.
+    public static let known: [TransportCause] = [
+        connectFailed, tlsFailed, connectionLost, refused, reset, timedOut, shutdown, noRoute, protocolError,
+        signingFailed, interrupted,
+    ]
 }

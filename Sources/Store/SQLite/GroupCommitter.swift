@@ -31,9 +31,14 @@ final class GroupCommitter: Sendable {
     private let queue = Mutex(Queue())
     private let gauge: Gauge
 
+    /// Messages that are not complete, as of the last commit.
+    let activeMessages: Atomic<Int>
+
     /// - Parameter metrics: where the gauges of the queue go.
-    init(pool: DatabasePool, metrics: any MetricsFactory) {
+    /// - Throws: the database's error when the counter of active messages can't be read.
+    init(pool: DatabasePool, metrics: any MetricsFactory) throws {
         self.pool = pool
+        activeMessages = Atomic(try pool.read(Self.countActiveMessages))
         gauge = Gauge(label: MetricName.storeQueue.rawValue, factory: metrics)
         Gauge(label: MetricName.storeQueueLimit.rawValue, factory: metrics).record(Self.queueLimit)
     }
@@ -99,6 +104,7 @@ final class GroupCommitter: Sendable {
     private func commit(_ group: [Job], _ db: Database) {
         var finishes: [Finish] = []
         var failure: (any Error)?
+        var active = 0
         do {
             try db.inTransaction(.immediate) {
                 for job in group {
@@ -109,8 +115,10 @@ final class GroupCommitter: Sendable {
                         throw DatabaseError(resultCode: .SQLITE_ABORT, message: "the transaction was aborted")
                     }
                 }
+                active = try Self.countActiveMessages(db)
                 return .commit
             }
+            activeMessages.store(active, ordering: .releasing)
         } catch {
             failure = error
         }
@@ -128,5 +136,10 @@ final class GroupCommitter: Sendable {
         }
         guard let value else { throw StoreError(.failed, "A write was rolled back.") }
         return value
+    }
+
+    /// The counter that the schema's triggers keep.
+    private static func countActiveMessages(_ db: Database) throws -> Int {
+        Int(try db.number("SELECT value FROM meta WHERE name = 'active_messages'") ?? 0)
     }
 }

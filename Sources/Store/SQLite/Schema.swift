@@ -130,6 +130,7 @@ enum Schema {
             claimed INTEGER NOT NULL,
             settled INTEGER NOT NULL DEFAULT 0,
             released INTEGER NOT NULL DEFAULT 0 CHECK (released IN (0, 1)),
+            interruptions INTEGER NOT NULL DEFAULT 0,
             CHECK (0 <= settled AND settled < claimed),
             FOREIGN KEY (message, shard) REFERENCES fan_out (message, shard)
         ) STRICT;

@@ -98,7 +98,8 @@ extension GatewayConfiguration {
             tls = (certificate, key)
         }
         return ListenerConfiguration(
-            host: listen.host, port: listen.port, tls: tls, bodyLimitBytes: limits.bodyBytes)
+            host: listen.host, port: listen.port, tls: tls, bodyLimitBytes: limits.bodyBytes,
+            shutdownLimit: .seconds(limits.shutdownSeconds))
     }
 
     /// The limits as the delivery module takes them.

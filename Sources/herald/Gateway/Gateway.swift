@@ -14,7 +14,6 @@ import UnixSignals
 struct Gateway: Service {
     private let configuration: GatewayConfiguration
     private let store: SQLiteStore
-    private let sender: APNSSender
     private let acceptor: MessageAcceptor
     private let runner: DeliveryRunner
     private let server: GatewayServer
@@ -52,7 +51,7 @@ struct Gateway: Service {
 
         let store = try SQLiteStore(directory: configuration.dataDirectory, role: .gateway, logger: logger)
         let limits = configuration.deliveryLimits
-        let activeMessages = ActiveMessages(limit: limits.activeMessages)
+        let activeMessages = ActiveMessages(in: store, limit: limits.activeMessages)
         let runner = DeliveryRunner(
             store: store, sender: sender, projects: directory, limits: limits, activeMessages: activeMessages,
             clock: ContinuousClock(), wallTime: Timestamp.systemTime, random: { Double.random(in: 0..<1) },
@@ -80,7 +79,6 @@ struct Gateway: Service {
             useProjects: { directory.replace(with: $0) }, logger: logger)
         self.configuration = configuration
         self.store = store
-        self.sender = sender
         self.runner = runner
         self.logger = logger
     }
@@ -121,9 +119,8 @@ struct Gateway: Service {
     /// - Throws: ``Failure`` with the line to print and the exit code.
     func run() async throws {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
-        // Stopped from last to first: no new messages, no new requests, no new claims, then the connections.
+        // Stopped from last to first: no new messages, no new requests, no new claims; the runner ends the connections.
         let services: [any Service] = [
-            SenderService(sender: sender, limit: .seconds(configuration.limits.shutdownSeconds)),
             runner,
             ReloadService(hangups: hangups, reloader: reloader),
             server,

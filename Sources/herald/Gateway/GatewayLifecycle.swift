@@ -1,24 +1,6 @@
-import APNS
 import Delivery
 import ServiceLifecycle
 import UnixSignals
-
-/// Closes the connections to APNs after everything that sends has stopped.
-struct SenderService: Service {
-    let sender: APNSSender
-    let limit: Duration
-
-    func run() async throws {
-        var remaining = limit
-        do {
-            try await gracefulShutdown()
-        } catch is CancellationError {
-            // Another service failed: nothing is waited for.
-            remaining = .zero
-        }
-        await sender.shutdown(within: remaining)
-    }
-}
 
 /// Refuses new messages as the first step of a shutdown, also on connections that stay open.
 struct AcceptGate: Service {
