@@ -35,7 +35,8 @@ final class TestGateway: Sendable {
         directory = try TestDirectory()
         store = try SQLiteStore(directory: directory.file("data"), role: .gateway, logger: logger)
         acceptor = MessageAcceptor(
-            store: store, activeMessages: ActiveMessages(in: store, limit: limits.activeMessages), wallTime: { clock.now },
+            store: store, activeMessages: ActiveMessages(in: store, limit: limits.activeMessages),
+            wallTime: { clock.now },
             wake: { _ in })
         services = GatewayServices(
             store: isBroken ? BrokenStore(keys: store) : store, acceptor: acceptor,
