@@ -137,7 +137,7 @@ struct ControlEndpointTests {
             (.PUT, "/rules/aa01", #"{"reject":{"status":"x"}}"#, 400, "reject.status: must be a whole number"),
             (.PUT, "/rules/xyz", "{}", 400, "xyz: must be 'default' or a device token in hex"),
             (.POST, "/rules", "{}", 405, "POST is not possible here"),
-            (.GET, "/nothing", "", 404, "there is /pushes, /rules and /statistics"),
+            (.GET, "/nothing", "", 404, "there is /pushes, /rules, /scenarios and /statistics"),
             (.PUT, "/rules/aa01", String(repeating: " ", count: 70_000), 413, "the body is longer than 64 KiB"),
         ])
     func errors(method: HTTPMethod, path: String, body: String, status: Int, problem: String) async throws {

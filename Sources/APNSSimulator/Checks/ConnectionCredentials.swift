@@ -1,7 +1,7 @@
 /// Whose connection it is: bound by its first push to one team and one key, with at most one new provider token in
 /// 20 minutes (Apple, "Establishing a token-based connection to APNs").
 struct ConnectionCredentials {
-    /// The shortest time between two provider tokens.
+    /// The shortest time between two provider tokens, unless a scenario changes it.
     static let renewalSeconds: Int64 = 20 * 60
 
     /// - unbound: no valid token came yet. Next: bound.
@@ -12,6 +12,8 @@ struct ConnectionCredentials {
     }
 
     private var state = State.unbound
+    /// The shortest time between two provider tokens on this connection.
+    var renewalSeconds = Self.renewalSeconds
 
     /// The token that was accepted last.
     var token: ProviderToken? {
@@ -34,7 +36,7 @@ struct ConnectionCredentials {
             guard token.teamID == current.teamID else { throw .invalidProviderToken }
             guard token.keyID == current.keyID else { throw .unrelatedKeyID }
             guard
-                token.issuedAt - current.issuedAt >= Self.renewalSeconds || now - since >= Self.renewalSeconds
+                token.issuedAt - current.issuedAt >= renewalSeconds || now - since >= renewalSeconds
             else { throw .tooManyProviderTokenUpdates }
             state = .bound(token: token, since: now)
         }

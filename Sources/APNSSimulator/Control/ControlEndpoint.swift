@@ -11,11 +11,15 @@ import NIOHTTP1
 /// | `GET /rules` | all rules (``RuleSet``) |
 /// | `PUT /rules/default`, `PUT /rules/{device token}` | sets a rule (body: ``Rule``) |
 /// | `DELETE /rules`, `DELETE /rules/default`, `DELETE /rules/{device token}` | removes rules |
+/// | `GET /scenarios` | the scenarios in force (``ScenarioSet``) |
+/// | `PUT /scenarios` | replaces them (body: ``ScenarioSet``) |
+/// | `DELETE /scenarios` | every connection is a good one again |
 /// | `GET /statistics` | counts (``Statistics``) |
 ///
-/// Errors are `{"error": "…"}`. Rules set here live until the simulator ends.
+/// Errors are `{"error": "…"}`. Rules and scenarios set here live until the simulator ends.
 struct ControlEndpoint: Sendable {
     let rules: RuleBook
+    let scenarios: ScenarioBook
     let recording: Recording
     let tally: Tally
 
@@ -64,10 +68,15 @@ struct ControlEndpoint: Sendable {
                 return .done
             case (.PUT, "rules", 2): return set(body, for: path[1])
             case (.DELETE, "rules", 2): return set(nil, for: path[1])
+            case (.GET, "scenarios", 1): return try .json(scenarios.scenarioSet)
+            case (.PUT, "scenarios", 1): return setScenarios(body)
+            case (.DELETE, "scenarios", 1):
+                scenarios.set(ScenarioSet())
+                return .done
             case (.GET, "statistics", 1): return try .json(tally.statistics)
-            case (_, "pushes", 1), (_, "rules", 1...2), (_, "statistics", 1):
+            case (_, "pushes", 1), (_, "rules", 1...2), (_, "scenarios", 1), (_, "statistics", 1):
                 return .error(.methodNotAllowed, "\(head.method.rawValue) is not possible here")
-            default: return .error(.notFound, "there is /pushes, /rules and /statistics")
+            default: return .error(.notFound, "there is /pushes, /rules, /scenarios and /statistics")
             }
         } catch {
             return .error(.internalServerError, "\(error)")
@@ -102,6 +111,17 @@ struct ControlEndpoint: Sendable {
             rules.setDefault(rule)
         } else {
             rules.set(rule, for: name)
+        }
+        return .done
+    }
+
+    private func setScenarios(_ body: Data) -> Reply {
+        do {
+            scenarios.set(try JSONDecoder().decode(ScenarioSet.self, from: body))
+        } catch let error as DecodingError {
+            return .error(.badRequest, error.problem)
+        } catch {
+            return .error(.badRequest, "is not JSON")
         }
         return .done
     }

@@ -7,7 +7,8 @@ import NIOSSL
 /// The directory holds `ca.pem` (to be trusted by the client) and `ca-key.pem`, `server.pem` and `server-key.pem` (for
 /// `localhost`, `127.0.0.1` and `::1`, renewed when they are over), `AuthKey_<keyID>.p8` (a provider key to send with)
 /// and `provider-keys.json` (team, key id, public key and topics that are accepted; more can be added by hand).
-/// `rules.json`, if there, is read when the simulator starts (see ``RuleSet``). Private keys have mode 0600.
+/// `rules.json` and `scenarios.json`, if there, are read when the simulator starts (see ``RuleSet`` and
+/// ``ScenarioSet``). Private keys have mode 0600.
 public struct SimulatorIdentity: Sendable {
     /// The directory.
     public let directory: String
@@ -25,6 +26,7 @@ public struct SimulatorIdentity: Sendable {
     private let serverCertificateFile: String
     private let serverKeyFile: String
     let rulesFile: String
+    let scenariosFile: String
 
     /// Reads the directory, makes what is missing.
     ///
@@ -45,6 +47,7 @@ public struct SimulatorIdentity: Sendable {
         serverCertificateFile = directory.file(DevelopmentCertificates.server.certificate)
         serverKeyFile = directory.file(DevelopmentCertificates.server.key)
         rulesFile = directory.file("rules.json")
+        scenariosFile = directory.file("scenarios.json")
         teamID = own.teamID
         keyID = own.keyID
         keyFile = directory.file(ProviderKeys.keyFile(own.keyID))

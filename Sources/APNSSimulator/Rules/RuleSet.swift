@@ -94,6 +94,7 @@ extension DecodingError {
     private static func name(of type: any Any.Type) -> String {
         switch type {
         case is Int.Type, is Int64.Type: "a whole number"
+        case is Double.Type: "a number"
         case is String.Type: "a string"
         case is Bool.Type: "true or false"
         default: "\(type)".hasPrefix("Array") ? "an array" : "an object"

@@ -10,6 +10,7 @@ struct Acceptor: Sendable {
     let tls: NIOSSLContext
     let judge: PushJudge
     let limits: ConnectionHandler.StreamLimits
+    let scenarios: ScenarioBook
     let open: OpenConnections
     let logger: Logger
 
@@ -29,23 +30,31 @@ struct Acceptor: Sendable {
     }
 
     private func addHTTP2(to channel: any Channel) throws {
+        let (play, generation) = scenarios.draw(streamLimit: limits.limit)
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [
-            HTTP2Setting(parameter: .maxConcurrentStreams, value: limits.initial),
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: play?.firstStreamLimit ?? limits.initial),
             HTTP2Setting(parameter: .maxHeaderListSize, value: 8000),
         ]
+        if let bytes = play?.windowBytes {
+            connection.initialSettings.append(HTTP2Setting(parameter: .initialWindowSize, value: bytes))
+        }
         var stream = NIOHTTP2Handler.StreamConfiguration()
         // A sender under test may well cancel a thousand requests that a rule leaves unanswered.
         stream.streamResetFrameRateLimit.maximumCount = 100_000
         connection.controlFrameRateLimit.maximumCount = 10_000
+        // A scenario resets streams whose bodies are still on their way.
+        connection.maximumRecentlyResetStreams = 4096
         let watch = GoAwayWatch()
+        let gate = FreezeGate()
         try channel.pipeline.syncOperations.addHandlers(
+            gate,
             NIOHTTP2Handler(
                 mode: .server, frameDelegate: watch, connectionConfiguration: connection,
                 streamConfiguration: stream),
             ConnectionHandler(
-                number: judge.tally.connectionOpened(), judge: judge, limits: limits, goAwayWatch: watch,
-                logger: logger))
+                number: judge.tally.connectionOpened(), judge: judge, limits: limits, scenarios: scenarios,
+                play: play, generation: generation, goAwayWatch: watch, gate: gate, logger: logger))
     }
 }
 

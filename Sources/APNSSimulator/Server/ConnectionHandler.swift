@@ -25,51 +25,80 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Body bytes after which a request is answered without waiting for its end. Up to there even a body that is much
     /// too long is read, since not every client takes an answer to half a request.
     private static let longestBodyBytes = 1 << 20
-    /// Both windows keep the protocol's initial size, as Apple's do.
-    private static let windowBytes = 65_535
+    /// Both windows keep the protocol's initial size, as Apple's do, unless a scenario says otherwise.
+    static let windowBytes = 65_535
 
-    /// - receiving: headers came, the end not yet. Next: answering, silent, or gone by RST_STREAM.
+    /// - receiving: headers came, the end not yet. Next: held, answering, silent, or gone by RST_STREAM.
+    /// - held: a scenario has not let it be decided yet. Next: answering, silent, or gone.
     /// - answering: the answer waits for its delay. Next: gone.
     /// - silent: there will be no answer. Next: gone by RST_STREAM or with the connection.
-    private enum Stream {
+    enum Stream {
         case receiving(PushRequest)
+        case held(PushRequest)
         case answering
         case silent
 
-        var isSilent: Bool {
+        /// Whether the end of the connection waits for it.
+        var isAwaited: Bool {
             switch self {
-            case .silent: true
-            case .receiving, .answering: false
+            case .silent: false
+            case .receiving, .held, .answering: true
             }
         }
     }
 
-    private let number: Int
-    private let judge: PushJudge
-    private let limits: StreamLimits
-    private let goAwayWatch: GoAwayWatch
+    let number: Int
+    let judge: PushJudge
+    let limits: StreamLimits
+    let scenarios: ScenarioBook
+    let gate: FreezeGate
+    let goAwayWatch: GoAwayWatch
     private let logger: Logger
 
-    private var credentials = ConnectionCredentials()
-    private var streams: [HTTP2StreamID: Stream] = [:]
-    private var lastStreamID = HTTP2StreamID.rootStream
-    private var isWide: Bool
+    /// What it plays, and since which change of the scenarios.
+    var play: ScenarioPlay?
+    var generation: Int
+    var credentials = ConnectionCredentials()
+    var streams: [HTTP2StreamID: Stream] = [:]
+    /// The last stream that arrived, or that GOAWAY promised to look at.
+    var lastStreamID = HTTP2StreamID.rootStream
+    /// Whether the limit of streams is no more the one at the beginning.
+    var isWide: Bool
+    /// The limit of streams that was sent last.
+    var streamLimit: Int
+    /// SETTINGS that the client did not acknowledge yet.
+    var settingsUnderWay = 1
+    /// What is left of the connection's window.
+    private(set) var windowLeftBytes = ConnectionHandler.windowBytes
+    /// By how much a scenario opened the windows of streams.
+    var windowBytesGiven: [HTTP2StreamID: Int] = [:]
     private var isDraining = false
     private var lastWrite: EventLoopFuture<Void>?
     private var date = HTTPDate()
-    private var context: ChannelHandlerContext?
+    private(set) var context: ChannelHandlerContext?
 
-    init(number: Int, judge: PushJudge, limits: StreamLimits, goAwayWatch: GoAwayWatch, logger: Logger) {
+    init(
+        number: Int, judge: PushJudge, limits: StreamLimits, scenarios: ScenarioBook, play: ScenarioPlay?,
+        generation: Int, goAwayWatch: GoAwayWatch, gate: FreezeGate, logger: Logger
+    ) {
         self.number = number
         self.judge = judge
         self.limits = limits
+        self.scenarios = scenarios
+        self.play = play
+        self.generation = generation
         self.goAwayWatch = goAwayWatch
+        self.gate = gate
         self.logger = logger
-        isWide = !limits.beginsWithOne
+        streamLimit = play?.firstStreamLimit ?? limits.initial
+        isWide = !limits.beginsWithOne || play?.firstStreamLimit != nil
+        self.play?.settingsSent()
+        setTokenInterval()
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        perform(act(.opened), context: context)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -80,6 +109,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     // MARK: Frames
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !gate.isShut else { return }
         let frame = unwrapInboundIn(data)
         switch frame.payload {
         case .headers(let headers):
@@ -89,6 +119,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .rstStream:
             streams[frame.streamID] = nil
             closeWhenDrained(context: context)
+        case .settings(.ack):
+            settingsUnderWay -= 1
+            perform(act(.settingsAcknowledged), context: context)
         case .goAway, .settings, .ping, .priority, .windowUpdate, .pushPromise, .alternativeService, .origin:
             break
         }
@@ -130,12 +163,24 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func finish(_ id: HTTP2StreamID, context: ChannelHandlerContext) {
         guard case .receiving(let request) = streams[id] else { return }
-        let answer = judge.judge(request, connection: number, credentials: &credentials)
-        guard answer.status != nil else {
-            streams[id] = .silent
-            return closeWhenDrained(context: context)
-        }
+        // Its end came: it is no more among those that receive.
         streams[id] = .answering
+        drawAgainAfterChange(context: context)
+        guard admits(request, on: id, context: context) else { return closeWhenDrained(context: context) }
+        decide(request, on: id, context: context)
+    }
+
+    /// Holds a request against checks, rules and scenario, and answers it.
+    func decide(_ request: PushRequest, on id: HTTP2StreamID, context: ChannelHandlerContext) {
+        let time = judge.wallTimeMilliseconds()
+        var answer = judge.judge(request, at: time, credentials: &credentials)
+        let actions = act(
+            .judged(stream: Int(id), status: answer.status, deviceToken: request.deviceToken ?? ""))
+        let others = actions.filter { !answer.follow($0, now: time) }
+        judge.record(request, at: time, connection: number, answer: answer)
+        streams[id] = answer.status == nil ? .silent : .answering
+        perform(others, on: id, context: context)
+        guard answer.status != nil else { return closeWhenDrained(context: context) }
         guard answer.delayMilliseconds > 0 else { return respond(answer, on: id, context: context) }
         context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(Int64(answer.delayMilliseconds))) {
             guard let context = self.context else { return }
@@ -146,13 +191,17 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func respond(_ answer: Answer, on id: HTTP2StreamID, context: ChannelHandlerContext) {
         // The client may have cancelled in the meantime.
-        guard case .answering = streams.removeValue(forKey: id), let status = answer.status else { return }
+        guard case .answering = streams.removeValue(forKey: id), !gate.isShut, let status = answer.status else {
+            return
+        }
         widen(context: context)
         var headers = HPACKHeaders()
         headers.reserveCapacity(5)
         headers.add(name: ":status", value: status == 200 ? "200" : "\(status)")
         headers.add(name: "apns-id", value: answer.apnsID, indexing: .nonIndexable)
         headers.add(name: "date", value: date.text(forMilliseconds: judge.wallTimeMilliseconds()))
+        if let seconds = answer.retryAfterSeconds { headers.add(name: "retry-after", value: "\(seconds)") }
+        if answer.additionalHeaderBytes > 0 { headers.add(contentsOf: answer.additionalHeaders) }
         if let body = body(of: answer) {
             headers.add(name: "content-type", value: "application/json")
             write(HTTP2Frame(streamID: id, payload: .headers(.init(headers: headers))), context: context)
@@ -179,12 +228,23 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// (async-http-client 1.37 trips over a limit that changes on an idle connection).
     private func widen(context: ChannelHandlerContext) {
         guard !isWide, credentials.token != nil else { return }
+        allowStreams(limits.limit, context: context)
+        play?.settingsSent()
+    }
+
+    /// Says how many streams may be open from now on.
+    func allowStreams(_ limit: Int, context: ChannelHandlerContext) {
         isWide = true
-        let settings = [HTTP2Setting(parameter: .maxConcurrentStreams, value: limits.limit)]
+        streamLimit = limit
+        send([HTTP2Setting(parameter: .maxConcurrentStreams, value: limit)], context: context)
+    }
+
+    func send(_ settings: [HTTP2Setting], context: ChannelHandlerContext) {
+        settingsUnderWay += 1
         write(HTTP2Frame(streamID: .rootStream, payload: .settings(.settings(settings))), context: context)
     }
 
-    private func write(_ frame: HTTP2Frame, context: ChannelHandlerContext) {
+    func write(_ frame: HTTP2Frame, context: ChannelHandlerContext) {
         guard isDraining else { return context.write(wrapOutboundOut(frame), promise: nil) }
         let promise = context.eventLoop.makePromise(of: Void.self)
         lastWrite = promise.futureResult
@@ -207,7 +267,9 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Opens a window again that is half used up: that of the connection, or of a stream that still receives.
     private func openWindow(_ update: NIOHTTP2WindowUpdatedEvent, context: ChannelHandlerContext) {
-        guard let size = update.inboundWindowSize, size <= Self.windowBytes / 2 else { return }
+        guard let size = update.inboundWindowSize else { return }
+        if update.streamID == .rootStream { windowLeftBytes = size }
+        guard play?.windowBytes == nil, size <= Self.windowBytes / 2 else { return }
         if update.streamID != .rootStream {
             guard case .receiving = streams[update.streamID] else { return }
         }
@@ -220,16 +282,31 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Says GOAWAY, lets what was begun finish, then closes. Streams that are never answered are not waited for.
     func drain() {
         guard let context, !isDraining else { return }
+        guard !gate.isShut else { return drop(isAbrupt: false, context: context) }
+        release(upTo: lastStreamID, context: context)
         isDraining = true
-        let goAway = HTTP2Frame.FramePayload.goAway(
-            lastStreamID: lastStreamID, errorCode: .noError, opaqueData: ByteBuffer(string: #"{"reason":"Shutdown"}"#))
-        write(HTTP2Frame(streamID: .rootStream, payload: goAway), context: context)
+        sayGoAway(code: .noError, debugData: #"{"reason":"Shutdown"}"#, context: context)
         context.flush()
         closeWhenDrained(context: context)
     }
 
-    private func closeWhenDrained(context: ChannelHandlerContext) {
-        guard isDraining, streams.values.allSatisfy(\.isSilent) else { return }
+    /// Closes once what was begun is answered.
+    func close(context: ChannelHandlerContext) {
+        isDraining = true
+        closeWhenDrained(context: context)
+    }
+
+    /// GOAWAY with ``lastStreamID``.
+    func sayGoAway(code: HTTP2ErrorCode, debugData: String, context: ChannelHandlerContext) {
+        goAwayWatch.expectsGoAway = true
+        let goAway = HTTP2Frame.FramePayload.goAway(
+            lastStreamID: lastStreamID, errorCode: code, opaqueData: ByteBuffer(string: debugData))
+        write(HTTP2Frame(streamID: .rootStream, payload: goAway), context: context)
+        goAwayWatch.expectsGoAway = false
+    }
+
+    func closeWhenDrained(context: ChannelHandlerContext) {
+        guard isDraining, !streams.values.contains(where: \.isAwaited) else { return }
         context.flush()
         let channel = context.channel
         guard let lastWrite else { return channel.close(promise: nil) }
@@ -248,25 +325,11 @@ final class ConnectionHandler: ChannelInboundHandler {
 /// Learns that `NIOHTTP2Handler` said GOAWAY because of a connection error. Used on one event loop only.
 final class GoAwayWatch: NIOHTTP2FrameDelegate {
     private(set) var sawGoAway = false
+    /// Whether the one that comes now was said on purpose.
+    var expectsGoAway = false
 
     func wroteFrame(_ frame: HTTP2Frame) {
-        guard case .goAway(_, let code, _) = frame.payload, code != .noError else { return }
+        guard !expectsGoAway, case .goAway(_, let code, _) = frame.payload, code != .noError else { return }
         sawGoAway = true
     }
-}
-
-/// `text` as a JSON string.
-func jsonString(_ text: String) -> String {
-    var quoted = "\""
-    for scalar in text.unicodeScalars {
-        switch scalar {
-        case "\"": quoted += "\\\""
-        case "\\": quoted += "\\\\"
-        case "\u{0}"..<"\u{20}":
-            let digits = String(scalar.value, radix: 16)
-            quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-        default: quoted.unicodeScalars.append(scalar)
-        }
-    }
-    return quoted + "\""
 }

@@ -9,9 +9,13 @@ struct Answer: Hashable {
     var timestamp: Int64?
     var apnsID: String
     var delayMilliseconds = 0
+    /// A `retry-after` header; `nil`: none.
+    var retryAfterSeconds: Int?
+    /// Bytes of additional headers.
+    var additionalHeaderBytes = 0
 }
 
-/// Decides about requests, by Apple's checks and then by the rules, and records them.
+/// Decides about requests, by Apple's checks and then by the rules, and records what became of them.
 struct PushJudge: Sendable {
     let checks: RequestChecks
     let rules: RuleBook
@@ -19,11 +23,8 @@ struct PushJudge: Sendable {
     let tally: Tally
     let wallTimeMilliseconds: @Sendable () -> Int64
 
-    /// The answer to a request that arrived in full on a connection.
-    func judge(
-        _ request: PushRequest, connection: Int, credentials: inout ConnectionCredentials
-    ) -> Answer {
-        let time = wallTimeMilliseconds()
+    /// The answer to a request that arrived in full on a connection, as far as checks and rules go.
+    func judge(_ request: PushRequest, at time: Int64, credentials: inout ConnectionCredentials) -> Answer {
         let sentID = request.headers["apns-id"]
         var answer = Answer(status: 200, apnsID: sentID.flatMap { isCanonicalUUID($0) ? $0 : nil } ?? randomUUID())
         do throws(Refusal) {
@@ -33,6 +34,11 @@ struct PushJudge: Sendable {
             answer.status = error.status
             answer.reason = error.reason
         }
+        return answer
+    }
+
+    /// Counts and records a request with what it is answered in the end.
+    func record(_ request: PushRequest, at time: Int64, connection: Int, answer: Answer) {
         tally.pushArrived(status: answer.status ?? 0, reason: answer.reason)
         recording.add(
             RecordedPush(
@@ -40,7 +46,6 @@ struct PushJudge: Sendable {
                 headers: request.headers, payload: String(decoding: request.body.readableBytesView, as: UTF8.self),
                 status: answer.status ?? 0, reason: answer.reason,
                 apnsID: answer.status == nil ? nil : answer.apnsID))
-        return answer
     }
 
     private func apply(_ rule: Rule?, to answer: inout Answer) {

@@ -6,7 +6,8 @@ public import ServiceLifecycle
 /// A simulated APNs: TLS, HTTP/2, Apple's checks, statuses, reasons and headers. Runs until graceful shutdown.
 ///
 /// Like Apple it allows one stream on a new connection and widens after the first answer, binds a connection to one
-/// team and key, and says GOAWAY before it goes. Beyond what Apple checks stands the ``RuleBook``.
+/// team and key, and says GOAWAY before it goes. Beyond what Apple checks stand the ``RuleBook``, and the
+/// ``ScenarioBook`` with Apple at its worst.
 public final class SimulatedAPNS: Service {
     /// How a simulator listens and what it knows.
     public struct Configuration: Sendable {
@@ -23,6 +24,8 @@ public final class SimulatedAPNS: Service {
         /// Whether a connection begins with one stream and gets ``streamLimit`` when the first push with a good
         /// provider token was answered, as with Apple.
         public var beginsWithOneStream = true
+        /// The scenarios to begin with; `nil`: those of `scenarios.json` in the identity's directory, if it is there.
+        public var scenarios: ScenarioSet?
         /// How many pushes are remembered.
         public var recordingLimit = 10_000
         /// A file to which every push is appended as a line of JSON (``RecordedPush``); `nil`: none.
@@ -41,6 +44,8 @@ public final class SimulatedAPNS: Service {
 
     /// The rules for device tokens, changeable while it runs.
     public let rules: RuleBook
+    /// What connections play, changeable while it runs.
+    public let scenarios: ScenarioBook
     /// Every push that arrived.
     public let recording: Recording
     /// What was counted since the start.
@@ -62,6 +67,7 @@ public final class SimulatedAPNS: Service {
         self.logger = logger
         self.onListening = onListening
         rules = RuleBook()
+        scenarios = ScenarioBook(wallTimeMilliseconds: configuration.wallTimeMilliseconds)
         recording = Recording(limit: configuration.recordingLimit)
     }
 
@@ -70,6 +76,9 @@ public final class SimulatedAPNS: Service {
     /// - Throws: ``SimulatorError`` when a file is garbled or an address is in use.
     public func run() async throws {
         if let saved = try RuleSet(file: configuration.identity.rulesFile) { rules.merge(saved) }
+        if let set = try configuration.scenarios ?? ScenarioSet(file: configuration.identity.scenariosFile) {
+            scenarios.set(set)
+        }
         let file = try configuration.recordingFile.map { try RecordingFile(path: $0, logger: logger) }
         let open = OpenConnections()
         let listener = try await listener(open)
@@ -96,13 +105,13 @@ public final class SimulatedAPNS: Service {
         let acceptor = Acceptor(
             tls: try configuration.identity.tlsContext(), judge: judge,
             limits: .init(limit: configuration.streamLimit, beginsWithOne: configuration.beginsWithOneStream),
-            open: open, logger: logger)
+            scenarios: scenarios, open: open, logger: logger)
         return try await bind(configuration.host, configuration.port) { acceptor.set(up: $0) }
     }
 
     private func controlListener(_ open: OpenConnections) async throws -> (any Channel)? {
         guard let port = configuration.controlPort else { return nil }
-        let control = ControlEndpoint(rules: rules, recording: recording, tally: tally)
+        let control = ControlEndpoint(rules: rules, scenarios: scenarios, recording: recording, tally: tally)
         return try await bind("127.0.0.1", port) { control.set(up: $0, open) }
     }
 

@@ -8,12 +8,14 @@ public struct Statistics: Sendable, Codable, Hashable {
     public var pushes = 0
     /// Requests that were answered 200.
     public var accepted = 0
-    /// Requests that were never answered because a rule says so.
+    /// Requests that were never answered because a rule or a scenario says so.
     public var unanswered = 0
     /// Connections that were ended because the client opened more streams than allowed.
     public var streamViolations = 0
     /// Refused requests by reason.
     public var byReason: [String: Int] = [:]
+    /// What scenarios did, by scenario and kind of action: `{"drop": {"drop": 3}}`.
+    public var scenarioActions: [String: [String: Int]] = [:]
 }
 
 /// Counts for all connections.
@@ -32,6 +34,10 @@ final class Tally: Sendable {
 
     func streamLimitViolated() {
         state.withLock { $0.streamViolations += 1 }
+    }
+
+    func scenarioActed(_ scenario: Scenario.Name, _ action: String) {
+        state.withLock { $0.scenarioActions[scenario.rawValue, default: [:]][action, default: 0] += 1 }
     }
 
     func pushArrived(status: Int, reason: String?) {

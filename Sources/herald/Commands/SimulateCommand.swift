@@ -13,22 +13,50 @@ struct SimulateCommand: AsyncParsableCommand {
     struct APNs: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "apns", abstract: "Run a simulated APNs on the loopback interface.",
-            discussion: "It makes its certificates and a provider key in the state directory, and keeps them.")
+            discussion: """
+                It makes its certificates and a provider key in the state directory, and keeps them. With scenarios it \
+                plays Apple at its worst: each connection plays one, drawn by weight, for example
+
+                  herald simulate apns --scenario goaway-partial --scenario slow=2,medianMilliseconds=100 --seed 7
+
+                'herald simulate apns --scenario list' explains them. Without --scenario those of scenarios.json in the \
+                state directory are played, if it is there.
+                """)
 
         @Option(help: "TCP port; 0 takes a free one.") var port = 2197
         @Option(help: "The directory of certificates and keys.") var state = ".herald/apns"
         @Option(help: "TCP port of the control endpoint (plain HTTP); none when not given.") var controlPort: Int?
         @Option(help: "A bundle id that the provider key may push to; repeatable; default: any.")
         var topic: [String] = []
+        @Option(
+            help: ArgumentHelp(
+                "A scenario to play, or 'list'; repeatable.", valueName: "name[=weight][,parameter=value…]"))
+        var scenario: [String] = []
+        @Option(help: "What the draws of scenarios depend on: the same seed, the same run.") var seed: UInt64?
         @Flag(help: "Print nothing for each push.") var quiet = false
 
         func validate() throws {
             for port in [port, controlPort].compactMap({ $0 }) where !(0...65_535).contains(port) {
                 throw ValidationError("\(port) is not a port; use 0 to 65535.")
             }
+            if seed != nil, scenario.isEmpty {
+                throw ValidationError("--seed belongs to --scenario; in scenarios.json it stands in the file.")
+            }
+            _ = try scenarios()
+        }
+
+        /// The scenarios of the command line; `nil`: none, or only their list is asked for.
+        func scenarios() throws -> ScenarioSet? {
+            guard !scenario.isEmpty, scenario != ["list"] else { return nil }
+            do {
+                return ScenarioSet(try scenario.map(Scenario.init(text:)), seed: seed ?? 1)
+            } catch let error as SimulatorError {
+                throw ValidationError("\(error) (--scenario list explains all)")
+            }
         }
 
         func run() async throws {
+            guard scenario != ["list"] else { return Console.standard.print(Scenario.catalogue()) }
             let log = LogFactory(format: .text, level: .warning, output: .standardError)
             _ = GatewayProcessSetup.bootstrap(log: log)
             let identity = try DevelopmentState.identity(directory: state, topics: topic)
@@ -36,6 +64,7 @@ struct SimulateCommand: AsyncParsableCommand {
                 identity: identity, wallTimeMilliseconds: { Timestamp.systemTime().milliseconds })
             configuration.port = port
             configuration.controlPort = controlPort
+            configuration.scenarios = try scenarios()
             let simulator = SimulatedAPNS(configuration, logger: log.logger(label: "apns")) { port, controlPort in
                 Console.standard.print(Self.welcome(identity, port: port, controlPort: controlPort))
             }
