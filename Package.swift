@@ -67,6 +67,9 @@ let libraries: [Target] = [
             argumentParser, asyncHTTPClient, configuration, hummingbird, hummingbirdCore, coreMetrics,
             lifecycle, unixSignals, logging, metrics, nioCore, nioHTTP1, nioPosix, yams,
         ]),
+    .executableTarget(
+        name: "herald-bench",
+        dependencies: ["HTTP2Client", "Signing", "CLinux", argumentParser, logging]),
 ]
 
 let tests: [Target] = [

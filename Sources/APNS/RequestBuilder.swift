@@ -7,7 +7,7 @@ import PushModel
 /// HPACK: what changes with every push or is secret is never indexed, so that it doesn't evict what repeats.
 struct RequestBuilder {
     private let token: ProviderToken
-    private var shared: [ObjectIdentifier: [HeaderField]] = [:]
+    private var heads: [ObjectIdentifier: RequestHead] = [:]
 
     /// Builds requests that carry `token`. Keep the pushes alive as long as the builder: it knows contents by identity.
     init(token: ProviderToken) {
@@ -16,16 +16,15 @@ struct RequestBuilder {
 
     /// The request of one push.
     mutating func request(for push: Push) -> Request {
-        var headers = sharedHeaders(of: push.content)
-        headers.append(HeaderField("apns-id", push.id.rawValue, isIndexed: false))
-        return Request(
-            method: "POST", path: Self.path(to: push.deviceToken), headers: headers, body: push.payload,
+        Request(
+            head: head(of: push.content), path: Self.path(to: push.deviceToken),
+            fields: [HeaderField("apns-id", push.id.rawValue, isIndexed: false)], body: push.payload,
             isUrgent: push.lane == .interactive)
     }
 
-    private mutating func sharedHeaders(of content: ApplePush) -> [HeaderField] {
+    private mutating func head(of content: ApplePush) -> RequestHead {
         let identity = ObjectIdentifier(content)
-        if let headers = shared[identity] { return headers }
+        if let head = heads[identity] { return head }
         var headers = [
             HeaderField("authorization", token.authorization, isIndexed: false),
             HeaderField("apns-topic", content.topic),
@@ -36,8 +35,9 @@ struct RequestBuilder {
         if let collapseID = content.collapseID {
             headers.append(HeaderField("apns-collapse-id", collapseID, isIndexed: false))
         }
-        shared[identity] = headers
-        return headers
+        let head = RequestHead(method: "POST", fields: headers)
+        heads[identity] = head
+        return head
     }
 
     /// Seconds since the epoch; 0 means one attempt without storing. A time in the past must not turn into a 0 or a

@@ -31,6 +31,8 @@ struct UpstreamKey: Hashable, Sendable {
     var poolConfiguration: PoolConfiguration {
         var configuration = PoolConfiguration(host: endpoint.host, port: endpoint.port)
         if let trustFile { configuration.trust = .file(trustFile) }
+        // The only field that is read; the others would be kept for nothing.
+        configuration.responseFields = ["retry-after"]
         return configuration
     }
 }

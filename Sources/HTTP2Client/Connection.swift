@@ -5,8 +5,9 @@ import Logging
 /// Loop-confined: every method runs on the loop's thread. Ends by ``close(_:)``, after which it does nothing.
 final class Connection {
     let id: ConnectionID
-    private unowned let loop: EventLoop
-    private unowned let pool: PoolCore
+    /// Both let go of the connection when it is closed.
+    private let loop: EventLoop
+    private let pool: PoolCore
     private let settings: PoolSettings
     private let logger: Logger
 
@@ -40,6 +41,7 @@ final class Connection {
     private(set) var isProven = false
     /// Whether the loop has it on its list for this turn.
     var isUnflushed = false
+    private var closedBytesSent: Int64 = 0
     /// Which address to begin with.
     private var rotation = 0
 
@@ -63,6 +65,8 @@ final class Connection {
     var freeStreams: Int { isBlocked ? 0 : state.freeStreams }
     var openStreams: Int { state.openStreams }
     var capacity: Int { state.capacity }
+    /// Bytes given to the socket of the last address, TLS included.
+    var bytesSent: Int64 { transport?.bytesSent ?? closedBytesSent }
     var isBecomingUsable: Bool { state.isBecomingUsable }
     var isConnecting: Bool { state.isConnecting }
     var isDraining: Bool { state.isDraining }
@@ -136,7 +140,9 @@ final class Connection {
     private func startSession() {
         do throws(TransportFailure) {
             session = try HTTP2Session(
-                authority: settings.authority, answerLimitBytes: settings.configuration.responseLimitBytes)
+                authority: settings.authority, answerLimitBytes: settings.configuration.responseLimitBytes,
+                keptFields: settings.configuration.responseFields, slotLimit: max(1, settings.configuration.streamLimit)
+            )
             push(all: true)
             // The peer's SETTINGS may lie in TLS's buffer already, where epoll does not see them.
             read()
@@ -247,7 +253,7 @@ final class Connection {
     func open(_ ticket: Ticket) -> Bool {
         guard let session else { return false }
         do throws(TransportFailure) {
-            guard let slot = try session.submit(ticket.request) else {
+            guard let slot = try submit(ticket, to: session) else {
                 perform(state.retire())
                 return false
             }
@@ -260,6 +266,16 @@ final class Connection {
             fail(error)
             return false
         }
+    }
+
+    private func submit(_ ticket: Ticket, to session: HTTP2Session) throws(TransportFailure) -> Int? {
+        var id: Int32 = 0
+        // The submission's array is not touched by anybody while the pointer is in use: it never changes.
+        let slot = unsafe ticket.batch.submission.requests.withUnsafeBufferPointer { requests in
+            unsafe session.submit(requests.baseAddress! + ticket.index, &id)
+        }
+        if let slot { return slot }
+        return try session.refuse(id)
     }
 
     private func settle(_ closed: HTTP2Session.Closed, _ session: HTTP2Session) {
@@ -431,6 +447,7 @@ final class Connection {
         }
         tickets = []
         transport?.close()
+        closedBytesSent = transport?.bytesSent ?? 0
         transport = nil
         session = nil
         loop.remove(self)

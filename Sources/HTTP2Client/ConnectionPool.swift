@@ -28,33 +28,40 @@ public final class ConnectionPool: Sendable {
         public var dials = 0
         /// GOAWAY frames received.
         public var goAways = 0
+        /// Bytes given to the sockets, TLS included.
+        public var bytesSent: Int64 = 0
 
         /// All zero.
         public init() {}
     }
 
-    private let id: PoolID
-    private let mailbox: Mailbox
-    private let gate: PoolGate
-
-    init(id: PoolID, mailbox: Mailbox, gate: PoolGate) {
-        self.id = id
-        self.mailbox = mailbox
-        self.gate = gate
+    /// The part of a pool that lives on one loop.
+    struct Share: Sendable {
+        let id: PoolID
+        let mailbox: Mailbox
+        let gate: PoolGate
     }
 
-    /// Hands over a batch; suspends while the queue is full. `completion` is called on a loop thread (or on the
-    /// caller's, when the pool is closed), in batches, each index of `requests` exactly once over all calls. It must
-    /// not block.
+    private let shares: [Share]
+
+    init(shares: [Share]) {
+        self.shares = shares
+    }
+
+    /// Hands over a batch; suspends while the queue is full. `completion` is called on loop threads, several at a time
+    /// when the pool spreads over loops (or on the caller's, when the pool is closed), in batches, each index of
+    /// `requests` exactly once over all calls. It must not block.
     ///
     /// Cancelling the task does not cut the wait for room short: room comes within the queue time limit at the latest.
     public func submit(_ requests: [Request], completion: @escaping @Sendable ([Completion]) -> Void) async {
         let submission = Submission(requests: requests, completion: completion)
         var next = 0
         while next < requests.count {
-            let granted = await gate.enter(requests.count - next, isUrgent: requests[next].isUrgent)
+            let share = shares.count == 1 ? shares[0] : roomiest()
+            let wanted = shares.count == 1 ? requests.count - next : min(requests.count - next, Self.stride)
+            let granted = await share.gate.enter(wanted, isUrgent: requests[next].isUrgent)
             let range = next..<next + granted
-            guard granted > 0, mailbox.post(.submit(id, submission, range)) else {
+            guard granted > 0, share.mailbox.post(.submit(share.id, submission, range)) else {
                 let failure = TransportFailure(.shutdown, "the pool is closed")
                 return submission.fail(next..<requests.count, failure)
             }
@@ -62,22 +69,55 @@ public final class ConnectionPool: Sendable {
         }
     }
 
+    /// Requests given to one share before the next one is chosen.
+    private static let stride = 256
+
+    /// The share with the most free streams, or the shortest queue when there are none. The first of equals: a pool
+    /// that has little to do stays on one loop.
+    private func roomiest() -> Share {
+        var best = (share: shares[0], room: shares[0].gate.room)
+        for share in shares.dropFirst() {
+            let room = share.gate.room
+            if room > best.room { best = (share, room) }
+        }
+        return best.share
+    }
+
     /// Stops taking requests, ends queued ones as `notSent(shutdown)`, lets streams in flight finish within `limit`,
     /// ends the rest as `unanswered(shutdown)`, closes the connections. Idempotent.
     public func close(within limit: Duration) async {
-        gate.close()
-        let latch = Latch()
-        guard mailbox.post(.closePool(id, within: limit, latch)) else { return }
-        await latch.wait()
+        for share in shares { share.gate.close() }
+        let latches = shares.compactMap { share in
+            let latch = Latch()
+            return share.mailbox.post(.closePool(share.id, within: limit, latch)) ? latch : nil
+        }
+        for latch in latches { await latch.wait() }
     }
 
     /// Closes each connection once its streams are done and opens new ones as needed: for a credential that the peer
     /// holds against the connection.
     public func recycleConnections() {
         // A loop that has ended has no connections.
-        _ = mailbox.post(.recycle(id))
+        for share in shares { _ = share.mailbox.post(.recycle(share.id)) }
     }
 
     /// What the pool is doing right now.
-    public var statistics: Statistics { gate.statistics }
+    public var statistics: Statistics {
+        var sum = shares[0].gate.statistics
+        for share in shares.dropFirst() { sum.add(share.gate.statistics) }
+        return sum
+    }
+}
+
+extension ConnectionPool.Statistics {
+    fileprivate mutating func add(_ other: Self) {
+        connections += other.connections
+        streamsInUse += other.streamsInUse
+        streamLimit += other.streamLimit
+        queued += other.queued
+        lastFailure = lastFailure ?? other.lastFailure
+        dials += other.dials
+        goAways += other.goAways
+        bytesSent += other.bytesSent
+    }
 }

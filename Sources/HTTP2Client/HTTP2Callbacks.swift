@@ -73,12 +73,17 @@ enum HTTP2Callbacks {
         return unsafe (goAway.error_code, String(decoding: data, as: UTF8.self))
     }
 
-    static let readBody: nghttp2_data_source_read_callback = { _, stream, buffer, length, flags, _, context in
-        guard let session = unsafe session(context), let flags = unsafe flags else {
+    /// `source` carries the slot.
+    static func readBody(
+        _ buffer: UnsafeMutablePointer<UInt8>?, _ length: Int, _ flags: UnsafeMutablePointer<UInt32>?,
+        _ source: UnsafeMutablePointer<nghttp2_data_source>?, _ context: UnsafeMutableRawPointer?
+    ) -> Int {
+        guard let session = unsafe session(context), let flags = unsafe flags, let source = unsafe source else {
             return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
         }
         let target = unsafe UnsafeMutableRawBufferPointer(start: buffer, count: length)
-        let (count, isLast) = unsafe session.copyBody(stream: stream, into: target)
+        let slot = unsafe Int(bitPattern: source.pointee.ptr) - 1
+        let (count, isLast) = unsafe session.copyBody(slot: slot, into: target)
         if isLast { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
         return count
     }

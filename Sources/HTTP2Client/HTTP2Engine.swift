@@ -32,10 +32,20 @@ public final class HTTP2Engine: Sendable {
     ///   ``shutdown(within:)``, `.connectFailed` when the threads can't be started.
     public func openPool(_ configuration: PoolConfiguration) throws(TransportFailure) -> ConnectionPool {
         let tls = try TLSContext(trust: configuration.trust)
+        let loops = min(configuration.loopLimit, loopCount, configuration.connectionLimit)
+        let shares = try (0..<max(1, loops)).map { number throws(TransportFailure) in
+            try open(configuration.share(number, of: max(1, loops)), tls: tls)
+        }
+        return ConnectionPool(shares: shares)
+    }
+
+    private func open(
+        _ configuration: PoolConfiguration, tls: TLSContext
+    ) throws(TransportFailure) -> ConnectionPool.Share {
         let gate = PoolGate(limit: configuration.queueLimit)
         let (id, mailbox) = try assignLoop()
         guard mailbox.post(.openPool(id, configuration, tls, gate)) else { throw Self.closed }
-        return ConnectionPool(id: id, mailbox: mailbox, gate: gate)
+        return ConnectionPool.Share(id: id, mailbox: mailbox, gate: gate)
     }
 
     private static let closed = TransportFailure(.shutdown, "the engine is shut down")

@@ -8,6 +8,8 @@ import CNghttp2
     /// One open stream. Slots are used again, so a steady flow of requests allocates no stream memory of ours.
     struct Stream {
         fileprivate(set) var id: Int32 = 0
+        /// Held until the stream is closed: nghttp2 reads the head's bytes when it writes the HEADERS.
+        fileprivate var head: RequestHead?
         fileprivate var body: [UInt8] = []
         fileprivate var bodySent = 0
         /// The final answer's status; 0 before it.
@@ -43,13 +45,23 @@ import CNghttp2
     private(set) var violation: String?
 
     private var session: OpaquePointer?
-    private var streams: [Stream] = []
+    /// Deleted after `session`, whose memory it is.
+    private let memory = SessionMemory()
+    /// `slotLimit` slots, all initialized: a pointer and no array, because the callbacks touch a slot several times per
+    /// request and each touch of an array behind a class costs a check of access and uniqueness.
+    private let streams: UnsafeMutablePointer<Stream>
+    private let slotLimit: Int
+    /// Slots that have been used; those above are as new.
+    private var slotCount = 0
     private var freeSlots: [Int] = []
+    /// The stream that nghttp2 spoke of last, and its slot.
+    private var recent: (id: Int32, slot: Int) = (0, 0)
     private var closed: [Closed] = []
     private var events = Events()
-    private var headerBlock = HeaderBlock()
-    private let authority: String
+    private var headerBlock: HeaderBlock
     private let answerLimitBytes: Int
+    /// The names of the answer's fields that are wanted; `nil`: all.
+    private let keptFields: [[UInt8]]?
 
     /// The code of a stream that the peer did not process (RFC 9113 §8.7).
     static let refusedStream = NGHTTP2_REFUSED_STREAM.rawValue
@@ -59,10 +71,17 @@ import CNghttp2
     /// Our receive window for all streams together: answers are small, and the peer shall never wait for us.
     private static let windowBytes: Int32 = 16 << 20
 
-    /// Begins a session: the connection preface and SETTINGS are ready to be sent.
-    init(authority: String, answerLimitBytes: Int) throws(TransportFailure) {
-        self.authority = authority
+    /// Begins a session: the connection preface and SETTINGS are ready to be sent. At most `slotLimit` streams may be
+    /// open at a time.
+    init(
+        authority: String, answerLimitBytes: Int, keptFields: [String]? = nil, slotLimit: Int = 1000
+    ) throws(TransportFailure) {
+        headerBlock = HeaderBlock(authority: authority)
         self.answerLimitBytes = answerLimitBytes
+        self.keptFields = keptFields?.map { Array($0.utf8) }
+        self.slotLimit = slotLimit
+        unsafe streams = .allocate(capacity: slotLimit)
+        unsafe streams.initialize(repeating: Stream(), count: slotLimit)
         try open()
         let settings = [
             nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0)
@@ -71,7 +90,11 @@ import CNghttp2
         try check(unsafe nghttp2_session_set_local_window_size(session, 0, 0, Self.windowBytes), "window")
     }
 
-    deinit { unsafe nghttp2_session_del(session) }
+    deinit {
+        unsafe nghttp2_session_del(session)
+        unsafe streams.deinitialize(count: slotLimit)
+        unsafe streams.deallocate()
+    }
 
     private func open() throws(TransportFailure) {
         var callbacks: OpaquePointer?
@@ -87,7 +110,9 @@ import CNghttp2
         unsafe nghttp2_option_set_peer_max_concurrent_streams(option, 1)
         // Not retained: the session is deleted with `self`, and no callback comes after that.
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-        try check(unsafe nghttp2_session_client_new2(&session, callbacks, context, option), "session")
+        var functions = unsafe memory.functions
+        try check(
+            unsafe nghttp2_session_client_new3(&session, callbacks, context, option, &functions), "session")
     }
 
     private func check(_ code: Int32, _ step: String) throws(TransportFailure) {
@@ -134,30 +159,46 @@ import CNghttp2
 
     /// Opens a stream for `request`; its HEADERS go out with the next ``produce(into:)``. `nil` when the connection's
     /// stream ids are used up.
-    func submit(_ request: borrowing Request) throws(TransportFailure) -> Int? {
-        let slot: Int
-        if let free = freeSlots.popLast() {
-            slot = free
-        } else {
-            slot = streams.count
-            streams.append(Stream())
-        }
-        streams[slot].body = request.body
-        let id = unsafe headerBlock.withFields(of: request, authority: authority) { fields, count in
-            var provider = unsafe nghttp2_data_provider(
-                source: nghttp2_data_source(fd: 0), read_callback: HTTP2Callbacks.readBody)
+    func submit(_ request: Request) throws(TransportFailure) -> Int? {
+        var id: Int32 = 0
+        let slot = unsafe withUnsafePointer(to: request) { unsafe submit($0, &id) }
+        if let slot { return slot }
+        return try refuse(id)
+    }
+
+    /// The same, without a copy of the request. `id`: the stream's id or nghttp2's error.
+    func submit(_ request: UnsafePointer<Request>, _ id: inout Int32) -> Int? {
+        let slot = freeSlots.popLast() ?? slotCount
+        precondition(slot < slotLimit, "more streams than the connection's limit")
+        slotCount = max(slotCount, slot + 1)
+        let stream = unsafe streams + slot
+        unsafe stream.pointee.head = request.pointee.head
+        unsafe stream.pointee.body = request.pointee.body
+        let isEmpty = unsafe request.pointee.body.isEmpty
+        id = unsafe headerBlock.withFields(of: request) { fields, count in
+            // Slot numbers travel as pointers, one too high, because 0 would be "none"; nobody follows them.
             let userData = unsafe UnsafeMutableRawPointer(bitPattern: slot + 1)
-            return unsafe request.body.isEmpty
+            var provider = unsafe nghttp2_data_provider(
+                source: nghttp2_data_source(ptr: userData),
+                read_callback: { _, _, buffer, length, flags, source, context in
+                    unsafe HTTP2Callbacks.readBody(buffer, length, flags, source, context)
+                })
+            return unsafe isEmpty
                 ? nghttp2_submit_request(session, nil, fields, count, nil, userData)
                 : nghttp2_submit_request(session, nil, fields, count, &provider, userData)
         }
         guard id > 0 else {
             release(slot)
-            if id == NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue { return nil }
-            throw TransportFailure(.protocolError, "HTTP/2 request: \(Self.text(of: id))")
+            return nil
         }
-        streams[slot].id = id
+        unsafe stream.pointee.id = id
         return slot
+    }
+
+    /// What an `id` below 1 of ``submit(_:_:)`` means: `nil` when the stream ids are used up.
+    func refuse(_ id: Int32) throws(TransportFailure) -> Int? {
+        if id == NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue { return nil }
+        throw TransportFailure(.protocolError, "HTTP/2 request: \(Self.text(of: id))")
     }
 
     /// Resets a stream; it closes with the next ``produce(into:)``.
@@ -167,18 +208,18 @@ import CNghttp2
     }
 
     /// The stream in `slot`, open or just closed.
-    func stream(_ slot: Int) -> Stream { streams[slot] }
+    func stream(_ slot: Int) -> Stream { unsafe streams[slot] }
 
     /// Takes what is known of a closed stream and frees its slot.
     func take(_ slot: Int) -> Stream {
-        let stream = streams[slot]
-        release(slot)
+        let stream = unsafe (streams + slot).move()
+        unsafe (streams + slot).initialize(to: Stream())
+        freeSlots.append(slot)
         return stream
     }
 
     private func release(_ slot: Int) {
-        streams[slot] = Stream()
-        freeSlots.append(slot)
+        _ = take(slot)
     }
 
     // MARK: The connection
@@ -210,37 +251,53 @@ import CNghttp2
 // MARK: - What the callbacks say
 
 extension HTTP2Session {
+    /// Ids are not used twice, so what was found last holds as long as nghttp2 speaks of the same stream.
     private func slot(of streamID: Int32) -> Int? {
+        if recent.id == streamID { return recent.slot }
         let userData = unsafe nghttp2_session_get_stream_user_data(session, streamID)
-        return unsafe userData.map { Int(bitPattern: $0) - 1 }
+        guard let slot = unsafe userData.map({ Int(bitPattern: $0) - 1 }) else { return nil }
+        recent = (streamID, slot)
+        return slot
     }
 
     func headerArrived(
         stream id: Int32, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>
     ) {
         guard let slot = slot(of: id) else { return }
+        let stream = unsafe streams + slot
         if unsafe name.first == UInt8(ascii: ":") {
             // The only pseudo field of an answer; nghttp2 has checked that it is three digits. An interim answer (1xx)
             // is followed by the final one.
-            streams[slot].status = unsafe value.reduce(0) { $0 * 10 + Int($1 &- 0x30) }
-            streams[slot].headers.removeAll(keepingCapacity: true)
+            var status = 0
+            for index in 0..<value.count { status = unsafe status * 10 + Int(value[index] &- 0x30) }
+            unsafe stream.pointee.status = status
+            if unsafe !stream.pointee.headers.isEmpty { unsafe stream.pointee.headers.removeAll() }
             return
         }
-        let size = streams[slot].headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+        guard unsafe isKept(name) else { return }
+        let size = unsafe stream.pointee.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
         guard size + name.count + value.count <= Self.headerLimitBytes else { return }
         let field = unsafe HeaderField(String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
-        streams[slot].headers.append(field)
+        unsafe stream.pointee.headers.append(field)
+    }
+
+    private func isKept(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let keptFields else { return true }
+        for index in keptFields.indices where keptFields[index].count == name.count {
+            if unsafe name.elementsEqual(keptFields[index]) { return true }
+        }
+        return false
     }
 
     func dataArrived(stream id: Int32, bytes: UnsafeBufferPointer<UInt8>) {
         guard let slot = slot(of: id) else { return }
-        let room = answerLimitBytes - streams[slot].answer.count
+        let room = unsafe answerLimitBytes - streams[slot].answer.count
         unsafe streams[slot].answer.append(contentsOf: bytes.prefix(max(0, room)))
     }
 
     func endArrived(stream id: Int32) {
         guard let slot = slot(of: id) else { return }
-        streams[slot].isAnswered = streams[slot].status >= 200
+        unsafe streams[slot].isAnswered = streams[slot].status >= 200
     }
 
     func settingsArrived() {
@@ -264,7 +321,7 @@ extension HTTP2Session {
     func headersWritten(stream id: Int32) {
         guard let slot = slot(of: id) else { return }
         // nghttp2 tells of a frame before it hands the bytes out: `produced` does not count them yet.
-        streams[slot].headersStart = produced
+        unsafe streams[slot].headersStart = produced
     }
 
     func streamClosed(_ id: Int32, code: UInt32) {
@@ -273,15 +330,16 @@ extension HTTP2Session {
     }
 
     /// Copies the next part of a body; the second value says whether it was the last.
-    func copyBody(stream id: Int32, into buffer: UnsafeMutableRawBufferPointer) -> (Int, Bool) {
-        guard let slot = slot(of: id) else { return (0, true) }
-        let start = streams[slot].bodySent
-        let count = min(buffer.count, streams[slot].body.count - start)
-        unsafe streams[slot].body.withUnsafeBytes { body in
+    func copyBody(slot: Int, into buffer: UnsafeMutableRawBufferPointer) -> (Int, Bool) {
+        let stream = unsafe streams + slot
+        let start = unsafe stream.pointee.bodySent
+        let total = unsafe stream.pointee.body.count
+        let count = min(buffer.count, total - start)
+        unsafe stream.pointee.body.withUnsafeBytes { body in
             unsafe buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: body[start..<start + count]))
         }
-        streams[slot].bodySent = start + count
-        return (count, streams[slot].bodySent == streams[slot].body.count)
+        unsafe stream.pointee.bodySent = start + count
+        return (count, start + count == total)
     }
 
     /// An HTTP/2 error code's name (RFC 9113 §7).

@@ -2,52 +2,66 @@ import CNghttp2
 
 /// The header list of one request in nghttp2's form. Owns its memory and uses it again for each request.
 ///
-/// nghttp2 copies what it is given at submit, so the contents need to live only that long.
+/// The entries of the head and of the pool are taken over as pointers; the request's own are copied by nghttp2 at
+/// submit, so the bytes here need to live only that long.
 @safe struct HeaderBlock: ~Copyable {
     private var bytes: UnsafeMutableBufferPointer<UInt8>
-    private var fields: UnsafeMutableBufferPointer<nghttp2_nv>
+    private var entries: UnsafeMutableBufferPointer<nghttp2_nv>
     private var used = 0
     private var count = 0
+    /// `:scheme` and `:authority`, for as long as the block lives: longer than the session that it serves.
+    private let pool: RequestHead
 
-    init() {
+    /// `:method` of the head, `:scheme`, `:authority` and `:path`.
+    private static let pseudoCount = 4
+
+    init(authority: String) {
         unsafe bytes = .allocate(capacity: 2048)
-        unsafe fields = .allocate(capacity: 24)
+        unsafe entries = .allocate(capacity: 24)
+        pool = RequestHead(
+            method: "", fields: [HeaderField(":scheme", "https"), HeaderField(":authority", authority)])
     }
 
     deinit {
         unsafe bytes.deallocate()
-        unsafe fields.deallocate()
+        unsafe entries.deallocate()
     }
 
     /// Calls `body` with the fields of `request`, pseudo fields first.
     mutating func withFields<Result>(
-        of request: borrowing Request, authority: String,
-        _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result
+        of request: UnsafePointer<Request>, _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result
     ) -> Result {
-        reserve(for: request, authority: authority)
-        append(":method", request.method, isIndexed: true)
-        append(":scheme", "https", isIndexed: true)
-        append(":authority", authority, isIndexed: true)
-        append(":path", request.path, isIndexed: false)
-        for field in request.headers {
+        let head = unsafe request.pointee.head.entries
+        unsafe reserve(for: request, head: head.count)
+        unsafe entries[0] = head[0]
+        unsafe entries[1] = pool.entries[1]
+        unsafe entries[2] = pool.entries[2]
+        count = 3
+        used = 0
+        unsafe append(":path", request.pointee.path, isIndexed: false)
+        for index in 1..<head.count {
+            unsafe entries[count] = head[index]
+            count += 1
+        }
+        for index in unsafe request.pointee.fields.indices {
+            let field = unsafe request.pointee.fields[index]
             append(field.name, field.value, isIndexed: field.isIndexed)
         }
-        return unsafe body(UnsafePointer(fields.baseAddress), count)
+        return unsafe body(UnsafePointer(entries.baseAddress), count)
     }
 
     /// Makes room first: the fields point into `bytes`, which must not move while it is filled.
-    private mutating func reserve(for request: borrowing Request, authority: String) {
-        used = 0
-        count = 0
-        var size = 64 + request.method.utf8.count + request.path.utf8.count + authority.utf8.count
-        for field in request.headers { size += field.name.utf8.count + field.value.utf8.count }
+    private mutating func reserve(for request: UnsafePointer<Request>, head: Int) {
+        var size = unsafe 16 + request.pointee.path.utf8.count
+        for field in unsafe request.pointee.fields { size += field.name.utf8.count + field.value.utf8.count }
         if unsafe bytes.count < size {
             unsafe bytes.deallocate()
             unsafe bytes = .allocate(capacity: size * 2)
         }
-        if unsafe fields.count < request.headers.count + 4 {
-            unsafe fields.deallocate()
-            unsafe fields = .allocate(capacity: request.headers.count * 2 + 4)
+        let needed = unsafe Self.pseudoCount + head + request.pointee.fields.count
+        if unsafe entries.count < needed {
+            unsafe entries.deallocate()
+            unsafe entries = .allocate(capacity: needed * 2)
         }
     }
 
@@ -55,7 +69,7 @@ import CNghttp2
         let (namePointer, nameCount) = unsafe copy(name)
         let (valuePointer, valueCount) = unsafe copy(value)
         let flags = isIndexed ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX
-        unsafe fields.initializeElement(
+        unsafe entries.initializeElement(
             at: count,
             to: nghttp2_nv(
                 name: namePointer, value: valuePointer, namelen: nameCount, valuelen: valueCount,
@@ -65,12 +79,22 @@ import CNghttp2
 
     private mutating func copy(_ text: String) -> (UnsafeMutablePointer<UInt8>?, Int) {
         let start = unsafe bytes.baseAddress.map { unsafe $0 + used }
-        var text = text
-        let length = text.withUTF8 { utf8 in
-            if let source = utf8.baseAddress { unsafe start?.update(from: source, count: utf8.count) }
-            return utf8.count
-        }
+        let length =
+            unsafe text.utf8.withContiguousStorageIfAvailable { utf8 in
+                if let source = utf8.baseAddress { unsafe start?.update(from: source, count: utf8.count) }
+                return utf8.count
+            } ?? copySlowly(text)
         used += length
         return unsafe (start, length)
+    }
+
+    /// A text that is not stored as UTF-8, which only bridged ones are.
+    private func copySlowly(_ text: String) -> Int {
+        var count = 0
+        for byte in text.utf8 {
+            unsafe bytes[used + count] = byte
+            count += 1
+        }
+        return count
     }
 }

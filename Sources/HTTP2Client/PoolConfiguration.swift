@@ -10,6 +10,9 @@ public struct PoolConfiguration: Sendable {
     public var trust: Trust = .system
     /// The most connections at a time, at least 1.
     public var connectionLimit = 4
+    /// The most loop threads that the pool's connections spread over; each has an equal share of the connections and of
+    /// the queue. A second loop is used only when the streams of the first are full.
+    public var loopLimit = 1
     /// The most streams used on one connection, whatever the peer allows.
     public var streamLimit = 1000
     /// The most requests that wait for a stream; `submit` suspends beyond it.
@@ -33,6 +36,9 @@ public struct PoolConfiguration: Sendable {
     public var backOffCeiling: Duration = .seconds(60)
     /// The most bytes of an answer's body that are kept.
     public var responseLimitBytes = 16_384
+    /// The names of the answers' header fields that are kept, in lower case; `nil`: all. What is not asked for costs
+    /// nothing.
+    public var responseFields: [String]?
 
     /// Whether an answer with this status shows that the peer accepts this sender: until the first such answer a
     /// connection uses one stream. By default anything but 403, with which a credential is refused.
@@ -50,5 +56,15 @@ public struct PoolConfiguration: Sendable {
     public init(host: String, port: Int) {
         self.host = host
         self.port = port
+    }
+}
+
+extension PoolConfiguration {
+    /// What one of `count` loops has of the pool: the limits add up to the pool's.
+    func share(_ number: Int, of count: Int) -> PoolConfiguration {
+        var share = self
+        share.connectionLimit = connectionLimit / count + (number < connectionLimit % count ? 1 : 0)
+        share.queueLimit = max(1, queueLimit / count)
+        return share
     }
 }

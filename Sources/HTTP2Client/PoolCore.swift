@@ -15,7 +15,8 @@ final class PoolCore {
 
     let id: PoolID
     let settings: PoolSettings
-    private unowned let loop: EventLoop
+    /// Lets go of the pool when it is closed, and runs until then.
+    private let loop: EventLoop
     private let gate: PoolGate
     private var phase = Phase.open
     private var queue = RequestQueue()
@@ -28,6 +29,8 @@ final class PoolCore {
     private var left = 0
     private var dials = 0
     private var goAways = 0
+    /// By connections that are gone.
+    private var bytesSent: Int64 = 0
     /// Whether the loop has it on its list for this turn.
     var isTouched = false
 
@@ -159,6 +162,7 @@ final class PoolCore {
     /// only to drop them must not be dialed in a tight circle.
     func connectionClosed(_ connection: Connection, reason: ConnectionState.CloseReason, failure: TransportFailure?) {
         connections.removeAll { $0 === connection }
+        bytesSent += connection.bytesSent
         if !connection.isProven, reason != .shutdown, case .open = phase {
             lastFailure = failure ?? lastFailure
             let pause = backOff.failed(using: &loop.random)
@@ -237,6 +241,7 @@ final class PoolCore {
         statistics.lastFailure = lastFailure?.message
         statistics.dials = dials
         statistics.goAways = goAways
+        statistics.bytesSent = connections.reduce(bytesSent) { $0 + $1.bytesSent }
         gate.publish(statistics)
         if left > 0 { gate.leave(left) }
         left = 0

@@ -81,6 +81,11 @@ final class PoolGate: Sendable {
         state.withLock { $0.statistics = statistics }
     }
 
+    /// Free streams less the requests that wait for one.
+    var room: Int {
+        state.withLock { $0.statistics.streamLimit - $0.statistics.streamsInUse - $0.queued }
+    }
+
     var statistics: ConnectionPool.Statistics {
         state.withLock { state in
             var statistics = state.statistics

@@ -1,24 +1,35 @@
 /// A request to be sent, knowing nothing of what it means.
 public struct Request: Sendable {
-    /// `:method`.
-    public var method: String
+    /// Method and header fields that it has in common with others.
+    public var head: RequestHead
     /// `:path`; never indexed by HPACK.
     public var path: String
-    /// The other header fields, names in lower case, in order. `:scheme` and `:authority` come from the pool.
-    public var headers: [HeaderField]
+    /// The header fields of this request alone, names in lower case, in order; they follow those of the head.
+    public var fields: [HeaderField]
     /// The body; shared, not copied, until it goes into a frame.
     public var body: [UInt8]
     /// Urgent requests are taken from the pool's queue before the others.
     public var isUrgent: Bool
 
-    /// Puts a request together.
-    public init(method: String, path: String, headers: [HeaderField], body: [UInt8], isUrgent: Bool) {
-        self.method = method
+    /// Puts a request together from a shared head and what is its own.
+    public init(head: RequestHead, path: String, fields: [HeaderField], body: [UInt8], isUrgent: Bool) {
+        self.head = head
         self.path = path
-        self.headers = headers
+        self.fields = fields
         self.body = body
         self.isUrgent = isUrgent
     }
+
+    /// Puts a request with a head of its own together.
+    public init(method: String, path: String, headers: [HeaderField], body: [UInt8], isUrgent: Bool) {
+        self.init(
+            head: RequestHead(method: method, fields: headers), path: path, fields: [], body: body, isUrgent: isUrgent)
+    }
+
+    /// `:method`.
+    public var method: String { head.method }
+    /// All header fields in order, those of the head first. `:scheme` and `:authority` come from the pool.
+    public var headers: [HeaderField] { head.fields + fields }
 }
 
 /// A header field.

@@ -41,9 +41,9 @@ final class Batch {
 
     /// Hands the noted ends to the caller.
     func deliver() {
-        let ended = ended
-        self.ended.removeAll()
         submission.completion(ended)
+        // The memory serves again, unless the caller kept the array.
+        ended.removeAll(keepingCapacity: true)
     }
 }
 

@@ -111,6 +111,9 @@ import Glibc
         return count > 0 ? .done(Int(count)) : failure(count, "write", .connectionLost)
     }
 
+    /// Bytes given to the socket so far.
+    var bytesSent: Int64 { unsafe link.pointee.sent }
+
     /// Tells the peer that nothing more comes, if the connection still stands; does not wait for its answer.
     func sendCloseNotify() {
         // SSL_shutdown must not be called before the handshake or after a fatal error, SSL_shutdown(3).
@@ -152,6 +155,8 @@ struct SocketLink {
     let descriptor: Int32
     /// The last recv took all there was. Asking again before epoll reports more would only cost a system call.
     var isDrained = false
+    /// Bytes that the kernel took.
+    var sent: Int64 = 0
 
     /// Makes the BIO's functions; the caller frees them.
     static func makeMethod() -> OpaquePointer? {
@@ -182,6 +187,7 @@ private func socketWrite(_ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, 
     unsafe herald_BIO_clear_retry_flags(bio)
     let sent = unsafe send(link.pointee.descriptor, bytes, Int(count), Int32(MSG_NOSIGNAL))
     if sent < 0, errno == EAGAIN || errno == EINTR { unsafe herald_BIO_set_retry_write(bio) }
+    if sent > 0 { unsafe link.pointee.sent += Int64(sent) }
     return Int32(sent)
 }
 

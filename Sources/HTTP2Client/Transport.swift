@@ -32,6 +32,7 @@ final class Transport {
     private let address: SocketAddress
     private let socket: Socket
     private var phase = Phase.connecting
+    private var finalBytesSent: Int64 = 0
     private var interest = Epoll.Interest.writable
 
     /// Begins to connect to `address`; events come under `id`.
@@ -112,6 +113,15 @@ final class Transport {
         return unsafe output.withRecord { unsafe tls.write($0) }
     }
 
+    /// Bytes given to the socket so far.
+    var bytesSent: Int64 {
+        switch phase {
+        case .handshaking(let tls), .established(let tls): tls.bytesSent
+        case .connecting: 0
+        case .closed: finalBytesSent
+        }
+    }
+
     /// Whether TCP is not up yet.
     var isConnecting: Bool {
         if case .connecting = phase { true } else { false }
@@ -125,7 +135,9 @@ final class Transport {
     /// Leaves epoll and closes. Idempotent.
     func close() {
         switch phase {
-        case .established(let tls): tls.sendCloseNotify()
+        case .established(let tls):
+            tls.sendCloseNotify()
+            finalBytesSent = tls.bytesSent
         case .connecting, .handshaking: break
         case .closed: return
         }

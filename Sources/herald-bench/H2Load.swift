@@ -1,0 +1,63 @@
+import Foundation
+import HTTP2Client
+
+/// nghttp2's own load generator, sending the same pushes.
+struct H2Load {
+    let path: String
+    let scratch: Scratch
+    let port: Int
+    let pushes: Int
+    let streams: Int
+    let cores: String
+
+    init(_ scratch: Scratch, port: Int, pushes: Int, streams: Int, cores: String) throws {
+        path = try Program.find("h2load", package: "nghttp2-client")
+        self.scratch = scratch
+        self.port = port
+        self.pushes = pushes
+        self.streams = streams
+        self.cores = cores
+    }
+
+    /// One run. `log`: where to write a line for each request, which costs it time.
+    func run(_ shape: Shape, log: String? = nil) throws -> Run {
+        var command = [
+            path, "-n", String(pushes), "-c", String(shape.connections), "-t", String(shape.threads), "-m",
+            String(streams), "-i", scratch.addresses, "-d", scratch.body, "-H",
+            "apns-id: 01234567-89ab-4def-8123-456789abcdef",
+        ]
+        for field in Push.sharedFields { command += ["-H", "\(field.name): \(field.value)"] }
+        if let log { command += ["--log-file=\(log)"] }
+        let cost = try Program.measured(command, cores: cores)
+        guard cost.output.contains("\(pushes) 2xx,"), let rate = Self.rate(in: cost.output) else {
+            throw BenchFailure("h2load got other answers than 200:\n\(cost.output)")
+        }
+        return Run(
+            pushesPerSecond: rate, microsecondsPerPush: Double(cost.microseconds) / Double(pushes),
+            peakMiB: Double(cost.peakKiB) / 1024,
+            bytesPerPush: Double(cost.bytesWritten - Int64(cost.output.utf8.count)) / Double(pushes),
+            latency: log.flatMap(Self.latencies))
+    }
+
+    /// `finished in 1.45s, 68880.34 req/s, 1.78MB/s`
+    private static func rate(in output: String) -> Double? {
+        for line in output.split(separator: "\n") where line.hasPrefix("finished in") {
+            for part in line.split(separator: ", ") where part.hasSuffix(" req/s") {
+                return Double(part.dropLast(" req/s".count))
+            }
+        }
+        return nil
+    }
+
+    /// Each line: start in microseconds, status, microseconds.
+    private static func latencies(_ file: String) -> Percentiles? {
+        guard let data = FileManager.default.contents(atPath: file) else { return nil }
+        var histogram = Histogram()
+        for line in [UInt8](data).split(separator: UInt8(ascii: "\n")) {
+            let fields = line.split(separator: UInt8(ascii: "\t"))
+            guard fields.count == 3, let value = Int64(String(decoding: fields[2], as: UTF8.self)) else { continue }
+            histogram.add(nanoseconds: value * 1000)
+        }
+        return histogram.percentiles
+    }
+}

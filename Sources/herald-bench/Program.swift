@@ -1,0 +1,73 @@
+import Foundation
+
+/// A program beside the benchmark.
+final class Program {
+    private let process = Process()
+    private let output = Pipe()
+    /// What it printed, once it has ended.
+    private(set) var printed = ""
+
+    /// Starts it. Standard error is let through when `showsErrors`.
+    init(_ path: String, _ arguments: [String], showsErrors: Bool = false) throws {
+        process.executableURL = URL(filePath: path)
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = showsErrors ? FileHandle.standardError : FileHandle.nullDevice
+        try process.run()
+    }
+
+    /// Waits until it ends; what it printed.
+    func waitForOutput() -> String {
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        printed = String(decoding: data, as: UTF8.self)
+        return printed
+    }
+
+    /// Its exit status, once it has ended.
+    var status: Int32 { process.terminationStatus }
+
+    var isRunning: Bool { process.isRunning }
+
+    /// Ends it, if it still runs, and waits for that. By SIGKILL: nothing here has anything to save, and a program may
+    /// have inherited a mask that holds SIGTERM back.
+    func end() {
+        guard process.isRunning else { return }
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    /// The path of a program; says which Debian package has it when it is not there.
+    static func find(_ name: String, package: String) throws -> String {
+        let places = ["/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/", "/bin/"]
+        guard let place = places.first(where: { FileManager.default.isExecutableFile(atPath: $0 + name) }) else {
+            throw BenchFailure(
+                "\(name) is missing: it comes with the Debian package \(package) (apt-get install \(package))")
+        }
+        return place + name
+    }
+
+    /// This program.
+    static var own: String {
+        get throws { try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") }
+    }
+
+    /// No run may take longer, in seconds.
+    private static let timeLimit = 300
+
+    /// Runs `command` to its end, on `cores`, by way of ``MeasureCommand``.
+    static func measured(_ command: [String], cores: String) throws -> Cost {
+        let words =
+            ["measure", "--", try find("taskset", package: "util-linux"), "-c", cores]
+            + [try find("timeout", package: "coreutils"), "-s", "KILL", String(timeLimit)] + command
+        let program = try Program(try own, words, showsErrors: true)
+        let text = program.waitForOutput()
+        guard program.status == 0 else { throw BenchFailure("\(command[0]) could not be measured") }
+        let cost = try JSONDecoder().decode(Cost.self, from: Data(text.utf8))
+        guard cost.status == 0 else {
+            throw BenchFailure("\(command[0]) ended with status \(cost.status): \(cost.output.suffix(500))")
+        }
+        return cost
+    }
+}

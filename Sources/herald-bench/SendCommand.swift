@@ -1,0 +1,146 @@
+import ArgumentParser
+import Foundation
+import HTTP2Client
+import Logging
+import Synchronization
+
+/// The engine's side of a comparison, in a process of its own: sends pushes as fast as they are taken, and prints what
+/// it saw as a line of JSON.
+struct SendCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "send-pushes", abstract: "Sends pushes to 127.0.0.1 and prints the figures.", shouldDisplay: false)
+
+    @Option var port: Int
+    @Option var certificate: String
+    @Option var pushes: Int
+    @Option var connections: Int
+    @Option var threads: Int
+    @Option var streams: Int
+    @Option var tokens: Int
+    @Option var batch = 500
+    @Flag(help: "Send the same requests over and over, made before the first is sent.") var prepared = false
+
+    func run() async throws {
+        let engine = HTTP2Engine(loopCount: threads, logger: Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() })
+        let pool = try engine.openPool(configuration)
+        let tally = SendTally(expected: pushes)
+        // As h2load reads its addresses, and builds its header fields, before it begins.
+        let paths = (0..<tokens).map(DevicePath.of)
+        let head = RequestHead(method: "POST", fields: Push.sharedFields)
+        let body = Array(Push.body.utf8)
+        func make(_ numbers: Range<Int>) -> [Request] {
+            numbers.map { Push.request($0, head: head, path: paths[$0 % tokens], body: body) }
+        }
+        let repeated = prepared ? make(0..<batch) : []
+        let start = ContinuousClock.now
+        var sent = 0
+        while sent < pushes {
+            let count = min(batch, pushes - sent)
+            let requests = !prepared ? make(sent..<sent + count) : count == batch ? repeated : make(0..<count)
+            await pool.submit(requests) { tally.note($0) }
+            sent += count
+        }
+        await tally.wait()
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let statistics = pool.statistics
+        await pool.close(within: .seconds(5))
+        await engine.shutdown(within: .seconds(5))
+        let report = tally.report(seconds: seconds, statistics: statistics)
+        print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
+    }
+
+    private var configuration: PoolConfiguration {
+        var configuration = PoolConfiguration(host: "127.0.0.1", port: port)
+        configuration.trust = .file(certificate)
+        configuration.connectionLimit = connections
+        configuration.loopLimit = threads
+        configuration.responseFields = ["retry-after"]
+        configuration.streamLimit = streams
+        // What waits behind full streams: enough to fill them again before the next batch is made.
+        configuration.queueLimit = 2 * connections * streams
+        return configuration
+    }
+}
+
+/// What one run of ``SendCommand`` saw.
+struct SendReport: Codable {
+    let seconds: Double
+    /// Answers with status 200.
+    let accepted: Int
+    let other: Int
+    /// What went wrong first, in words.
+    let failure: String?
+    /// From `submit` to the end, in microseconds: the wait for a stream is part of it.
+    let latency: Percentiles
+    let connections: Int
+    let dials: Int
+    /// Bytes given to the sockets.
+    let bytesSent: Int64
+}
+
+/// Counts ends, on loop threads.
+final class SendTally: Sendable {
+    fileprivate struct State {
+        var accepted = 0
+        var other = 0
+        var failure: String?
+        var histogram = Histogram()
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let expected: Int
+    private let state = Mutex(State())
+
+    init(expected: Int) {
+        self.expected = expected
+    }
+
+    func note(_ completions: [ConnectionPool.Completion]) {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            for completion in completions { state.note(completion) }
+            guard state.accepted + state.other == expected else { return nil }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+
+    /// Returns when all have ended.
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let isDone = state.withLock { state in
+                if state.accepted + state.other == expected { return true }
+                state.waiter = continuation
+                return false
+            }
+            if isDone { continuation.resume() }
+        }
+    }
+
+    func report(seconds: Double, statistics: ConnectionPool.Statistics) -> SendReport {
+        state.withLock { state in
+            SendReport(
+                seconds: seconds, accepted: state.accepted, other: state.other, failure: state.failure,
+                latency: state.histogram.percentiles, connections: statistics.connections, dials: statistics.dials,
+                bytesSent: statistics.bytesSent)
+        }
+    }
+}
+
+extension SendTally.State {
+    fileprivate mutating func note(_ completion: ConnectionPool.Completion) {
+        switch completion.exchange {
+        case .answered(let response):
+            if response.status == 200 {
+                accepted += 1
+            } else {
+                other += 1
+                failure = failure ?? "status \(response.status)"
+            }
+        case .notSent(let reason), .unanswered(let reason):
+            other += 1
+            failure = failure ?? reason.message
+        }
+        histogram.add(completion.latency)
+    }
+}
