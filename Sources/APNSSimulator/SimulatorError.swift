@@ -2,8 +2,11 @@
 public struct SimulatorError: Error, CustomStringConvertible, Sendable {
     /// What went wrong, and with which file or address.
     public var description: String
+    /// Whether another port may help.
+    public var concernsAddress: Bool
 
-    init(_ description: String) {
+    init(_ description: String, concernsAddress: Bool = false) {
         self.description = description
+        self.concernsAddress = concernsAddress
     }
 }

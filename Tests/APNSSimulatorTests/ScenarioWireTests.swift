@@ -326,7 +326,7 @@ struct ScenarioWireTests {
         }
     }
 
-    @Test("Requests that a scenario holds are answered when it is taken back, and at shutdown")
+    @Test("Requests that a scenario holds are answered when it is taken back")
     func heldRequests() async throws {
         try await play("goaway-partial,after=2,spread=0,waitMilliseconds=3600000") { harness, client async throws in
             try await client.push(1)

@@ -126,9 +126,10 @@ public final class SimulatedAPNS: Service {
         do {
             return try await bootstrap.bind(host: host, port: port).get()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            throw SimulatorError("\(host):\(port) is in use; choose another port or stop what listens there")
+            throw SimulatorError(
+                "\(host):\(port) is in use; choose another port or stop what listens there", concernsAddress: true)
         } catch {
-            throw SimulatorError("cannot listen on \(host):\(port): \(error)")
+            throw SimulatorError("cannot listen on \(host):\(port): \(error)", concernsAddress: true)
         }
     }
 

@@ -73,7 +73,7 @@ struct SimulateCommand: AsyncParsableCommand {
             do {
                 try await GatewayProcessSetup.run(services, shutdownLimit: .seconds(2), log: log)
             } catch let error as SimulatorError {
-                throw Failure(.unavailable, "\(error) (--port, --control-port)")
+                throw Failure(.unavailable, error.concernsAddress ? "\(error) (--port, --control-port)" : "\(error)")
             }
         }
 
