@@ -137,7 +137,9 @@ public struct GatewayServer: Service {
     ) throws -> HTTPServerBuilder {
         let limits = StallLimits(request: listener.requestLimit, answer: listener.answerLimit)
         let stream = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [ParseErrorAnswers(), StallGuard(limits: limits), ContinueHandler()],
+            additionalChannelHandlers: [
+                ParseErrorAnswers(), StallGuard(limits: limits), RestDropper(), ContinueHandler(),
+            ],
             idleTimeout: TimeAmount(idleTimeout))
         guard let files = listener.tls else {
             return HTTPServerBuilder { responder in

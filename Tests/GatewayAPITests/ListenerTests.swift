@@ -129,6 +129,31 @@ struct ListenerTests {
         #expect(answer.output.hasSuffix(" 413"), "\(answer.output)")
     }
 
+    /// Sends all of a body before it reads the answer, as common clients do. The sockets' buffers hold far less.
+    @Test(arguments: ["close", "keep-alive"])
+    func aClientThatReadsOnlyAfterItsLargeBodySeesTheAnswer(connection: String) async throws {
+        let gateway = try await TestGateway()
+        let key = try #require(gateway.keys[.sender]).text
+        let size = 12_000_000
+        let head =
+            #"POST /v1/projects/demo/messages:send HTTP/1.1\r\nHost: a\r\nConnection: \#(connection)\r\n"#
+            + #"Authorization: Bearer \#(key)\r\nContent-Length: \#(size)\r\n\r\n"#
+        // With keep-alive a second request, which shows that the first was read to its end.
+        let last = #"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"#
+        let output = try await withServer(gateway) { port in
+            let script = """
+                exec 3<>/dev/tcp/127.0.0.1/\(port); printf '%b' '\(head)' >&3
+                timeout 20 head -c \(size) /dev/zero >&3 && echo sent
+                [ \(connection) = close ] || printf '%b' '\(last)' >&3
+                timeout 20 cat <&3 && echo; echo ended $?
+                """
+            return try await run("bash", ["-c", script]).output
+        }
+        #expect(output.hasPrefix("sent\nHTTP/1.1 413 "), "\(output)")
+        #expect(output.contains(#"{"status":"ok"}"#) == (connection == "keep-alive"), "\(output)")
+        #expect(output.hasSuffix("\nended 0"), "\(output)")
+    }
+
     @Test(arguments: [false, true])
     func aRunningRequestIsAnsweredOnShutdown(isEncrypted: Bool) async throws {
         let (entered, enteredContinuation) = AsyncStream.makeStream(of: Void.self)

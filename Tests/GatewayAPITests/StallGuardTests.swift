@@ -117,4 +117,26 @@ struct StallGuardTests {
         try channel.writeOutbound(HTTPResponsePart.end(nil))
         #expect(try statuses(channel) == [200])
     }
+
+    @Test(arguments: [(10, true), (11, false)])
+    func theRestOfAnAnsweredRequestIsDroppedUpToALimit(size: Int, isActive: Bool) throws {
+        let channel = try channel(RestDropper(limitBytes: 10))
+        try channel.writeInbound(head())
+        try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: "before")))
+        try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .contentTooLarge)))
+        try channel.writeOutbound(HTTPResponsePart.end(nil))
+        try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(repeating: 0, count: 6)))
+        try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(repeating: 0, count: size - 6)))
+        #expect(channel.isActive == isActive)
+        guard isActive else { return }
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+        try channel.writeInbound(head())
+        try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: "next")))
+        var parts: [HTTPRequestPart] = []
+        while let part = try channel.readInbound(as: HTTPRequestPart.self) { parts.append(part) }
+        #expect(
+            parts == [
+                head(), .body(ByteBuffer(string: "before")), .end(nil), head(), .body(ByteBuffer(string: "next")),
+            ])
+    }
 }

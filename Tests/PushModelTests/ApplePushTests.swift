@@ -105,11 +105,11 @@ struct ApplePushTests {
 
     @Test func headersOfTheSenderAreKept() throws {
         let message = """
-            {"notification":{"title":"t"},"apns":{"headers":{"apns-topic":"other.app","apns-priority":"5",
+            {"notification":{"title":"t"},"apns":{"headers":{"apns-topic":"com.example.app","apns-priority":"5",
             "apns-expiration":"0","apns-collapse-id":"c","apns-id":"123e4567-e89b-12d3-a456-426614174000"}}}
             """
         let push = try push(message)
-        #expect(push.topic == "other.app")
+        #expect(push.topic == "com.example.app")
         #expect(push.priority == .conserving)
         #expect(push.expiration == .once)
         #expect(push.collapseID == "c")
@@ -130,7 +130,19 @@ struct ApplePushTests {
             ),
             (
                 #"{"notification":{"title":"t"},"apns":{"headers":{"apns-push-type":"background","apns-priority":"10"}}}"#,
-                nil, "message.apns.headers.apns-priority"
+                nil, "message.apns.headers.apns-push-type"
+            ),
+            (
+                #"{"apns":{"headers":{"apns-push-type":"background"},"payload":{"aps":{"alert":"a"}}}}"#, nil,
+                "message.apns.headers.apns-push-type"
+            ),
+            (
+                #"{"apns":{"headers":{"apns-push-type":"background"},"payload":{"aps":{"badge":0}}}}"#, nil,
+                "message.apns.headers.apns-push-type"
+            ),
+            (
+                #"{"apns":{"headers":{"apns-push-type":"background"},"payload":{"aps":{"sound":"s"}}}}"#, nil,
+                "message.apns.headers.apns-push-type"
             ),
             (
                 #"{"apns":{"headers":{"apns-id":"123e4567-e89b-12d3-a456-426614174000"}}}"#, "news",
@@ -142,6 +154,29 @@ struct ApplePushTests {
         let error = try #require(throws: InvalidMessage.self) { try push(message, topic: topic) }
         #expect(error.violations.map(\.field) == [field])
         #expect(!error.isFrontEnd)
+    }
+
+    @Test(
+        arguments: [
+            ("com.example.app", "alert", "com.example.app"), ("com.example.app", "voip", "com.example.app.voip"),
+            ("com.example.app.voip", "voip", "com.example.app.voip"),
+            ("com.example.app.voip", nil, "com.example.app.voip"),
+            ("com.example.app.push-type.liveactivity", nil, "com.example.app.push-type.liveactivity"),
+            ("other.app", nil, nil), ("other.app.voip", nil, nil), ("com.example.app.voip", "alert", nil),
+            ("com.example.app.voip", "background", nil), ("com.example.app.voip-ptt", "voip", nil),
+            ("com.example.app.x", nil, nil), ("COM.example.app", nil, nil),
+            ("com.apple.mgmt.External.1", "mdm", "com.apple.mgmt.External.1"),
+        ] as [(String, String?, String?)])
+    func aTopicOfTheSenderMustBeTheAppsOwn(named: String, type: String?, expected: String?) throws {
+        let header = type.map { #","apns-push-type":"\#($0)""# } ?? ""
+        let message = #"{"apns":{"headers":{"apns-topic":"\#(named)"\#(header)}}}"#
+        if let expected {
+            #expect(try push(message).topic == expected)
+        } else {
+            let error = try #require(throws: InvalidMessage.self) { try push(message, topic: "news") }
+            #expect(error.violations.map(\.field) == ["message.apns.headers.apns-topic"])
+            #expect(error.violations[0].description.contains("to the app com.example.app."))
+        }
     }
 
     @Test(arguments: [
@@ -202,9 +237,27 @@ struct ApplePushTests {
         let largest = try push(message(limit - overhead), keys: keys)
         #expect(largest.payload(for: Self.fid).count == limit)
         let error = try #require(throws: InvalidMessage.self) { try push(message(limit - overhead + 1), keys: keys) }
-        #expect(error.violations.map(\.field) == ["message"])
+        #expect(error.violations.map(\.field) == ["message.notification.body"])
         #expect(error.violations[0].description.contains("\(limit + 1)"))
         #expect(error.violations[0].description.contains("\(limit)"))
+    }
+
+    @Test(arguments: [
+        (#"{"notification":{"title":"@@"}}"#, "message.notification.title"),
+        (#"{"notification":{"title":"t","body":"@@"}}"#, "message.notification.body"),
+        (#"{"notification":{"title":"t"},"data":{"a":"@","b":"@"}}"#, "message.data"),
+        (#"{"data":{"a":"b"},"apns":{"payload":{"a":"@@"}}}"#, "message.apns.payload"),
+        (#"{"notification":{"body":"@"},"data":{"a":"@"}}"#, "message"),
+        (
+            #"{"notification":{"body":"@@"},"data":{"a":"@@"},"apns":{"payload":{"aps":{"alert":"a"}}}}"#,
+            "message.data"
+        ),
+    ])
+    func whatIsTooBigIsNamed(message: String, field: String) throws {
+        let filled = message.replacing("@", with: String(repeating: "x", count: 2100))
+        let error = try #require(throws: InvalidMessage.self) { try push(filled) }
+        #expect(error.violations.map(\.field) == [field])
+        #expect(error.violations[0].description.contains("the limit is 4096"))
     }
 
     @Test(arguments: [

@@ -297,7 +297,32 @@ struct MessageRuleTests {
             "input-push-channel":"x","input-push-token":1,"content-changed":true,"url-args":["a"],"of-the-future":{"x":1},
             "category":null}
             """
-        #expect(try refusal(of: #"{"apns":{"payload":{"aps":\#(aps)}}}"#) == nil)
+        #expect(try refusal(of: #"{"apns":{"live_activity_token":"aa","payload":{"aps":\#(aps)}}}"#) == nil)
+    }
+
+    @Test(arguments: [
+        ("0", "", true), ("1", "", true), ("1.0", "", true), ("-0.1", "", false), ("1.01", "", false),
+        ("75", "", false), ("75", #","headers":{"apns-push-type":"alert"}"#, false),
+        ("75", #","headers":{"apns-push-type":"liveactivity"}"#, true), ("75", #","live_activity_token":"aa""#, true),
+        ("-75", #","headers":{"apns-topic":"com.example.app.push-type.liveactivity"}"#, true),
+    ])
+    func onlyALiveActivityHasAnyRelevance(score: String, rest: String, isTaken: Bool) throws {
+        let found = try refusal(of: #"{"apns":{"payload":{"aps":{"relevance-score":\#(score)}}\#(rest)}}"#)
+        #expect(found?.violations.map(\.field) == (isTaken ? nil : ["message.apns.payload.aps.relevance-score"]))
+    }
+
+    @Test(
+        arguments: [
+            (#"{"loc-args":["a"]}"#, "loc-args"), (#"{"loc-key":null,"loc-args":["a"]}"#, "loc-args"),
+            (#"{"title-loc-args":["a"],"loc-key":"k"}"#, "title-loc-args"),
+            (#"{"subtitle-loc-args":["a"]}"#, "subtitle-loc-args"),
+            (#"{"title":{"loc-args":["a"]},"loc-key":"k"}"#, "title.loc-args"),
+            (#"{"loc-args":["a"],"loc-key":"k"}"#, nil), (#"{"loc-args":[]}"#, nil), (#"{"loc-args":null}"#, nil),
+            (#"{"title":{"loc-args":["a"],"loc-key":"k"}}"#, nil),
+        ] as [(String, String?)])
+    func argumentsNeedTheirKey(alert: String, wrong: String?) throws {
+        let found = try refusal(of: #"{"apns":{"payload":{"aps":{"alert":\#(alert)}}}}"#)
+        #expect(found?.violations.map(\.field) == wrong.map { ["message.apns.payload.aps.alert.\($0)"] })
     }
 }
 

@@ -124,7 +124,7 @@ struct RegistrationBody: Sendable {
     private static func deviceToken(_ ios: ObjectReader) throws(FCMError) -> DeviceToken? {
         guard let text = try ios.string("apns_token") else { return nil }
         guard let token = DeviceToken(hex: text) else {
-            throw .badRequest("ios.apns_token", "The APNs device token must be an even number of hex digits.")
+            throw .badRequest("ios.apns_token", "The APNs device token must be \(DeviceToken.hexExpectation).")
         }
         return token
     }

@@ -81,7 +81,10 @@ extension APSKind {
         case (_, .null), (.text, .string), (.textOr, .string), (.bool, .bool), (.flag, .bool): return []
         case (.textOr(let keys), .object(let members)), (.object(let keys), .object(let members)):
             return members.flatMap { member in
-                keys[member.name]?.violations(in: member.value, at: "\(path).\(member.name)") ?? []
+                let place = "\(path).\(member.name)"
+                let wrong = keys[member.name]?.violations(in: member.value, at: place) ?? []
+                guard wrong.isEmpty, keys[member.name] != nil else { return wrong }
+                return Self.missingKey(of: member, among: members, at: place).map { [$0] } ?? []
             }
         case (.texts, .array(let elements)):
             let wrong = elements.indices.lazy.filter { elements[$0].stringValue == nil }
@@ -96,6 +99,17 @@ extension APSKind {
         default:
             return [FieldViolation(field: path, description: "\(name(of: path)) must be \(expectation).")]
         }
+    }
+
+    /// Arguments without the key of the text that they belong to are shown nowhere.
+    private static func missingKey(
+        of member: JSONValue.Member, among members: [JSONValue.Member], at path: String
+    ) -> FieldViolation? {
+        guard member.name.hasSuffix("loc-args"), case .array(let elements) = member.value, !elements.isEmpty
+        else { return nil }
+        let key = member.name.dropLast("args".count) + "key"
+        guard members.last(where: { $0.name == key })?.value ?? .null == .null else { return nil }
+        return FieldViolation(field: path, description: "\(member.name) needs \(key) beside it.")
     }
 
     private func name(of path: String) -> Substring {

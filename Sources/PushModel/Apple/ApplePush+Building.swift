@@ -11,13 +11,14 @@ extension ApplePush {
         // A device-management wake-up is exactly `{"mdm": …}`.
         let keys = template.headers.namedPushType == .mdm ? FirebaseKeys.none : context.app.firebaseKeys
         let parts = AppleParts(try template.composed(keys: keys), isLiveActivity: isLiveActivity)
+        try parts.checkPushType()
+        let topic = try parts.topic(of: context.app.id)
         let priority = try parts.priority()
         let payload = parts.payload.canonicalBytes
         let offset = keys == .full ? 1 : nil
-        try parts.checkSize(of: payload, isSpliced: offset != nil)
+        try parts.checkSize(of: payload, isSpliced: offset != nil, template: template)
         self.init(
-            payload: payload, pushType: parts.pushType,
-            topic: parts.headers.topic ?? context.app.id.rawValue + parts.pushType.topicSuffix, priority: priority,
+            payload: payload, pushType: parts.pushType, topic: topic, priority: priority,
             expiration: parts.headers.expiration ?? .until(context.expiresAt), collapseID: parts.headers.collapseID,
             id: parts.headers.id, registrationIDOffset: offset)
     }
@@ -82,6 +83,27 @@ private struct AppleParts {
         .object(custom + (aps.isEmpty ? [] : [JSONValue.Member("aps", .object(aps))]))
     }
 
+    /// A background push shows nothing.
+    func checkPushType() throws(InvalidMessage) {
+        guard pushType == .background, isDisplayed else { return }
+        throw InvalidMessage(
+            header: "apns-push-type",
+            "A background push shows nothing: leave out the notification and alert, badge and sound, or send an alert.")
+    }
+
+    /// The app's own topic: APNs takes no other for the app's tokens.
+    func topic(of app: AppID) throws(InvalidMessage) -> String {
+        let topic = app.rawValue + pushType.topicSuffix
+        // The topic of device management is that of its certificate.
+        if pushType == .mdm, let named = headers.topic { return named }
+        // The bare bundle id says which app, the suffix follows from the push type.
+        guard let named = headers.topic, named != topic, named != app.rawValue else { return topic }
+        let choice = topic == app.rawValue ? topic : "\(app.rawValue) or \(topic)"
+        throw InvalidMessage(
+            header: "apns-topic",
+            "apns-topic must be \(choice) for the push type \(pushType.rawValue) to the app \(app.rawValue).")
+    }
+
     /// APNs refuses background pushes that are not conserving, and FCM data messages that are not.
     func priority() throws(InvalidMessage) -> APNSPriority {
         let isQuiet = pushType == .background || pushType == .alert && !isDisplayed
@@ -93,16 +115,30 @@ private struct AppleParts {
         return headers.priority ?? (isQuiet ? .conserving : .immediate)
     }
 
-    func checkSize(of payload: [UInt8], isSpliced: Bool) throws(InvalidMessage) {
+    func checkSize(of payload: [UInt8], isSpliced: Bool, template: AppleTemplate) throws(InvalidMessage) {
         let fid = String(repeating: "c", count: 22)
         let size = payload.count + (isSpliced ? ApplePush.registrationIDEntry(fid).utf8.count : 0)
         let limit = pushType.payloadLimitBytes
         guard size > limit else { return }
         throw InvalidMessage([
             FieldViolation(
-                field: "message",
+                field: template.largestField(of: size),
                 description: "iOS message is too big: its APNs payload has \(size) bytes, the limit is \(limit).")
         ])
+    }
+}
+
+extension AppleTemplate {
+    /// The field that alone makes up more than half of `size` bytes of payload; otherwise the message.
+    fileprivate func largestField(of size: Int) -> String {
+        // The sender's own alert replaces title and body.
+        let replaced: Set<FCMSource> =
+            values[.payload]?["aps"]?["alert"].map { $0 != .null } ?? false ? [.title, .body] : []
+        let fields: [FCMSource] = [.title, .body, .data, .payload]
+        let largest = fields.first { source in
+            !replaced.contains(source) && (values[source]?.canonicalBytes.count ?? 0) > size / 2
+        }
+        return largest.map { "message.\($0.rawValue)" } ?? "message"
     }
 }
 
@@ -124,7 +160,7 @@ extension JSONValue {
 
 extension APNSHeaders {
     /// The push type that the sender named: by its header, otherwise by the suffix of the topic.
-    fileprivate var namedPushType: PushType? {
+    var namedPushType: PushType? {
         pushType
             ?? topic.flatMap { topic in
                 PushType.allCases.first { !$0.topicSuffix.isEmpty && topic.hasSuffix($0.topicSuffix) }

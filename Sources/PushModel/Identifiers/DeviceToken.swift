@@ -9,9 +9,15 @@ public struct DeviceToken: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Reads hex digits of either case: an even number of them, at least two, at most 2 × 2048.
+    /// As many hex digits are read at most.
+    public static let hexLimit = 4096
+
+    /// What ``init(hex:)`` reads, for the texts of errors.
+    public static let hexExpectation = "an even number of hex digits, at most \(hexLimit)"
+
+    /// Reads hex digits of either case: an even number of them, at least two, at most ``hexLimit``.
     public init?(hex: String) {
-        guard !hex.isEmpty, hex.utf8.count % 2 == 0, hex.utf8.count <= 4096 else { return nil }
+        guard !hex.isEmpty, hex.utf8.count % 2 == 0, hex.utf8.count <= Self.hexLimit else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(hex.utf8.count / 2)
         var high: UInt8?

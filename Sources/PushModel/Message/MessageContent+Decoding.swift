@@ -103,6 +103,18 @@ private struct MessageReader {
             default: continue
             }
         }
+        checkRelevance()
+    }
+
+    /// A Live Activity's score may be any number.
+    private mutating func checkRelevance() {
+        let named = apns.headers.namedPushType ?? (apns.liveActivityToken == nil ? nil : .liveactivity)
+        guard named != .liveactivity, case .number(let text)? = apns.payload?["aps"]?["relevance-score"],
+            !(Double(text).map { (0...1).contains($0) } ?? false)
+        else { return }
+        note(
+            "message.apns.payload.aps.relevance-score",
+            "relevance-score must be a number from 0 to 1, except for a Live Activity.")
     }
 
     private mutating func readHeaders(_ value: JSONValue) {
@@ -132,7 +144,7 @@ private struct MessageReader {
         guard case .string(let text) = value, !text.isEmpty else { return }
         apns.liveActivityToken = DeviceToken(hex: text)
         if apns.liveActivityToken == nil {
-            note("message.apns.live_activity_token", "A Live Activity token is an even number of hex digits.")
+            note("message.apns.live_activity_token", "A Live Activity token is \(DeviceToken.hexExpectation).")
         }
     }
 
