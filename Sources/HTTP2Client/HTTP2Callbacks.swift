@@ -5,45 +5,53 @@ enum HTTP2Callbacks {
     static func install(on callbacks: OpaquePointer?) {
         unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
             _, frame, name, nameCount, value, valueCount, _, context in
-            guard let session = unsafe session(context), let frame = unsafe frame else { return 0 }
-            unsafe session.headerArrived(
-                stream: frame.pointee.hd.stream_id, name: UnsafeBufferPointer(start: name, count: nameCount),
-                value: UnsafeBufferPointer(start: value, count: valueCount))
+            guard let frame = unsafe frame else { return 0 }
+            unsafe withSession(context) { session in
+                unsafe session.headerArrived(
+                    stream: frame.pointee.hd.stream_id, name: UnsafeBufferPointer(start: name, count: nameCount),
+                    value: UnsafeBufferPointer(start: value, count: valueCount))
+            }
             return 0
         }
         unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
             _, _, stream, data, count, context in
-            unsafe session(context)?.dataArrived(stream: stream, bytes: UnsafeBufferPointer(start: data, count: count))
-            return 0
-        }
-        unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, context in
-            guard let session = unsafe session(context), let frame = unsafe frame else { return 0 }
-            unsafe HTTP2Callbacks.frameArrived(frame, at: session)
-            return 0
-        }
-        unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, context in
-            guard let session = unsafe session(context), let frame = unsafe frame else { return 0 }
-            let header = unsafe frame.pointee.hd
-            switch UInt32(header.type) {
-            case NGHTTP2_HEADERS.rawValue: session.headersWritten(stream: header.stream_id)
-            // nghttp2 ends a session in which the peer broke the rules by a GOAWAY that says which.
-            case NGHTTP2_GOAWAY.rawValue:
-                let (code, details) = unsafe HTTP2Callbacks.goAway(frame)
-                if code != NGHTTP2_NO_ERROR.rawValue {
-                    session.violationFound("\(session.errorName(code)): \(details)")
-                }
-            default: break
+            unsafe withSession(context) { session in
+                unsafe session.dataArrived(stream: stream, bytes: UnsafeBufferPointer(start: data, count: count))
             }
             return 0
         }
+        unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, context in
+            guard let frame = unsafe frame else { return 0 }
+            unsafe withSession(context) { unsafe HTTP2Callbacks.frameArrived(frame, at: $0) }
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, context in
+            guard let frame = unsafe frame else { return 0 }
+            unsafe withSession(context) { unsafe HTTP2Callbacks.frameWritten(frame, by: $0) }
+            return 0
+        }
         unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, code, context in
-            unsafe session(context)?.streamClosed(stream, code: code)
+            unsafe withSession(context) { $0.streamClosed(stream, code: code) }
             return 0
         }
         unsafe nghttp2_session_callbacks_set_error_callback2(callbacks) { _, _, text, count, context in
             let bytes = unsafe UnsafeRawBufferPointer(start: text, count: count)
-            unsafe session(context)?.violationFound(String(decoding: bytes, as: UTF8.self))
+            unsafe withSession(context) { unsafe $0.violationFound(String(decoding: bytes, as: UTF8.self)) }
             return 0
+        }
+    }
+
+    static func frameWritten(_ frame: UnsafePointer<nghttp2_frame>, by session: HTTP2Session) {
+        let header = unsafe frame.pointee.hd
+        switch UInt32(header.type) {
+        case NGHTTP2_HEADERS.rawValue: session.headersWritten(stream: header.stream_id)
+        // nghttp2 ends a session in which the peer broke the rules by a GOAWAY that says which.
+        case NGHTTP2_GOAWAY.rawValue:
+            let (code, details) = unsafe goAway(frame)
+            if code != NGHTTP2_NO_ERROR.rawValue {
+                session.violationFound("\(session.errorName(code)): \(details)")
+            }
+        default: break
         }
     }
 
@@ -78,17 +86,25 @@ enum HTTP2Callbacks {
         _ buffer: UnsafeMutablePointer<UInt8>?, _ length: Int, _ flags: UnsafeMutablePointer<UInt32>?,
         _ source: UnsafeMutablePointer<nghttp2_data_source>?, _ context: UnsafeMutableRawPointer?
     ) -> Int {
-        guard let session = unsafe session(context), let flags = unsafe flags, let source = unsafe source else {
+        guard let context = unsafe context, let flags = unsafe flags, let source = unsafe source else {
             return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
         }
         let target = unsafe UnsafeMutableRawBufferPointer(start: buffer, count: length)
         let slot = unsafe Int(bitPattern: source.pointee.ptr) - 1
-        let (count, isLast) = unsafe session.copyBody(slot: slot, into: target)
-        if isLast { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
-        return count
+        var copied = 0
+        unsafe withSession(context) { session in
+            let (count, isLast) = unsafe session.copyBody(slot: slot, into: target)
+            if isLast { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+            copied = count
+        }
+        return copied
     }
 }
 
-private func session(_ context: UnsafeMutableRawPointer?) -> HTTP2Session? {
-    unsafe context.map { unsafe Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
+/// Calls `body` with the session behind a callback's context, without counting the reference: whoever called into
+/// nghttp2 is a method of that session, and holds it.
+@inline(__always)
+private func withSession(_ context: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Void) {
+    guard let context = unsafe context else { return }
+    unsafe Unmanaged<HTTP2Session>.fromOpaque(context)._withUnsafeGuaranteedRef(body)
 }

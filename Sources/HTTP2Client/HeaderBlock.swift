@@ -43,9 +43,10 @@ import CNghttp2
             unsafe entries[count] = head[index]
             count += 1
         }
-        for index in unsafe request.pointee.fields.indices {
-            let field = unsafe request.pointee.fields[index]
-            append(field.name, field.value, isIndexed: field.isIndexed)
+        unsafe request.pointee.fields.withUnsafeBufferPointer { fields in
+            for index in fields.indices {
+                unsafe append(fields[index].name, fields[index].value, isIndexed: fields[index].isIndexed)
+            }
         }
         return unsafe body(UnsafePointer(entries.baseAddress), count)
     }
@@ -53,7 +54,11 @@ import CNghttp2
     /// Makes room first: the fields point into `bytes`, which must not move while it is filled.
     private mutating func reserve(for request: UnsafePointer<Request>, head: Int) {
         var size = unsafe 16 + request.pointee.path.utf8.count
-        for field in unsafe request.pointee.fields { size += field.name.utf8.count + field.value.utf8.count }
+        unsafe request.pointee.fields.withUnsafeBufferPointer { fields in
+            for index in fields.indices {
+                unsafe size += fields[index].name.utf8.count + fields[index].value.utf8.count
+            }
+        }
         if unsafe bytes.count < size {
             unsafe bytes.deallocate()
             unsafe bytes = .allocate(capacity: size * 2)

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 
 /// `herald-bench engine`: the engine beside h2load, against the same nghttpd.
-struct EngineCommand: AsyncParsableCommand {
+struct EngineCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "engine", abstract: "Compares the HTTP/2 engine with h2load against the same nghttpd.",
         discussion: """
@@ -31,7 +31,11 @@ struct EngineCommand: AsyncParsableCommand {
 
     private static let usualShapes = ["1x1", "4x1", "4x2", "8x2"].compactMap(Shape.init(argument:))
 
-    func run() async throws {
+    func run() throws {
+        try waiting { try await measure() }
+    }
+
+    private func measure() async throws {
         let shapes = shape.isEmpty ? Self.usualShapes : shape
         let scratch = try Scratch(tokens: tokens)
         try scratch.makeTokenFiles()

@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// Measures Herald's parts on this machine. Nothing leaves 127.0.0.1, everything ends by itself.
 @main
-struct HeraldBench: AsyncParsableCommand {
+struct HeraldBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "herald-bench",
         abstract: "Measures Herald's parts on this machine; nothing leaves 127.0.0.1.",

@@ -6,7 +6,7 @@ import Synchronization
 
 /// The engine's side of a comparison, in a process of its own: sends pushes as fast as they are taken, and prints what
 /// it saw as a line of JSON.
-struct SendCommand: AsyncParsableCommand {
+struct SendCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "send-pushes", abstract: "Sends pushes to 127.0.0.1 and prints the figures.", shouldDisplay: false)
 
@@ -20,7 +20,11 @@ struct SendCommand: AsyncParsableCommand {
     @Option var batch = 500
     @Flag(help: "Send the same requests over and over, made before the first is sent.") var prepared = false
 
-    func run() async throws {
+    func run() throws {
+        try waiting { try await measure() }
+    }
+
+    private func measure() async throws {
         let engine = HTTP2Engine(loopCount: threads, logger: Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() })
         let pool = try engine.openPool(configuration)
         let tally = SendTally(expected: pushes)
