@@ -7,7 +7,7 @@ import X509
 
 @testable import APNSSimulator
 
-@Suite("An identity is made once and kept", .timeLimit(.minutes(1)))
+@Suite("An identity is made once and kept", .timeLimit(.minutes(5)))
 struct IdentityTests {
     @Test("A restart keeps every file, and private ones are private")
     func kept() throws {

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A provider token is checked as Apple checks it", .timeLimit(.minutes(1)))
+@Suite("A provider token is checked as Apple checks it", .timeLimit(.minutes(5)))
 struct ProviderTokenTests {
     /// The status and reason for a push with this token.
     private func answer(_ make: (SimulatorHarness) throws -> String?) async throws -> PushAnswer {

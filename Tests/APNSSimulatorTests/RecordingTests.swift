@@ -4,7 +4,7 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
-@Suite("Pushes are recorded", .timeLimit(.minutes(1)))
+@Suite("Pushes are recorded", .timeLimit(.minutes(5)))
 struct RecordingTests {
     @Test("A recorded push holds what was sent and answered, but no credential")
     func contents() async throws {
@@ -90,7 +90,7 @@ struct RecordingTests {
     }
 }
 
-@Suite("The control endpoint shows and sets", .timeLimit(.minutes(1)))
+@Suite("The control endpoint shows and sets", .timeLimit(.minutes(5)))
 struct ControlEndpointTests {
     private func run(_ body: (SimulatorHarness) async throws -> Void) async throws {
         try await SimulatorHarness.run(configure: { $0.controlPort = 0 }, body)

@@ -2,7 +2,7 @@ import APNSSimulator
 import NIOHTTP1
 import Testing
 
-@Suite("A push is checked as Apple checks it", .timeLimit(.minutes(1)))
+@Suite("A push is checked as Apple checks it", .timeLimit(.minutes(5)))
 struct RequestCheckTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var testDescription: String

@@ -5,7 +5,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@Suite("Rules decide about device tokens", .timeLimit(.minutes(1)))
+@Suite("Rules decide about device tokens", .timeLimit(.minutes(5)))
 struct RuleTests {
     @Test("A rejected device token gets status and reason, others are accepted")
     func reject() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNSSimulator
 
-@Suite("Scenarios are named, set up and combined", .timeLimit(.minutes(1)))
+@Suite("Scenarios are named, set up and combined", .timeLimit(.minutes(5)))
 struct ScenarioSetTests {
     @Test("The list explains each scenario and each parameter")
     func catalogue() {

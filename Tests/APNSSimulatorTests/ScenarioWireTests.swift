@@ -4,7 +4,7 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
-@Suite("Scenarios at the wire", .timeLimit(.minutes(1)))
+@Suite("Scenarios at the wire", .timeLimit(.minutes(5)))
 struct ScenarioWireTests {
     /// Runs `body` with a connection that plays this scenario.
     private func play(

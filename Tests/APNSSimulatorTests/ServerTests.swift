@@ -10,7 +10,7 @@ import ServiceLifecycle
 import TestSupport
 import Testing
 
-@Suite("The simulator serves as APNs does", .timeLimit(.minutes(1)))
+@Suite("The simulator serves as APNs does", .timeLimit(.minutes(5)))
 struct ServerTests {
     @Test("A client that trusts another CA is not served")
     func wrongCA() async throws {

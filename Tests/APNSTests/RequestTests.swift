@@ -6,7 +6,7 @@ import Testing
 
 @testable import APNS
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestTests {
     @Test func `Path and header fields are exactly Apple's`() async throws {
         let fixture = SenderFixture()

@@ -14,7 +14,7 @@ import Testing
 /// For every scenario the same laws hold, whatever the moment at which it strikes: see ``ScenarioRun/checkLaws()``.
 ///
 /// One after the other: a machine that is busy with all of them looks like a peer that is slow.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct ScenarioTests {
     @Test(
         arguments: [

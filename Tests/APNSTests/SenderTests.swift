@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNS
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SenderTests {
     @Test func `A batch over several pools is grouped and every index is reported once`() async throws {
         let fixture = SenderFixture()
@@ -121,7 +121,7 @@ struct SenderTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct WaysTests {
     private let production: [APNSEnvironment: APNSEndpoint] = [.production: .apple(.production)]
 

@@ -9,7 +9,7 @@ import Testing
 @testable import APNS
 
 /// The sender over real sockets: our client (nghttp2, OpenSSL) against the simulator (swift-nio, BoringSSL).
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SimulatorTests {
     @Test func `A thousand pushes arrive, each once, as they were sent`() async throws {
         try await withSimulator { simulator, sender in

@@ -94,7 +94,7 @@ struct UpstreamHealthTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct UpstreamReactionTests {
     private let production: [APNSEnvironment: APNSEndpoint] = [.production: .apple(.production)]
 

@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AcceptorTests {
     private func violation(_ body: () async throws -> Void) async throws -> String {
         do {

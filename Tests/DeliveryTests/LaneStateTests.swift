@@ -94,7 +94,7 @@ struct LaneStateTests {
         #expect(state.next(at: now) == .stop)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func aSignalIsNeverLost() async {
         let there = Signal()
         let back = Signal()

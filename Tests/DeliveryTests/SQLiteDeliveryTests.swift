@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The runner over the real store.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SQLiteDeliveryTests {
     @Test func aTopicAndASingleMessageBalanceInSQLite() async throws {
         let directory = try TestDirectory()

@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ShutdownTests {
     @Test func whatIsInFlightIsSettledAndNothingMoreIsClaimed() async throws {
         let rig = Rig(script: { _, _ in nil })

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayAPI
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AuthenticationTests {
     private static let path = "/v1/projects/demo/messages"
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayAPI
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BodyLimitTests {
     /// An object of unknown names, `size` bytes or a little more.
     private static func unknownNames(size: Int) -> String {

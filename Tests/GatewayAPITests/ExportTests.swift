@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayAPI
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ExportTests {
     private static let path = "/v1/projects/demo/export?startTime=2026-01-01T00:00:00Z&endTime=2026-02-01T00:00:00Z"
     private static let columns =

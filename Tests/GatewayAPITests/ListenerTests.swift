@@ -22,7 +22,7 @@ enum Tool {
     }
 }
 
-@Suite(.enabled(if: Tool.areFound), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: Tool.areFound), .timeLimit(.minutes(5)))
 struct ListenerTests {
     /// Runs a server while `body` talks to its port, then shuts it down gracefully.
     private func withServer<Value: Sendable>(

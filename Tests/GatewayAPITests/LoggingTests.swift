@@ -35,7 +35,7 @@ private final class LogCollector: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LoggingTests {
     @Test func requestsAreLoggedByRouteAndWithoutSecrets() async throws {
         let collector = LogCollector()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayAPI
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OperationsTests {
     @Test func aLiveGatewaySaysSo() async throws {
         let gateway = try await TestGateway()

@@ -45,7 +45,7 @@ extension TestGateway {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReportTests {
     @Test func theReportOfABroadcastBalances() async throws {
         let gateway = try await TestGateway()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayAPI
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SendTests {
     private static let path = "/v1/projects/demo/messages:send"
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayAPI
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TopicTests {
     private static func path(_ registration: String) -> String {
         "/v1/projects/demo/registrations/\(registration.replacing(":", with: "%3A"))/topicSubscriptions"
@@ -118,7 +118,7 @@ struct TopicTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct InstanceIDTests {
     @Test func aBatchAnswersInOrder() async throws {
         let gateway = try await TestGateway()

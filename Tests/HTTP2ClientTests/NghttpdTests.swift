@@ -5,7 +5,7 @@ import Testing
 @testable import HTTP2Client
 
 /// Against nghttpd over real sockets.
-@Suite(.enabled(if: Tool.hasNghttpd), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: Tool.hasNghttpd), .timeLimit(.minutes(5)))
 struct NghttpdTests {
     @Test(arguments: [1, 4]) func thousandsOfRequestsAreAllAnswered(connections: Int) async throws {
         let server = try await Nghttpd()

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTP2Client
 
 /// The small parts by themselves.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PartsTests {
     @Test func deadlinesComeInOrder() {
         var random = SplitMix(state: 7)

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTP2Client
 
 /// Against a peer that does what the test says, over real sockets and TLS.
-@Suite(.enabled(if: Tool.hasOpenSSL), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: Tool.hasOpenSSL), .timeLimit(.minutes(5)))
 struct ScriptedPeerTests {
     /// A peer, a pool, and one proven connection between them.
     private func withConnection(

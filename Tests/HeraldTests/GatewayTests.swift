@@ -14,7 +14,7 @@ import Testing
 @testable import herald
 
 /// A gateway inside this process: how it starts, fails and stops.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct GatewayTests {
     private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 

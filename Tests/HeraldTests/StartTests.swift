@@ -53,7 +53,7 @@ struct ServeFixture {
 }
 
 /// `herald serve` as a process that can't start: one line, and a code for the supervisor.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StartTests {
     /// A start that must fail; `@` in a text is the directory.
     struct BadStart: Sendable, CustomTestStringConvertible {
@@ -164,7 +164,7 @@ struct StartTests {
 }
 
 /// What a running gateway makes of signals and of changed keys.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RunningGatewayTests {
     private static func key(_ fixture: ServeFixture, _ role: String) async throws -> String {
         let made = try await GatewayProcess.run(

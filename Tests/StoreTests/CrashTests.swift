@@ -8,7 +8,7 @@ import Testing
 @testable import Store
 
 /// What a killed process leaves on the disk is enough to go on.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CrashTests {
     private let directory: TestDirectory
     private let project = ProjectID(rawValue: "demo")!

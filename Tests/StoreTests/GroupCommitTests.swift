@@ -7,7 +7,7 @@ import Testing
 @testable import Store
 
 /// Writes that wait at the same time share a commit, and none of them is lost, invented or mixed up.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct GroupCommitTests {
     private let directory: TestDirectory
     private let store: SQLiteStore

@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 
 /// Pages and claims read ranges of an index, whatever the size of the tables.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct QueryPlanTests {
     /// A statement and the table that it may walk from one end, if there is one: its index holds only what is asked for.
     struct Hot: Sendable, CustomTestStringConvertible {

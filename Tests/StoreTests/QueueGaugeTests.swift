@@ -9,7 +9,7 @@ import Testing
 @testable import Store
 
 /// An operator sees how many writes wait, and how many may.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct QueueGaugeTests {
     @Test func theQueueOfWritesAndItsLimitAreMeasured() async throws {
         let directory = try TestDirectory()

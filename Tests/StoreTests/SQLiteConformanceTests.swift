@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The SQLite store keeps everything that a store promises.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SQLiteConformanceTests {
     @Test(arguments: ConformanceCase.all)
     func sqliteConforms(to claim: ConformanceCase) async throws {

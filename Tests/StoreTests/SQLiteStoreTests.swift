@@ -8,7 +8,7 @@ import Testing
 @testable import Store
 
 /// What is special to the SQLite store: files, locks, settings, migrations, several processes.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SQLiteStoreTests {
     private let directory: TestDirectory
     private var path: String { directory.file("data") }
