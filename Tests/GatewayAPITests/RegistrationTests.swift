@@ -75,6 +75,15 @@ struct RegistrationTests {
         #expect(try answer.errorCode == nil)
     }
 
+    @Test func aTokenThatIsTooLongIsToldTheLimit() async throws {
+        let token = String(repeating: "0", count: 4098)
+        let answer = try await TestGateway().request(
+            .post, Self.path, #"{"ios":{"apns_token":"\#(token)","bundle_id":"com.example.app"}}"#)
+        #expect(answer.status == 400)
+        #expect(try answer.badFields == ["ios.apns_token"])
+        #expect(answer.text.contains("at most 4096"))
+    }
+
     @Test func aChangeRotatesOnlyWhatIsGiven() async throws {
         let gateway = try await TestGateway()
         let (id, token) = try await gateway.register("0a")
