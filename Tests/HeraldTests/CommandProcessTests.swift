@@ -6,7 +6,7 @@ import Testing
 @testable import herald
 
 /// The commands as processes, against a gateway that runs.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct CommandProcessTests {
     /// Runs a command that talks to the gateway.
     private static func run(

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// What survives when the gateway is killed or stopped in the middle.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(5)))
 struct InterruptionTests {
     @Test func everySendThatWasAnsweredReachesOneLedgerRowAfterAKill() async throws {
         try await GatewayUnderTest.with { test in

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The whole gateway as a process, against the simulator, over real sockets.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(5)))
 struct WholeGatewayTests {
     static let sample = """
         {"message":{"topic":"weather",

@@ -16,7 +16,7 @@ struct RegisterCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard DeviceToken(hex: deviceToken) != nil else {
-            throw ValidationError("The device token must be an even number of hex digits.")
+            throw ValidationError("The device token must be \(DeviceToken.hexExpectation).")
         }
     }
 
