@@ -281,7 +281,7 @@ extension HTTP2Session {
         unsafe stream.pointee.headers.append(field)
     }
 
-    private func isKept(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    func isKept(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let keptFields else { return true }
         for index in keptFields.indices where keptFields[index].count == name.count {
             if unsafe name.elementsEqual(keptFields[index]) { return true }

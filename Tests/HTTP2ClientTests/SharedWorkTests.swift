@@ -1,0 +1,86 @@
+import Testing
+
+@testable import HTTP2Client
+
+/// What requests share, and what they leave behind.
+@Suite(.timeLimit(.minutes(1)))
+struct SharedWorkTests {
+    @Test func theFieldsOfAHeadComeBeforeThoseOfTheRequest() throws {
+        let head = RequestHead(method: "POST", fields: [HeaderField("a", "1"), HeaderField("b", "", isIndexed: false)])
+        let request = Request(head: head, path: "/p", fields: [HeaderField("c", "3")], body: [], isUrgent: false)
+        #expect(request.method == "POST")
+        #expect(request.headers.map(\.name) == ["a", "b", "c"])
+        #expect(request.headers.map(\.isIndexed) == [true, false, true])
+    }
+
+    @Test func aHeadOutlivesItsRequestUntilTheHeadersAreWritten() throws {
+        let pair = try HTTP2SessionTests.Pair()
+        try pair.greet()
+        // The head is gone but for the session's own hold on it.
+        do {
+            let secret = HeaderField("x-secret", String(repeating: "k", count: 3000), isIndexed: false)
+            _ = try pair.submit(Request(method: "GET", path: "/p", headers: [secret], body: [], isUrgent: false))
+        }
+        let noise = (0..<200).map { _ in [UInt8](repeating: 1, count: 3100) }
+        let block = try #require(try withExtendedLifetime(noise) { try pair.written() }.last)
+        #expect(block.type == Frame.headers)
+        // Huffman: "k" is 1110101 (RFC 7541 appendix B); seven bytes hold eight of them.
+        let repeated: [UInt8] = [0xeb, 0xd7, 0xaf, 0x5e, 0xbd, 0x7a, 0xf5]
+        let windows = (0..<block.payload.count - 7).filter { Array(block.payload[$0..<$0 + 7]) == repeated }
+        #expect(windows.count > 300)
+    }
+
+    @Test func onlyTheFieldsThatAreAskedForAreKept() throws {
+        let session = try HTTP2Session(
+            authority: "example.com", answerLimitBytes: 100, keptFields: ["retry-after"], slotLimit: 4)
+        for (name, isKept) in [("retry-after", true), ("retry-afte", false), ("date", false)] {
+            #expect(Self.keeps(name, session) == isKept, "\(name)")
+        }
+    }
+
+    private static func keeps(_ name: String, _ session: HTTP2Session) -> Bool {
+        let bytes = Array(name.utf8)
+        return unsafe bytes.withUnsafeBufferPointer { unsafe session.isKept($0) }
+    }
+
+    @Test func theLimitsOfThePartsAddUpToThePools() {
+        var configuration = PoolConfiguration(host: "127.0.0.1", port: 1)
+        configuration.connectionLimit = 7
+        configuration.queueLimit = 100
+        let parts = (0..<3).map { configuration.share($0, of: 3) }
+        #expect(parts.map(\.connectionLimit) == [3, 2, 2])
+        #expect(parts.allSatisfy { $0.queueLimit == 33 })
+    }
+}
+
+/// A pool over several loops, against nghttpd.
+@Suite(.enabled(if: Tool.hasNghttpd), .timeLimit(.minutes(1)))
+struct SpreadPoolTests {
+    @Test func aPoolOverTwoLoopsAnswersEachRequestOnceAndStaysWithinItsLimit() async throws {
+        let server = try await Nghttpd(streams: 20)
+        try await withEngine(loopCount: 2) { engine in
+            var configuration = PoolConfiguration.local(server.port, trust: server.tls)
+            configuration.connectionLimit = 4
+            configuration.loopLimit = 2
+            let pool = try engine.openPool(configuration)
+            let exchanges = await pool.exchange(Array(repeating: .post(), count: 5000))
+            #expect(exchanges.count == 5000)
+            #expect(exchanges.allSatisfy { $0.status == 200 })
+            #expect(pool.statistics.connections <= 4)
+            #expect(pool.statistics.bytesSent > 5000)
+            await pool.close(within: .seconds(1))
+            #expect(await pool.exchange([.get]).first?.notSent?.kind == .shutdown)
+        }
+    }
+
+    @Test func aPoolWithLittleToDoStaysOnOneConnection() async throws {
+        let server = try await Nghttpd()
+        try await withEngine(loopCount: 2) { engine in
+            var configuration = PoolConfiguration.local(server.port, trust: server.tls)
+            configuration.loopLimit = 2
+            let pool = try engine.openPool(configuration)
+            for _ in 0..<20 { #expect(await pool.exchange([.get]).first?.status == 200) }
+            #expect(pool.statistics.dials == 1)
+        }
+    }
+}
