@@ -48,18 +48,8 @@ public struct RuleSet: Sendable, Codable, Hashable {
     /// - Returns: `nil` when there is no such file.
     /// - Throws: ``SimulatorError`` that names the file and the key.
     init?(file: String) throws {
-        guard FileManager.default.fileExists(atPath: file) else { return nil }
-        let data: Data
-        do {
-            data = try Data(contentsOf: URL(filePath: file))
-        } catch {
-            throw SimulatorError("\(file): cannot be read; make it readable or delete it")
-        }
-        do {
-            self = try JSONDecoder().decode(RuleSet.self, from: data)
-        } catch let error as DecodingError {
-            throw SimulatorError("\(file): \(error.problem)")
-        }
+        guard let value = try RuleSet.decoded(file: file) else { return nil }
+        self = value
     }
 
     /// Whether `text` is hex of whole bytes.

@@ -46,18 +46,8 @@ public struct ScenarioSet: Sendable, Hashable, Codable {
     /// - Returns: `nil` when there is no such file.
     /// - Throws: ``SimulatorError`` that names the file and the key.
     init?(file: String) throws {
-        guard FileManager.default.fileExists(atPath: file) else { return nil }
-        let data: Data
-        do {
-            data = try Data(contentsOf: URL(filePath: file))
-        } catch {
-            throw SimulatorError("\(file): cannot be read; make it readable or delete it")
-        }
-        do {
-            self = try JSONDecoder().decode(ScenarioSet.self, from: data)
-        } catch let error as DecodingError {
-            throw SimulatorError("\(file): \(error.problem)")
-        }
+        guard let value = try ScenarioSet.decoded(file: file) else { return nil }
+        self = value
     }
 
     /// The scenario that a number from 0 to 1 falls on; `nil`: there is none to draw.

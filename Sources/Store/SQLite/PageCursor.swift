@@ -1,4 +1,4 @@
-import Foundation
+import PushModel
 
 /// The place where a page of results ended, as opaque text: the list it belongs to and the last row's number.
 struct PageCursor: Equatable {
@@ -22,11 +22,9 @@ struct PageCursor: Equatable {
     ///
     /// - Throws: `.badCursor` unless it is one, of one of `lists`, to the letter.
     init(text: String, of lists: List...) throws(StoreError) {
-        let base64 = text.replacing("-", with: "+").replacing("_", with: "/")
-        let padding = String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
-        guard let data = Data(base64Encoded: base64 + padding), let first = data.first,
+        guard let bytes = Base64URL.bytes(text), let first = bytes.first,
             let list = List(rawValue: String(decoding: [first], as: UTF8.self)), lists.contains(list),
-            let last = Int64(String(decoding: data.dropFirst(), as: UTF8.self)), last >= 0
+            let last = Int64(String(decoding: bytes.dropFirst(), as: UTF8.self)), last >= 0
         else { throw StoreError(.badCursor, "The page token is not one that this list gave out.") }
         self.init(list, after: last)
         guard self.text == text else {
@@ -34,9 +32,6 @@ struct PageCursor: Equatable {
         }
     }
 
-    /// Base64url without padding.
-    var text: String {
-        Data("\(list.rawValue)\(last)".utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
-            .replacing("=", with: "")
-    }
+    /// What callers get.
+    var text: String { Base64URL.text("\(list.rawValue)\(last)".utf8) }
 }
