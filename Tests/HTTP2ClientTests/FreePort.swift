@@ -1,9 +1,31 @@
 import Glibc
 
-/// A TCP port of 127.0.0.1 that nobody listens on.
+/// A TCP port of 127.0.0.1 that nobody listens on, now; anybody may take it.
 func freePort() throws -> Int {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
+    let port = try ClosedPort()
+    return port.number
+}
+
+/// A TCP port of 127.0.0.1 that is taken and refuses connections as long as this lives.
+final class ClosedPort: Sendable {
+    let number: Int
+    private let descriptor: Int32
+
+    init() throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        do {
+            number = try bindToAnyPort(descriptor)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    deinit { close(descriptor) }
+}
+
+/// Binds a socket to a free port of 127.0.0.1 without listening.
+private func bindToAnyPort(_ descriptor: Int32) throws -> Int {
     var address = loopback(port: 0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let code = unsafe withUnsafeMutablePointer(to: &address) { pointer in

@@ -118,9 +118,9 @@ struct NghttpdTests {
     }
 
     @Test func nobodyListeningEndsInNotSentAfterTheQueueTime() async throws {
-        let port = try freePort()
+        let port = try ClosedPort()
         try await withEngine { engine in
-            var configuration = PoolConfiguration(host: "127.0.0.1", port: port)
+            var configuration = PoolConfiguration(host: "127.0.0.1", port: port.number)
             configuration.queueTimeout = .milliseconds(300)
             configuration.backOffFloor = .milliseconds(20)
             configuration.backOffCeiling = .milliseconds(100)
@@ -135,6 +135,7 @@ struct NghttpdTests {
             }
             #expect(pool.statistics.dials > 1)
         }
+        withExtendedLifetime(port) {}
     }
 
     @Test func aServerThatComesBackIsFound() async throws {
