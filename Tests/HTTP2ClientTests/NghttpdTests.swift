@@ -202,6 +202,7 @@ struct NghttpdTests {
             return columns[2].hasSuffix(wanted) ? String(columns[9]) : nil
         }
         let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { name in
+            // A descriptor may close between listing and looking: then it counts for nothing.
             try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)
         }
         return inodes.filter { open.contains("socket:[\($0)]") }.count

@@ -163,6 +163,7 @@ struct WholeGatewayTests {
             let ends = ["accepted", "rejected", "expired", "cancelled", "inFlight"].compactMap { ledger[$0] }
             #expect(ledger["recipients"] == ends.reduce(0, +), "\(ledger)")
             if report["state"] as? String == "COMPLETE" { return report }
+            // The API has no signal for "complete": a report is asked for, as its readers do.
             try await Task.sleep(for: .milliseconds(20))
         }
     }
