@@ -1,5 +1,5 @@
 /// A project as configured: what the gateway needs of it to accept messages. How an app reaches its upstream
-/// (team, key, endpoint) is the upstream's matter and not part of it.
+/// (team, key, endpoint) is the upstream's matter and not part of it, but for the kind of credential.
 public struct Project: Hashable, Sendable {
     /// The id, unique in a gateway.
     public let id: ProjectID
@@ -24,13 +24,27 @@ public struct App: Hashable, Sendable {
     public let environment: APNSEnvironment
     /// Which of FCM's own keys its payloads carry.
     public let firebaseKeys: FirebaseKeys
+    /// By what its upstream knows the gateway: some push types need the one, some the other.
+    public let credential: APNSCredential
 
     /// Describes an app.
-    public init(id: AppID, environment: APNSEnvironment, firebaseKeys: FirebaseKeys) {
+    public init(
+        id: AppID, environment: APNSEnvironment, firebaseKeys: FirebaseKeys,
+        credential: APNSCredential = .providerToken
+    ) {
         self.id = id
         self.environment = environment
         self.firebaseKeys = firebaseKeys
+        self.credential = credential
     }
+}
+
+/// The two kinds of credential that APNs takes.
+public enum APNSCredential: String, Hashable, Sendable, CaseIterable {
+    /// A provider token in each request, signed with a provider key.
+    case providerToken
+    /// A client certificate for the connection.
+    case certificate
 }
 
 /// Which of FCM's own keys (`gcm.message_id`, `google.c.…`) go into the APNs payload beside the sender's.

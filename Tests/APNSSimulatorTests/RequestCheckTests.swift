@@ -38,6 +38,10 @@ struct RequestCheckTests {
         Case("voip topic of another app", 400, "TopicDisallowed") {
             $0 = $0.setting("apns-topic", "com.example.other.voip").setting("apns-push-type", "voip")
         },
+        Case("device management with a provider token", 400, "TopicDisallowed") {
+            $0 = $0.setting("apns-push-type", "mdm").setting("apns-topic", "com.apple.mgmt.External.1")
+            $0.body = #"{"mdm":"magic"}"#
+        },
         Case("unknown push type", 400, "InvalidPushType") { $0 = $0.setting("apns-push-type", "Alert") },
         Case("priority 7", 400, "BadPriority") { $0 = $0.setting("apns-priority", "7") },
         Case("background with priority 10", 400, "BadPriority") {
@@ -92,6 +96,14 @@ struct RequestCheckTests {
             $0 = $0.setting("apns-push-type", "background").setting("apns-priority", "5")
             $0.body = #"{"aps":{"content-available":1},"key":"value"}"#
         },
+        Case("background with an empty sound", 200, "") {
+            $0 = $0.setting("apns-push-type", "background").setting("apns-priority", "5")
+            $0.body = #"{"aps":{"content-available":1,"sound":""}}"#
+        },
+        Case("background without a priority", 200, "") {
+            $0 = $0.setting("apns-push-type", "background")
+            $0.body = #"{"aps":{"content-available":1}}"#
+        },
         Case("live activity", 200, "") {
             $0 = $0.setting("apns-push-type", "liveactivity")
                 .setting("apns-topic", "com.example.app.push-type.liveactivity")
@@ -143,6 +155,53 @@ struct RequestCheckTests {
             let other = try await harness.send().headers["apns-id"].first
             #expect(made != other)
             #expect(made?.wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil)
+        }
+    }
+
+    /// A push type that a provider token may send, as Apple's table has it.
+    struct TypeRow: Sendable, CustomTestStringConvertible {
+        let name: String
+        let suffix: String
+        var limit = 4096
+        var refusesTen = false
+        var aps = "{}"
+        var testDescription: String { name }
+
+        static let all = [
+            TypeRow(name: "alert", suffix: ""),
+            TypeRow(name: "background", suffix: "", refusesTen: true, aps: #"{"content-available":1}"#),
+            TypeRow(name: "voip", suffix: ".voip", limit: 5120),
+            TypeRow(name: "complication", suffix: ".complication"),
+            TypeRow(name: "fileprovider", suffix: ".pushkit.fileprovider"),
+            TypeRow(name: "liveactivity", suffix: ".push-type.liveactivity"),
+            TypeRow(name: "location", suffix: ".location-query"),
+            TypeRow(name: "pushtotalk", suffix: ".voip-ptt"),
+            TypeRow(name: "widgets", suffix: ".push-type.widgets", aps: #"{"content-changed":true}"#),
+            TypeRow(name: "controls", suffix: ".push-type.controls", aps: #"{"content-changed":true}"#),
+        ]
+
+        func push(bytes: Int = 100) -> TestPush {
+            var push = TestPush().setting("apns-push-type", name).setting("apns-topic", "com.example.app" + suffix)
+            let frame = #"{"aps":\#(aps),"k":""}"#
+            push.body = frame.dropLast(2) + String(repeating: "x", count: bytes - frame.utf8.count) + #""}"#
+            return push
+        }
+    }
+
+    @Test("Each push type has its own topic, size and priorities", arguments: TypeRow.all)
+    func pushTypeIsCheckedByItsRow(_ row: TypeRow) async throws {
+        try await SimulatorHarness.run { harness async throws in
+            #expect(try await harness.send(row.push(bytes: row.limit)).status == 200)
+            #expect(try await harness.send(row.push(bytes: row.limit + 1)).reason == "PayloadTooLarge")
+            let immediate = try await harness.send(row.push().setting("apns-priority", "10"))
+            #expect(immediate.reason == (row.refusesTen ? "BadPriority" : nil))
+            #expect(try await harness.send(row.push().setting("apns-priority", "5")).status == 200)
+            for suffix in Set(TypeRow.all.map(\.suffix)).subtracting([row.suffix]) {
+                let wrong = row.push().setting("apns-topic", "com.example.app" + suffix)
+                #expect(try await harness.send(wrong).reason == "BadTopic")
+            }
+            let foreign = row.push().setting("apns-topic", "com.example.other" + row.suffix)
+            #expect(try await harness.send(foreign).reason == "TopicDisallowed")
         }
     }
 }

@@ -1,18 +1,28 @@
 import PushModel
 import Testing
 
+let expiry = Timestamp(seconds: 1_800_000_000)
+
+/// The push of a message to the app `com.example.app`.
+func makePush(
+    _ message: String, keys: FirebaseKeys = .none, topic: String? = nil, credential: APNSCredential = .providerToken
+) throws -> ApplePush {
+    let app = App(
+        id: AppID(rawValue: "com.example.app")!, environment: .production, firebaseKeys: keys, credential: credential)
+    let context = ApplePush.Context(
+        message: MessageID(rawValue: "0:1700000000000000-00000000000000ab")!, projectNumber: 123_456_789_012,
+        broadcastTopic: topic.flatMap { Topic(rawValue: $0) }, app: app, expiresAt: expiry)
+    return try ApplePush(MessageContent(source: json(message)), in: context)
+}
+
 struct ApplePushTests {
     static let fid = RegistrationID(rawValue: "cabcdefghijklmnopqrstu")!
-    static let expiry = Timestamp(seconds: 1_800_000_000)
 
     private func push(
-        _ message: String, keys: FirebaseKeys = .none, topic: String? = nil
+        _ message: String, keys: FirebaseKeys = .none, topic: String? = nil,
+        credential: APNSCredential = .providerToken
     ) throws -> ApplePush {
-        let app = App(id: AppID(rawValue: "com.example.app")!, environment: .production, firebaseKeys: keys)
-        let context = ApplePush.Context(
-            message: MessageID(rawValue: "0:1700000000000000-00000000000000ab")!, projectNumber: 123_456_789_012,
-            broadcastTopic: topic.flatMap { Topic(rawValue: $0) }, app: app, expiresAt: Self.expiry)
-        return try ApplePush(MessageContent(source: json(message)), in: context)
+        try makePush(message, keys: keys, topic: topic, credential: credential)
     }
 
     private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
@@ -31,7 +41,7 @@ struct ApplePushTests {
         #expect(push.pushType == .alert)
         #expect(push.priority == .immediate)
         #expect(push.topic == "com.example.app")
-        #expect(push.expiration == .until(Self.expiry))
+        #expect(push.expiration == .until(expiry))
         #expect(push.registrationIDOffset == nil)
     }
 
@@ -81,8 +91,8 @@ struct ApplePushTests {
             .pushtotalk
         ),
         (
-            #"{"apns":{"live_activity_token":"aa","payload":{"aps":{"event":"end","timestamp":1}}}}"#,
-            #"{"aps":{"event":"end","timestamp":1}}"#, .liveactivity
+            #"{"apns":{"live_activity_token":"aa","payload":{"aps":{"content-state":{},"event":"end","timestamp":1}}}}"#,
+            #"{"aps":{"content-state":{},"event":"end","timestamp":1}}"#, .liveactivity
         ),
         (
             #"{"apns":{"headers":{"apns-push-type":"widgets"},"payload":{"aps":{"content-changed":true}}}}"#,
@@ -93,14 +103,6 @@ struct ApplePushTests {
         let push = try push(message)
         #expect(text(push.payload) == payload)
         #expect(push.pushType == type)
-    }
-
-    @Test(arguments: PushType.allCases)
-    func theTopicCarriesTheSuffixOfThePushType(type: PushType) throws {
-        let push = try push(#"{"apns":{"headers":{"apns-push-type":"\#(type.rawValue)"}}}"#)
-        #expect(push.pushType == type)
-        #expect(push.topic == "com.example.app" + type.topicSuffix)
-        #expect(push.priority == (type == .background || type == .alert ? .conserving : .immediate))
     }
 
     @Test func headersOfTheSenderAreKept() throws {
@@ -148,7 +150,10 @@ struct ApplePushTests {
                 #"{"apns":{"headers":{"apns-id":"123e4567-e89b-12d3-a456-426614174000"}}}"#, "news",
                 "message.apns.headers.apns-id"
             ),
-            (#"{"apns":{"live_activity_token":"aa"}}"#, "news", "message.apns.live_activity_token"),
+            (
+                #"{"apns":{"live_activity_token":"aa","payload":{"aps":{"event":"update","timestamp":1,"content-state":{}}}}}"#,
+                "news", "message.apns.live_activity_token"
+            ),
         ] as [(String, String?, String)])
     func whatAppleWouldRefuseIsRefused(message: String, topic: String?, field: String) throws {
         let error = try #require(throws: InvalidMessage.self) { try push(message, topic: topic) }
@@ -158,14 +163,13 @@ struct ApplePushTests {
 
     @Test(
         arguments: [
-            ("com.example.app", "alert", "com.example.app"), ("com.example.app", "voip", "com.example.app.voip"),
+            ("com.example.app", "alert", "com.example.app"), ("com.example.app", "voip", nil),
             ("com.example.app.voip", "voip", "com.example.app.voip"),
             ("com.example.app.voip", nil, "com.example.app.voip"),
-            ("com.example.app.push-type.liveactivity", nil, "com.example.app.push-type.liveactivity"),
+            ("com.example.app.location-query", nil, "com.example.app.location-query"),
             ("other.app", nil, nil), ("other.app.voip", nil, nil), ("com.example.app.voip", "alert", nil),
             ("com.example.app.voip", "background", nil), ("com.example.app.voip-ptt", "voip", nil),
-            ("com.example.app.x", nil, nil), ("COM.example.app", nil, nil),
-            ("com.apple.mgmt.External.1", "mdm", "com.apple.mgmt.External.1"),
+            ("com.example.app.x", nil, nil), ("COM.example.app", nil, nil), ("com.apple.mgmt.External.1", nil, nil),
         ] as [(String, String?, String?)])
     func aTopicOfTheSenderMustBeTheAppsOwn(named: String, type: String?, expected: String?) throws {
         let header = type.map { #","apns-push-type":"\#($0)""# } ?? ""
@@ -175,7 +179,7 @@ struct ApplePushTests {
         } else {
             let error = try #require(throws: InvalidMessage.self) { try push(message, topic: "news") }
             #expect(error.violations.map(\.field) == ["message.apns.headers.apns-topic"])
-            #expect(error.violations[0].description.contains("to the app com.example.app."))
+            #expect(error.violations[0].description.hasSuffix("to the app com.example.app."))
         }
     }
 
@@ -208,8 +212,12 @@ struct ApplePushTests {
     }
 
     @Test func deviceManagementGetsItsPayloadAlone() throws {
-        let message = #"{"apns":{"headers":{"apns-push-type":"mdm"},"payload":{"mdm":"magic"}}}"#
-        #expect(text(try push(message, keys: .full).payload) == #"{"mdm":"magic"}"#)
+        let message =
+            #"{"apns":{"headers":{"apns-push-type":"mdm","apns-topic":"com.apple.mgmt.External.1"},"#
+            + #""payload":{"mdm":"magic"}}}"#
+        let push = try push(message, keys: .full, credential: .certificate)
+        #expect(text(push.payload) == #"{"mdm":"magic"}"#)
+        #expect(push.registrationIDOffset == nil)
     }
 
     @Test func fullKeysSpliceTheRegistrationIntoTheObject() throws {
@@ -226,7 +234,7 @@ struct ApplePushTests {
 
     @Test(arguments: [
         (PushType.alert, FirebaseKeys.none, 4096), (.alert, .standard, 4096), (.alert, .full, 4096),
-        (.voip, .none, 5120), (.voip, .full, 5120), (.liveactivity, .none, 4096),
+        (.voip, .none, 5120), (.voip, .full, 5120), (.location, .none, 4096),
     ])
     func theLimitIsCountedOnTheFinishedBytes(type: PushType, keys: FirebaseKeys, limit: Int) throws {
         func message(_ filler: Int) -> String {
@@ -278,6 +286,13 @@ struct ApplePushTests {
             (#"{"apns":{"headers":{"apns-expiration":"1700000000"}}}"#, .once, 0),
             (#"{"apns":{"headers":{"apns-expiration":"300"}}}"#, .once, 0),
             (#"{"apns":{"headers":{"apns-expiration":"4000000000"}}}"#, .lasting(.seconds(2_592_000)), 2_592_000),
+            // Push to Talk is now or never, unless the sender says otherwise.
+            (#"{"apns":{"headers":{"apns-push-type":"pushtotalk"}}}"#, .once, 0),
+            (#"{"apns":{"headers":{"apns-topic":"com.example.app.voip-ptt"}}}"#, .once, 0),
+            (
+                #"{"apns":{"headers":{"apns-push-type":"pushtotalk","apns-expiration":"1700000060"}}}"#,
+                .lasting(.seconds(60)), 60
+            ),
         ] as [(String, TimeToLive, Int64)])
     func theTimeToLiveIsCountedFromAccept(message: String, expected: TimeToLive, seconds: Int64) throws {
         let found = try MessageContent(source: json(message)).timeToLive(acceptedAt: Timestamp(seconds: 1_700_000_000))

@@ -6,11 +6,15 @@ struct PushTypeRule: Sendable {
     var payloadLimitBytes = 4096
     /// Whether priority 10 is an error.
     var refusesImmediate = false
+    /// Whether the payload must wake the app and show nothing.
+    var isSilent = false
+    /// Whether the topic belongs to a certificate, so that no provider key may push to it.
+    var needsCertificate = false
 
     static let byName: [String: PushTypeRule] = [
         "alert": PushTypeRule(topicSuffix: ""),
-        "background": PushTypeRule(topicSuffix: "", refusesImmediate: true),
-        "mdm": PushTypeRule(topicSuffix: ""),
+        "background": PushTypeRule(topicSuffix: "", refusesImmediate: true, isSilent: true),
+        "mdm": PushTypeRule(topicSuffix: "", needsCertificate: true),
         "voip": PushTypeRule(topicSuffix: ".voip", payloadLimitBytes: 5120),
         "complication": PushTypeRule(topicSuffix: ".complication"),
         "fileprovider": PushTypeRule(topicSuffix: ".pushkit.fileprovider"),

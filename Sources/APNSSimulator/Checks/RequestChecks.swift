@@ -4,7 +4,9 @@ import NIOCore
 /// token, repeated headers, provider token, push type and topic, the other headers, the body.
 ///
 /// Apple documents no reason for a body that is not a JSON object; it is answered like an empty one, `PayloadEmpty`,
-/// so that no reason is made up. A topic whose suffix belongs to another push type is `BadTopic`.
+/// so that no reason is made up. A topic whose suffix belongs to another push type is `BadTopic`; one that only a
+/// certificate may push to is `TopicDisallowed`. What APNs leaves to the device is not looked at: a Live Activity
+/// without its keys is accepted here as there.
 struct RequestChecks: Sendable {
     let verifier: ProviderTokenVerifier
 
@@ -24,7 +26,7 @@ struct RequestChecks: Sendable {
         try checkTopic(request.headers["apns-topic"], rule, token)
         try checkPriority(request.headers["apns-priority"], rule)
         try checkOtherHeaders(request.headers)
-        try checkBody(request, rule, isBackground: pushType == "background")
+        try checkBody(request, rule)
     }
 
     private func checkDeviceToken(_ token: String) throws(Refusal) {
@@ -43,6 +45,7 @@ struct RequestChecks: Sendable {
                 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
         }
         guard isWellFormed, let bundleID = rule.bundleID(of: topic) else { throw .badTopic }
+        guard !rule.needsCertificate else { throw .topicDisallowed }
         guard token.topics.isEmpty || token.topics.contains(String(bundleID)) else { throw .topicDisallowed }
     }
 
@@ -67,17 +70,17 @@ struct RequestChecks: Sendable {
         }
     }
 
-    private func checkBody(
-        _ request: PushRequest, _ rule: PushTypeRule, isBackground: Bool
-    ) throws(Refusal) {
+    private func checkBody(_ request: PushRequest, _ rule: PushTypeRule) throws(Refusal) {
         guard request.bodyBytes <= rule.payloadLimitBytes else { throw .payloadTooLarge }
         let bytes = Array(request.body.readableBytesView)
         guard !bytes.isEmpty, String(validating: bytes, as: UTF8.self) != nil,
             let payload = JSON.read(bytes), case .object = payload
         else { throw .payloadEmpty }
-        guard isBackground else { return }
-        guard let aps = payload["aps"], aps["content-available"]?.integer == 1, aps["alert"] == nil,
-            aps["badge"] == nil, aps["sound"] == nil
+        guard rule.isSilent else { return }
+        // An empty text or dictionary is an old way to say "nothing".
+        let shown = ["alert", "badge", "sound"].compactMap { payload["aps"]?[$0] }
+        guard payload["aps"]?["content-available"]?.integer == 1,
+            shown.allSatisfy({ $0 == .string("") || $0 == .object([]) })
         else { throw .invalidPushType }
     }
 }

@@ -13,6 +13,10 @@ enum APSKind: Sendable {
     case flag
     /// Any number.
     case number
+    /// A time in seconds since 1970; one in milliseconds lies beyond the year 9999 and is refused.
+    case time
+    /// The id of a broadcast channel, base64.
+    case channel
     /// A number in a closed range.
     case fraction
     /// A string or an object of these members.
@@ -38,14 +42,14 @@ enum APSKind: Sendable {
         "mutable-content": .flag,
         "interruption-level": .word(["passive", "active", "time-sensitive", "critical"]),
         "relevance-score": .number,
-        "timestamp": .number,
+        "timestamp": .time,
         "event": .word(["start", "update", "end"]),
         "content-state": .object([:]),
-        "stale-date": .number,
-        "dismissal-date": .number,
+        "stale-date": .time,
+        "dismissal-date": .time,
         "attributes-type": .text,
         "attributes": .object([:]),
-        "input-push-channel": .text,
+        "input-push-channel": .channel,
         "input-push-token": .flag,
         "content-changed": .bool,
         "url-args": .texts,
@@ -95,6 +99,8 @@ extension APSKind {
         case (.count, .number(let text)) where (wholeNumber(text) ?? -1) >= 0: return []
         case (.flag, .number(let text)) where [0, 1].contains(wholeNumber(text)): return []
         case (.number, .number): return []
+        case (.time, .number(let text)) where Double(text).map(Self.times.contains) ?? false: return []
+        case (.channel, .string(let text)) where text.isBase64: return []
         case (.fraction, .number(let text)) where Double(text).map { (0...1).contains($0) } ?? false: return []
         default:
             return [FieldViolation(field: path, description: "\(name(of: path)) must be \(expectation).")]
@@ -124,6 +130,8 @@ extension APSKind {
         case .count: "an integer of 0 or more"
         case .flag: "1 (or 0)"
         case .number: "a number"
+        case .time: "a time in seconds since 1970"
+        case .channel: "a channel id (base64)"
         case .fraction: "a number from 0 to 1"
         case .textOr: "a string or an object"
         case .object: "an object"
@@ -131,11 +139,39 @@ extension APSKind {
         }
     }
 
+    /// From 1970 to the end of the year 9999, in seconds.
+    private static let times: ClosedRange<Double> = 0...253_402_300_799
+
     /// The number when it has no fraction, however it is written (`1`, `1.0`, `1e0`).
     private func wholeNumber(_ text: String) -> Int64? {
         if let number = Int64(text) { return number }
         // Beyond 2^53 a Double names no single integer.
         guard let number = Double(text), number.magnitude < 9_007_199_254_740_992 else { return nil }
         return Double(Int64(number)) == number ? Int64(number) : nil
+    }
+}
+
+extension APSKind {
+    /// The value with Apple's flags as numbers: senders write `true` as well.
+    func withNumericFlags(_ value: JSONValue) -> JSONValue {
+        switch (self, value) {
+        case (.flag, .bool(let flag)): .number(flag ? "1" : "0")
+        case (.object(let keys), .object(let members)), (.textOr(let keys), .object(let members)):
+            .object(
+                members.map { JSONValue.Member($0.name, keys[$0.name]?.withNumericFlags($0.value) ?? $0.value) })
+        default: value
+        }
+    }
+}
+
+extension String {
+    /// Whether the text is base64 (RFC 4648 §4 or §5), padded or not, of at least one byte.
+    fileprivate var isBase64: Bool {
+        let digits = utf8.reversed().drop { $0 == UInt8(ascii: "=") }
+        guard digits.count > 1, digits.count % 4 != 1, utf8.count - digits.count <= 2 else { return false }
+        return digits.allSatisfy { byte in
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || "+/-_".utf8.contains(byte)
+        }
     }
 }

@@ -103,7 +103,7 @@ public struct AppleComposition: Sendable {
             switch (member.name, member.value) {
             case ("aps", let aps):
                 // `null` counts as absent and replaces nothing.
-                apsMembers += aps.members.filter { $0.value != .null }.map(\.withNumericFlag)
+                apsMembers += aps.members.filter { $0.value != .null }.map(\.withNumericFlags)
             // Beside the image of `fcm_options.image`, which it may replace.
             case ("fcm_options", .object(let members)): options += members
             case ("fcm_options", _):
@@ -149,9 +149,8 @@ extension JSONValue {
 }
 
 extension JSONValue.Member {
-    /// Apple's flags are numbers; senders write `true` as well.
-    fileprivate var withNumericFlag: JSONValue.Member {
-        guard case .flag? = APSKind.apsKeys[name], case .bool(let flag) = value else { return self }
-        return JSONValue.Member(name, .number(flag ? "1" : "0"))
+    /// The member of `aps` with Apple's flags as numbers.
+    fileprivate var withNumericFlags: JSONValue.Member {
+        JSONValue.Member(name, APSKind.apsKeys[name]?.withNumericFlags(value) ?? value)
     }
 }

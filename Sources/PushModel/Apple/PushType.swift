@@ -42,6 +42,41 @@ public enum PushType: String, Hashable, Sendable, CaseIterable {
     public var payloadLimitBytes: Int {
         self == .voip ? 5120 : 4096
     }
+
+    /// The values of `apns-priority` that Apple takes for this push type.
+    ///
+    /// APNs refuses another one for ``background``; for ``liveactivity`` and ``location`` Apple's pages name the two.
+    public var allowedPriorities: [APNSPriority] {
+        switch self {
+        case .background: [.conserving]
+        case .liveactivity, .location: [.conserving, .immediate]
+        case .alert, .voip, .complication, .fileprovider, .mdm, .pushtotalk, .widgets, .controls: APNSPriority.allCases
+        }
+    }
+
+    /// The `apns-priority` of a push whose sender named none: APNs' own default where it is allowed.
+    public var defaultPriority: APNSPriority {
+        self == .background ? .conserving : .immediate
+    }
+
+    /// The `apns-expiration` of a push whose sender named none; `nil`: as long as the message lives.
+    ///
+    /// A voice that is late is noise (Apple, WWDC22 "Enhance voice communication with Push to Talk").
+    public var defaultExpiration: APNSExpiration? {
+        self == .pushtotalk ? .once : nil
+    }
+
+    /// Whether APNs takes this push type only with a provider token, never over a connection with a certificate.
+    public var requiresProviderToken: Bool {
+        switch self {
+        case .fileprovider, .location, .widgets, .controls: true
+        case .alert, .background, .voip, .complication, .mdm, .liveactivity, .pushtotalk: false
+        }
+    }
+
+    /// Whether APNs takes this push type only over a connection with a certificate: the topic of device management is
+    /// a certificate's user ID, which no provider key may push to.
+    public var requiresCertificate: Bool { self == .mdm }
 }
 
 /// Values of `apns-priority`.

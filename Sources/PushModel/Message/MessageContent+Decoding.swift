@@ -3,7 +3,8 @@ extension MessageContent {
     /// ``Target`` is read by ``target(of:)``.
     ///
     /// - Throws: ``InvalidMessage`` with one violation for each field that is wrong. As at Google, FCM's own rules
-    ///   are looked at only when names and types are right.
+    ///   are looked at only when names and types are right, and whether headers and payload fit the push type only when
+    ///   each is right in itself.
     public init(source: JSONValue) throws(InvalidMessage) {
         let violations = MessageSchema.message.check(source, at: "message")
         guard violations.isEmpty else { throw InvalidMessage(violations, isFrontEnd: true) }
@@ -11,6 +12,8 @@ extension MessageContent {
         reader.readMessage(source)
         guard reader.violations.isEmpty else { throw InvalidMessage(reader.violations) }
         self.init(source, reader)
+        let contradictions = PushTypeCheck(self).violations
+        guard contradictions.isEmpty else { throw InvalidMessage(contradictions) }
     }
 
     /// Decodes a message that was checked when it was accepted, and refuses nothing.
@@ -103,18 +106,6 @@ private struct MessageReader {
             default: continue
             }
         }
-        checkRelevance()
-    }
-
-    /// A Live Activity's score may be any number.
-    private mutating func checkRelevance() {
-        let named = apns.headers.namedPushType ?? (apns.liveActivityToken == nil ? nil : .liveactivity)
-        guard named != .liveactivity, case .number(let text)? = apns.payload?["aps"]?["relevance-score"],
-            !(Double(text).map { (0...1).contains($0) } ?? false)
-        else { return }
-        note(
-            "message.apns.payload.aps.relevance-score",
-            "relevance-score must be a number from 0 to 1, except for a Live Activity.")
     }
 
     private mutating func readHeaders(_ value: JSONValue) {
