@@ -9,7 +9,7 @@ struct Herald: AsyncParsableCommand {
         abstract: "A self-hosted push-notification delivery gateway.",
         groupedSubcommands: [
             CommandGroup(name: "Running", subcommands: [DevCommand.self, ServeCommand.self, SimulateCommand.self]),
-            CommandGroup(name: "Administering", subcommands: [KeyCommand.self]),
+            CommandGroup(name: "Administering", subcommands: [KeyCommand.self, DoctorCommand.self]),
             CommandGroup(
                 name: "Talking to a gateway",
                 subcommands: [

@@ -1,0 +1,87 @@
+import APNS
+import ArgumentParser
+import Foundation
+import Logging
+import PushModel
+import Store
+
+/// `herald doctor`: whether the gateway of a configuration could do its work, from this machine and as this user.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Check configuration, store, credentials and the way to APNs.",
+        discussion: """
+            Reads the configuration as serve does, opens the store if there is one, and sends one push that nobody can \
+            receive to every APNs endpoint of every app: the answer shows whether address, TLS, credential and topic are \
+            right, and how far this machine's clock is from APNs'. Changes nothing; a gateway may run meanwhile.
+            Exit codes: 0 all well or warnings only, 69 something failed, 78 configuration.
+            """)
+
+    @OptionGroup var file: ConfigurationOption
+    @Option(help: "Seconds to wait for each endpoint.") var timeout = 10
+    @Flag(help: "Print JSON.") var json = false
+
+    func validate() throws {
+        guard (1...120).contains(timeout) else { throw ValidationError("--timeout takes 1 to 120 seconds.") }
+    }
+
+    func run() async throws {
+        let configuration = try file.read()
+        let projects: ProjectSet
+        var findings: [Finding]
+        do {
+            projects = try ProjectSet.read(
+                directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects))
+            findings = projects.warnings.map { Finding(.warning, "configuration", $0.description) }
+            let apps = projects.configurations.map(\.apps.count).reduce(0, +)
+            findings.insert(
+                Finding(.good, "configuration", "\(projects.configurations.count) projects, \(apps) apps"), at: 0)
+            findings.append(await Self.store(configuration))
+            findings += try await upstreams(projects)
+        } catch {
+            throw error.failure
+        }
+        print(findings)
+        let failed = findings.filter { $0.grade == .bad }.count
+        if failed > 0 { throw Failure(.unavailable, "\(failed) of \(findings.count) checks failed") }
+    }
+
+    private func upstreams(_ projects: ProjectSet) async throws(ConfigurationError) -> [Finding] {
+        let check = UpstreamCheck(
+            apps: projects.upstreams, limit: .seconds(timeout), wallTime: Timestamp.systemTime)
+        do {
+            return try await check.findings()
+        } catch {
+            throw ConfigurationError(problems: [projects.problem(of: error)])
+        }
+    }
+
+    /// Looks at the store without making one.
+    private static func store(_ configuration: GatewayConfiguration) async -> Finding {
+        let directory = configuration.dataDirectory
+        guard FileManager.default.fileExists(atPath: directory + "/herald.db") else {
+            return Finding(.good, "store", "none in \(directory) yet; the first start makes it")
+        }
+        do {
+            let store = try SQLiteStore(
+                directory: directory, role: .command,
+                logger: Logger(label: "store", factory: { _ in SwiftLogNoOpLogHandler() }))
+            let isWritable = await store.isWritable()
+            try store.close()
+            return isWritable
+                ? Finding(.good, "store", "\(directory) can be written")
+                : Finding(.bad, "store", "\(directory) can't be written; check owner, mode and free space")
+        } catch {
+            return Finding(.bad, "store", Failure(store: error, in: configuration).message)
+        }
+    }
+
+    private func print(_ findings: [Finding]) {
+        guard !json else {
+            let list = JSONValue.object([.init("checks", .array(findings.map(\.json)))])
+            return Console.standard.print(String(decoding: list.bytes, as: UTF8.self))
+        }
+        var table = Table(titles: ["STATUS", "CHECK", "FINDING"])
+        table.rows = findings.map { [$0.grade.rawValue, $0.subject, $0.text] }
+        Console.standard.print(table.lines.joined(separator: "\n"))
+    }
+}

@@ -1,0 +1,112 @@
+import APNS
+import Logging
+import PushModel
+
+/// Asks every APNs endpoint of the configuration whether it would take our pushes.
+///
+/// There is no request without a device, so a push that nobody can receive goes to each (app, environment): to a device
+/// token of zeros, in the background, not stored. The refusal "BadDeviceToken" is the good answer: name lookup, TCP, TLS,
+/// HTTP/2, the credential and the topic were all accepted before it.
+struct UpstreamCheck {
+    /// The ways to APNs.
+    let apps: [APNSAppConfiguration]
+    /// How long one answer may take.
+    let limit: Duration
+    let wallTime: WallTime
+
+    /// Probes all at the same time.
+    ///
+    /// - Throws: ``APNSConfigurationError`` when a trust file can't be read.
+    func findings() async throws(APNSConfigurationError) -> [Finding] {
+        let sender = APNSSender(
+            loopCount: 1, wallTime: wallTime, logger: Logger(label: "doctor") { _ in SwiftLogNoOpLogHandler() })
+        do {
+            try sender.use(apps)
+        } catch {
+            await sender.shutdown(within: .zero)
+            throw error
+        }
+        let probes = probes()
+        let outcomes = await outcomes(of: probes, from: sender)
+        let upstreams = sender.upstreams
+        await sender.shutdown(within: .seconds(1))
+        return zip(probes, outcomes).map { finding(of: $0, $1, among: upstreams) }
+    }
+
+    /// One push to nobody.
+    private struct Probe {
+        let push: Push
+        let endpoint: APNSEndpoint
+    }
+
+    private func probes() -> [Probe] {
+        apps.flatMap { app in
+            app.endpoints.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { environment, endpoint in
+                let route = PushRoute(project: app.project, app: app.app, environment: environment)
+                return Self.push(along: route).map { Probe(push: $0, endpoint: endpoint) }
+            }
+        }
+    }
+
+    private static func push(along route: PushRoute) -> Push? {
+        let content = ApplePush(
+            payload: Array(#"{"aps":{"content-available":1}}"#.utf8), pushType: .background,
+            topic: route.app.rawValue, priority: .conserving, expiration: .once, collapseID: nil, id: nil,
+            registrationIDOffset: nil)
+        guard let token = DeviceToken(bytes: [UInt8](repeating: 0, count: 32)),
+            let id = APNSID(rawValue: "00000000-0000-8000-8000-000000000000")
+        else { return nil }
+        return Push(
+            route: route, lane: .interactive, deviceToken: token, content: content, payload: content.payload, id: id)
+    }
+
+    /// The answers, `nil` where none came in time; the caller's shutdown ends what is still under way.
+    private func outcomes(of probes: [Probe], from sender: APNSSender) async -> [Outcome?] {
+        let (reports, sink) = AsyncStream.makeStream(of: [PushReport].self)
+        let pushes = probes.map(\.push)
+        guard !pushes.isEmpty else { return [] }
+        return await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await sender.send(pushes) { sink.yield($0) } }
+            tasks.addTask { [limit] in
+                do {
+                    try await Task.sleep(for: limit)
+                } catch {
+                    // All answers are there.
+                }
+                sink.finish()
+            }
+            var outcomes = [Outcome?](repeating: nil, count: pushes.count)
+            for await batch in reports {
+                for report in batch { outcomes[report.index] = report.outcome }
+                if !outcomes.contains(nil) { break }
+            }
+            tasks.cancelAll()
+            return outcomes
+        }
+    }
+
+    private func finding(of probe: Probe, _ outcome: Outcome?, among upstreams: [UpstreamStatus]) -> Finding {
+        let route = probe.push.route
+        let subject = "\(route.app) \(route.environment.rawValue)"
+        let place = "\(probe.endpoint)"
+        switch outcome {
+        case .accepted: return Finding(.good, subject, "\(place) takes pushes")
+        case .rejected(.badDeviceToken, _), .rejected(.unregistered, _), .rejected(.deviceTokenNotForTopic, _):
+            return Finding(.good, subject, "\(place) takes pushes; the credential and the topic are accepted")
+        case .rejected(let reason, _), .throttled(let reason, _):
+            let meaning = APNSReasonTable.row(of: reason)?.meaning ?? "APNs gives no more details."
+            let isPassing = [.serviceUnavailable, .internalServerError, .shutdown, .tooManyRequests].contains(reason)
+            return Finding(isPassing ? .warning : .bad, subject, "\(place) answers \(reason): \(meaning)")
+        case .notSent(let cause), .unknown(let cause):
+            let failure = Self.failure(at: probe.endpoint, among: upstreams) ?? cause.rawValue
+            return Finding(.bad, subject, "\(place) can't be used: \(failure)")
+        case nil:
+            let failure = Self.failure(at: probe.endpoint, among: upstreams).map { "; last attempt: \($0)" } ?? ""
+            return Finding(.bad, subject, "\(place) did not answer within \(limit)\(failure)")
+        }
+    }
+
+    private static func failure(at endpoint: APNSEndpoint, among upstreams: [UpstreamStatus]) -> String? {
+        upstreams.first { $0.name.hasPrefix("\(endpoint) ") && $0.lastFailure != nil }?.lastFailure
+    }
+}
