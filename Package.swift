@@ -6,6 +6,11 @@ import PackageDescription
 let only: [String] =
     Context.environment["HERALD_ONLY"].map { $0.split(separator: ",").map(String.init) } ?? []
 
+// HERALD_SANITIZE=thread or address goes with `swift build --sanitize=…`: locks and memory pools become ones that the
+// sanitizer understands.
+let sanitizer: [SwiftSetting] =
+    Context.environment["HERALD_SANITIZE"].map { [.define("HERALD_\($0.uppercased())_SANITIZER")] } ?? []
+
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -121,7 +126,7 @@ func selection(of targets: [Target]) -> [Target] {
 
 let targets = selection(of: libraries + tests)
 for target in targets where target.type != .system {
-    target.swiftSettings = settings
+    target.swiftSettings = settings + sanitizer
 }
 
 let package = Package(

@@ -86,7 +86,8 @@ final class Upstream: Sendable {
             name: key.name, isReachable: statistics.connections > 0 || statistics.lastFailure == nil,
             lastFailure: statistics.lastFailure, connections: statistics.connections,
             streamsInUse: statistics.streamsInUse, streamLimit: statistics.streamLimit, queued: statistics.queued,
-            queueLimit: queueLimit)
+            queueLimit: queueLimit, circuit: UpstreamCircuit(statistics.circuit), failedDials: statistics.failedDials,
+            goAways: statistics.goAwaysByReason)
     }
 
     private func fail(
@@ -132,6 +133,16 @@ final class Upstream: Sendable {
                 logger.debug("replacing the upstream's connections")
                 pool.recycleConnections()
             }
+        }
+    }
+}
+
+extension UpstreamCircuit {
+    fileprivate init(_ circuit: Circuit) {
+        switch circuit {
+        case .closed: self = .closed
+        case .open: self = .open
+        case .halfOpen: self = .halfOpen
         }
     }
 }

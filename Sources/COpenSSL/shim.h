@@ -46,3 +46,11 @@ static inline void herald_BIO_clear_retry_flags(BIO *bio) {
 static inline uint64_t herald_SSL_CTX_forbid_renegotiation(SSL_CTX *context) {
     return SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
 }
+
+static inline int herald_SSL_CTX_set_owner(SSL_CTX *context, void *owner) {
+    return SSL_CTX_set_app_data(context, owner);
+}
+
+static inline void *herald_SSL_CTX_owner(const SSL_CTX *context) {
+    return SSL_CTX_get_app_data(context);
+}

@@ -26,8 +26,17 @@ public final class ConnectionPool: Sendable {
         public var lastFailure: String?
         /// Connections opened since the start.
         public var dials = 0
+        /// Dials that failed: the connection was not made, or ended or was given up before it proved itself.
+        public var failedDials = 0
+        /// Whether requests wait for a connection; over several loops the worst of them.
+        public var circuit = Circuit.closed
+        /// Connections that resumed the TLS session of an earlier one.
+        public var resumed = 0
         /// GOAWAY frames received.
         public var goAways = 0
+        /// The same by the peer's reason, or by the error code's name when there is none. Bounded: what is beyond is
+        /// counted under `other`.
+        public var goAwaysByReason: [String: Int] = [:]
         /// Bytes given to the sockets, TLS included.
         public var bytesSent: Int64 = 0
 
@@ -117,7 +126,11 @@ extension ConnectionPool.Statistics {
         queued += other.queued
         lastFailure = lastFailure ?? other.lastFailure
         dials += other.dials
+        failedDials += other.failedDials
+        circuit = max(circuit, other.circuit)
         goAways += other.goAways
+        goAwaysByReason.merge(other.goAwaysByReason, uniquingKeysWith: +)
+        resumed += other.resumed
         bytesSent += other.bytesSent
     }
 }

@@ -28,8 +28,8 @@ struct ConnectionState {
     fileprivate enum Step {
         /// Waiting for addresses. Next: dialing.
         case resolving
-        /// Waiting for TCP; `untried` more addresses are known. Next: dialing, handshaking.
-        case dialing(untried: Int)
+        /// Waiting for TCP, through the proxy if there is one. Next: handshaking.
+        case dialing
         /// Waiting for TLS. Next: awaiting SETTINGS.
         case handshaking
         /// Waiting for the peer's SETTINGS. Next: the connection is warming.
@@ -52,7 +52,7 @@ struct ConnectionState {
     enum Action: Equatable {
         /// Nothing.
         case nothing
-        /// Connect to the next address.
+        /// Connect to one of the addresses.
         case dial
         /// Begin TLS.
         case handshake
@@ -124,15 +124,6 @@ struct ConnectionState {
         }
     }
 
-    /// Whether it will, or may soon, take more streams than now: the pool waits for it before it dials again.
-    var isBecomingUsable: Bool {
-        switch phase {
-        case .connecting, .warming: true
-        case .active(let use): use.awaitsPong
-        case .draining, .closed: false
-        }
-    }
-
     var isConnecting: Bool {
         switch phase {
         case .connecting: true
@@ -140,7 +131,22 @@ struct ConnectionState {
         }
     }
 
-    /// Whether it counts against the pool's connection limit.
+    var isWarming: Bool {
+        switch phase {
+        case .warming: true
+        case .connecting, .active, .draining, .closed: false
+        }
+    }
+
+    /// Whether it is waiting for a first answer that does not come: streams are open, or none is allowed.
+    var isKeptWaiting: Bool {
+        switch phase {
+        case .warming(let use): use.open > 0 || use.peerLimit == 0
+        case .connecting, .active, .draining, .closed: false
+        }
+    }
+
+    /// Whether it takes no new streams and does not count against the pool's connection limit.
     var isDraining: Bool {
         switch phase {
         case .draining: true
@@ -165,30 +171,18 @@ struct ConnectionState {
 
     // MARK: Connecting
 
-    /// Name lookup gave `count` addresses.
-    mutating func addressesResolved(_ count: Int) -> Action {
+    /// Name lookup gave addresses.
+    mutating func addressesResolved() -> Action {
         switch phase {
         case .connecting(.resolving):
-            guard count > 0 else { return close(.failed) }
-            phase = .connecting(.dialing(untried: count - 1))
+            phase = .connecting(.dialing)
             return .dial
         case .closed: return .nothing  // the deadline passed during the lookup
         case .connecting, .warming, .active, .draining: impossible("addresses resolved")
         }
     }
 
-    /// The address at hand does not answer, or not in time.
-    mutating func addressFailed() -> Action {
-        switch phase {
-        case .connecting(.dialing(let untried)):
-            guard untried > 0 else { return close(.failed) }
-            phase = .connecting(.dialing(untried: untried - 1))
-            return .dial
-        case .connecting, .warming, .active, .draining, .closed: impossible("address failed")
-        }
-    }
-
-    /// TCP stands.
+    /// TCP stands, through the proxy if there is one.
     mutating func socketConnected() -> Action {
         switch phase {
         case .connecting(.dialing):
@@ -282,6 +276,14 @@ struct ConnectionState {
         case refused
         case timedOut
         case other
+    }
+
+    /// The first answer took too long: nobody shall wait for this connection any more. Its stream may finish.
+    mutating func warmingDeadlinePassed() -> Action {
+        switch phase {
+        case .warming: isKeptWaiting ? drain() : .nothing
+        case .connecting, .active, .draining, .closed: .nothing
+        }
     }
 
     // MARK: The end

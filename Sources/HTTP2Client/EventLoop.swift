@@ -10,6 +10,8 @@ import Logging
     let mailbox: Mailbox
     let epoll: Epoll
     let logger: Logger
+    /// Looks names up, for dials.
+    let resolve: Resolve
     /// The time at the beginning of this turn.
     private(set) var now = Instant.now()
     /// What connections read into; nobody keeps bytes in it.
@@ -32,9 +34,10 @@ import Logging
 
     private static let wakeUpID: UInt64 = 0
 
-    private init(mailbox: Mailbox, epoll: Epoll, logger: Logger) {
+    private init(mailbox: Mailbox, epoll: Epoll, resolve: @escaping Resolve, logger: Logger) {
         self.mailbox = mailbox
         self.epoll = epoll
+        self.resolve = resolve
         self.logger = logger
         unsafe readBuffer = .allocate(byteCount: 65_536, alignment: 16)
     }
@@ -42,12 +45,14 @@ import Logging
     deinit { unsafe readBuffer.deallocate() }
 
     /// Starts a loop on a thread of its own; `ended` opens when the thread has nothing left to do.
-    static func start(number: Int, logger: Logger, ended: Latch) throws(TransportFailure) -> Mailbox {
+    static func start(
+        number: Int, resolve: @escaping Resolve, logger: Logger, ended: Latch
+    ) throws(TransportFailure) -> Mailbox {
         let mailbox = try Mailbox()
         let epoll = try Epoll()
         try epoll.add(mailbox.wakeUp.descriptor, id: wakeUpID, .readable)
         try startThread(named: "h2-loop-\(number)") {
-            EventLoop(mailbox: mailbox, epoll: epoll, logger: logger).run()
+            EventLoop(mailbox: mailbox, epoll: epoll, resolve: resolve, logger: logger).run()
             ended.open()
         }
         return mailbox

@@ -34,7 +34,9 @@ enum HTTP2Callbacks {
             unsafe withSession(context) { $0.streamClosed(stream, code: code) }
             return 0
         }
-        unsafe nghttp2_session_callbacks_set_error_callback2(callbacks) { _, _, text, count, context in
+        unsafe nghttp2_session_callbacks_set_error_callback2(callbacks) { _, code, text, count, context in
+            // A wrong field is the stream's affair; the connection goes on.
+            guard code != NGHTTP2_ERR_HTTP_HEADER.rawValue else { return 0 }
             let bytes = unsafe UnsafeRawBufferPointer(start: text, count: count)
             unsafe withSession(context) { unsafe $0.violationFound(String(decoding: bytes, as: UTF8.self)) }
             return 0
@@ -47,9 +49,10 @@ enum HTTP2Callbacks {
         case NGHTTP2_HEADERS.rawValue: session.headersWritten(stream: header.stream_id)
         // nghttp2 ends a session in which the peer broke the rules by a GOAWAY that says which.
         case NGHTTP2_GOAWAY.rawValue:
-            let (code, details) = unsafe goAway(frame)
-            if code != NGHTTP2_NO_ERROR.rawValue {
-                session.violationFound("\(session.errorName(code)): \(details)")
+            let goAway = unsafe frame.pointee.goaway
+            if unsafe goAway.error_code != NGHTTP2_NO_ERROR.rawValue {
+                let details = unsafe String(decoding: debugData(of: goAway), as: UTF8.self)
+                unsafe session.violationFound("\(session.errorName(goAway.error_code)): \(details)")
             }
         default: break
         }
@@ -67,18 +70,17 @@ enum HTTP2Callbacks {
         case NGHTTP2_PING.rawValue:
             if UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 { session.pongArrived() }
         case NGHTTP2_GOAWAY.rawValue:
-            let (code, details) = unsafe goAway(frame)
-            unsafe session.goAwayArrived(lastStream: frame.pointee.goaway.last_stream_id, code: code, details: details)
+            let goAway = unsafe frame.pointee.goaway
+            unsafe session.goAwayArrived(
+                lastStream: goAway.last_stream_id, code: goAway.error_code, debugData: debugData(of: goAway))
         default:
             break  // the other frames need no answer from us
         }
     }
 
-    /// A GOAWAY frame's error code and debug data.
-    static func goAway(_ frame: UnsafePointer<nghttp2_frame>) -> (code: UInt32, details: String) {
-        let goAway = unsafe frame.pointee.goaway
-        let data = unsafe UnsafeBufferPointer(start: goAway.opaque_data, count: min(goAway.opaque_data_len, 512))
-        return unsafe (goAway.error_code, String(decoding: data, as: UTF8.self))
+    /// The beginning of a GOAWAY frame's debug data.
+    private static func debugData(of goAway: nghttp2_goaway) -> UnsafeBufferPointer<UInt8> {
+        unsafe UnsafeBufferPointer(start: goAway.opaque_data, count: min(goAway.opaque_data_len, 512))
     }
 
     /// `source` carries the slot.

@@ -18,20 +18,49 @@ public final class HTTP2Engine: Sendable {
 
     private let loopCount: Int
     private let logger: Logger
+    private let resolve: Resolve
+    private let keyLog: KeyLog?
     private let state = Mutex(State())
 
     /// Prepares `loopCount` loop threads (at least 1).
-    public init(loopCount: Int, logger: Logger) {
+    ///
+    /// - Parameter keyLogFile: where the TLS secrets of all connections are appended, in the format of NSS; whoever
+    ///   reads them can read the traffic, so the log has a warning. `nil`: nowhere. A file that can't be opened is
+    ///   logged too, and does without.
+    public convenience init(loopCount: Int, logger: Logger, keyLogFile: String? = nil) {
+        self.init(loopCount: loopCount, logger: logger, keyLogFile: keyLogFile) { host, port in
+            SocketAddress.resolve(host: host, port: port, isLiteral: false)
+        }
+    }
+
+    /// - Parameter resolve: looks names up, on a thread of its own for each dial.
+    init(loopCount: Int, logger: Logger, keyLogFile: String? = nil, resolve: @escaping Resolve) {
         self.loopCount = max(1, loopCount)
         self.logger = logger
+        self.resolve = resolve
+        keyLog = keyLogFile.flatMap { Self.openKeyLog($0, logger) }
+    }
+
+    private static func openKeyLog(_ path: String, _ logger: Logger) -> KeyLog? {
+        do throws(TransportFailure) {
+            let log = try KeyLog(path: path)
+            logger.warning("TLS secrets are written to a file", metadata: ["file": "\(path)"])
+            return log
+        } catch {
+            logger.warning("TLS secrets can't be written", metadata: ["details": "\(error.message)"])
+            return nil
+        }
     }
 
     /// Opens a pool; connections are made when requests need them.
     ///
     /// - Throws: ``TransportFailure`` `.tlsFailed` when the trust file can't be read, `.shutdown` after
-    ///   ``shutdown(within:)``, `.connectFailed` when the threads can't be started.
+    ///   ``shutdown(within:)``, `.connectFailed` when the threads can't be started or the proxy is no valid one.
     public func openPool(_ configuration: PoolConfiguration) throws(TransportFailure) -> ConnectionPool {
-        let tls = try TLSContext(trust: configuration.trust)
+        if let problem = configuration.proxy?.problem(target: configuration.host) {
+            throw TransportFailure(.connectFailed, problem)
+        }
+        let tls = try TLSContext(trust: configuration.trust, keyLog: keyLog)
         let loops = min(configuration.loopLimit, loopCount, configuration.connectionLimit)
         let shares = try (0..<max(1, loops)).map { number throws(TransportFailure) in
             try open(configuration.share(number, of: max(1, loops)), tls: tls)
@@ -56,7 +85,8 @@ public final class HTTP2Engine: Sendable {
             guard !state.isStopping else { throw Self.closed }
             while state.loops.count < loopCount {
                 let ended = Latch()
-                let mailbox = try EventLoop.start(number: state.loops.count, logger: logger, ended: ended)
+                let mailbox = try EventLoop.start(
+                    number: state.loops.count, resolve: resolve, logger: logger, ended: ended)
                 state.loops.append(Loop(mailbox: mailbox, ended: ended))
             }
             let id = PoolID(value: state.nextPool)

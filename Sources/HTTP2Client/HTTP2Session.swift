@@ -15,6 +15,8 @@ import CNghttp2
         /// The final answer's status; 0 before it.
         fileprivate(set) var status = 0
         fileprivate(set) var headers: [HeaderField] = []
+        /// What `headers` count towards the limit.
+        fileprivate var headerBytes = 0
         fileprivate(set) var answer: [UInt8] = []
         /// The answer is complete (END_STREAM came).
         fileprivate(set) var isAnswered = false
@@ -33,8 +35,8 @@ import CNghttp2
     struct Events {
         /// MAX_CONCURRENT_STREAMS after a SETTINGS frame.
         var streamLimit: Int?
-        /// A GOAWAY frame, in words.
-        var goAway: String?
+        /// The last GOAWAY frame.
+        var goAway: GoAway?
         /// A PING was answered.
         var pong = false
     }
@@ -66,7 +68,7 @@ import CNghttp2
     /// The code of a stream that the peer did not process (RFC 9113 §8.7).
     static let refusedStream = NGHTTP2_REFUSED_STREAM.rawValue
 
-    /// The most bytes of header fields kept of one answer.
+    /// The most bytes of header fields kept of one answer; those beyond are passed over.
     private static let headerLimitBytes = 16_384
     /// Our receive window for all streams together: answers are small, and the peer shall never wait for us.
     private static let windowBytes: Int32 = 16 << 20
@@ -154,6 +156,9 @@ import CNghttp2
     var isOver: Bool {
         unsafe nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
     }
+
+    /// Bytes that nghttp2 holds for this session.
+    var memoryBytes: Int { memory.heldBytes }
 
     // MARK: Streams
 
@@ -271,12 +276,17 @@ extension HTTP2Session {
             var status = 0
             for index in 0..<value.count { status = unsafe status * 10 + Int(value[index] &- 0x30) }
             unsafe stream.pointee.status = status
-            if unsafe !stream.pointee.headers.isEmpty { unsafe stream.pointee.headers.removeAll() }
+            if unsafe !stream.pointee.headers.isEmpty {
+                unsafe stream.pointee.headers.removeAll()
+                unsafe stream.pointee.headerBytes = 0
+            }
             return
         }
         guard unsafe isKept(name) else { return }
-        let size = unsafe stream.pointee.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
-        guard size + name.count + value.count <= Self.headerLimitBytes else { return }
+        // RFC 9113 §6.5.2 counts 32 bytes for what a field costs beside its text.
+        let size = unsafe stream.pointee.headerBytes + name.count + value.count + 32
+        guard size <= Self.headerLimitBytes else { return }
+        unsafe stream.pointee.headerBytes = size
         let field = unsafe HeaderField(String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
         unsafe stream.pointee.headers.append(field)
     }
@@ -305,9 +315,9 @@ extension HTTP2Session {
         events.streamLimit = Int(limit)
     }
 
-    func goAwayArrived(lastStream: Int32, code: UInt32, details: String) {
-        let text = details.isEmpty ? "" : ": \(details)"
-        events.goAway = "GOAWAY \(errorName(code)), last stream \(lastStream)\(text)"
+    func goAwayArrived(lastStream: Int32, code: UInt32, debugData: UnsafeBufferPointer<UInt8>) {
+        events.goAway = unsafe GoAway(
+            code: code, error: errorName(code), lastStream: lastStream, debugData: debugData)
     }
 
     func pongArrived() {

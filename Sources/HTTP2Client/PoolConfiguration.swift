@@ -8,6 +8,8 @@ public struct PoolConfiguration: Sendable {
     public var serverName: String?
     /// Whom to trust.
     public var trust: Trust = .system
+    /// The HTTP proxy that the way leads through; looking up ``host`` is its job then. `nil`: none.
+    public var proxy: Proxy?
     /// The most connections at a time, at least 1.
     public var connectionLimit = 4
     /// The most loop threads that the pool's connections spread over; each has an equal share of the connections and of
@@ -15,10 +17,18 @@ public struct PoolConfiguration: Sendable {
     public var loopLimit = 1
     /// The most streams used on one connection, whatever the peer allows.
     public var streamLimit = 1000
-    /// The most requests that wait for a stream; `submit` suspends beyond it.
+    /// The most requests that wait for a stream; `submit` suspends beyond it. To keep all streams busy it must be larger
+    /// than ``connectionLimit`` × ``streamLimit``: so many can come free in one turn, and callers are let in again once
+    /// an eighth of the queue is free.
     public var queueLimit = 10_000
     /// From dialing to the peer's SETTINGS.
     public var connectTimeout: Duration = .seconds(10)
+    /// How long the pool waits for the first answer on a new connection before it dials another one instead. The request
+    /// itself has its whole ``streamTimeout``.
+    public var warmingTimeout: Duration = .seconds(5)
+    /// How long an address may stay silent until the next one is tried beside it (RFC 8305 §5, which recommends 250 ms
+    /// and forbids less than 10 ms). An address that fails makes room at once.
+    public var attemptDelay: Duration = .milliseconds(250)
     /// From the request's HEADERS to the end of its answer.
     public var streamTimeout: Duration = .seconds(30)
     /// How long a request may wait for a stream before it ends as `notSent`.
@@ -34,6 +44,15 @@ public struct PoolConfiguration: Sendable {
     public var backOffFloor: Duration = .seconds(1)
     /// …up to this.
     public var backOffCeiling: Duration = .seconds(60)
+    /// The most dials under way at a time; one until a connection has proven itself.
+    public var dialLimit = 3
+    /// Dials that are allowed in a burst, at least ``connectionLimit``…
+    public var dialBurst = 4
+    /// …and the least time, prolonged by up to half of it at random, after which one more is allowed.
+    public var dialInterval: Duration = .seconds(1)
+    /// Failed dials in a row after which requests end as `notSent` at once instead of waiting for a connection, until
+    /// the pause after the last failure is over. See ``Circuit``.
+    public var circuitLimit = 5
     /// The most bytes of an answer's body that are kept.
     public var responseLimitBytes = 16_384
     /// The names of the answers' header fields that are kept, in lower case; `nil`: all. What is not asked for costs
@@ -65,6 +84,8 @@ extension PoolConfiguration {
         var share = self
         share.connectionLimit = connectionLimit / count + (number < connectionLimit % count ? 1 : 0)
         share.queueLimit = max(1, queueLimit / count)
+        share.dialBurst = max(1, dialBurst / count)
+        share.dialInterval = dialInterval * count
         return share
     }
 }

@@ -21,14 +21,16 @@ final class PoolCore {
     private var phase = Phase.open
     private var queue = RequestQueue()
     private var connections: [Connection] = []
-    private var backOff: BackOff
-    private var nextDial = Instant(nanoseconds: .min)
+    private var plan: DialPlan
+    private var wantsSuccessor = false
     private var lastFailure: TransportFailure?
     private var alarm = Alarm()
     /// Requests that left the queue in this turn of the loop.
     private var left = 0
     private var dials = 0
-    private var goAways = 0
+    private var failedDials = 0
+    private var goAways = GoAwayCounts()
+    private var resumed = 0
     /// By connections that are gone.
     private var bytesSent: Int64 = 0
     /// Whether the loop has it on its list for this turn.
@@ -42,7 +44,7 @@ final class PoolCore {
         self.loop = loop
         self.gate = gate
         settings = PoolSettings(configuration, tls: tls)
-        backOff = BackOff(floor: configuration.backOffFloor, ceiling: configuration.backOffCeiling)
+        plan = DialPlan(configuration)
     }
 
     /// Asks for ``work()`` in this turn of the loop.
@@ -70,14 +72,17 @@ final class PoolCore {
         if ticket.batch.add(index: ticket.index, exchange: exchange, now: loop.now) { loop.deliverLater(ticket.batch) }
     }
 
-    /// Gives waiting requests to connections, ends those that waited too long, dials when there is need.
+    /// Gives waiting requests to connections, ends those that waited too long or in vain, dials when there is need.
     func work() {
         expireQueue()
         if !queue.isEmpty {
             for connection in connections { connection.checkSilence() }
         }
         while !queue.isEmpty, let connection = roomiest() { fill(connection) }
-        dialIfNeeded()
+        if case .open = phase {
+            breakCircuit()
+            dialIfNeeded()
+        }
         arm()
     }
 
@@ -124,22 +129,51 @@ final class PoolCore {
         return TransportFailure(lastFailure.kind, "\(waited) for a connection; last attempt: \(lastFailure.message)")
     }
 
+    /// Ends what waits for a connection while the circuit is open: those that came first may wait when it is half-open.
+    private func breakCircuit() {
+        guard !queue.isEmpty, plan.failures > 0 else { return }
+        let limit = plan.mayWait(for: demand, at: loop.now)
+        guard queue.count > limit else { return }
+        let last = lastFailure?.message ?? "the connection did not prove itself"
+        let failure = TransportFailure(
+            .connectFailed, "the circuit is open after \(plan.failures) failed dials; last attempt: \(last)")
+        while queue.count > limit, let ticket = queue.popLast() {
+            left += 1
+            end(ticket, .notSent(failure))
+        }
+    }
+
     // MARK: Connections
 
-    /// One dial at a time, and only while no stream is free: a connection that has yet to show what it can do counts as
-    /// a dial.
-    private func dialIfNeeded() {
-        guard case .open = phase, !queue.isEmpty, loop.now >= nextDial else { return }
-        var counted = 0
+    /// What the plan needs to know.
+    private var demand: DialPlan.Demand {
+        var demand = DialPlan.Demand()
+        demand.queued = queue.count
         for connection in connections where !connection.isDraining {
-            if connection.isBecomingUsable || connection.freeStreams > 0 { return }
-            counted += 1
+            demand.freeStreams += connection.freeStreams
+            if connection.isConnecting || connection.isWarming {
+                demand.starting += 1
+            } else {
+                if connection.awaitsPong { demand.doubtful += 1 } else { demand.proven += 1 }
+                demand.streamsPerConnection = max(demand.streamsPerConnection, connection.capacity)
+            }
         }
-        guard counted < settings.configuration.connectionLimit || counted == 0 else { return }
-        let connection = loop.makeConnection(for: self)
-        connections.append(connection)
-        connection.start(rotation: dials)
-        dials += 1
+        demand.wantsSuccessor = wantsSuccessor
+        return demand
+    }
+
+    private func dialIfNeeded() {
+        guard !queue.isEmpty || wantsSuccessor else { return }
+        let demand = demand
+        if demand.connections > 0 { wantsSuccessor = false }
+        let count = plan.dials(for: demand, at: loop.now, using: &loop.random)
+        for _ in 0..<count {
+            let connection = loop.makeConnection(for: self)
+            connections.append(connection)
+            dials += 1
+            wantsSuccessor = false
+            connection.start(rotation: dials - 1)
+        }
     }
 
     /// SETTINGS came on a new connection.
@@ -148,28 +182,43 @@ final class PoolCore {
         touch()
     }
 
-    /// An answer showed that the peer accepts us.
+    /// The first answer on a connection that shows that the peer accepts us.
     func connectionProved() {
-        if backOff.failures > 0 { backOff.succeeded() }
+        plan.connectionProved()
     }
 
-    func goAwayReceived() {
-        goAways += 1
+    /// A new connection resumed the TLS session of an earlier one.
+    func sessionResumed() { resumed += 1 }
+
+    /// The peer says goodbye. To a connection at work a successor is dialed while it finishes; one that idles has none
+    /// before it is needed.
+    func goAwayReceived(_ goAway: GoAway, by connection: Connection) {
+        goAways.note(goAway)
+        if connection.isProven, connection.openStreams > 0 { wantsSuccessor = true }
+        touch()
+    }
+
+    /// A connection did not prove itself in time: it finishes what it has, and nobody waits for it any more.
+    func connectionGivenUp(_ connection: Connection, _ failure: TransportFailure) {
+        dialFailed(connection, failure)
         touch()
     }
 
     /// A connection is gone. One that never proved itself counts as a failed dial: a peer that accepts connections
-    /// only to drop them must not be dialed in a tight circle.
+    /// only to drop them must not be dialed in a tight circle. One that we closed for no fault of the peer's does not.
     func connectionClosed(_ connection: Connection, reason: ConnectionState.CloseReason, failure: TransportFailure?) {
         connections.removeAll { $0 === connection }
         bytesSent += connection.bytesSent
-        if !connection.isProven, reason != .shutdown, case .open = phase {
-            lastFailure = failure ?? lastFailure
-            let pause = backOff.failed(using: &loop.random)
-            nextDial = loop.now.adding(nanoseconds: pause)
-        }
+        if !connection.isProven, !connection.isGivenUp, let failure { dialFailed(connection, failure) }
         if case .closing = phase { finishIfDone() }
         touch()
+    }
+
+    private func dialFailed(_ connection: Connection, _ failure: TransportFailure) {
+        guard case .open = phase else { return }
+        failedDials += 1
+        lastFailure = failure
+        plan.dialFailed(startedAt: connection.dialedAt, at: loop.now, using: &loop.random)
     }
 
     /// Replaces all connections, each once its streams are done.
@@ -194,7 +243,11 @@ final class PoolCore {
         switch phase {
         case .open:
             if let oldest = queue.oldest { next = oldest.adding(nanoseconds: settings.queueTimeout) }
-            if !queue.isEmpty, nextDial > loop.now { next = min(next, nextDial) }
+            if !queue.isEmpty || wantsSuccessor, let held = plan.heldUntil(for: demand, at: loop.now) {
+                next = min(next, held)
+            }
+            // Then it is half-open, which shows in the figures.
+            if plan.failures > 0, let end = plan.openUntil(for: demand, at: loop.now) { next = min(next, end) }
         case .closing(let deadline, _): next = deadline
         case .closed: return
         }
@@ -240,43 +293,14 @@ final class PoolCore {
         }
         statistics.lastFailure = lastFailure?.message
         statistics.dials = dials
-        statistics.goAways = goAways
+        statistics.failedDials = failedDials
+        statistics.circuit = plan.failures == 0 ? .closed : plan.circuit(for: demand, at: loop.now)
+        statistics.goAways = goAways.total
+        statistics.goAwaysByReason = goAways.counts
+        statistics.resumed = resumed
         statistics.bytesSent = connections.reduce(bytesSent) { $0 + $1.bytesSent }
         gate.publish(statistics)
         if left > 0 { gate.leave(left) }
         left = 0
     }
-}
-
-/// A pool's configuration in the form the hot path wants: times in nanoseconds, names put together.
-struct PoolSettings {
-    let configuration: PoolConfiguration
-    let tls: TLSContext
-    let serverName: String
-    let authority: String
-    let connectTimeout: Int64
-    let streamTimeout: Int64
-    let queueTimeout: Int64
-    let pingInterval: Int64
-    let pingTimeout: Int64
-    let drainTimeout: Int64
-
-    init(_ configuration: PoolConfiguration, tls: TLSContext) {
-        self.configuration = configuration
-        self.tls = tls
-        serverName = configuration.serverName ?? configuration.host
-        // RFC 3986 §3.2.2: an IPv6 address stands in brackets; the default port of https is left out.
-        let host = serverName.contains(":") ? "[\(serverName)]" : serverName
-        authority = configuration.port == 443 ? host : "\(host):\(configuration.port)"
-        connectTimeout = configuration.connectTimeout.wholeNanoseconds
-        streamTimeout = configuration.streamTimeout.wholeNanoseconds
-        queueTimeout = configuration.queueTimeout.wholeNanoseconds
-        let interval = configuration.pingInterval.wholeNanoseconds
-        pingInterval = interval > 0 ? interval : .max
-        pingTimeout = configuration.pingTimeout.wholeNanoseconds
-        drainTimeout = configuration.drainTimeout.wholeNanoseconds
-    }
-
-    /// How long sent bytes may stay unacknowledged by TCP: a little longer than HTTP/2's own check takes.
-    var unacknowledgedLimit: Duration { configuration.pingInterval + configuration.pingTimeout }
 }

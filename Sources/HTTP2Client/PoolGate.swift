@@ -81,9 +81,18 @@ final class PoolGate: Sendable {
         state.withLock { $0.statistics = statistics }
     }
 
-    /// Free streams less the requests that wait for one.
+    /// Callers that wait.
+    var waiting: Int {
+        state.withLock { $0.urgent.count + $0.normal.count }
+    }
+
+    /// Free streams less the requests that wait for one; behind an open circuit there is less than none.
     var room: Int {
-        state.withLock { $0.statistics.streamLimit - $0.statistics.streamsInUse - $0.queued }
+        state.withLock { state in
+            let statistics = state.statistics
+            guard statistics.circuit != .open else { return .min }
+            return statistics.streamLimit - statistics.streamsInUse - state.queued
+        }
     }
 
     var statistics: ConnectionPool.Statistics {

@@ -31,23 +31,46 @@ final class Socket {
         _ = unsafe setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Begins to connect; `true` when it is done already.
-    func connect(to address: SocketAddress) throws(TransportFailure) -> Bool {
+    /// Begins to connect; the socket becomes writable when that is over.
+    func connect(to address: SocketAddress) throws(TransportFailure) {
         let result = unsafe address.withSocketAddress { unsafe Glibc.connect(descriptor, $0, $1) }
-        if result == 0 { return true }
         let code = errno
-        guard code == EINPROGRESS || code == EINTR else {
+        guard result == 0 || code == EINPROGRESS || code == EINTR else {
             throw TransportFailure(.connectFailed, "\(address): \(systemError(code))")
         }
-        return false
     }
 
-    /// Once the socket is writable after ``connect(to:)``: whether that worked.
-    func finishConnecting(to address: SocketAddress) throws(TransportFailure) {
-        var code: Int32 = 0
-        var length = socklen_t(MemoryLayout<Int32>.size)
-        if unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) != 0 { code = errno }
+    /// After ``connect(to:)``: whether the connection stands; throws why it never will.
+    func isConnected(to address: SocketAddress) throws(TransportFailure) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        guard unsafe poll(&entry, 1, 0) > 0 else { return false }
+        let code = option(SOL_SOCKET, SO_ERROR) ?? errno
         guard code == 0 else { throw TransportFailure(.connectFailed, "\(address): \(systemError(code))") }
+        return true
+    }
+
+    /// The value of an option; `nil`: the kernel does not tell, see `errno`.
+    func option(_ level: Int32, _ name: Int32) -> Int32? {
+        var value: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        return unsafe getsockopt(descriptor, level, name, &value, &length) == 0 ? value : nil
+    }
+
+    /// Sends what the kernel takes of `bytes` at once, in the clear: how many they were.
+    func send(_ bytes: [UInt8]) throws(TransportFailure) -> Int {
+        let count = unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        if count >= 0 { return count }
+        guard errno == EAGAIN || errno == EINTR else { throw TransportFailure(.connectFailed, systemError()) }
+        return 0
+    }
+
+    /// What came, in the clear, at most `limit` bytes; empty: the peer closed; `nil`: nothing yet.
+    func receive(limit: Int) throws(TransportFailure) -> ArraySlice<UInt8>? {
+        var buffer = [UInt8](repeating: 0, count: limit)
+        let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
+        if count >= 0 { return buffer[..<count] }
+        guard errno == EAGAIN || errno == EINTR else { throw TransportFailure(.connectFailed, systemError()) }
+        return nil
     }
 
     /// Closes the descriptor. Idempotent.
@@ -57,6 +80,9 @@ final class Socket {
         descriptor = -1
     }
 }
+
+/// Looks a name up; blocks.
+typealias Resolve = @Sendable (_ host: String, _ port: Int) -> Result<[SocketAddress], TransportFailure>
 
 /// An IPv4 or IPv6 address with port.
 struct SocketAddress: Hashable, Sendable, CustomStringConvertible {

@@ -82,6 +82,9 @@ struct RequestQueue {
 
     mutating func popFirst() -> Ticket? { urgent.popFirst() ?? normal.popFirst() }
 
+    /// Takes the request that came last; urgent ones when there are no others.
+    mutating func popLast() -> Ticket? { normal.popLast() ?? urgent.popLast() }
+
     /// Puts back what was just taken.
     mutating func putBack(_ ticket: Ticket) {
         if ticket.request.isUrgent { urgent.prepend(ticket) } else { normal.prepend(ticket) }

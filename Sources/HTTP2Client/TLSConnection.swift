@@ -28,11 +28,15 @@ import Glibc
     private let context: TLSContext
     private let socket: Socket
     private let serverName: String
+    /// Name and address, for messages.
+    private let peer: String
     private var isEstablished = false
     private var isBroken = false
 
     /// Prepares a client connection whose peer must show a certificate for `serverName` (a name or an IP address).
-    init(context: TLSContext, socket: Socket, serverName: String) throws(TransportFailure) {
+    ///
+    /// - Parameter peer: whom messages name.
+    init(context: TLSContext, socket: Socket, serverName: String, peer: String) throws(TransportFailure) {
         OpenSSLErrors.clear()
         guard let ssl = unsafe context.makeConnection() else {
             throw TransportFailure(.tlsFailed, "SSL_new: \(OpenSSLErrors.drain())")
@@ -43,6 +47,7 @@ import Glibc
         self.context = context
         self.socket = socket
         self.serverName = serverName
+        self.peer = peer
         guard let bio = unsafe context.makeBIO() else {
             throw TransportFailure(.tlsFailed, "BIO_new: \(OpenSSLErrors.drain())")
         }
@@ -52,6 +57,7 @@ import Glibc
         unsafe SSL_set_bio(ssl, bio, bio)
         unsafe SSL_set_connect_state(ssl)
         try expect(serverName)
+        offerSession()
     }
 
     deinit {
@@ -76,11 +82,31 @@ import Glibc
         guard isSet else { throw TransportFailure(.tlsFailed, "server name \(name): \(OpenSSLErrors.drain())") }
     }
 
+    /// A session that does not fit any more is refused by the peer, and the handshake is a full one.
+    private func offerSession() {
+        guard let offered = context.sessions.take() else { return }
+        unsafe offered.bytes.withUnsafeBufferPointer { bytes in
+            var start = bytes.baseAddress
+            let session = unsafe d2i_SSL_SESSION(nil, &start, bytes.count)
+            // The connection has its own reference then.
+            unsafe SSL_set_session(ssl, session)
+            unsafe SSL_SESSION_free(session)
+        }
+        OpenSSLErrors.clear()
+    }
+
+    /// Whether the session of an earlier connection was resumed.
+    var isResumed: Bool { unsafe SSL_session_reused(ssl) == 1 }
+
     /// Goes on with the handshake. Done means: the certificate verified and the peer chose h2.
     func handshake() -> Result {
         OpenSSLErrors.clear()
         let code = unsafe SSL_do_handshake(ssl)
-        guard code == 1 else { return failure(code, "TLS handshake with \(serverName)", .tlsFailed) }
+        guard code == 1 else {
+            let result = failure(code, "TLS handshake with \(peer)", .tlsFailed)
+            if case .failed = result { context.sessions.forget() }
+            return result
+        }
         isEstablished = true
         var selected: UnsafePointer<UInt8>?
         var length: UInt32 = 0
@@ -88,7 +114,7 @@ import Glibc
         let name = unsafe UnsafeBufferPointer(start: selected, count: Int(length))
         guard unsafe name.elementsEqual([0x68, 0x32]) else {
             let text = unsafe name.isEmpty ? "no protocol" : String(decoding: name, as: UTF8.self)
-            return .failed(TransportFailure(.tlsFailed, "\(serverName) does not speak HTTP/2: ALPN gave \(text)"))
+            return .failed(TransportFailure(.tlsFailed, "\(peer) does not speak HTTP/2: ALPN gave \(text)"))
         }
         return .done(0)
     }
@@ -101,14 +127,14 @@ import Glibc
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Result {
         OpenSSLErrors.clear()
         let count = unsafe SSL_read(ssl, buffer.baseAddress, Int32(clamping: buffer.count))
-        return count > 0 ? .done(Int(count)) : failure(count, "read", .connectionLost)
+        return count > 0 ? .done(Int(count)) : failure(count, "read from \(peer)", .connectionLost)
     }
 
     /// Writes one record at most. After `wantsWrite` the same bytes must be given again.
     func write(_ bytes: UnsafeRawBufferPointer) -> Result {
         OpenSSLErrors.clear()
         let count = unsafe SSL_write(ssl, bytes.baseAddress, Int32(clamping: bytes.count))
-        return count > 0 ? .done(Int(count)) : failure(count, "write", .connectionLost)
+        return count > 0 ? .done(Int(count)) : failure(count, "write to \(peer)", .connectionLost)
     }
 
     /// Bytes given to the socket so far.
@@ -124,14 +150,14 @@ import Glibc
     }
 
     private func failure(_ code: Int32, _ step: String, _ kind: TransportFailure.Kind) -> Result {
-        let systemCode = errno
         switch unsafe SSL_get_error(ssl, code) {
         case SSL_ERROR_WANT_READ: return .wantsRead
         case SSL_ERROR_WANT_WRITE: return .wantsWrite
         case SSL_ERROR_ZERO_RETURN: return .ended
         case SSL_ERROR_SYSCALL:
             isBroken = true
-            let text = systemCode == 0 ? "the peer closed the connection" : systemError(systemCode)
+            let systemCode = unsafe link.pointee.failure
+            let text = systemCode == 0 ? "the peer closed the connection without notice" : systemError(systemCode)
             OpenSSLErrors.clear()
             return .failed(TransportFailure(kind, "\(step): \(text)"))
         case let other:
@@ -157,6 +183,8 @@ struct SocketLink {
     var isDrained = false
     /// Bytes that the kernel took.
     var sent: Int64 = 0
+    /// What the last system call ended with, if it gave no bytes; 0: the end of the stream.
+    var failure: Int32 = 0
 
     /// Makes the BIO's functions; the caller frees them.
     static func makeMethod() -> OpaquePointer? {
@@ -177,6 +205,7 @@ private func socketRead(_ bio: OpaquePointer?, _ buffer: UnsafeMutablePointer<CC
         return -1
     }
     let received = unsafe recv(link.pointee.descriptor, buffer, Int(count), 0)
+    if received <= 0 { unsafe link.pointee.failure = received < 0 ? errno : 0 }
     if received < 0, errno == EAGAIN || errno == EINTR { unsafe herald_BIO_set_retry_read(bio) }
     if received > 0, received < Int(count) { unsafe link.pointee.isDrained = true }
     return Int32(received)
@@ -186,6 +215,7 @@ private func socketWrite(_ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, 
     guard let link = unsafe BIO_get_data(bio)?.assumingMemoryBound(to: SocketLink.self) else { return -1 }
     unsafe herald_BIO_clear_retry_flags(bio)
     let sent = unsafe send(link.pointee.descriptor, bytes, Int(count), Int32(MSG_NOSIGNAL))
+    if sent < 0 { unsafe link.pointee.failure = errno }
     if sent < 0, errno == EAGAIN || errno == EINTR { unsafe herald_BIO_set_retry_write(bio) }
     if sent > 0 { unsafe link.pointee.sent += Int64(sent) }
     return Int32(sent)

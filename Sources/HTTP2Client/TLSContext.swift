@@ -7,9 +7,14 @@ import COpenSSL
 @safe final class TLSContext: @unchecked Sendable {
     private let context: OpaquePointer
     private let bioMethod: OpaquePointer
+    /// What the next connections may resume.
+    let sessions = TLSSessions()
+    fileprivate let keyLog: KeyLog?
 
     /// TLS 1.2 or later, ALPN h2, the peer's certificate must verify against `trust`.
-    init(trust: PoolConfiguration.Trust) throws(TransportFailure) {
+    ///
+    /// - Parameter keyLog: where the secrets of all connections go; `nil`: nowhere.
+    init(trust: PoolConfiguration.Trust, keyLog: KeyLog? = nil) throws(TransportFailure) {
         OpenSSLErrors.clear()
         guard let context = unsafe SSL_CTX_new(TLS_client_method()) else {
             throw TransportFailure(.tlsFailed, "SSL_CTX_new: \(OpenSSLErrors.drain())")
@@ -20,9 +25,9 @@ import COpenSSL
         }
         unsafe self.context = context
         unsafe self.bioMethod = bioMethod
+        self.keyLog = keyLog
         unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
         unsafe herald_SSL_CTX_forbid_renegotiation(context)
-        unsafe herald_SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF)
         // One recv brings as many records as there are; a write may be cut at a record and repeated from a moved buffer.
         unsafe herald_SSL_CTX_set_read_ahead(context, 1)
         unsafe SSL_CTX_set_default_read_buffer_len(context, 65_536)
@@ -33,6 +38,17 @@ import COpenSSL
             unsafe SSL_CTX_set_alpn_protos(context, protocols, UInt32(protocols.count)) == 0
         else { throw TransportFailure(.tlsFailed, "TLS set-up: \(OpenSSLErrors.drain())") }
         try load(trust)
+        keepSessions()
+        // Without an operator's wish OpenSSL has nobody to tell the secrets to.
+        if keyLog != nil { unsafe SSL_CTX_set_keylog_callback(context, secretDerived) }
+    }
+
+    /// The sessions come to us, not into OpenSSL's cache, which a client never looks into.
+    private func keepSessions() {
+        unsafe herald_SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL)
+        // Not retained: a connection holds on to its context, so that callbacks find it alive.
+        unsafe herald_SSL_CTX_set_owner(context, Unmanaged.passUnretained(self).toOpaque())
+        unsafe SSL_CTX_sess_set_new_cb(context, sessionCame)
     }
 
     deinit {
@@ -60,6 +76,35 @@ import COpenSSL
 
     /// Makes the `BIO` of one connection, which gives it to its `SSL`.
     func makeBIO() -> OpaquePointer? { unsafe BIO_new(bioMethod) }
+}
+
+/// The context behind a callback's connection.
+private func owner(of ssl: OpaquePointer?) -> TLSContext? {
+    guard let context = unsafe SSL_get_SSL_CTX(ssl), let owner = unsafe herald_SSL_CTX_owner(context) else {
+        return nil
+    }
+    return unsafe Unmanaged<TLSContext>.fromOpaque(owner).takeUnretainedValue()
+}
+
+/// The peer gave a session: 0 leaves it with OpenSSL, as only a copy is kept.
+private func sessionCame(_ ssl: OpaquePointer?, _ session: OpaquePointer?) -> Int32 {
+    guard let owner = unsafe owner(of: ssl) else { return 0 }
+    let length = unsafe i2d_SSL_SESSION(session, nil)
+    guard length > 0 else { return 0 }
+    var bytes = [UInt8](repeating: 0, count: Int(length))
+    unsafe bytes.withUnsafeMutableBufferPointer { buffer in
+        var start = buffer.baseAddress
+        _ = unsafe i2d_SSL_SESSION(session, &start)
+    }
+    let isSingleUse = unsafe SSL_SESSION_get_protocol_version(session) >= TLS1_3_VERSION
+    owner.sessions.add(TLSSessions.Session(bytes: bytes, isSingleUse: isSingleUse))
+    return 0
+}
+
+/// A secret of a connection became known.
+private func secretDerived(_ ssl: OpaquePointer?, _ line: UnsafePointer<CChar>?) {
+    guard let line = unsafe line else { return }
+    unsafe owner(of: ssl)?.keyLog?.append(line)
 }
 
 /// OpenSSL's error queue, one per thread: cleared before each call, drained after a failed one.

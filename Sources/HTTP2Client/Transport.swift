@@ -1,25 +1,9 @@
-/// The way to one address: socket, TLS, and their place in epoll. No HTTP.
+/// The way to the peer once TCP stands: TLS, and the socket's place in epoll. No HTTP.
 ///
 /// Loop-confined; ``close()`` ends it, as does losing the last reference.
 final class Transport {
-    /// How far it is.
-    enum Progress {
-        /// Waiting for the socket.
-        case pending
-        /// TCP stands, TLS begins with the next ``advance()``.
-        case connected
-        /// TLS stands.
-        case established
-        /// TCP failed: another address may do better.
-        case addressFailed(TransportFailure)
-        /// TLS failed.
-        case failed(TransportFailure)
-    }
-
     private enum Phase {
-        /// Next: connected.
-        case connecting
-        /// Next: established.
+        /// Next: established, closed.
         case handshaking(TLSConnection)
         /// Next: closed.
         case established(TLSConnection)
@@ -27,74 +11,38 @@ final class Transport {
         case closed
     }
 
-    private let id: ConnectionID
-    private let epoll: Epoll
-    private let address: SocketAddress
-    private let socket: Socket
-    private var phase = Phase.connecting
+    private let socket: WatchedSocket
+    private var phase: Phase
     private var finalBytesSent: Int64 = 0
-    private var interest = Epoll.Interest.writable
+    /// Whether the TLS session of an earlier connection was resumed.
+    private(set) var isResumed = false
 
-    /// Begins to connect to `address`; events come under `id`.
-    init(
-        to address: SocketAddress, id: ConnectionID, epoll: Epoll, unacknowledgedLimit: Duration
-    ) throws(TransportFailure) {
-        self.id = id
-        self.epoll = epoll
-        self.address = address
-        socket = try Socket(for: address, unacknowledgedLimit: unacknowledgedLimit)
-        // Also when it is connected at once: the socket is writable then, and the first event says so.
-        _ = try socket.connect(to: address)
-        try epoll.add(socket.descriptor, id: id.value, interest)
+    /// Takes over a socket that is connected; TLS begins with ``handshake()``.
+    ///
+    /// - Parameter name: the peer's name, for SNI and the certificate.
+    init(over socket: WatchedSocket, context: TLSContext, serverName name: String) throws(TransportFailure) {
+        self.socket = socket
+        phase = .handshaking(
+            try TLSConnection(
+                context: context, socket: socket.socket, serverName: name, peer: "\(name) (\(socket.address))"))
     }
 
-    /// The socket was reported ready while connecting.
-    func finishConnecting(context: TLSContext, serverName: String) -> Progress {
-        do throws(TransportFailure) {
-            try socket.finishConnecting(to: address)
-        } catch {
-            return .addressFailed(error)
+    /// Goes on with the handshake, after the socket was reported ready; `true`: TLS stands.
+    func handshake() throws(TransportFailure) -> Bool {
+        guard case .handshaking(let tls) = phase else { return true }
+        tls.noteReadable()
+        switch tls.handshake() {
+        case .done:
+            phase = .established(tls)
+            isResumed = tls.isResumed
+            try socket.watch(.readable)
+            return true
+        case .wantsRead: try socket.watch(.readable)
+        case .wantsWrite: try socket.watch([.readable, .writable])
+        case .ended: throw TransportFailure(.tlsFailed, "\(socket.address): closed during the TLS handshake")
+        case .failed(let failure): throw failure
         }
-        do throws(TransportFailure) {
-            phase = .handshaking(try TLSConnection(context: context, socket: socket, serverName: serverName))
-            return .connected
-        } catch {
-            return .failed(error)
-        }
-    }
-
-    /// Goes on with what is under way, after the socket was reported ready.
-    func advance(context: TLSContext, serverName: String) -> Progress {
-        switch phase {
-        case .connecting: return finishConnecting(context: context, serverName: serverName)
-        case .handshaking(let tls):
-            tls.noteReadable()
-            switch tls.handshake() {
-            case .done:
-                phase = .established(tls)
-                return watch(.readable) ?? .established
-            case .wantsRead: return watch(.readable) ?? .pending
-            case .wantsWrite: return watch([.readable, .writable]) ?? .pending
-            case .ended: return .failed(TransportFailure(.tlsFailed, "\(address): closed during the TLS handshake"))
-            case .failed(let failure): return .failed(failure)
-            }
-        case .established, .closed: return .established
-        }
-    }
-
-    private func watch(_ interest: Epoll.Interest) -> Progress? {
-        do throws(TransportFailure) {
-            try setInterest(interest)
-            return nil
-        } catch {
-            return .failed(error)
-        }
-    }
-
-    private func setInterest(_ interest: Epoll.Interest) throws(TransportFailure) {
-        guard interest != self.interest else { return }
-        self.interest = interest
-        try epoll.change(socket.descriptor, id: id.value, interest)
+        return false
     }
 
     /// The socket was reported readable.
@@ -117,37 +65,25 @@ final class Transport {
     var bytesSent: Int64 {
         switch phase {
         case .handshaking(let tls), .established(let tls): tls.bytesSent
-        case .connecting: 0
         case .closed: finalBytesSent
         }
     }
 
-    /// Whether TCP is not up yet.
-    var isConnecting: Bool {
-        if case .connecting = phase { true } else { false }
-    }
-
     /// Whether to be woken when the socket takes bytes again.
     func awaitRoom(_ isWanted: Bool) throws(TransportFailure) {
-        try setInterest(isWanted ? [.readable, .writable] : .readable)
+        try socket.watch(isWanted ? [.readable, .writable] : .readable)
     }
 
     /// Leaves epoll and closes. Idempotent.
     func close() {
         switch phase {
-        case .established(let tls):
-            tls.sendCloseNotify()
-            finalBytesSent = tls.bytesSent
-        case .connecting, .handshaking: break
+        case .established(let tls): tls.sendCloseNotify()
+        case .handshaking: break
         case .closed: return
         }
+        finalBytesSent = bytesSent
         phase = .closed
-        do {
-            try epoll.remove(socket.descriptor)
-        } catch {
-            // Closing the only descriptor of the socket takes it out of epoll as well.
-        }
-        socket.shut()
+        socket.close()
     }
 
     deinit { close() }

@@ -36,6 +36,12 @@ public enum MetricName: String, Sendable, CaseIterable {
     case upstreamQueued = "herald_upstream_queued"
     /// Gauge by `upstream`: the most pushes that may wait.
     case upstreamQueueLimit = "herald_upstream_queue_limit"
+    /// Gauge by `upstream`: 1 while pushes are given back at once because connecting failed several times in a row.
+    case upstreamCircuitOpen = "herald_upstream_circuit_open"
+    /// Gauge by `upstream`: attempts to connect that failed since the start.
+    case upstreamFailedDials = "herald_upstream_failed_dials"
+    /// Gauge by `upstream` and `reason`: GOAWAY frames since the start.
+    case upstreamGoAways = "herald_upstream_goaways"
     /// Counter by `route` and `status`: HTTP requests answered.
     case httpRequests = "herald_http_requests_total"
     /// Histogram in seconds by `route`: time to answer.
@@ -61,6 +67,9 @@ public enum MetricName: String, Sendable, CaseIterable {
         case .upstreamStreamLimit: "Streams that the peer allows, by upstream."
         case .upstreamQueued: "Pushes waiting for a stream, by upstream."
         case .upstreamQueueLimit: "The most pushes that may wait for a stream, by upstream."
+        case .upstreamCircuitOpen: "1 while pushes are given back at once because connecting failed, by upstream."
+        case .upstreamFailedDials: "Attempts to connect that failed since the start, by upstream."
+        case .upstreamGoAways: "GOAWAY frames of APNs since the start, by upstream and reason."
         case .httpRequests: "HTTP requests answered, by route and status."
         case .httpDuration: "Seconds to answer an HTTP request, by route."
         }

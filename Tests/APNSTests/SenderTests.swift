@@ -108,12 +108,18 @@ struct SenderTests {
         var statistics = ConnectionPool.Statistics()
         statistics.lastFailure = "connection refused"
         statistics.queued = 12
+        statistics.circuit = .halfOpen
+        statistics.failedDials = 6
+        statistics.goAwaysByReason = ["Shutdown": 2]
         pool.statistics = statistics
         let status = try #require(fixture.sender.upstreams.first)
         #expect(status.name == "api.push.apple.com:443 TEAM123456/ABC1234567")
         #expect(!status.isReachable)
         #expect(status.lastFailure == "connection refused")
         #expect(status.queued == 12)
+        #expect(status.circuit == .halfOpen)
+        #expect(status.failedDials == 6)
+        #expect(status.goAways == ["Shutdown": 2])
         #expect(status.queueLimit == pool.configuration.queueLimit)
         statistics.connections = 1
         pool.statistics = statistics

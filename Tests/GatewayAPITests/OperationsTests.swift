@@ -20,7 +20,7 @@ struct OperationsTests {
         #expect(answer.status == 200)
         #expect(
             answer.text
-                == #"{"status":"ready","store":{"writable":true},"upstreams":[{"name":"api.push.apple.com:443 TEAM123456/ABC1234567","reachable":false,"lastFailure":"connection refused","connections":0,"streamsInUse":0,"streamLimit":0,"queued":3,"queueLimit":10000}]}"#
+                == #"{"status":"ready","store":{"writable":true},"upstreams":[{"name":"api.push.apple.com:443 TEAM123456/ABC1234567","reachable":false,"lastFailure":"connection refused","connections":0,"streamsInUse":0,"streamLimit":0,"queued":3,"queueLimit":10000,"circuit":"open"}]}"#
         )
     }
 

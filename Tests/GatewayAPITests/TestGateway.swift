@@ -79,7 +79,7 @@ final class TestGateway: Sendable {
 
     static let upstream = UpstreamStatus(
         name: "api.push.apple.com:443 TEAM123456/ABC1234567", isReachable: false, lastFailure: "connection refused",
-        connections: 0, streamsInUse: 0, streamLimit: 0, queued: 3, queueLimit: 10_000)
+        connections: 0, streamsInUse: 0, streamLimit: 0, queued: 3, queueLimit: 10_000, circuit: .open)
 
     /// The application that the server runs.
     var application: some ApplicationProtocol {

@@ -1,6 +1,8 @@
 import Glibc
 import Synchronization
 
+@testable import HTTP2Client
+
 /// A program beside the test: started, fed, read and ended without Foundation's Process, whose pipes are inherited by
 /// every other child and whose event sources do not stand that.
 final class ChildProcess: Sendable {

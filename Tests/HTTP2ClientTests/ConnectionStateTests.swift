@@ -15,7 +15,7 @@ struct ConnectionStateTests {
         func make() -> ConnectionState {
             var state = ConnectionState(streamLimit: 8)
             guard self != .resolving else { return state }
-            #expect(state.addressesResolved(2) == .dial)
+            #expect(state.addressesResolved() == .dial)
             guard self != .dialing else { return state }
             #expect(state.socketConnected() == .handshake)
             guard self != .handshaking else { return state }
@@ -63,14 +63,8 @@ struct ConnectionStateTests {
 
     static let rows: [Row] = [
         Row(
-            name: "addresses resolved", event: { $0.addressesResolved(1) },
+            name: "addresses resolved", event: { $0.addressesResolved() },
             actions: [.dial, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, .nothing]),
-        Row(
-            name: "no addresses", event: { $0.addressesResolved(0) },
-            actions: [.close(.failed), nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, .nothing]),
-        Row(
-            name: "address failed", event: { $0.addressFailed() },
-            actions: [nil, .dial, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil]),
         Row(
             name: "socket connected", event: { $0.socketConnected() },
             actions: [nil, .handshake, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil]),
@@ -105,6 +99,9 @@ struct ConnectionStateTests {
             name: "stream timed out", event: { $0.streamClosed(.timedOut) },
             actions: all(nil, 5) + [.close(.drained), nil, nil, .offerStreams, nil]
                 + [.close(.drained), .close(.drained), nil]),
+        Row(
+            name: "warming deadline", event: { $0.warmingDeadlinePassed() },
+            actions: all(.nothing, 5) + [.drain] + all(.nothing, 7)),
         Row(
             name: "GOAWAY", event: { $0.goAwayReceived() },
             actions: all(nil, 3) + [.close(.failed), .close(.drained), .drain, .close(.drained)]
@@ -190,12 +187,19 @@ struct ConnectionStateTests {
         #expect(state.freeStreams == 0)
     }
 
-    @Test func addressesAreTriedInTurn() {
-        var state = ConnectionState(streamLimit: 1)
-        #expect(state.addressesResolved(3) == .dial)
-        #expect(state.addressFailed() == .dial)
-        #expect(state.addressFailed() == .dial)
-        #expect(state.addressFailed() == .close(.failed))
+    @Test func aConnectionThatIsAllowedNoFirstStreamIsGivenUp() {
+        var state = Stage.warming.make()
+        _ = state.settingsReceived(limit: 0)
+        #expect(state.isKeptWaiting)
+        #expect(state.warmingDeadlinePassed() == .close(.drained))
+    }
+
+    @Test func aLateFirstAnswerStillEndsItsStream() {
+        var state = Stage.warmingBusy.make()
+        #expect(state.isKeptWaiting)
+        #expect(state.warmingDeadlinePassed() == .drain)
+        #expect(!state.isKeptWaiting && state.freeStreams == 0)
+        #expect(state.streamClosed(.answered(isProven: true)) == .close(.drained))
     }
 
     @Test func timeoutsInARowReplaceTheConnection() {

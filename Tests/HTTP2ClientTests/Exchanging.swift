@@ -73,15 +73,25 @@ extension PoolConfiguration {
         configuration.trust = .file(trust.certificate)
         configuration.backOffFloor = .milliseconds(20)
         configuration.backOffCeiling = .milliseconds(100)
+        configuration.dialInterval = .milliseconds(10)
+        // A peer that is late to start shall be waited for.
+        configuration.circuitLimit = .max
         return configuration
     }
 }
 
 /// An engine for one test.
+///
+/// - Parameter resolve: answers name lookups in the system's place.
 func withEngine<Result>(
-    loopCount: Int = 1, _ body: (HTTP2Engine) async throws -> Result
+    loopCount: Int = 1, keyLogFile: String? = nil, resolve: Resolve? = nil,
+    _ body: (HTTP2Engine) async throws -> Result
 ) async throws -> Result {
-    let engine = HTTP2Engine(loopCount: loopCount, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let engine =
+        resolve.map {
+            HTTP2Engine(loopCount: loopCount, logger: logger, keyLogFile: keyLogFile, resolve: $0)
+        } ?? HTTP2Engine(loopCount: loopCount, logger: logger, keyLogFile: keyLogFile)
     do {
         let result = try await body(engine)
         await engine.shutdown(within: .seconds(1))

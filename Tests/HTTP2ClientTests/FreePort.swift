@@ -37,16 +37,40 @@ private func bindToAnyPort(_ descriptor: Int32) throws -> Int {
     return Int(UInt16(bigEndian: address.sin_port))
 }
 
+/// A socket that listens on a free port of 127.0.0.1.
+func listenOnAnyPort() throws -> (descriptor: Int32, port: Int) {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    do {
+        let port = try bindToAnyPort(descriptor)
+        guard listen(descriptor, 64) == 0 else { throw ToolFailure(what: "listen") }
+        return (descriptor, port)
+    } catch {
+        close(descriptor)
+        throw error
+    }
+}
+
 /// Whether somebody takes connections on a port of 127.0.0.1.
 func isListening(port: Int) -> Bool {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
+    guard let descriptor = connectToLoopback(port: port) else { return false }
+    close(descriptor)
+    return true
+}
+
+/// A socket that is connected to a port of 127.0.0.1; `nil`: nobody listens there.
+func connectToLoopback(port: Int) -> Int32? {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = loopback(port: UInt16(port))
-    return unsafe withUnsafeMutablePointer(to: &address) { pointer in
+    let isConnected = unsafe withUnsafeMutablePointer(to: &address) { pointer in
         unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
             unsafe connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
         }
     }
+    guard isConnected else {
+        close(descriptor)
+        return nil
+    }
+    return descriptor
 }
 
 /// Waits until `process` listens; `false`: it ended, for instance because somebody else has the port.

@@ -147,7 +147,7 @@ struct HTTP2SessionTests {
         _ = try pair.written()
         try pair.send(.goAway(lastStream: 1, code: 0, debug: "{\"reason\":\"Shutdown\"}"))
         let goAway = try #require(pair.session.takeEvents().goAway)
-        #expect(goAway.contains("Shutdown"))
+        #expect(goAway.reason == "Shutdown" && goAway.error == "NO_ERROR" && goAway.lastStream == 1)
         let closed = pair.closed()
         #expect(Set(closed.map(\.slot)) == Set(slots[1...]))
         #expect(closed.allSatisfy { $0.code == HTTP2Session.refusedStream })
@@ -212,6 +212,51 @@ struct HTTP2SessionTests {
         } catch {
             #expect((error as? TransportFailure)?.kind == .protocolError)
         }
+    }
+
+    /// The peer may send one as long as it has not acknowledged our SETTINGS, which forbid it.
+    @Test func aPromisedRequestIsNotTakenForTheAnswer() throws {
+        let pair = try Pair()
+        try pair.greet()
+        let slot = try pair.submit()
+        _ = try pair.written()
+        let path = [UInt8(ascii: "/")] + Array(repeating: UInt8(ascii: "9"), count: 40)
+        let block: [UInt8] = [0x82, 0x87, 0x04, UInt8(path.count)] + path + [0x01, 1, 0x61]
+        try pair.send(Frame(type: 5, flags: 4, stream: 1, payload: [0, 0, 0, 2] + block))
+        try pair.send(.answer(1, status: 200))
+        #expect(pair.closed().map(\.slot) == [slot])
+        let stream = pair.session.take(slot)
+        #expect(stream.status == 200)
+        #expect(stream.headers.isEmpty)
+    }
+
+    @Test func aFieldThatIsPassedOverIsNoViolation() throws {
+        let pair = try Pair()
+        try pair.greet()
+        _ = try pair.submit()
+        _ = try pair.written()
+        // A name in upper case makes the answer malformed (RFC 9113 §8.2): an error of the stream, not of the connection.
+        let name = Array("Upper".utf8)
+        let block: [UInt8] = [0x88, 0x00, UInt8(name.count)] + name + [1, 0x31]
+        try pair.send(Frame(type: Frame.headers, flags: 5, stream: 1, payload: block))
+        #expect(try pair.written().map(\.type) == [Frame.reset])
+        #expect(pair.closed().count == 1)
+        #expect(!pair.session.isOver)
+        #expect(pair.session.violation == nil)
+    }
+
+    @Test func manyFieldsAreKeptUpToALimit() throws {
+        let pair = try Pair()
+        try pair.greet()
+        let slot = try pair.submit()
+        _ = try pair.written()
+        // A name of one byte and no value costs four bytes on the wire, and ten times that in memory.
+        let block = [0x88] + Array(repeating: [0x00, 1, 0x61, 0] as [UInt8], count: 4000).joined()
+        try pair.send(Frame(type: Frame.headers, flags: 5, stream: 1, payload: block))
+        #expect(pair.closed().count == 1)
+        let stream = pair.session.take(slot)
+        #expect(stream.isAnswered)
+        #expect((400...512).contains(stream.headers.count))
     }
 
     @Test func fieldsThatMustNotBeIndexedAreNever() throws {

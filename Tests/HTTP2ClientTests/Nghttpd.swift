@@ -2,6 +2,8 @@ import Foundation
 import Synchronization
 import TestSupport
 
+@testable import HTTP2Client
+
 /// A running nghttpd: another HTTP/2 server than any of ours.
 final class Nghttpd: Sendable {
     let port: Int

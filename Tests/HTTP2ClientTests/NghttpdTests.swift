@@ -124,6 +124,7 @@ struct NghttpdTests {
             configuration.queueTimeout = .milliseconds(300)
             configuration.backOffFloor = .milliseconds(20)
             configuration.backOffCeiling = .milliseconds(100)
+            configuration.circuitLimit = .max
             let pool = try engine.openPool(configuration)
             let clock = ContinuousClock()
             let start = clock.now
@@ -188,23 +189,7 @@ struct NghttpdTests {
                 #expect(await pool.exchange([.get]).first?.status == 200)
                 await pool.close(within: .seconds(1))
             }
-            #expect(try connections(to: server.port) == 0)
+            #expect(try Sockets.count(to: server.port) == 0)
         }
-    }
-
-    /// Sockets of this process that are connected to `port`.
-    private func connections(to port: Int) throws -> Int {
-        let wanted = ":" + String(format: "%04X", port)
-        let table = try String(contentsOfFile: "/proc/self/net/tcp", encoding: .utf8)
-        // Columns: number, local, remote, state (01: established), …, inode.
-        let inodes = table.split(separator: "\n").dropFirst().compactMap { line -> String? in
-            let columns = line.split(separator: " ")
-            return columns[2].hasSuffix(wanted) ? String(columns[9]) : nil
-        }
-        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { name in
-            // A descriptor may close between listing and looking: then it counts for nothing.
-            try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)
-        }
-        return inodes.filter { open.contains("socket:[\($0)]") }.count
     }
 }

@@ -76,6 +76,32 @@ struct PartsTests {
         #expect(gate.statistics.queued == 5)
     }
 
+    @Test func aGateLetsABatchInOnceAnEighthIsFree() async {
+        let gate = PoolGate(limit: 80)
+        #expect(await gate.enter(80, isUrgent: false) == 80)
+        async let waiting = gate.enter(40, isUrgent: false)
+        while gate.waiting == 0 { await Task.yield() }
+        gate.leave(9)
+        #expect(gate.statistics.queued == 71)
+        gate.leave(1)
+        #expect(await waiting == 10)
+        #expect(gate.statistics.queued == 80)
+    }
+
+    @Test func behindAnOpenCircuitThereIsNoRoom() {
+        let gate = PoolGate(limit: 10)
+        var statistics = ConnectionPool.Statistics()
+        statistics.streamLimit = 5
+        gate.publish(statistics)
+        #expect(gate.room == 5)
+        statistics.circuit = .halfOpen
+        gate.publish(statistics)
+        #expect(gate.room == 5)
+        statistics.circuit = .open
+        gate.publish(statistics)
+        #expect(gate.room == .min)
+    }
+
     @Test func aClosedGateTurnsEverybodyAway() async {
         let gate = PoolGate(limit: 1)
         #expect(await gate.enter(1, isUrgent: false) == 1)

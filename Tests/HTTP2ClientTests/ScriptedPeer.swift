@@ -10,15 +10,18 @@ final class ScriptedPeer: Sendable {
     private let process: ChildProcess
     private let frames: AsyncStream<Frame>
 
-    /// - Parameter alpn: protocols to choose from; `nil`: no ALPN.
-    init(alpn: String? = "h2") async throws {
-        tls = try TLSMaterial()
+    /// - Parameters:
+    ///   - alpn: protocols to choose from; `nil`: no ALPN.
+    ///   - tls: its key and certificate; `nil`: new ones.
+    ///   - extra: more options of `s_server`.
+    init(alpn: String? = "h2", tls material: TLSMaterial? = nil, extra: [String] = []) async throws {
+        tls = try material ?? TLSMaterial()
         let tls = tls
         (port, process) = try await onFreePort { port in
             let process = try ChildProcess(
                 Tool.openssl,
                 ["s_server", "-accept", "127.0.0.1:\(port)", "-key", tls.key, "-cert", tls.certificate, "-quiet"]
-                    + (alpn.map { ["-alpn", $0] } ?? []), linked: true)
+                    + (alpn.map { ["-alpn", $0] } ?? []) + extra, linked: true)
             return try await isListening(process, port: port) ? (port, process) : nil
         }
         let (frames, continuation) = AsyncStream.makeStream(of: Frame.self)
@@ -48,6 +51,12 @@ final class ScriptedPeer: Sendable {
         throw ToolFailure(what: "the peer ended before frame \(type)")
     }
 
+    /// The next frame, whatever it is.
+    func next() async throws -> Frame {
+        for await frame in frames { return frame }
+        throw ToolFailure(what: "the peer ended")
+    }
+
     /// The next frame of `type`; every PING before it is answered.
     func nextAnsweringPings(_ type: UInt8) async throws -> Frame {
         for await frame in frames {
@@ -55,6 +64,13 @@ final class ScriptedPeer: Sendable {
             if frame.type == Frame.ping, !frame.hasFirstFlag { try send(.pong(frame)) }
         }
         throw ToolFailure(what: "the peer ended before frame \(type)")
+    }
+
+    /// Returns when the client has taken everything that was sent: it answers a PING in its turn.
+    func awaitUnderstanding() async throws {
+        try send(Frame(type: Frame.ping, payload: Array(repeating: 1, count: 8)))
+        var frame: Frame
+        repeat { frame = try await next(Frame.ping) } while !frame.hasFirstFlag
     }
 
     /// Takes the client's SETTINGS and sends its own.

@@ -81,6 +81,41 @@ struct ScriptedPeerTests {
         }
     }
 
+    /// Submits a request whose body the peer does not let out, and answers it completely (RFC 9113 §8.1).
+    private func answeredBeforeItsBody(_ peer: ScriptedPeer, _ pool: ConnectionPool) async throws -> Submitted {
+        // SETTINGS_INITIAL_WINDOW_SIZE 0; the answer to the PING shows that it holds.
+        try peer.send(Frame(type: Frame.settings, payload: [0, 4, 0, 0, 0, 0]))
+        try peer.send(Frame(type: Frame.ping, payload: Array(repeating: 1, count: 8)))
+        _ = try await peer.next(Frame.ping)
+        let submitted = await Submitted([.post()], to: pool)
+        try peer.send(.answer(try await peer.next(Frame.headers).stream, status: 410))
+        return submitted
+    }
+
+    @Test func anAnswerBeforeTheBodyIsOutCountsWhenTheConnectionBreaks() async throws {
+        try await withConnection { peer, pool in
+            let submitted = try await answeredBeforeItsBody(peer, pool)
+            // DATA on stream 0 breaks it.
+            try peer.send(.data(0, [1, 2, 3], ends: false))
+            #expect(await submitted.exchanges().first?.status == 410)
+        }
+    }
+
+    @Test func anAnswerBeforeTheBodyIsOutCountsWhenTheTimeIsUp() async throws {
+        try await withConnection(adjust: { $0.streamTimeout = .seconds(2) }) { peer, pool in
+            // More of them than timeouts that would replace the connection.
+            for _ in 0..<ConnectionState.timeoutLimit {
+                let submitted = try await answeredBeforeItsBody(peer, pool)
+                #expect(await submitted.exchanges().first?.status == 410)
+                _ = try await peer.next(Frame.reset)
+            }
+            let next = await Submitted([.get], to: pool)
+            try peer.send(.answer(try await peer.next(Frame.headers).stream, status: 200))
+            #expect(await next.exchanges().first?.status == 200)
+            #expect(pool.statistics.dials == 1)
+        }
+    }
+
     @Test func severalTimeoutsReplaceTheConnection() async throws {
         try await withConnection(adjust: { $0.streamTimeout = .seconds(3) }) { peer, pool in
             let dead = await pool.exchange(Array(repeating: .get, count: 3))

@@ -8,7 +8,7 @@ struct TLSMaterial: Sendable {
     var key: String { directory.file("key.pem") }
 
     /// - Parameter names: `subjectAltName` entries.
-    init(names: String = "DNS:localhost,IP:127.0.0.1") throws {
+    init(names: String = "DNS:localhost,IP:127.0.0.1,IP:::1") throws {
         directory = try TestDirectory()
         let process = try ChildProcess(
             Tool.openssl,

@@ -83,8 +83,11 @@ struct PrometheusRegistryTests {
         let registry = PrometheusRegistry()
         let status = UpstreamStatus(
             name: "a:1 T/K", isReachable: true, lastFailure: nil, connections: 2, streamsInUse: 3, streamLimit: 1000,
-            queued: 4, queueLimit: 10_000)
+            queued: 4, queueLimit: 10_000, circuit: .open, failedDials: 5, goAways: ["Shutdown": 6])
         registry.setUpstreams([status])
+        #expect(registry.text.contains("herald_upstream_circuit_open{upstream=\"a:1 T/K\"} 1\n"))
+        #expect(registry.text.contains("herald_upstream_failed_dials{upstream=\"a:1 T/K\"} 5\n"))
+        #expect(registry.text.contains("herald_upstream_goaways{upstream=\"a:1 T/K\",reason=\"Shutdown\"} 6\n"))
         #expect(registry.text.contains("herald_upstream_connections{upstream=\"a:1 T/K\"} 2\n"))
         #expect(registry.text.contains("herald_upstream_streams_in_use{upstream=\"a:1 T/K\"} 3\n"))
         #expect(registry.text.contains("herald_upstream_stream_limit{upstream=\"a:1 T/K\"} 1000\n"))

@@ -39,6 +39,7 @@ enum OperationsRoutes {
             .init("streamLimit", .integer(upstream.streamLimit)),
             .init("queued", .integer(upstream.queued)),
             .init("queueLimit", .integer(upstream.queueLimit)),
+            .init("circuit", .string(upstream.circuit.rawValue)),
         ]
         return .object(members)
     }

@@ -92,11 +92,18 @@ public struct UpstreamStatus: Hashable, Sendable {
     public var queued: Int
     /// The most that may wait.
     public var queueLimit: Int
+    /// Whether pushes wait for a connection, or are given back at once.
+    public var circuit: UpstreamCircuit
+    /// Attempts to connect that failed since the start.
+    public var failedDials: Int
+    /// GOAWAY frames since the start, by APNs' reason or the error code's name; a bounded set.
+    public var goAways: [String: Int]
 
     /// Describes an upstream.
     public init(
         name: String, isReachable: Bool, lastFailure: String?, connections: Int, streamsInUse: Int, streamLimit: Int,
-        queued: Int, queueLimit: Int
+        queued: Int, queueLimit: Int, circuit: UpstreamCircuit = .closed, failedDials: Int = 0,
+        goAways: [String: Int] = [:]
     ) {
         self.name = name
         self.isReachable = isReachable
@@ -106,5 +113,18 @@ public struct UpstreamStatus: Hashable, Sendable {
         self.streamLimit = streamLimit
         self.queued = queued
         self.queueLimit = queueLimit
+        self.circuit = circuit
+        self.failedDials = failedDials
+        self.goAways = goAways
     }
+}
+
+/// Whether an upstream is worth waiting for.
+public enum UpstreamCircuit: String, Hashable, Sendable, CaseIterable {
+    /// Yes.
+    case closed
+    /// No, after several failures in a row: pushes are given back at once until the next attempt to connect is due.
+    case open
+    /// An attempt to connect is due or under way; a few pushes wait for it.
+    case halfOpen = "half_open"
 }

@@ -11,5 +11,14 @@ extension PrometheusRegistry {
         gauge(.upstreamStreamLimit, \.streamLimit)
         gauge(.upstreamQueued, \.queued)
         gauge(.upstreamQueueLimit, \.queueLimit)
+        gauge(.upstreamCircuitOpen) { $0.circuit == .open ? 1 : 0 }
+        gauge(.upstreamFailedDials, \.failedDials)
+        setGauge(
+            .upstreamGoAways,
+            upstreams.flatMap { upstream in
+                upstream.goAways.sorted { $0.key < $1.key }.map { reason, count in
+                    (labels: [("upstream", upstream.name), ("reason", reason)], value: Double(count))
+                }
+            })
     }
 }

@@ -1,0 +1,102 @@
+/// Requests and the streams they are on.
+extension Connection {
+    /// Opens a stream for the request; `false`: it can't, and the ticket stays with the caller.
+    func open(_ ticket: Ticket) -> Bool {
+        guard let session else { return false }
+        do throws(TransportFailure) {
+            guard let slot = try submit(ticket, to: session) else {
+                perform(state.retire())
+                return false
+            }
+            state.streamOpened()
+            if tickets.count <= slot { tickets.append(ticket) } else { tickets[slot] = ticket }
+            streamDeadlines.append(slot: slot, deadline: loop.now.adding(nanoseconds: settings.streamTimeout))
+            if state.isWarming { restartWarming() }
+            if state.openStreams == 1 { arm() }
+            return true
+        } catch {
+            fail(error)
+            return false
+        }
+    }
+
+    private func submit(_ ticket: Ticket, to session: HTTP2Session) throws(TransportFailure) -> Int? {
+        var id: Int32 = 0
+        // The submission's array is not touched by anybody while the pointer is in use: it never changes.
+        let slot = unsafe ticket.batch.submission.requests.withUnsafeBufferPointer { requests in
+            unsafe session.submit(requests.baseAddress! + ticket.index, &id)
+        }
+        if let slot { return slot }
+        return try session.refuse(id)
+    }
+
+    /// A stream closed: ends its request by what came.
+    func settle(_ closed: HTTP2Session.Closed, _ session: HTTP2Session) {
+        let stream = session.take(closed.slot)
+        let ticket = tickets[closed.slot]
+        if ticket != nil {
+            tickets[closed.slot] = nil
+            streamDeadlines.remove(slot: closed.slot)
+        }
+        if stream.isAnswered {
+            if let ticket { answer(ticket, stream) }
+            return perform(state.streamClosed(.answered(isProven: noteProof(stream))))
+        }
+        guard let ticket else {
+            if state.isWarming { giveUp(TransportFailure(.timedOut, "the first request got no answer")) }
+            return perform(state.streamClosed(.timedOut))
+        }
+        let name = session.errorName(closed.code)
+        if closed.code == HTTP2Session.refusedStream, stream.status == 0 {
+            let text = state.isDraining ? failure?.message ?? name : name
+            pool.end(ticket, .notSent(TransportFailure(.refused, text)))
+            return perform(state.streamClosed(.refused))
+        }
+        end(ticket, stream, TransportFailure(.reset, "the stream was reset: \(name)"))
+        perform(state.streamClosed(.other))
+    }
+
+    /// Whether an answer shows that the peer accepts us; the first one that does is told to the pool.
+    private func noteProof(_ stream: HTTP2Session.Stream) -> Bool {
+        let isProof = settings.configuration.provesConnection(stream.status)
+        if isProof, !isProven {
+            isProven = true
+            pool.connectionProved()
+        }
+        return isProof
+    }
+
+    private func answer(_ ticket: Ticket, _ stream: HTTP2Session.Stream) {
+        pool.end(ticket, .answered(Response(status: stream.status, headers: stream.headers, body: stream.answer)))
+    }
+
+    /// Ends a request whose stream is not closed, because the connection is or its time is up.
+    ///
+    /// The answer can be complete even so: the peer may send it before it has the whole body (RFC 9113 §8.1). Without
+    /// one it is `notSent` only if its HEADERS provably never left.
+    func end(_ ticket: Ticket, _ stream: HTTP2Session.Stream, _ failure: TransportFailure) {
+        if stream.isAnswered {
+            _ = noteProof(stream)
+            return answer(ticket, stream)
+        }
+        let hasLeft = stream.headersStart.map { $0 < attempted } ?? false
+        pool.end(ticket, hasLeft ? .unanswered(failure) : .notSent(failure))
+    }
+
+    /// Ends the requests whose time is up, and resets their streams.
+    func expireStreams() {
+        guard let session else { return }
+        do throws(TransportFailure) {
+            while let (slot, deadline) = streamDeadlines.first, deadline <= loop.now {
+                streamDeadlines.remove(slot: slot)
+                guard let ticket = tickets[slot] else { preconditionFailure("a stream with a deadline has a ticket") }
+                tickets[slot] = nil
+                end(ticket, session.stream(slot), TransportFailure(.timedOut, "no answer in time"))
+                try session.cancel(slot)
+                loop.flushLater(self)
+            }
+        } catch {
+            fail(error)
+        }
+    }
+}

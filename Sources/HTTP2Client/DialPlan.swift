@@ -1,0 +1,130 @@
+/// When a pool dials, how many connections at once, and how many requests may wait for them. A value: no I/O, and the
+/// time and the random source are parameters.
+///
+/// Each of these can hold a dial back:
+/// - **need**: only requests that neither a free stream nor a connection on its way will take are worth a dial;
+/// - **width**: one dial at a time until a connection has proven itself, then a few;
+/// - **rate**: ``DialBudget``, whatever becomes of the connections;
+/// - **failures**: the pause of ``BackOff`` after a failed dial;
+/// - **circuit**: after several failed dials in a row nothing waits for a connection any more, see ``Circuit``.
+struct DialPlan {
+    /// What the pool may do.
+    struct Limits {
+        /// Connections at a time, draining ones left out.
+        var connections = 4
+        /// Dials under way at a time, once a connection has proven itself.
+        var width = 3
+        /// Failed dials in a row that open the circuit.
+        var failures = 5
+        /// Requests that may wait while the circuit is half-open.
+        var probes = 1000
+    }
+
+    /// What the pool's requests need, and what its connections give.
+    struct Demand: Equatable {
+        /// Requests that wait.
+        var queued = 0
+        /// Streams that may be opened now.
+        var freeStreams = 0
+        /// Connections that connect or warm up: dials that have yet to show what they are worth.
+        var starting = 0
+        /// Proven connections whose peer must answer a PING first.
+        var doubtful = 0
+        /// Proven connections that are in use.
+        var proven = 0
+        /// The most streams that one of the proven connections allows.
+        var streamsPerConnection = 0
+        /// The peer said goodbye to a connection at work: its successor is wanted before a request waits for it.
+        var wantsSuccessor = false
+
+        /// What counts against the limit.
+        var connections: Int { starting + doubtful + proven }
+    }
+
+    private let limits: Limits
+    private var budget: DialBudget
+    private var backOff: BackOff
+    /// No dial before; set by the last failure.
+    private var pausedUntil = Instant(nanoseconds: .min)
+    /// When the last failure was counted.
+    private var failedAt = Instant(nanoseconds: .min)
+
+    init(limits: Limits, budget: DialBudget, backOff: BackOff) {
+        self.limits = limits
+        self.budget = budget
+        self.backOff = backOff
+    }
+
+    // MARK: Decisions
+
+    /// How many connections to dial now; they are taken off the budget.
+    mutating func dials(
+        for demand: Demand, at now: Instant, using random: inout some RandomNumberGenerator
+    ) -> Int {
+        let wanted = self.wanted(for: demand)
+        guard wanted > 0, pausedUntil <= now else { return 0 }
+        let count = min(wanted, budget.available(at: now, using: &random))
+        for _ in 0..<count { budget.take(at: now, using: &random) }
+        return count
+    }
+
+    /// When a dial that is wanted will be allowed; `nil`: none is wanted, or nothing holds it back.
+    func heldUntil(for demand: Demand, at now: Instant) -> Instant? {
+        guard wanted(for: demand) > 0 else { return nil }
+        let time = max(pausedUntil, budget.heldUntil ?? pausedUntil)
+        return time > now ? time : nil
+    }
+
+    private func wanted(for demand: Demand) -> Int {
+        guard demand.freeStreams == 0 else { return 0 }
+        let share = max(1, demand.streamsPerConnection)
+        let forQueue = demand.queued / share + (demand.queued % share > 0 ? 1 : 0)
+        let width = demand.proven > 0 && backOff.failures == 0 ? max(1, limits.width) : 1
+        let wanted = min(max(forQueue, demand.wantsSuccessor && demand.connections == 0 ? 1 : 0), width)
+        return max(0, min(wanted - demand.starting - demand.doubtful, max(1, limits.connections) - demand.connections))
+    }
+
+    /// How many requests may wait for a stream; the others end at once.
+    func mayWait(for demand: Demand, at now: Instant) -> Int {
+        switch circuit(for: demand, at: now) {
+        case .closed: return .max
+        case .halfOpen: return max(1, limits.probes)
+        case .open: return 0
+        }
+    }
+
+    // MARK: What became of the dials
+
+    /// A connection failed before it proved itself, or was given up.
+    ///
+    /// Dials that were under way together fail together, when the network does: they count as one.
+    mutating func dialFailed(
+        startedAt start: Instant, at now: Instant, using random: inout some RandomNumberGenerator
+    ) {
+        guard start >= failedAt else { return }
+        failedAt = now
+        pausedUntil = now.adding(nanoseconds: backOff.failed(using: &random))
+    }
+
+    /// The first answer on a connection that shows that the peer accepts us.
+    mutating func connectionProved() {
+        backOff.succeeded()
+        pausedUntil = Instant(nanoseconds: .min)
+    }
+
+    // MARK: The circuit
+
+    /// Failed dials in a row.
+    var failures: Int { backOff.failures }
+
+    /// Where the circuit stands. While a connection works it is closed, however the dials beside it fare.
+    func circuit(for demand: Demand, at now: Instant) -> Circuit {
+        guard backOff.failures >= max(1, limits.failures), demand.proven + demand.doubtful == 0 else { return .closed }
+        return now < pausedUntil ? .open : .halfOpen
+    }
+
+    /// When an open circuit becomes half-open; `nil`: it is not open.
+    func openUntil(for demand: Demand, at now: Instant) -> Instant? {
+        circuit(for: demand, at: now) == .open ? pausedUntil : nil
+    }
+}

@@ -1,0 +1,31 @@
+import Glibc
+
+/// A file of TLS secrets in the format that Wireshark reads, for operators who must look into their own traffic.
+///
+/// Written from all loop threads: each line is one write to a file opened for appending, which the kernel keeps whole.
+final class KeyLog: Sendable {
+    private let descriptor: Int32
+
+    /// Opens `path` for appending; nobody but the owner may read it, whatever its mode was.
+    init(path: String) throws(TransportFailure) {
+        descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw TransportFailure(.tlsFailed, "\(path): \(systemError())") }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            throw TransportFailure(.tlsFailed, "\(path): \(systemError())")
+        }
+        let isFile = status.st_mode & S_IFMT == S_IFREG
+        guard !isFile || status.st_mode & 0o077 == 0 || fchmod(descriptor, 0o600) == 0 else {
+            throw TransportFailure(.tlsFailed, "\(path): readable by others, and can't be changed: \(systemError())")
+        }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// Appends `line`, without its end.
+    func append(_ line: UnsafePointer<CChar>) {
+        let bytes = unsafe Array(UnsafeRawBufferPointer(start: line, count: strlen(line))) + [UInt8(ascii: "\n")]
+        // A line that a full disk swallows is missed by whoever reads the file; the traffic goes on.
+        _ = unsafe write(descriptor, bytes, bytes.count)
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HTTP2Client
+
+/// Connections over real sockets to addresses that the test chooses.
+@Suite(.enabled(if: Tool.hasNghttpd), .timeLimit(.minutes(5)))
+struct DialingTests {
+    /// A resolver that knows one name and gives these addresses.
+    private func resolver(_ places: [(Loopback, Int)]) -> Resolve {
+        { host, _ in
+            guard host == "race.test" else { return .failure(TransportFailure(.connectFailed, "\(host): unknown")) }
+            return places.reduce(.success([])) { list, place in
+                list.flatMap { known in
+                    SocketAddress.resolve(host: place.0.rawValue, port: place.1, isLiteral: true).map { known + $0 }
+                }
+            }
+        }
+    }
+
+    private func configuration(_ server: Nghttpd) -> PoolConfiguration {
+        var configuration = PoolConfiguration.local(server.port, trust: server.tls)
+        configuration.host = "race.test"
+        configuration.serverName = "localhost"
+        configuration.attemptDelay = .milliseconds(30)
+        // A dial that waits for its first address would not be done within a test's time.
+        configuration.connectTimeout = .seconds(600)
+        configuration.queueTimeout = .seconds(600)
+        return configuration
+    }
+
+    @Test func aSilentAddressIsOvertaken() async throws {
+        let server = try await Nghttpd()
+        let hole = try BlackHole()
+        try await withEngine(resolve: resolver([(.v4, hole.port), (.v4, server.port)])) { engine in
+            let pool = try engine.openPool(configuration(server))
+            #expect(await pool.exchange([.get]).first?.status == 200)
+            #expect(pool.statistics.dials == 1)
+            // The one that lost is closed: what is left are the hole's own.
+            let left = try Sockets.count(to: hole.port)
+            #expect(left == BlackHole.fillers)
+        }
+        withExtendedLifetime(hole) {}
+    }
+
+    @Test func aFailingAddressIsPassedOverAtOnce() async throws {
+        let server = try await Nghttpd()
+        let closed = try ClosedPort()
+        // Where there is no IPv6 its address fails too, only earlier.
+        let places: [(Loopback, Int)] = [(.v6, closed.number), (.v4, closed.number), (.v4, server.port)]
+        try await withEngine(resolve: resolver(places)) { engine in
+            var configuration = configuration(server)
+            configuration.attemptDelay = .seconds(600)
+            let pool = try engine.openPool(configuration)
+            #expect(await pool.exchange([.get]).first?.status == 200)
+            #expect(pool.statistics.dials == 1)
+        }
+        withExtendedLifetime(closed) {}
+    }
+
+    @Test func eachFailedAddressIsNamed() async throws {
+        let server = try await Nghttpd()
+        let ports = [try ClosedPort(), try ClosedPort()]
+        let places = ports.map { (Loopback.v4, $0.number) }
+        try await withEngine(resolve: resolver(places)) { engine in
+            var configuration = configuration(server)
+            configuration.queueTimeout = .milliseconds(300)
+            let pool = try engine.openPool(configuration)
+            let failure = try #require(await pool.exchange([.get]).first?.notSent)
+            #expect(failure.kind == .connectFailed)
+            #expect(failure.message.contains("race.test:\(server.port): "), "\(failure.message)")
+            for port in ports {
+                #expect(failure.message.contains("127.0.0.1:\(port.number): Connection refused"), "\(failure.message)")
+            }
+        }
+        withExtendedLifetime(ports) {}
+    }
+
+    @Test func onlySilentAddressesEndWithTheTimeLimit() async throws {
+        let server = try await Nghttpd()
+        let hole = try BlackHole()
+        let closed = try ClosedPort()
+        let places = [(Loopback.v4, hole.port), (.v4, closed.number), (.v4, hole.port)]
+        try await withEngine(resolve: resolver(places)) { engine in
+            var configuration = configuration(server)
+            configuration.connectTimeout = .milliseconds(200)
+            configuration.queueTimeout = .seconds(2)
+            let pool = try engine.openPool(configuration)
+            let failure = try #require(await pool.exchange([.get]).first?.notSent)
+            #expect(failure.kind == .connectFailed)
+            #expect(failure.message.contains("not connected in time, connecting to race.test"), "\(failure.message)")
+            #expect(failure.message.contains("\(closed.number): Connection refused"), "\(failure.message)")
+            await pool.close(within: .zero)
+            let left = try Sockets.count(to: hole.port)
+            #expect(left == BlackHole.fillers)
+        }
+        withExtendedLifetime((hole, closed)) {}
+    }
+
+    @Test func everyDialAsksForTheNameAnew() async throws {
+        let (first, second) = (try await Nghttpd(), try ClosedPort())
+        let asked = Mutex(0)
+        let (here, there) = (resolver([(.v4, second.number)]), resolver([(.v4, first.port)]))
+        try await withEngine(resolve: { host, port in
+            let count = asked.withLock { count in
+                count += 1
+                return count
+            }
+            return count < 3 ? here(host, port) : there(host, port)
+        }) { engine in
+            let pool = try engine.openPool(configuration(first))
+            #expect(await pool.exchange([.get]).first?.status == 200)
+            #expect(pool.statistics.dials == 3)
+            #expect(asked.withLock { $0 } == 3)
+        }
+        withExtendedLifetime(second) {}
+    }
+
+    @Test func aNameThatIsNotFoundIsNamed() async throws {
+        let server = try await Nghttpd()
+        try await withEngine(resolve: resolver([])) { engine in
+            var configuration = configuration(server)
+            configuration.host = "nowhere.test"
+            configuration.queueTimeout = .milliseconds(200)
+            let pool = try engine.openPool(configuration)
+            let failure = try #require(await pool.exchange([.get]).first?.notSent)
+            #expect(failure.kind == .connectFailed)
+            #expect(failure.message.contains("nowhere.test: unknown"))
+        }
+    }
+
+    @Test func aNameWithoutAddressesIsAFailedDial() async throws {
+        let server = try await Nghttpd()
+        try await withEngine(resolve: resolver([])) { engine in
+            var configuration = configuration(server)
+            configuration.queueTimeout = .milliseconds(200)
+            let pool = try engine.openPool(configuration)
+            let failure = try #require(await pool.exchange([.get]).first?.notSent)
+            #expect(failure.message.contains("no address"), "\(failure.message)")
+        }
+    }
+
+    /// As a literal, and by the name that has both families, whichever of them has a listener.
+    @Test(arguments: Loopback.available, [true, false])
+    func bothFamiliesWork(loopback: Loopback, isLiteral: Bool) async throws {
+        let server = try await Nghttpd()
+        let relay = try TCPRelay(to: server.port, on: loopback)
+        let places = [(Loopback.v6, relay.port), (.v4, relay.port)]
+        try await withEngine(resolve: resolver(places)) { engine in
+            var configuration = configuration(server)
+            configuration.port = relay.port
+            if isLiteral {
+                configuration.host = loopback.rawValue
+                configuration.serverName = nil
+            }
+            let pool = try engine.openPool(configuration)
+            #expect(await pool.exchange([.get]).first?.status == 200)
+            #expect(relay.accepted == 1)
+        }
+    }
+
+    @Test(arguments: Loopback.available)
+    func localhostIsFoundWhateverItsListenerSpeaks(loopback: Loopback) async throws {
+        let server = try await Nghttpd()
+        let relay = try TCPRelay(to: server.port, on: loopback)
+        // The system's own lookup. Some systems know localhost by one family only.
+        let known = try SocketAddress.resolve(host: "localhost", port: relay.port, isLiteral: false).get()
+        let isKnown = known.contains { $0.family == (loopback == .v4 ? AF_INET : AF_INET6) }
+        try await withEngine { engine in
+            var configuration = PoolConfiguration.local(relay.port, trust: server.tls)
+            configuration.host = "localhost"
+            configuration.queueTimeout = isKnown ? .seconds(600) : .milliseconds(200)
+            let pool = try engine.openPool(configuration)
+            let exchange = await pool.exchange([.get]).first
+            #expect(isKnown ? exchange?.status == 200 : exchange?.notSent?.kind == .connectFailed)
+        }
+    }
+
+    @Test func socketsAreSetUpForDeadPeers() throws {
+        let address = try #require(
+            try SocketAddress.resolve(host: "127.0.0.1", port: 1, isLiteral: true).get().first)
+        let socket = try Socket(for: address, unacknowledgedLimit: .seconds(25))
+        #expect(socket.option(Int32(IPPROTO_TCP), 18 /* TCP_USER_TIMEOUT */) == 25_000)
+        #expect(socket.option(Int32(IPPROTO_TCP), TCP_NODELAY) == 1)
+        #expect(socket.option(SOL_SOCKET, SO_KEEPALIVE) == 1)
+        #expect(socket.option(Int32(IPPROTO_TCP), TCP_KEEPIDLE) == 60)
+        // Without PING there is no limit to derive: the longest one.
+        let patient = try Socket(for: address, unacknowledgedLimit: .seconds(Int64.max))
+        #expect(patient.option(Int32(IPPROTO_TCP), 18) == Int32.max)
+    }
+}
