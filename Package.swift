@@ -74,7 +74,7 @@ let libraries: [Target] = [
         ]),
     .executableTarget(
         name: "herald-bench",
-        dependencies: ["HTTP2Client", "Signing", "CLinux", argumentParser, logging]),
+        dependencies: ["HTTP2Client", "Signing", "CLinux", "Store", "PushModel", argumentParser, logging]),
 ]
 
 let tests: [Target] = [
@@ -83,12 +83,14 @@ let tests: [Target] = [
         name: "StoreConformance", dependencies: ["Store", "PushModel", "TestSupport"], path: "Tests/StoreConformance"),
     .testTarget(name: "SigningTests", dependencies: ["Signing", "TestSupport", crypto]),
     .testTarget(name: "PushModelTests", dependencies: ["PushModel", "TestSupport"]),
-    .testTarget(name: "HTTP2ClientTests", dependencies: ["HTTP2Client", "TestSupport", logging]),
+    .testTarget(
+        name: "HTTP2ClientTests", dependencies: ["HTTP2Client", "TestSupport", logging], exclude: ["h2_server.py"]),
     .testTarget(
         name: "APNSTests",
         dependencies: ["APNS", "APNSSimulator", "Signing", "PushModel", "TestSupport", crypto, logging]),
     .testTarget(
-        name: "StoreTests", dependencies: ["Store", "StoreConformance", "PushModel", "TestSupport", coreMetrics]),
+        name: "StoreTests",
+        dependencies: ["Store", "StoreConformance", "PushModel", "TestSupport", coreMetrics, grdb, logging]),
     .testTarget(
         name: "DeliveryTests", dependencies: ["Delivery", "Store", "PushModel", "TestSupport", lifecycle, logging]),
     .testTarget(
@@ -102,7 +104,7 @@ let tests: [Target] = [
     .testTarget(
         name: "HeraldTests",
         dependencies: [
-            "herald", "GatewayAPI", "Delivery", "APNS", "Store", "APNSSimulator", "PushModel", "TestSupport",
+            "herald", "GatewayAPI", "Delivery", "APNS", "Signing", "Store", "APNSSimulator", "PushModel", "TestSupport",
             argumentParser, asyncHTTPClient, coreMetrics, crypto, lifecycle, logging,
         ]),
 ]

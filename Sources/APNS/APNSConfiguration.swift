@@ -7,30 +7,45 @@ public struct APNSAppConfiguration: Sendable {
     public var project: ProjectID
     /// The bundle id.
     public var app: AppID
-    /// The 10-character team id.
-    public var teamID: String
-    /// The 10-character key id.
-    public var keyID: String
-    /// The provider key.
-    public var key: ES256PrivateKey
+    /// What shows APNs who pushes.
+    public var credential: APNSCredential
     /// Where each environment's requests go.
     public var endpoints: [APNSEnvironment: APNSEndpoint]
     /// The certificate authorities to trust; `nil`: the system's.
     public var trustFile: String?
+    /// The proxy that leads to each environment's endpoint; without an entry the way is direct.
+    public var proxies: [APNSEnvironment: APNSProxy]
 
     /// Describes the way of one app.
     public init(
-        project: ProjectID, app: AppID, teamID: String, keyID: String, key: ES256PrivateKey,
-        endpoints: [APNSEnvironment: APNSEndpoint], trustFile: String?
+        project: ProjectID, app: AppID, credential: APNSCredential,
+        endpoints: [APNSEnvironment: APNSEndpoint], trustFile: String?, proxies: [APNSEnvironment: APNSProxy] = [:]
     ) {
         self.project = project
         self.app = app
-        self.teamID = teamID
-        self.keyID = keyID
-        self.key = key
+        self.credential = credential
         self.endpoints = endpoints
         self.trustFile = trustFile
+        self.proxies = proxies
     }
+
+    /// Describes the way of an app that has a provider key.
+    public init(
+        project: ProjectID, app: AppID, teamID: String, keyID: String, key: ES256PrivateKey,
+        endpoints: [APNSEnvironment: APNSEndpoint], trustFile: String?, proxies: [APNSEnvironment: APNSProxy] = [:]
+    ) {
+        self.init(
+            project: project, app: app, credential: .providerKey(teamID: teamID, keyID: keyID, key: key),
+            endpoints: endpoints, trustFile: trustFile, proxies: proxies)
+    }
+}
+
+/// What shows APNs who pushes: one of two ways (Apple, "Establishing a connection to APNs").
+public enum APNSCredential: Sendable {
+    /// A provider key, which signs the provider tokens that each request carries: 10-character ids of team and key.
+    case providerKey(teamID: String, keyID: String, key: ES256PrivateKey)
+    /// A client certificate, which TLS shows once for each connection; requests carry no token.
+    case certificate(ClientIdentity)
 }
 
 /// Host and port of an APNs service.

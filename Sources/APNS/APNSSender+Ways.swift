@@ -8,7 +8,7 @@ extension APNSSender {
     /// that its key has when it first pushes, so those get new connections. Pushes without a way end as
     /// `notSent(no_route)`. Does nothing after ``shutdown(within:)``.
     ///
-    /// - Throws: ``APNSConfigurationError`` when a trust file can't be read; nothing changes then.
+    /// - Throws: ``APNSConfigurationError`` when a trust file or a certificate can't be used; nothing changes then.
     public func use(_ apps: [APNSAppConfiguration]) throws(APNSConfigurationError) {
         while true {
             let present = ways.withLock { $0 }
@@ -47,15 +47,14 @@ extension APNSSender {
         init(present: Ways) {
             self.present = present
             ways = Ways(generation: present.generation + 1)
-            tokens = Dictionary(
-                present.upstreams.values.map { ($0.key.credential, $0.tokens) }, uniquingKeysWith: { first, _ in first }
-            )
+            tokens = [:]
+            for upstream in present.upstreams.values { tokens[upstream.key.credential] = upstream.tokens }
         }
     }
 
     private func add(_ app: APNSAppConfiguration, to prepared: inout Preparation) throws(APNSConfigurationError) {
         for (environment, endpoint) in app.endpoints {
-            let key = UpstreamKey(app, endpoint: endpoint)
+            let key = UpstreamKey(app, endpoint: endpoint, proxy: app.proxies[environment])
             let upstream: Upstream
             if let known = prepared.ways.upstreams[key] ?? prepared.present.upstreams[key] {
                 upstream = known
@@ -73,18 +72,31 @@ extension APNSSender {
         _ key: UpstreamKey, for app: APNSAppConfiguration,
         tokens: inout [UpstreamKey.Credential: ProviderTokenSource]
     ) throws(APNSConfigurationError) -> Upstream {
-        let pool: any RequestPool
+        var configuration = key.poolConfiguration
+        configuration.identity = app.credential.identity
+        let pools: UpstreamPools
         do {
-            pool = try transport.openPool(key.poolConfiguration)
+            pools = try UpstreamPools(configuration, transport: transport)
         } catch {
-            throw APNSConfigurationError(
-                app: app.app, field: key.trustFile == nil ? "endpoint" : "trust", message: error.message)
+            let isCertificate = error.message.hasPrefix(PoolConfiguration.Identity.failurePrefix)
+            let isTrust = error.kind == .tlsFailed && key.trustFile != nil
+            let field =
+                isCertificate ? "certificate" : isTrust ? "trust" : key.proxy == nil ? "endpoint" : "proxy"
+            throw APNSConfigurationError(app: app.app, field: field, message: error.message)
         }
-        let source =
-            tokens[key.credential]
-            ?? ProviderTokenSource(keyID: app.keyID, teamID: app.teamID, key: app.key, wallTime: wallTime)
+        let source = tokens[key.credential] ?? tokenSource(of: app.credential)
         tokens[key.credential] = source
-        return Upstream(key: key, pool: pool, tokens: source, wallTime: wallTime, logger: logger)
+        return Upstream(
+            key: key, pools: pools, tokens: source, badDeviceTokens: badDeviceTokens, wallTime: wallTime,
+            uptime: uptime, logger: logger)
+    }
+
+    private func tokenSource(of credential: APNSCredential) -> ProviderTokenSource? {
+        switch credential {
+        case .providerKey(let teamID, let keyID, let key):
+            ProviderTokenSource(keyID: keyID, teamID: teamID, key: key, wallTime: wallTime, uptime: uptime)
+        case .certificate: nil
+        }
     }
 
     /// Does what follows from a change that is in force.
@@ -93,7 +105,7 @@ extension APNSSender {
         let apps = Self.apps(of: new)
         for (identity, before) in Self.apps(of: old) {
             guard let after = apps[identity], !after.apps.isSubset(of: before.apps) else { continue }
-            after.upstream.pool.recycleConnections()
+            after.upstream.pools.recycleConnections()
         }
     }
 
@@ -111,7 +123,7 @@ extension APNSSender {
     /// ``shutdown(within:)`` closes all pools, theirs included; nobody needs to wait for them.
     private func retire(_ upstreams: [Upstream]) {
         for upstream in upstreams {
-            Task { await upstream.pool.close(within: Self.drainLimit) }
+            Task { await upstream.close(within: Self.drainLimit) }
         }
     }
 }

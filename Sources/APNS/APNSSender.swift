@@ -23,20 +23,37 @@ public final class APNSSender: PushSender {
 
     let transport: any RequestTransport
     let wallTime: WallTime
+    let uptime: Uptime
+    let badDeviceTokens: BadDeviceTokenLimits
     let logger: Logger
     let ways = Mutex(Ways())
 
     /// Prepares the sender; nothing is dialed before the first push.
     ///
-    /// - Parameter loopCount: loop threads of the engine, at least 1.
-    public convenience init(loopCount: Int, wallTime: @escaping WallTime, logger: Logger) {
-        let engine = HTTP2Engine(loopCount: loopCount, logger: logger)
-        self.init(transport: EngineTransport(engine: engine), wallTime: wallTime, logger: logger)
+    /// - Parameters:
+    ///   - loopCount: loop threads of the engine, at least 1.
+    ///   - keyLogFile: where TLS secrets are appended for whoever must read the traffic; `nil`: nowhere.
+    ///   - badDeviceTokens: when a share of BadDeviceToken stops an app's pushes.
+    public convenience init(
+        loopCount: Int, keyLogFile: String? = nil, badDeviceTokens: BadDeviceTokenLimits = BadDeviceTokenLimits(),
+        wallTime: @escaping WallTime, logger: Logger
+    ) {
+        let engine = HTTP2Engine(loopCount: loopCount, logger: logger, keyLogFile: keyLogFile)
+        let clock = ContinuousClock()
+        let start = clock.now
+        self.init(
+            transport: EngineTransport(engine: engine), badDeviceTokens: badDeviceTokens, wallTime: wallTime,
+            uptime: { start.duration(to: clock.now) }, logger: logger)
     }
 
-    init(transport: any RequestTransport, wallTime: @escaping WallTime, logger: Logger) {
+    init(
+        transport: any RequestTransport, badDeviceTokens: BadDeviceTokenLimits = BadDeviceTokenLimits(),
+        wallTime: @escaping WallTime, uptime: @escaping Uptime, logger: Logger
+    ) {
         self.transport = transport
+        self.badDeviceTokens = badDeviceTokens
         self.wallTime = wallTime
+        self.uptime = uptime
         self.logger = logger
     }
 
@@ -68,11 +85,13 @@ public final class APNSSender: PushSender {
     /// Lets pushes in flight finish within `limit`, ends the others as `notSent` or `unknown`, closes everything.
     /// Idempotent: what comes later is answered `notSent`.
     public func shutdown(within limit: Duration) async {
-        ways.withLock { ways in
+        let upstreams = ways.withLock { ways in
             ways.isShutDown = true
             ways.routes = [:]
             ways.generation += 1
+            return ways.upstreams.values
         }
+        for upstream in upstreams { upstream.turnAway() }
         await transport.shutdown(within: limit)
         ways.withLock { $0.upstreams = [:] }
     }

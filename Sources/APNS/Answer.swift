@@ -7,37 +7,56 @@ struct Answer {
     let outcome: Outcome
     /// What it says about the upstream.
     let sign: UpstreamSign
+    /// What it says about credential, topic, device and load.
+    let meaning: AnswerMeaning
 
     /// Reads how a request ended.
-    init(_ exchange: Exchange) {
+    ///
+    /// - Parameter now: wall time when it ended, for a `retry-after` that is a date.
+    init(_ exchange: Exchange, at now: Timestamp) {
         switch exchange {
         case .answered(let response):
-            outcome = Self.outcome(of: response)
+            outcome = Self.outcome(of: response, at: now)
             sign = UpstreamSign(status: response.status, reason: outcome.apnsReason)
+            meaning = AnswerMeaning(status: response.status, outcome: outcome)
         case .notSent(let failure):
             outcome = .notSent(TransportCause(rawValue: failure.kind.rawValue))
             sign = UpstreamSign(failure)
+            meaning = .nothing
         case .unanswered(let failure):
             outcome = .unknown(TransportCause(rawValue: failure.kind.rawValue))
             sign = UpstreamSign(failure)
+            meaning = .nothing
         }
     }
 
-    private static func outcome(of response: Response) -> Outcome {
-        let error = response.status == 200 ? nil : ErrorBody(response.body)
+    /// APNs' reason when the table does not know it; `nil` otherwise, also when APNs gave none.
+    var unknownReason: APNSReason? {
+        guard let reason = outcome.apnsReason, APNSReasonTable.row(of: reason) == nil else { return nil }
+        return reason
+    }
+
+    private static func outcome(of response: Response, at now: Timestamp) -> Outcome {
+        if response.status == 200 { return .accepted }
+        let error = ErrorBody(response.body)
         return Outcome(
-            status: response.status, reason: error?.reason, timestamp: error?.timestamp,
-            retryAfter: pause(of: response))
+            status: response.status, reason: error.reason, timestamp: error.timestamp,
+            retryAfter: pause(of: response, at: now))
     }
 
     /// Nobody may pause a delivery for longer.
     private static let longestPause: Duration = .seconds(3600)
 
-    /// `retry-after` in seconds (RFC 9110 §10.2.3). Its other form, a date, is ignored: APNs sends neither today, and
-    /// deliveries have a delay of their own.
-    private static func pause(of response: Response) -> Duration? {
-        guard let text = response.header("retry-after"), let seconds = Int64(text), seconds >= 0 else { return nil }
-        return min(.seconds(min(seconds, 86_400)), longestPause)
+    /// `retry-after` in seconds or as a date (RFC 9110 §10.2.3). A date is held against the answer's own, when that was
+    /// kept, so that a wrong clock here does no harm.
+    private static func pause(of response: Response, at now: Timestamp) -> Duration? {
+        guard let text = response.header("retry-after") else { return nil }
+        if let seconds = Int64(text) {
+            return seconds < 0 ? nil : min(.seconds(min(seconds, 86_400)), longestPause)
+        }
+        guard let end = HTTPDate.time(of: text, now: now) else { return nil }
+        let start = response.header("date").flatMap { HTTPDate.time(of: $0, now: now) } ?? now
+        return min(max(.zero, end - start), longestPause)
     }
 }
 
@@ -53,12 +72,24 @@ private struct ErrorBody {
             timestamp = nil
             return
         }
-        reason = value["reason"]?.stringValue.flatMap { $0.isEmpty ? nil : APNSReason(rawValue: $0) }
+        reason = value["reason"]?.stringValue.flatMap(Self.reason)
         if case .number(let digits)? = value["timestamp"] {
             timestamp = Self.milliseconds(digits).map(Timestamp.init(milliseconds:))
         } else {
             timestamp = nil
         }
+    }
+
+    /// The longest reason that is kept; Apple's have up to 27 characters.
+    private static let longestReason = 64
+
+    /// A reason goes into logs, reports and the ledger, whoever sent it: what is no printable ASCII shows as `?`.
+    private static func reason(_ text: String) -> APNSReason? {
+        guard !text.isEmpty else { return nil }
+        let isPlain = text.utf8.count <= longestReason && text.utf8.allSatisfy { (0x20...0x7e).contains($0) }
+        if isPlain { return APNSReason(rawValue: text) }
+        let scalars = text.unicodeScalars.prefix(longestReason)
+        return APNSReason(rawValue: String(scalars.map { (" "..."~").contains($0) ? Character($0) : "?" }))
     }
 
     private static func parsed(_ body: [UInt8]) -> JSONValue? {

@@ -8,14 +8,21 @@ struct ProviderToken: Sendable {
     let authorization: String
     /// The token's own `iat`.
     let issuedAt: Timestamp
+    /// Tokens of one series follow each other slowly enough for Apple to take them on the same connections. One of the
+    /// next series needs new connections.
+    let series: Int
 }
+
+/// Time since some moment, on a clock that nobody sets: for pauses and paces, which a wall clock would spoil.
+typealias Uptime = @Sendable () -> Duration
 
 /// The provider token of one (team, key), shared by all pools that use the key.
 ///
 /// Apple refuses tokens older than an hour, and new ones that follow each other on a connection within 20 minutes
 /// ("Establishing a token-based connection to APNs"). So a token is signed when a batch first needs one, its age is that
 /// of its own `iat` and not of a timer, it is replaced before use once it is 45 minutes old, and no 429 ever makes a
-/// new one. Only ExpiredProviderToken does, within the limits of ``expire(_:)``.
+/// new one. Only ExpiredProviderToken does, within the limits of ``expire(_:)``. A token that replaces another within 20
+/// minutes all the same, because the wall clock was set, begins a new series.
 final class ProviderTokenSource: Sendable {
     /// A token of this age is replaced before it is used.
     static let lifetime: Duration = .seconds(45 * 60)
@@ -30,30 +37,42 @@ final class ProviderTokenSource: Sendable {
         var token: ProviderToken?
         /// When an ExpiredProviderToken answer last replaced a token.
         var lastForcedAt: Timestamp?
+        /// When the last token was signed, on the clock that nobody sets.
+        var signedAt: Duration?
+        var series = 0
     }
 
     private let keyID: String
     private let teamID: String
     private let key: ES256PrivateKey
     private let wallTime: WallTime
+    private let uptime: Uptime
     private let state = Mutex(State())
 
-    init(keyID: String, teamID: String, key: ES256PrivateKey, wallTime: @escaping WallTime) {
+    init(
+        keyID: String, teamID: String, key: ES256PrivateKey, wallTime: @escaping WallTime, uptime: @escaping Uptime
+    ) {
         self.keyID = keyID
         self.teamID = teamID
         self.key = key
         self.wallTime = wallTime
+        self.uptime = uptime
     }
 
     /// The token to send now.
     func current() throws(SigningError) -> ProviderToken {
         let now = wallTime()
+        let uptime = uptime()
         // Signed under the lock: two callers must not make two tokens. It takes 50 µs, and it calls nobody back.
         let result: Result<ProviderToken, SigningError> = state.withLock { state in
             if let token = state.token, Self.isFresh(token, at: now) { return .success(token) }
             return Result { () throws(SigningError) in
-                let token = try signed(at: now)
+                let isTooSoon = state.signedAt.map { uptime - $0 < Self.renewalInterval } ?? false
+                let series = isTooSoon ? state.series + 1 : state.series
+                let token = try signed(at: now, series: series)
                 state.token = token
+                state.series = series
+                state.signedAt = uptime
                 return token
             }
         }
@@ -83,8 +102,9 @@ final class ProviderTokenSource: Sendable {
         return age < lifetime && age >= .zero - tolerance
     }
 
-    private func signed(at now: Timestamp) throws(SigningError) -> ProviderToken {
+    private func signed(at now: Timestamp, series: Int) throws(SigningError) -> ProviderToken {
         let jwt = try ProviderJWT.signed(keyID: keyID, teamID: teamID, issuedAt: now.seconds, with: key)
-        return ProviderToken(authorization: "bearer " + jwt, issuedAt: Timestamp(seconds: now.seconds))
+        return ProviderToken(
+            authorization: "bearer " + jwt, issuedAt: Timestamp(seconds: now.seconds), series: series)
     }
 }

@@ -6,11 +6,11 @@ import PushModel
 ///
 /// HPACK: what changes with every push or is secret is never indexed, so that it doesn't evict what repeats.
 struct RequestBuilder {
-    private let token: ProviderToken
+    private let token: ProviderToken?
     private var heads: [ObjectIdentifier: RequestHead] = [:]
 
-    /// Builds requests that carry `token`. Keep the pushes alive as long as the builder: it knows contents by identity.
-    init(token: ProviderToken) {
+    /// Builds requests that carry `token`; `nil`: the connection's certificate stands in for it. Keep the pushes alive as long as the builder: it knows contents by identity.
+    init(token: ProviderToken?) {
         self.token = token
     }
 
@@ -25,8 +25,8 @@ struct RequestBuilder {
     private mutating func head(of content: ApplePush) -> RequestHead {
         let identity = ObjectIdentifier(content)
         if let head = heads[identity] { return head }
-        var headers = [
-            HeaderField("authorization", token.authorization, isIndexed: false),
+        var headers = token.map { [HeaderField("authorization", $0.authorization, isIndexed: false)] } ?? []
+        headers += [
             HeaderField("apns-topic", content.topic),
             HeaderField("apns-push-type", content.pushType.rawValue),
             HeaderField("apns-priority", String(content.priority.rawValue)),

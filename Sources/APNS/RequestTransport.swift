@@ -15,6 +15,7 @@ protocol RequestPool: Sendable {
         _ requests: [Request], completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void) async
     func close(within limit: Duration) async
     func recycleConnections()
+    func setConnectionLimit(_ limit: Int)
     var statistics: ConnectionPool.Statistics { get }
 }
 

@@ -10,118 +10,272 @@ struct UpstreamKey: Hashable, Sendable {
     let endpoint: APNSEndpoint
     let credential: Credential
     let trustFile: String?
+    let proxy: APNSProxy?
 
-    /// A provider key. The public half is part of it: a file that was replaced is another key, whatever its id says.
-    struct Credential: Hashable, Sendable {
-        let teamID: String
-        let keyID: String
-        let publicKeyPEM: String
+    /// What is shown to APNs, by what can't be the same for two of them: a file that was replaced is another key or
+    /// certificate, whatever its name or id says.
+    enum Credential: Hashable, Sendable {
+        /// A provider key with its public half.
+        case providerKey(teamID: String, keyID: String, publicKeyPEM: String)
+        /// A client certificate, its digest included.
+        case certificate(ClientCertificate)
     }
 
-    init(_ app: APNSAppConfiguration, endpoint: APNSEndpoint) {
+    init(_ app: APNSAppConfiguration, endpoint: APNSEndpoint, proxy: APNSProxy?) {
         self.endpoint = endpoint
-        self.credential = Credential(teamID: app.teamID, keyID: app.keyID, publicKeyPEM: app.key.publicKeyPEM)
+        self.credential = Credential(app.credential)
         self.trustFile = app.trustFile
+        self.proxy = proxy
     }
 
-    /// `host:port TEAM/KEY`.
-    var name: String { "\(endpoint) \(credential.teamID)/\(credential.keyID)" }
+    /// `host:port TEAM/KEY` or `host:port certificate com.example.app/0123abcd`, and the proxy if there is one.
+    var name: String { "\(endpoint) \(credential.name)" + (proxy.map { " via \($0)" } ?? "") }
 
     /// The pool's configuration.
     var poolConfiguration: PoolConfiguration {
         var configuration = PoolConfiguration(host: endpoint.host, port: endpoint.port)
         if let trustFile { configuration.trust = .file(trustFile) }
-        // The only field that is read; the others would be kept for nothing.
+        configuration.proxy = proxy?.forPool
+        // The only fields that are read; the others would be kept for nothing. One `date` of many shows the clock.
         configuration.responseFields = ["retry-after"]
+        configuration.sampledFields = ["date"]
         return configuration
     }
 }
 
-/// One pool of connections with its provider token. The sender closes it.
+/// Pools of connections with their provider token, if they need one. The sender closes it.
 final class Upstream: Sendable {
     let key: UpstreamKey
-    let pool: any RequestPool
-    let tokens: ProviderTokenSource
+    let pools: UpstreamPools
+    /// `nil`: a certificate needs no tokens.
+    let tokens: ProviderTokenSource?
     private let queueLimit: Int
     private let wallTime: WallTime
+    private let uptime: Uptime
     private let logger: Logger
-    private let health = Mutex(UpstreamHealth())
+    private let pace: PaceGate
+    private let state: Mutex<State>
+
+    /// Everything that answers change.
+    private struct State {
+        var health = UpstreamHealth()
+        var control: UpstreamControl
+        var skew = ClockSkew()
+        var unknownReasons = UnknownReasons()
+    }
 
     init(
-        key: UpstreamKey, pool: any RequestPool, tokens: ProviderTokenSource, wallTime: @escaping WallTime,
-        logger: Logger
+        key: UpstreamKey, pools: UpstreamPools, tokens: ProviderTokenSource?,
+        badDeviceTokens: BadDeviceTokenLimits = BadDeviceTokenLimits(), wallTime: @escaping WallTime,
+        uptime: @escaping Uptime, logger: Logger
     ) {
         self.key = key
-        self.pool = pool
+        self.pools = pools
         self.tokens = tokens
-        self.queueLimit = key.poolConfiguration.queueLimit
+        self.queueLimit = key.poolConfiguration.queueLimit * pools.count
         self.wallTime = wallTime
+        self.uptime = uptime
+        pace = PaceGate(uptime: uptime)
+        state = Mutex(State(control: UpstreamControl(limits: badDeviceTokens)))
         var logger = logger
         logger[metadataKey: "upstream"] = "\(key.name)"
         self.logger = logger
     }
 
-    /// Sends the pushes of `batch` at `indices`; suspends while the pool's queue is full.
+    /// Sends the pushes of `batch` at `indices`; suspends while the queue of a pool that they take is full or the upstream
+    /// is slowed down. What is held back is reported at once.
     func send(
-        _ batch: [Push], at indices: [Int], report: @escaping @Sendable ([PushReport]) -> Void
+        _ batch: [Push], at wanted: [Int], report: @escaping @Sendable ([PushReport]) -> Void
     ) async {
-        let token: ProviderToken
+        let indices = key.credential.admitted(wanted, of: batch, report: report)
+        guard let first = indices.first else { return }
+        let isUrgent = batch[first].lane == .interactive
+        var rest = indices[...]
+        while !rest.isEmpty {
+            switch await pace.enter(rest.count, isUrgent: isUrgent) {
+            case .granted(let count):
+                await submit(rest.prefix(count), of: batch, report: report)
+                rest = rest.dropFirst(count)
+            case .held(let reason, let pause):
+                let outcome = Outcome.throttled(reason, after: pause)
+                report(rest.map { PushReport(index: $0, outcome: outcome, latency: .zero, isAttempt: false) })
+                return
+            case .closed:
+                report(rest.map { PushReport(index: $0, outcome: .notSent(.shutdown), latency: .zero) })
+                return
+            }
+        }
+    }
+
+    /// Submits pushes that have their place in the pace, as far as they may go.
+    private func submit(
+        _ indices: ArraySlice<Int>, of batch: [Push], report: @escaping @Sendable ([PushReport]) -> Void
+    ) async {
+        let token: ProviderToken?
         do {
-            token = try tokens.current()
+            token = try tokens?.current()
         } catch {
+            pace.leave(indices.count, good: 0)
             fail(indices, because: error, report: report)
             return
         }
+        let now = uptime()
+        let admission = state.withLock { $0.control.admit(indices, of: batch, with: token, at: now) }
+        act(on: admission.actions)
+        if !admission.held.isEmpty {
+            pace.leave(admission.held.count, good: 0)
+            report(
+                admission.held.map {
+                    PushReport(
+                        index: $0.index, outcome: .throttled($0.reason, after: $0.after), latency: .zero,
+                        isAttempt: false)
+                })
+        }
+        guard !admission.admitted.isEmpty else { return }
         var builder = RequestBuilder(token: token)
-        let requests = indices.map { builder.request(for: batch[$0]) }
-        await pool.submit(requests) { completions in
-            report(self.read(completions, at: indices, token: token))
+        let parts = pools.parts(of: admission.admitted, in: batch, at: wallTime()).map { part in
+            (part, part.indices.map { builder.request(for: batch[$0]) })
+        }
+        let generation = admission.generation
+        // All pools at the same time: the full queue of one must not hold back the others.
+        await withDiscardingTaskGroup { tasks in
+            for (part, requests) in parts {
+                tasks.addTask {
+                    await part.pool.submit(requests) { completions in
+                        report(self.read(completions, at: part.indices, of: batch, generation, token: token))
+                    }
+                }
+            }
         }
     }
 
     /// The upstream as operators see it.
     var status: UpstreamStatus {
-        let statistics = pool.statistics
-        return UpstreamStatus(
+        let statistics = pools.statistics
+        var status = UpstreamStatus(
             name: key.name, isReachable: statistics.connections > 0 || statistics.lastFailure == nil,
             lastFailure: statistics.lastFailure, connections: statistics.connections,
             streamsInUse: statistics.streamsInUse, streamLimit: statistics.streamLimit, queued: statistics.queued,
             queueLimit: queueLimit, circuit: UpstreamCircuit(statistics.circuit), failedDials: statistics.failedDials,
             goAways: statistics.goAwaysByReason)
+        let (now, wallTime) = (uptime(), wallTime())
+        (status.pauses, status.clockSkew) = state.withLock {
+            ($0.control.pauses(at: now, wallTime: wallTime), $0.skew.skew)
+        }
+        status.paceLimit = pace.limit
+        return status
+    }
+
+    /// Ends what waits in front of the pools as `notSent(shutdown)`, and whatever comes later.
+    func turnAway() {
+        pace.close()
+    }
+
+    /// Takes no more pushes, and closes the pools.
+    func close(within limit: Duration) async {
+        turnAway()
+        await pools.close(within: limit)
     }
 
     private func fail(
-        _ indices: [Int], because error: SigningError, report: @Sendable ([PushReport]) -> Void
+        _ indices: ArraySlice<Int>, because error: SigningError, report: @Sendable ([PushReport]) -> Void
     ) {
         let cause = TransportCause.signingFailed
-        act(on: [.problem(.init(name: cause.rawValue, detail: error.message, remedy: .none))])
+        let sign = UpstreamSign.problem(.init(name: cause.rawValue, detail: error.message, remedy: .none))
+        let now = wallTime()
+        act(on: state.withLock { $0.health.note([sign], at: now) })
         report(indices.map { PushReport(index: $0, outcome: .notSent(cause), latency: .zero) })
     }
+}
 
+// MARK: - Answers
+
+extension Upstream {
     /// Reads what came back, on a loop thread.
     private func read(
-        _ completions: [ConnectionPool.Completion], at indices: [Int], token: ProviderToken
+        _ completions: [ConnectionPool.Completion], at indices: [Int], of batch: [Push], _ generation: Int,
+        token: ProviderToken?
     ) -> [PushReport] {
-        var signs: [UpstreamSign] = []
-        signs.reserveCapacity(completions.count)
+        let received = wallTime()
+        var findings = Findings(count: completions.count)
         let reports = completions.map { completion in
-            let answer = Answer(completion.exchange)
-            signs.append(answer.sign)
-            return PushReport(
-                index: indices[completion.index], outcome: answer.outcome, latency: completion.latency)
-        }
-        let sawExpiredToken = signs.contains {
-            if case .problem(let problem) = $0 { problem.remedy == .freshToken } else { false }
+            let answer = Answer(completion.exchange, at: received)
+            let index = indices[completion.index]
+            findings.add(answer, of: index, completion.exchange)
+            return PushReport(index: index, outcome: answer.outcome, latency: completion.latency)
         }
         // The token first, so that the new connections begin with the new one.
-        if sawExpiredToken { tokens.expire(token.issuedAt) }
-        act(on: signs)
+        if findings.sawExpiredToken, let token { tokens?.expire(token.issuedAt) }
+        follow(findings, of: batch, generation, token: token, received)
+        pace.leave(completions.count, good: findings.good, overload: findings.overload)
         return reports
     }
 
-    private func act(on signs: [UpstreamSign]) {
-        let now = wallTime()
-        for action in health.withLock({ $0.note(signs, at: now) }) {
+    /// What the answers of one call say.
+    private struct Findings {
+        var answers: [UpstreamControl.Answered] = []
+        var signs: [UpstreamSign] = []
+        var good = 0
+        var overload: PaceGate.Overload?
+        var sawExpiredToken = false
+        /// The `date` of an answer that has one.
+        var date: String?
+        var unknown: (reason: APNSReason, status: Int)?
+
+        init(count: Int) {
+            answers.reserveCapacity(count)
+            signs.reserveCapacity(count)
+        }
+
+        mutating func add(_ answer: Answer, of index: Int, _ exchange: Exchange) {
+            answers.append(UpstreamControl.Answered(index: index, meaning: answer.meaning))
+            signs.append(answer.sign)
+            if answer.meaning.isAnswered { good += 1 }
+            if case .overloaded(let after) = answer.meaning {
+                overload = PaceGate.Overload(after: [overload?.after, after].compactMap { $0 }.max())
+            }
+            if answer.meaning == .tokenExpired { sawExpiredToken = true }
+            guard case .answered(let response) = exchange else { return }
+            if date == nil, !response.headers.isEmpty { date = response.header("date") }
+            if let reason = answer.unknownReason { unknown = (reason, response.status) }
+        }
+    }
+
+    private func follow(
+        _ findings: Findings, of batch: [Push], _ generation: Int, token: ProviderToken?, _ received: Timestamp
+    ) {
+        let now = uptime()
+        let submission = UpstreamControl.Submission(
+            generation: generation, tokenAge: token.map { received - $0.issuedAt } ?? .zero)
+        let (skew, control, health, isNew) = state.withLock { state in
+            // The clock first: it may explain what is refused.
+            let skew = Self.sample(findings.date, into: &state.skew, received: received, at: now)
+            var actions = state.control.note(
+                findings.answers, of: batch, submission, skew: state.skew, at: now, wallTime: received)
+            let health = state.health.note(findings.signs, at: received)
+            if health.contains(.recycle) { actions += state.control.replacement(at: now) }
+            let isNew = findings.unknown.map { state.unknownReasons.note($0.reason.rawValue, at: now) } ?? false
+            return (skew, actions, health, isNew)
+        }
+        if let skew { tell(skew) }
+        if isNew, let unknown = findings.unknown { tell(unknown.reason, status: unknown.status) }
+        act(on: control)
+        act(on: health)
+    }
+
+    private static func sample(
+        _ date: String?, into skew: inout ClockSkew, received: Timestamp, at now: Duration
+    ) -> ClockSkew.Action? {
+        guard let date, skew.wantsSample(at: now), let time = HTTPDate.time(of: date, now: received) else { return nil }
+        return skew.sample(date: time, received: received, at: now)
+    }
+}
+
+// MARK: - Actions
+
+extension Upstream {
+    private func act(on actions: [UpstreamHealth.Action]) {
+        for action in actions {
             switch action {
             case .tell(let problem):
                 logger.warning(
@@ -129,10 +283,54 @@ final class Upstream: Sendable {
                     metadata: ["reason": "\(problem.name)", "detail": "\(problem.detail)"])
             case .tellRecovery(let name):
                 logger.notice("upstream works again", metadata: ["reason": "\(name)"])
-            case .recycle:
-                logger.debug("replacing the upstream's connections")
-                pool.recycleConnections()
+            case .recycle: break  // done by the control, which knows when that was last
             }
+        }
+    }
+
+    private func act(on actions: [UpstreamControl.Action]) {
+        for action in actions {
+            switch action {
+            case .tellPause(let part, let reason, let detail):
+                logger.warning(
+                    "pushes are held back",
+                    metadata: ["part": "\(part.text)", "reason": "\(reason)", "detail": "\(detail)"])
+            case .tellEnd(let part, let reason):
+                logger.notice("pushes go again", metadata: ["part": "\(part.text)", "reason": "\(reason)"])
+            case .replaceConnections:
+                logger.debug("replacing the upstream's connections")
+                pools.recycleConnections()
+            case .restartSlowly(let reason):
+                pace.restartSlowly(after: reason)
+            }
+        }
+    }
+
+    private func tell(_ action: ClockSkew.Action) {
+        switch action {
+        case .tell(let skew):
+            logger.warning(
+                "the clock differs from APNs'; provider tokens may be refused",
+                metadata: ["skew": "\(skew.components.seconds) s"])
+        case .tellEnd(let skew):
+            logger.notice("the clock agrees with APNs' again", metadata: ["skew": "\(skew.components.seconds) s"])
+        }
+    }
+
+    private func tell(_ reason: APNSReason, status: Int) {
+        logger.warning(
+            "APNs gave a reason that is not known; its status decides",
+            metadata: ["reason": "\(reason)", "status": "\(status)"])
+    }
+}
+
+extension UpstreamPause.Part {
+    /// For log lines.
+    fileprivate var text: String {
+        switch self {
+        case .everything: "everything"
+        case .topic(let topic): "topic \(topic)"
+        case .route(let route): "\(route.app) \(route.environment.rawValue)"
         }
     }
 }

@@ -61,7 +61,7 @@ struct UpstreamHealth {
         switch remedy {
         case .none:
             return false
-        case .freshToken, .freshConnections:
+        case .freshConnections:
             return true
         case .freshConnectionsIfRepeated:
             repetitions += 1

@@ -5,7 +5,8 @@ import PushModel
 enum UpstreamSign: Hashable, Sendable {
     /// The upstream works; if it refused the push, then for the push's own sake.
     case working
-    /// Nothing: the gateway itself ended the exchange.
+    /// Nothing: the gateway itself ended the exchange, or it is about the credential or topic, and ``UpstreamControl``
+    /// deals with that.
     case nothing
     /// Something is wrong that would meet other pushes too.
     case problem(Problem)
@@ -29,8 +30,6 @@ enum UpstreamSign: Hashable, Sendable {
         /// The same once it has happened many times without a good answer in between. (An expired token on an idle
         /// connection used to show as endless 500.)
         case freshConnectionsIfRepeated
-        /// A new provider token, on new connections: one that saw the old token expire keeps refusing.
-        case freshToken
     }
 
     /// Reads the sign of a request that got no answer.
@@ -51,7 +50,12 @@ enum UpstreamSign: Hashable, Sendable {
             self = .working
             return
         }
-        guard let remedy = Self.remedy(for: APNSReasonTable.row(of: reason), status: status) else {
+        let row = APNSReasonTable.row(of: reason)
+        if status == 403 || row?.actions.contains(.pauseLane) == true {
+            self = .nothing
+            return
+        }
+        guard let remedy = Self.remedy(for: row, status: status) else {
             self = .working
             return
         }
@@ -61,13 +65,11 @@ enum UpstreamSign: Hashable, Sendable {
     /// `nil`: no problem of the upstream, the answer concerns one device or message.
     private static func remedy(for row: APNSReasonTable.Row?, status: Int) -> Remedy? {
         let actions = row?.actions ?? []
-        if actions.contains(.renewToken) { return .freshToken }
         // A server that shuts down (503) says GOAWAY by itself, and the other connections are as good as before.
         if actions.contains(.otherConnection), status < 500 { return .freshConnections }
         if status == 500 { return .freshConnectionsIfRepeated }
-        if actions.contains(.pauseLane) { return Remedy.none }
         switch status {
-        case 403, 404, 405, 500..., ..<400: return Remedy.none
+        case 404, 405, 500..., ..<400: return Remedy.none
         default: return nil
         }
     }

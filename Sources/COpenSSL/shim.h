@@ -5,6 +5,8 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
+#include <openssl/provider.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
@@ -53,4 +55,48 @@ static inline int herald_SSL_CTX_set_owner(SSL_CTX *context, void *owner) {
 
 static inline void *herald_SSL_CTX_owner(const SSL_CTX *context) {
     return SSL_CTX_get_app_data(context);
+}
+
+static inline long herald_SSL_CTX_add1_chain_cert(SSL_CTX *context, X509 *certificate) {
+    return SSL_CTX_add1_chain_cert(context, certificate);
+}
+
+static inline int herald_sk_X509_num(const STACK_OF(X509) *certificates) {
+    return sk_X509_num(certificates);
+}
+
+static inline X509 *herald_sk_X509_value(const STACK_OF(X509) *certificates, int index) {
+    return sk_X509_value(certificates, index);
+}
+
+// With all certificates in it.
+static inline void herald_sk_X509_free(STACK_OF(X509) *certificates) {
+    sk_X509_pop_free(certificates, X509_free);
+}
+
+static inline void herald_OPENSSL_free(void *memory) {
+    OPENSSL_free(memory);
+}
+
+// Whether an error code says that no loaded provider knows an algorithm.
+static inline int herald_ERR_is_unsupported(unsigned long code) {
+    int reason = ERR_GET_REASON(code);
+    if (reason == ERR_R_UNSUPPORTED) return 1;
+    return ERR_GET_LIB(code) == ERR_LIB_EVP
+        && (reason == EVP_R_UNSUPPORTED_ALGORITHM || reason == EVP_R_UNKNOWN_PBE_ALGORITHM);
+}
+
+// Whether an error code says that a PKCS#12 file was opened with a wrong password.
+static inline int herald_ERR_is_wrong_password(unsigned long code) {
+    int reason = ERR_GET_REASON(code);
+    switch (ERR_GET_LIB(code)) {
+    case ERR_LIB_PKCS12: return reason == PKCS12_R_MAC_VERIFY_FAILURE || reason == PKCS12_R_PKCS12_CIPHERFINAL_ERROR;
+    case ERR_LIB_EVP: return reason == EVP_R_BAD_DECRYPT;
+    default: return 0;
+    }
+}
+
+// Whether an error code says that a PEM text has ended: there is no further block in it.
+static inline int herald_ERR_is_no_start_line(unsigned long code) {
+    return ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE;
 }

@@ -17,6 +17,9 @@ final class DeliveryMetrics: Sendable {
     private let inFlightGauges: [Lane: Gauge]
     private let backlogGauges: [Lane: Gauge]
 
+    private let correctedEnvironments = Counter(label: MetricName.correctedEnvironments.rawValue)
+    private let quarantines = Counter(label: MetricName.quarantines.rawValue)
+
     init(inFlightLimit: Int) {
         func gauges(_ name: MetricName) -> [Lane: Gauge] {
             Dictionary(
@@ -43,7 +46,7 @@ final class DeliveryMetrics: Sendable {
     func count(_ findings: [Finding], _ settlements: [Settlement]) {
         var counts: [Key: Int] = [:]
         for (finding, settlement) in zip(findings, settlements) {
-            if case .answered(_, let outcome, _) = finding {
+            if case .answered(_, let outcome, true, _) = finding {
                 counts[Key(metric: .attempts, outcome: outcome.metricLabel, reason: outcome.reasonLabel), default: 0] +=
                     1
             }
@@ -54,6 +57,14 @@ final class DeliveryMetrics: Sendable {
             if entry.outcome == .accepted { latency.record(Double(entry.latencyMilliseconds) / 1000) }
         }
         for (key, count) in counts { counter(key).increment(by: count) }
+    }
+
+    /// Counts what a recorded batch taught about registrations.
+    func count(_ lessons: Lessons) {
+        let corrected = lessons.total(\.corrected)
+        if corrected > 0 { correctedEnvironments.increment(by: corrected) }
+        let quarantined = lessons.total(\.quarantined)
+        if quarantined > 0 { quarantines.increment(by: quarantined) }
     }
 
     private func counter(_ key: Key) -> Counter {

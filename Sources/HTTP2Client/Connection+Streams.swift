@@ -40,7 +40,8 @@ extension Connection {
         }
         if stream.isAnswered {
             if let ticket { answer(ticket, stream) }
-            return perform(state.streamClosed(.answered(isProven: noteProof(stream))))
+            perform(state.streamClosed(.answered(isProven: noteProof(stream))))
+            return noteServerError(stream.status == 500)
         }
         guard let ticket else {
             if state.isWarming { giveUp(TransportFailure(.timedOut, "the first request got no answer")) }
@@ -64,6 +65,15 @@ extension Connection {
             pool.connectionProved()
         }
         return isProof
+    }
+
+    /// Replaces the connection when it answers nothing but 500: what is wrong may be wrong with this one alone.
+    private func noteServerError(_ isServerError: Bool) {
+        serverErrors = isServerError ? serverErrors + 1 : 0
+        guard serverErrors >= settings.configuration.serverErrorLimit, !state.isDraining, !state.isClosed,
+            pool.mayReplaceAfterServerErrors()
+        else { return }
+        retire(by: nil)
     }
 
     private func answer(_ ticket: Ticket, _ stream: HTTP2Session.Stream) {

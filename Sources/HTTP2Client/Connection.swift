@@ -43,8 +43,12 @@ final class Connection {
     var isProven = false
     /// It was too slow to prove itself: nobody waits for it, and its failure is counted.
     var isGivenUp = false
+    /// The pool retired it for want of use: its end is no failed dial, even if it never proved itself.
+    var isSurplus = false
     /// When it began.
     let dialedAt: Instant
+    /// Answers with status 500 since the last other one.
+    var serverErrors = 0
     /// Whether the loop has it on its list for this turn.
     var isUnflushed = false
     var closedBytesSent: Int64 = 0
@@ -141,8 +145,9 @@ final class Connection {
         do throws(TransportFailure) {
             session = try HTTP2Session(
                 authority: settings.authority, answerLimitBytes: settings.configuration.responseLimitBytes,
-                keptFields: settings.configuration.responseFields, slotLimit: max(1, settings.configuration.streamLimit)
-            )
+                keptFields: settings.configuration.responseFields,
+                sampledFields: settings.configuration.sampledFields,
+                slotLimit: max(1, settings.configuration.streamLimit))
             push(all: true)
             // The peer's SETTINGS may lie in TLS's buffer already, where epoll does not see them.
             read()

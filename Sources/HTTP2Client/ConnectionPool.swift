@@ -110,6 +110,17 @@ public final class ConnectionPool: Sendable {
         for share in shares { _ = share.mailbox.post(.recycle(share.id)) }
     }
 
+    /// Changes how many connections the pool may have, from now on; 0: one, as soon as there is a request. A surplus of
+    /// connections, those with the fewest streams first, takes no more requests and closes once its streams are done.
+    public func setConnectionLimit(_ limit: Int) {
+        for (number, share) in shares.enumerated() {
+            let part = PoolConfiguration.connections(of: limit, number, of: shares.count)
+            share.gate.isInUse = part > 0
+            // A loop that has ended has no connections.
+            _ = share.mailbox.post(.limitConnections(share.id, part))
+        }
+    }
+
     /// What the pool is doing right now.
     public var statistics: Statistics {
         var sum = shares[0].gate.statistics
@@ -119,7 +130,8 @@ public final class ConnectionPool: Sendable {
 }
 
 extension ConnectionPool.Statistics {
-    fileprivate mutating func add(_ other: Self) {
+    /// Adds the figures of another part, or pool.
+    package mutating func add(_ other: Self) {
         connections += other.connections
         streamsInUse += other.streamsInUse
         streamLimit += other.streamLimit

@@ -41,7 +41,7 @@ struct DialPlan {
         var connections: Int { starting + doubtful + proven }
     }
 
-    private let limits: Limits
+    private var limits: Limits
     private var budget: DialBudget
     private var backOff: BackOff
     /// No dial before; set by the last failure.
@@ -54,6 +54,9 @@ struct DialPlan {
         self.budget = budget
         self.backOff = backOff
     }
+
+    /// Changes how many connections there may be.
+    mutating func limitConnections(to limit: Int) { limits.connections = limit }
 
     // MARK: Decisions
 

@@ -135,6 +135,7 @@ import Logging
             guard let pool = pools[id] else { return latch.open() }
             pool.close(within: limit, latch)
         case .recycle(let id): pools[id]?.recycle()
+        case .limitConnections(let id, let limit): pools[id]?.setConnectionLimit(limit)
         case .resolved(let id, let result): connections[id]?.resolved(result)
         case .stop(let limit):
             isStopping = true
@@ -149,7 +150,7 @@ import Logging
             submission.fail(range, TransportFailure(.shutdown, "the pool is closed"))
         case .closePool(_, _, let latch): latch.open()
         case .openPool(_, _, _, let gate): gate.close()
-        case .recycle, .resolved, .stop: break
+        case .recycle, .limitConnections, .resolved, .stop: break
         }
     }
 

@@ -54,13 +54,13 @@ public final class HTTP2Engine: Sendable {
 
     /// Opens a pool; connections are made when requests need them.
     ///
-    /// - Throws: ``TransportFailure`` `.tlsFailed` when the trust file can't be read, `.shutdown` after
+    /// - Throws: ``TransportFailure`` `.tlsFailed` when the trust file or the identity can't be used, `.shutdown` after
     ///   ``shutdown(within:)``, `.connectFailed` when the threads can't be started or the proxy is no valid one.
     public func openPool(_ configuration: PoolConfiguration) throws(TransportFailure) -> ConnectionPool {
         if let problem = configuration.proxy?.problem(target: configuration.host) {
             throw TransportFailure(.connectFailed, problem)
         }
-        let tls = try TLSContext(trust: configuration.trust, keyLog: keyLog)
+        let tls = try TLSContext(trust: configuration.trust, identity: configuration.identity, keyLog: keyLog)
         let loops = min(configuration.loopLimit, loopCount, configuration.connectionLimit)
         let shares = try (0..<max(1, loops)).map { number throws(TransportFailure) in
             try open(configuration.share(number, of: max(1, loops)), tls: tls)

@@ -64,6 +64,10 @@ import CNghttp2
     private let answerLimitBytes: Int
     /// The names of the answer's fields that are wanted; `nil`: all.
     private let keptFields: [[UInt8]]?
+    /// The names of those that are wanted of one answer in each read.
+    private let sampledFields: [[UInt8]]
+    /// The stream of that answer; 0: none yet in this read.
+    private var sampledStream: Int32 = 0
 
     /// The code of a stream that the peer did not process (RFC 9113 §8.7).
     static let refusedStream = NGHTTP2_REFUSED_STREAM.rawValue
@@ -76,11 +80,13 @@ import CNghttp2
     /// Begins a session: the connection preface and SETTINGS are ready to be sent. At most `slotLimit` streams may be
     /// open at a time.
     init(
-        authority: String, answerLimitBytes: Int, keptFields: [String]? = nil, slotLimit: Int = 1000
+        authority: String, answerLimitBytes: Int, keptFields: [String]? = nil, sampledFields: [String] = [],
+        slotLimit: Int = 1000
     ) throws(TransportFailure) {
         headerBlock = HeaderBlock(authority: authority)
         self.answerLimitBytes = answerLimitBytes
         self.keptFields = keptFields?.map { Array($0.utf8) }
+        self.sampledFields = sampledFields.map { Array($0.utf8) }
         self.slotLimit = slotLimit
         unsafe streams = .allocate(capacity: slotLimit)
         unsafe streams.initialize(repeating: Stream(), count: slotLimit)
@@ -131,6 +137,7 @@ import CNghttp2
 
     /// Takes bytes of the peer.
     func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportFailure) {
+        sampledStream = 0
         let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         let count = unsafe nghttp2_session_mem_recv(session, start, bytes.count)
         guard count >= 0 else {
@@ -282,7 +289,7 @@ extension HTTP2Session {
             }
             return
         }
-        guard unsafe isKept(name) else { return }
+        guard unsafe isKept(name) || isSampled(name, of: id) else { return }
         // RFC 9113 §6.5.2 counts 32 bytes for what a field costs beside its text.
         let size = unsafe stream.pointee.headerBytes + name.count + value.count + 32
         guard size <= Self.headerLimitBytes else { return }
@@ -293,8 +300,20 @@ extension HTTP2Session {
 
     func isKept(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let keptFields else { return true }
-        for index in keptFields.indices where keptFields[index].count == name.count {
-            if unsafe name.elementsEqual(keptFields[index]) { return true }
+        return unsafe Self.contains(name, keptFields)
+    }
+
+    func isSampled(_ name: UnsafeBufferPointer<UInt8>, of stream: Int32) -> Bool {
+        guard sampledStream == 0 || sampledStream == stream, unsafe Self.contains(name, sampledFields) else {
+            return false
+        }
+        sampledStream = stream
+        return true
+    }
+
+    private static func contains(_ name: UnsafeBufferPointer<UInt8>, _ fields: [[UInt8]]) -> Bool {
+        for index in fields.indices where fields[index].count == name.count {
+            if unsafe name.elementsEqual(fields[index]) { return true }
         }
         return false
     }

@@ -10,6 +10,8 @@ public struct PoolConfiguration: Sendable {
     public var trust: Trust = .system
     /// The HTTP proxy that the way leads through; looking up ``host`` is its job then. `nil`: none.
     public var proxy: Proxy?
+    /// The certificate to show when the peer asks for one; `nil`: none.
+    public var identity: Identity?
     /// The most connections at a time, at least 1.
     public var connectionLimit = 4
     /// The most loop threads that the pool's connections spread over; each has an equal share of the connections and of
@@ -58,6 +60,14 @@ public struct PoolConfiguration: Sendable {
     /// The names of the answers' header fields that are kept, in lower case; `nil`: all. What is not asked for costs
     /// nothing.
     public var responseFields: [String]?
+    /// The names of header fields that are kept of one answer in each read from a connection, in lower case: for what says
+    /// the same in all of them, such as `date`.
+    public var sampledFields: [String] = []
+    /// So many answers in a row with status 500, and a connection is replaced: the peer may hold something against this one
+    /// alone. At least 1.
+    public var serverErrorLimit = 20
+    /// No connection is replaced for that reason sooner after another.
+    public var serverErrorInterval: Duration = .seconds(15)
 
     /// Whether an answer with this status shows that the peer accepts this sender: until the first such answer a
     /// connection uses one stream. By default anything but 403, with which a credential is refused.
@@ -82,10 +92,15 @@ extension PoolConfiguration {
     /// What one of `count` loops has of the pool: the limits add up to the pool's.
     func share(_ number: Int, of count: Int) -> PoolConfiguration {
         var share = self
-        share.connectionLimit = connectionLimit / count + (number < connectionLimit % count ? 1 : 0)
+        share.connectionLimit = Self.connections(of: connectionLimit, number, of: count)
         share.queueLimit = max(1, queueLimit / count)
         share.dialBurst = max(1, dialBurst / count)
         share.dialInterval = dialInterval * count
         return share
+    }
+
+    /// What one of `count` loops has of `limit` connections.
+    static func connections(of limit: Int, _ number: Int, of count: Int) -> Int {
+        limit / count + (number < limit % count ? 1 : 0)
     }
 }

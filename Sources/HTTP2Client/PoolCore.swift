@@ -23,6 +23,8 @@ final class PoolCore {
     private var connections: [Connection] = []
     private var plan: DialPlan
     private var wantsSuccessor = false
+    /// When the next connection may be replaced because of server errors.
+    private var nextReplacement = Instant(nanoseconds: .min)
     private var lastFailure: TransportFailure?
     private var alarm = Alarm()
     /// Requests that left the queue in this turn of the loop.
@@ -209,7 +211,9 @@ final class PoolCore {
     func connectionClosed(_ connection: Connection, reason: ConnectionState.CloseReason, failure: TransportFailure?) {
         connections.removeAll { $0 === connection }
         bytesSent += connection.bytesSent
-        if !connection.isProven, !connection.isGivenUp, let failure { dialFailed(connection, failure) }
+        if !connection.isProven, !connection.isGivenUp, !connection.isSurplus, let failure {
+            dialFailed(connection, failure)
+        }
         if case .closing = phase { finishIfDone() }
         touch()
     }
@@ -225,6 +229,24 @@ final class PoolCore {
     func recycle() {
         for connection in connections { connection.retire(by: nil) }
         touch()
+    }
+
+    /// Changes how many connections there may be. The streams of a surplus connection end in their own time.
+    func setConnectionLimit(_ limit: Int) {
+        plan.limitConnections(to: limit)
+        let taking = connections.filter { !$0.isDraining }
+        for connection in taking.sorted(by: { $0.openStreams < $1.openStreams }).prefix(max(0, taking.count - limit)) {
+            connection.isSurplus = true
+            connection.retire(by: Instant(nanoseconds: .max))
+        }
+        touch()
+    }
+
+    /// Whether a connection may be replaced because it answers nothing but 500; takes the turn.
+    func mayReplaceAfterServerErrors() -> Bool {
+        guard loop.now >= nextReplacement else { return false }
+        nextReplacement = loop.now.adding(settings.configuration.serverErrorInterval)
+        return true
     }
 
     // MARK: Time

@@ -11,6 +11,8 @@ final class PoolGate: Sendable {
     private struct State {
         var queued = 0
         var isClosed = false
+        /// Whether the pool may have connections behind this gate.
+        var isInUse = true
         /// In order of arrival.
         var urgent: [Waiter] = []
         var normal: [Waiter] = []
@@ -86,13 +88,20 @@ final class PoolGate: Sendable {
         state.withLock { $0.urgent.count + $0.normal.count }
     }
 
-    /// Free streams less the requests that wait for one; behind an open circuit there is less than none.
+    /// Free streams less the requests that wait for one; behind an open circuit, or a gate that is not in use, there is
+    /// less than none.
     var room: Int {
         state.withLock { state in
             let statistics = state.statistics
-            guard statistics.circuit != .open else { return .min }
+            guard state.isInUse, statistics.circuit != .open else { return .min }
             return statistics.streamLimit - statistics.streamsInUse - state.queued
         }
+    }
+
+    /// Whether the pool may have connections behind this gate.
+    var isInUse: Bool {
+        get { state.withLock { $0.isInUse } }
+        set { state.withLock { $0.isInUse = newValue } }
     }
 
     var statistics: ConnectionPool.Statistics {

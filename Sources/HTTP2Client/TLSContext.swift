@@ -13,8 +13,12 @@ import COpenSSL
 
     /// TLS 1.2 or later, ALPN h2, the peer's certificate must verify against `trust`.
     ///
-    /// - Parameter keyLog: where the secrets of all connections go; `nil`: nowhere.
-    init(trust: PoolConfiguration.Trust, keyLog: KeyLog? = nil) throws(TransportFailure) {
+    /// - Parameters:
+    ///   - identity: what is shown when the peer asks for a certificate.
+    ///   - keyLog: where the secrets of all connections go; `nil`: nowhere.
+    init(
+        trust: PoolConfiguration.Trust, identity: PoolConfiguration.Identity? = nil, keyLog: KeyLog? = nil
+    ) throws(TransportFailure) {
         OpenSSLErrors.clear()
         guard let context = unsafe SSL_CTX_new(TLS_client_method()) else {
             throw TransportFailure(.tlsFailed, "SSL_CTX_new: \(OpenSSLErrors.drain())")
@@ -38,10 +42,14 @@ import COpenSSL
             unsafe SSL_CTX_set_alpn_protos(context, protocols, UInt32(protocols.count)) == 0
         else { throw TransportFailure(.tlsFailed, "TLS set-up: \(OpenSSLErrors.drain())") }
         try load(trust)
+        if let identity { unsafe try identity.install(in: context) }
         keepSessions()
         // Without an operator's wish OpenSSL has nobody to tell the secrets to.
         if keyLog != nil { unsafe SSL_CTX_set_keylog_callback(context, secretDerived) }
     }
+
+    /// Whether OpenSSL gives the secrets of connections away.
+    var tellsSecrets: Bool { unsafe SSL_CTX_get_keylog_callback(context) != nil }
 
     /// The sessions come to us, not into OpenSSL's cache, which a client never looks into.
     private func keepSessions() {

@@ -10,6 +10,10 @@ public enum MetricName: String, Sendable, CaseIterable {
     case deliveries = "herald_deliveries_total"
     /// Counter by `outcome` and `reason`: attempts that ended.
     case attempts = "herald_attempts_total"
+    /// Counter: registrations whose device token APNs accepted in the other environment than theirs.
+    case correctedEnvironments = "herald_corrected_environments_total"
+    /// Counter: registrations that were quarantined.
+    case quarantines = "herald_quarantines_total"
     /// Histogram in seconds: from accept to APNs' answer, accepted deliveries.
     case deliveryLatency = "herald_delivery_latency_seconds"
     /// Gauge by `lane`: deliveries in the store that have not ended.
@@ -42,6 +46,16 @@ public enum MetricName: String, Sendable, CaseIterable {
     case upstreamFailedDials = "herald_upstream_failed_dials"
     /// Gauge by `upstream` and `reason`: GOAWAY frames since the start.
     case upstreamGoAways = "herald_upstream_goaways"
+    /// Gauge by `upstream`: 1 while all its pushes are held back because APNs refuses the credential, otherwise 0.
+    case upstreamPaused = "herald_upstream_paused"
+    /// Gauge by `upstream`: topics and apps of it whose pushes are held back.
+    case upstreamPausedParts = "herald_upstream_paused_parts"
+    /// Gauge by `upstream`: pushes that may be in flight, while APNs is overloaded.
+    case upstreamPaceLimit = "herald_upstream_pace_limit"
+    /// Gauge in seconds by `upstream`: how far the gateway's clock is ahead of APNs', once that is known.
+    case upstreamClockSkew = "herald_upstream_clock_skew_seconds"
+    /// Gauge by `project` and `app`, seconds since 1970: when the app's client certificate ends.
+    case certificateExpiry = "herald_certificate_expiry_timestamp_seconds"
     /// Counter by `route` and `status`: HTTP requests answered.
     case httpRequests = "herald_http_requests_total"
     /// Histogram in seconds by `route`: time to answer.
@@ -54,6 +68,8 @@ public enum MetricName: String, Sendable, CaseIterable {
         case .messagesRefused: "Messages refused at the door, by reason."
         case .deliveries: "Deliveries that ended, by outcome and reason."
         case .attempts: "Attempts that ended, by outcome and reason."
+        case .correctedEnvironments: "Registrations whose device token APNs accepted in the other environment."
+        case .quarantines: "Registrations that were quarantined."
         case .deliveryLatency: "Seconds from accept to APNs' answer, accepted deliveries."
         case .backlog: "Deliveries in the store that have not ended, by lane."
         case .inFlight: "Pushes handed to the upstream and not settled, by lane."
@@ -70,6 +86,11 @@ public enum MetricName: String, Sendable, CaseIterable {
         case .upstreamCircuitOpen: "1 while pushes are given back at once because connecting failed, by upstream."
         case .upstreamFailedDials: "Attempts to connect that failed since the start, by upstream."
         case .upstreamGoAways: "GOAWAY frames of APNs since the start, by upstream and reason."
+        case .upstreamPaused: "1 while all pushes are held back because APNs refuses the credential, by upstream."
+        case .upstreamPausedParts: "Topics and apps whose pushes are held back, by upstream."
+        case .upstreamPaceLimit: "The most pushes in flight while APNs is overloaded, by upstream."
+        case .upstreamClockSkew: "Seconds by which the clock is ahead of APNs', by upstream."
+        case .certificateExpiry: "When the client certificate of an app ends, in seconds since 1970."
         case .httpRequests: "HTTP requests answered, by route and status."
         case .httpDuration: "Seconds to answer an HTTP request, by route."
         }

@@ -25,22 +25,26 @@ public struct App: Hashable, Sendable {
     /// Which of FCM's own keys its payloads carry.
     public let firebaseKeys: FirebaseKeys
     /// By what its upstream knows the gateway: some push types need the one, some the other.
-    public let credential: APNSCredential
+    public let credential: APNSCredentialKind
+    /// Whether each environment has an endpoint of its own: a device token that is refused in one can be tried in the
+    /// other.
+    public let reachesBothEnvironments: Bool
 
     /// Describes an app.
     public init(
         id: AppID, environment: APNSEnvironment, firebaseKeys: FirebaseKeys,
-        credential: APNSCredential = .providerToken
+        credential: APNSCredentialKind = .providerToken, reachesBothEnvironments: Bool = false
     ) {
         self.id = id
         self.environment = environment
         self.firebaseKeys = firebaseKeys
         self.credential = credential
+        self.reachesBothEnvironments = reachesBothEnvironments
     }
 }
 
 /// The two kinds of credential that APNs takes.
-public enum APNSCredential: String, Hashable, Sendable, CaseIterable {
+public enum APNSCredentialKind: String, Hashable, Sendable, CaseIterable {
     /// A provider token in each request, signed with a provider key.
     case providerToken
     /// A client certificate for the connection.
@@ -63,4 +67,12 @@ public enum APNSEnvironment: String, Hashable, Sendable, CaseIterable {
     case production
     /// `api.sandbox.push.apple.com`: development builds.
     case sandbox
+
+    /// The other one of the two.
+    public var other: APNSEnvironment {
+        switch self {
+        case .production: .sandbox
+        case .sandbox: .production
+        }
+    }
 }

@@ -22,12 +22,16 @@ public struct Registration: Hashable, Sendable {
     public var refreshedAt: Timestamp
     /// When and why it ended; `nil` while it is active.
     public var end: RegistrationEnd?
+    /// When APNs first accepted a push to ``deviceToken``; `nil` while it never did.
+    public var provenAt: Timestamp?
+    /// Since when and why fan-outs pass it by; `nil`: they do not.
+    public var quarantine: Quarantine?
 
     /// Puts a registration together from its parts.
     public init(
         key: RegistrationKey, id: RegistrationID, token: RegistrationToken, project: ProjectID, app: AppID,
         deviceToken: DeviceToken, environment: APNSEnvironment, appVersion: String?, createdAt: Timestamp,
-        refreshedAt: Timestamp, end: RegistrationEnd?
+        refreshedAt: Timestamp, end: RegistrationEnd?, provenAt: Timestamp? = nil, quarantine: Quarantine? = nil
     ) {
         self.key = key
         self.id = id
@@ -40,10 +44,21 @@ public struct Registration: Hashable, Sendable {
         self.createdAt = createdAt
         self.refreshedAt = refreshedAt
         self.end = end
+        self.provenAt = provenAt
+        self.quarantine = quarantine
     }
 
-    /// Whether messages still go to it.
+    /// Whether it has not ended.
     public var isActive: Bool { end == nil }
+
+    /// Whether APNs has ever accepted a push to ``deviceToken``. Otherwise the token is a suspect.
+    public var isProven: Bool { provenAt != nil }
+
+    /// Whether a message to it alone is taken at `time`: also while its quarantine may yet turn out to be a mistake.
+    public func isAddressable(at time: Timestamp) -> Bool {
+        guard let quarantine else { return isActive }
+        return isActive && time - quarantine.time < Quarantine.grace
+    }
 }
 
 /// When and why a registration ended.
@@ -67,5 +82,24 @@ public struct RegistrationEnd: Hashable, Sendable {
     public init(time: Timestamp, cause: Cause) {
         self.time = time
         self.cause = cause
+    }
+}
+
+/// Since when and why fan-outs pass a registration by. Nothing is deleted: a refresh, an accepted push or an operator
+/// lifts it.
+public struct Quarantine: Hashable, Sendable {
+    /// How long messages to the registration alone are still tried. Senders forget a token that they are told is
+    /// unregistered, and a whole user base looks refused when an environment is configured wrongly.
+    public static let grace: Duration = .seconds(7 * 86_400)
+
+    /// When it began.
+    public let time: Timestamp
+    /// What APNs had against the device token.
+    public let reason: APNSReason
+
+    /// Describes a quarantine.
+    public init(time: Timestamp, reason: APNSReason) {
+        self.time = time
+        self.reason = reason
     }
 }

@@ -6,30 +6,83 @@ import COpenSSL
     private let pointer: OpaquePointer
 
     /// Reads the first private key in a PEM text, whatever its kind.
-    init(pem: String) throws(SigningError) {
+    ///
+    /// - Parameter password: opens an encrypted key; `nil`: an encrypted key is `.notAPrivateKey`.
+    init(pem: String, password: String? = nil) throws(SigningError) {
         ErrorStack.clear()
         let text = Array(pem.utf8)
         guard let length = Int32(exactly: text.count) else {
             throw SigningError(.notAPrivateKey, "The text is too long for a key.")
         }
-        var askedForPassword = false
+        var prompt = PasswordPrompt(password: password.map { Array($0.utf8) })
         let read = unsafe text.withUnsafeBytes { bytes -> OpaquePointer? in
             // The BIO reads from `bytes` and is freed before they go.
             guard let source = unsafe BIO_new_mem_buf(bytes.baseAddress, length) else { return nil }
             defer { unsafe BIO_free(source) }
-            return unsafe withUnsafeMutablePointer(to: &askedForPassword) { flag in
-                unsafe PEM_read_bio_PrivateKey(source, nil, refusePassword, flag)
+            return unsafe withUnsafeMutablePointer(to: &prompt) { prompt in
+                unsafe PEM_read_bio_PrivateKey(source, nil, answerPrompt, prompt)
             }
         }
         guard let read = unsafe read else {
-            let details = ErrorStack.drain()
-            throw SigningError(
-                .notAPrivateKey,
-                askedForPassword
-                    ? "The key is encrypted; Herald reads only unencrypted keys, as Apple issues them."
-                    : "The text holds no readable PEM private key (\(details)).")
+            throw Self.unreadable(prompt, ErrorStack.drainCodes())
         }
         unsafe pointer = read
+    }
+
+    private static func unreadable(_ prompt: PasswordPrompt, _ codes: ErrorStack.Codes) -> SigningError {
+        guard prompt.wasShown else {
+            return SigningError(.notAPrivateKey, "The text holds no readable PEM private key (\(codes.text)).")
+        }
+        guard prompt.password != nil else {
+            return SigningError(
+                .notAPrivateKey, "The key is encrypted; Herald reads only unencrypted keys, as Apple issues them.")
+        }
+        return codes.sayUnsupported && !codes.sayWrongPassword
+            ? SigningError(
+                .unsupportedEncryption, "The key is encrypted with an algorithm that OpenSSL does not offer here.")
+            : SigningError(.wrongPassword, "The password does not open the key.")
+    }
+
+    /// Reads a key as ``derBytes()`` gives it.
+    init(der: SecretBytes) throws(SigningError) {
+        ErrorStack.clear()
+        var read: OpaquePointer?
+        der.withBytes { bytes in
+            unsafe bytes.withUnsafeBufferPointer { buffer in
+                var cursor = buffer.baseAddress
+                unsafe read = d2i_AutoPrivateKey(nil, &cursor, buffer.count)
+            }
+        }
+        guard let read = unsafe read else { throw libraryError("d2i_AutoPrivateKey") }
+        unsafe pointer = read
+    }
+
+    /// Takes over an `EVP_PKEY` that nobody else frees.
+    @unsafe init(owning pointer: OpaquePointer) {
+        unsafe self.pointer = pointer
+    }
+
+    /// The key as PKCS#8 in DER (RFC 5958), not encrypted.
+    func derBytes() throws(SigningError) -> SecretBytes {
+        ErrorStack.clear()
+        guard let info = unsafe EVP_PKEY2PKCS8(pointer) else { throw libraryError("EVP_PKEY2PKCS8") }
+        defer { unsafe PKCS8_PRIV_KEY_INFO_free(info) }
+        let length = unsafe i2d_PKCS8_PRIV_KEY_INFO(info, nil)
+        guard length > 0 else { throw libraryError("i2d_PKCS8_PRIV_KEY_INFO") }
+        var written: Int32 = 0
+        let bytes = SecretBytes(count: Int(length)) { buffer in
+            var cursor = buffer.baseAddress
+            written = unsafe i2d_PKCS8_PRIV_KEY_INFO(info, &cursor)
+        }
+        guard written == length else { throw libraryError("i2d_PKCS8_PRIV_KEY_INFO") }
+        return bytes
+    }
+
+    /// Whether it is the private half of the certificate's key.
+    func belongs(to certificate: Certificate) -> Bool {
+        ErrorStack.clear()
+        defer { ErrorStack.clear() }
+        return unsafe certificate.withPointer { unsafe X509_check_private_key($0, pointer) } == 1
     }
 
     deinit {
@@ -120,16 +173,29 @@ import COpenSSL
     }
 }
 
+/// What OpenSSL is told when it asks for the password of an encrypted key.
+private struct PasswordPrompt {
+    /// `nil`: there is none.
+    let password: [UInt8]?
+    /// Whether OpenSSL asked.
+    var wasShown = false
+}
+
 /// OpenSSL asks here for the password of an encrypted key. Without a callback it would prompt on the terminal and a
-/// daemon would hang; -1 makes the read fail. `flag` is the Bool of the one `PEM_read_bio_PrivateKey` call in progress.
-private func refusePassword(
-    _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, flag: UnsafeMutableRawPointer?
+/// daemon would hang; -1 makes the read fail. `prompt` is that of the one `PEM_read_bio_PrivateKey` call in progress.
+private func answerPrompt(
+    buffer: UnsafeMutablePointer<CChar>?, size: Int32, _: Int32, prompt: UnsafeMutableRawPointer?
 ) -> Int32 {
-    if let flag = unsafe flag { unsafe flag.assumingMemoryBound(to: Bool.self).pointee = true }
-    return -1
+    guard let prompt = unsafe prompt?.assumingMemoryBound(to: PasswordPrompt.self), let buffer = unsafe buffer else {
+        return -1
+    }
+    unsafe prompt.pointee.wasShown = true
+    guard let password = unsafe prompt.pointee.password, password.count <= Int(size) else { return -1 }
+    for (index, byte) in password.enumerated() { unsafe buffer[index] = CChar(bitPattern: byte) }
+    return Int32(password.count)
 }
 
 /// An error that names the failed call, with OpenSSL's error stack.
-private func libraryError(_ call: String) -> SigningError {
+func libraryError(_ call: String) -> SigningError {
     SigningError(.library, "OpenSSL's \(call) failed: \(ErrorStack.drain())")
 }

@@ -1,4 +1,4 @@
-/// What can go wrong with a key or a signature.
+/// What can go wrong with a key, a certificate or a signature.
 public struct SigningError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of error it is.
     public let code: Code
@@ -11,6 +11,16 @@ public struct SigningError: Error, Hashable, Sendable, CustomStringConvertible {
         case notAPrivateKey
         /// The key is not on the curve P-256.
         case notP256
+        /// There is no readable certificate, or it says nothing about push.
+        case notACertificate
+        /// The private key is not the one of the certificate.
+        case keyMismatch
+        /// The key is encrypted, and no password was given.
+        case passwordNeeded
+        /// The password does not open the file.
+        case wrongPassword
+        /// The file is encrypted with an algorithm that this OpenSSL does not offer.
+        case unsupportedEncryption
         /// OpenSSL failed; the message has its error stack.
         case library
     }

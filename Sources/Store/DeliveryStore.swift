@@ -40,12 +40,18 @@ public struct AttemptHistory: Hashable, Sendable {
     public var unknownAttempts: Int
     /// Reason or cause of the last one; the reason of an expired delivery.
     public var lastCause: String?
+    /// When the registration's environment refused the device token: attempts go to the other one since then, unless
+    /// the registration was refreshed meanwhile.
+    public var probingSince: Timestamp?
 
     /// No attempt yet.
-    public init(attempts: Int = 0, unknownAttempts: Int = 0, lastCause: String? = nil) {
+    public init(
+        attempts: Int = 0, unknownAttempts: Int = 0, lastCause: String? = nil, probingSince: Timestamp? = nil
+    ) {
         self.attempts = attempts
         self.unknownAttempts = unknownAttempts
         self.lastCause = lastCause
+        self.probingSince = probingSince
     }
 
     /// What is known of deliveries that were in the hands of runs that ended: each may have sent them.
@@ -112,9 +118,9 @@ public struct LedgerEntry: Hashable, Sendable {
     public var outcome: LedgerOutcome
     /// Apple's reason, or the last cause of an expired delivery; `nil` for accepted ones.
     public var reason: String?
-    /// When APNs saw the device token dead (410): the store ends the registration in the same step unless it was
-    /// registered or refreshed after that.
-    public var deadSince: Timestamp?
+    /// What the delivery taught about the registration's device token; `nil`: nothing that is not known. The store
+    /// notes it in the same step, unless the registration has another device token by now.
+    public var verdict: DeviceTokenVerdict?
     /// Attempts made and unknown among them.
     public var history: AttemptHistory
     /// When it ended.
@@ -126,17 +132,31 @@ public struct LedgerEntry: Hashable, Sendable {
 
     /// Puts an entry together.
     public init(
-        outcome: LedgerOutcome, reason: String?, deadSince: Timestamp?, history: AttemptHistory, time: Timestamp,
-        latencyMilliseconds: Int64, apnsID: APNSID
+        outcome: LedgerOutcome, reason: String?, verdict: DeviceTokenVerdict?, history: AttemptHistory,
+        time: Timestamp, latencyMilliseconds: Int64, apnsID: APNSID
     ) {
         self.outcome = outcome
         self.reason = reason
-        self.deadSince = deadSince
+        self.verdict = verdict
         self.history = history
         self.time = time
         self.latencyMilliseconds = latencyMilliseconds
         self.apnsID = apnsID
     }
+}
+
+/// What APNs' answer says about the device token of a registration.
+public enum DeviceTokenVerdict: Hashable, Sendable {
+    /// APNs accepted it in this environment, which it did not before: it is proven from now on, the registration is of
+    /// this environment, and its quarantine is over.
+    case proven(in: APNSEnvironment)
+    /// APNs refused it everywhere although it had accepted it before: it is a suspect again.
+    case doubtful
+    /// APNs refused it everywhere for this reason and never accepted it: the registration is quarantined, unless it was
+    /// refreshed meanwhile.
+    case refused(APNSReason)
+    /// APNs saw it dead at this time (410): the registration ends unless it was registered or refreshed after that.
+    case dead(since: Timestamp)
 }
 
 /// The four ends of a delivery.
@@ -174,8 +194,8 @@ public protocol DeliveryStore: Sendable {
     /// When the next delivery of a lane falls due that is not due at `time`; `nil` when none waits.
     func nextDue(_ lane: Lane, after time: Timestamp) async throws(StoreError) -> Timestamp?
 
-    /// Records results in one transaction: ledger rows, retries, ended registrations, page progress, completed
-    /// messages.
+    /// Records results in one transaction: ledger rows, retries, what was learned about registrations, page progress,
+    /// completed messages.
     ///
     /// - Returns: messages that are complete with this step.
     func settle(_ settlements: [Settlement]) async throws(StoreError) -> [MessageID]

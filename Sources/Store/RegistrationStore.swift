@@ -10,17 +10,21 @@ public struct RegistrationRequest: Sendable {
     public var deviceToken: DeviceToken
     /// The environment that issued the token.
     public var environment: APNSEnvironment
+    /// Whether the app said so. Otherwise ``environment`` is for a new registration only: one that exists keeps its own.
+    public var isEnvironmentStated: Bool
     /// The app's version.
     public var appVersion: String?
 
     /// Puts a request together.
     public init(
-        project: ProjectID, app: AppID, deviceToken: DeviceToken, environment: APNSEnvironment, appVersion: String?
+        project: ProjectID, app: AppID, deviceToken: DeviceToken, environment: APNSEnvironment,
+        isEnvironmentStated: Bool = true, appVersion: String?
     ) {
         self.project = project
         self.app = app
         self.deviceToken = deviceToken
         self.environment = environment
+        self.isEnvironmentStated = isEnvironmentStated
         self.appVersion = appVersion
     }
 }
@@ -47,7 +51,7 @@ public struct RegistrationChange: Sendable {
 /// The registry of app installs.
 public protocol RegistrationStore: Sendable {
     /// Registers an install. (project, app, device token) is unique among active registrations: the same again
-    /// refreshes the same one and keeps its id and token; `isNew` tells which it was.
+    /// refreshes the same one, which ends its quarantine, and keeps its id and token; `isNew` tells which it was.
     func register(
         _ request: RegistrationRequest, at time: Timestamp
     ) async throws(StoreError) -> (registration: Registration, isNew: Bool)
@@ -60,13 +64,20 @@ public protocol RegistrationStore: Sendable {
         token: RegistrationToken, in project: ProjectID
     ) async throws(StoreError) -> Registration?
 
-    /// Changes an active registration and refreshes it. If another active registration of the app holds the new
+    /// Changes an active registration and refreshes it, which ends its quarantine. If another active registration of the app holds the new
     /// device token, that one ends as `replaced` in the same step.
     ///
     /// - Returns: the registration as it is now; `nil` if it is not active.
     func change(
         _ key: RegistrationKey, _ change: RegistrationChange, at time: Timestamp
     ) async throws(StoreError) -> Registration?
+
+    /// Lifts the quarantines of an app's registrations that began at `time` or later.
+    ///
+    /// - Returns: how many.
+    func liftQuarantine(
+        of app: AppID, in project: ProjectID, since time: Timestamp
+    ) async throws(StoreError) -> Int
 
     /// Ends a registration and its subscriptions. Ended ones stay as they are.
     func end(_ key: RegistrationKey, _ end: RegistrationEnd) async throws(StoreError)

@@ -28,7 +28,7 @@ struct PendingTable {
 
     static let due = """
         SELECT m.id, m.project, p.attempts, p.unknown_attempts, p.last_cause, p.message, m.accepted_at, m.expires_at,
-            \(Registration.columns)
+            p.probing_since, \(Registration.columns)
         FROM pending p INDEXED BY pending_due
         CROSS JOIN message m ON m.seq = p.message
         CROSS JOIN registration r ON r.key = p.registration
@@ -46,12 +46,13 @@ struct PendingTable {
             db.cachedStatement(sql: Self.due), arguments: [lane.code, time.milliseconds, limit])
         while let row = try rows.next() {
             messages.append(row[5])
+            var history = AttemptHistory(row: row, from: 2)
+            history.probingSince = Timestamp(stored: row[8])
             claimed.append(
                 ClaimedDelivery(
                     message: try MessageID(stored: row[0]), project: try ProjectID(stored: row[1]),
                     acceptedAt: Timestamp(milliseconds: row[6]), expiresAt: Timestamp(milliseconds: row[7]),
-                    registration: try Registration(row: row, from: 8), page: nil,
-                    history: AttemptHistory(row: row, from: 2)))
+                    registration: try Registration(row: row, from: 9), page: nil, history: history))
         }
         // After the cursor is done: the update changes the index that it walks.
         let mark = try db.cachedStatement(sql: "UPDATE pending SET claimed = 1 WHERE message = ? AND registration = ?")
@@ -102,13 +103,13 @@ struct FanOutTable {
     static let subscribers = """
         SELECT \(Registration.columns) FROM subscription s CROSS JOIN registration r ON r.key = s.registration
         WHERE s.topic = ?1 AND s.registration > ?2 AND s.registration <= ?3 AND s.number <= ?4
-            AND r.ended_at IS NULL
+            AND r.ended_at IS NULL AND r.quarantined_at IS NULL
         ORDER BY s.registration LIMIT ?5
         """
     static let openSubscribers = """
         SELECT \(Registration.columns) FROM subscription s CROSS JOIN registration r ON r.key = s.registration
         WHERE s.topic = ?1 AND s.registration > ?2 AND s.registration <= ?3 AND s.number <= ?4
-            AND r.ended_at IS NULL
+            AND r.ended_at IS NULL AND r.quarantined_at IS NULL
             AND NOT EXISTS (SELECT 1 FROM ledger l WHERE l.message = ?6 AND l.registration = s.registration)
             AND NOT EXISTS (SELECT 1 FROM pending p WHERE p.message = ?6 AND p.registration = s.registration)
         ORDER BY s.registration LIMIT ?5

@@ -11,7 +11,10 @@ extension SQLiteStore: RegistrationStore {
             let registrations = RegistrationTable(db: db)
             let token = request.deviceToken
             if let key = try registrations.active(request.project, request.app, token) {
-                let change = RegistrationChange(environment: request.environment, appVersion: request.appVersion)
+                // An environment that was only assumed may have been corrected since.
+                let change = RegistrationChange(
+                    environment: request.isEnvironmentStated ? request.environment : nil,
+                    appVersion: request.appVersion)
                 return (try registrations.refresh(key, change, at: time), false)
             }
             return (try registrations.insert(request, at: time), true)
@@ -47,6 +50,21 @@ extension SQLiteStore: RegistrationStore {
                 try registrations.end(holder, RegistrationEnd(time: time, cause: .replaced))
             }
             return try registrations.refresh(key, change, at: time)
+        }
+    }
+
+    /// Lifts quarantines in steps of their own, so that other writes come between.
+    public func liftQuarantine(
+        of app: AppID, in project: ProjectID, since time: Timestamp
+    ) async throws(StoreError) -> Int {
+        var lifted = 0
+        while true {
+            let count = try await write { db in
+                try db.change(
+                    RegistrationTable.liftQuarantine, [project.rawValue, app.rawValue, time.milliseconds])
+            }
+            lifted += count
+            if count == 0 { return lifted }
         }
     }
 
@@ -94,13 +112,19 @@ struct RegistrationTable {
         return try existing(RegistrationKey(rawValue: db.lastInsertedRowID))
     }
 
-    /// Changes the given fields; the time of refresh never goes back.
+    /// Changes the given fields; the time of refresh never goes back. Another device token, or the same in another
+    /// environment, has yet to be proven. (In an UPDATE the old values stand on the right.) A quarantine is over: the
+    /// app says that the token is good.
     func refresh(_ key: RegistrationKey, _ change: RegistrationChange, at time: Timestamp) throws -> Registration {
         try db.change(
             """
-            UPDATE registration SET device_token = coalesce(?, device_token), environment = coalesce(?, environment),
-                app_version = coalesce(?, app_version), refreshed_at = max(refreshed_at, ?)
-            WHERE key = ?
+            UPDATE registration SET device_token = coalesce(?1, device_token), environment = coalesce(?2, environment),
+                app_version = coalesce(?3, app_version), refreshed_at = max(refreshed_at, ?4),
+                proven_at = CASE
+                    WHEN coalesce(?1, device_token) = device_token AND coalesce(?2, environment) = environment
+                    THEN proven_at END,
+                quarantined_at = NULL, quarantine_reason = NULL
+            WHERE key = ?5
             """,
             [
                 change.deviceToken.map { Data($0.bytes) }, change.environment?.rawValue, change.appVersion,
@@ -115,6 +139,59 @@ struct RegistrationTable {
             "UPDATE registration SET ended_at = ?, end_cause = ? WHERE key = ? AND ended_at IS NULL",
             [end.time.milliseconds, end.cause.rawValue, key.rawValue])
         if ended > 0 { try endSubscriptions(of: key) }
+    }
+
+    static let prove = """
+        UPDATE registration SET proven_at = ?1, environment = ?2, quarantined_at = NULL, quarantine_reason = NULL
+        WHERE key = ?3 AND device_token = ?4 AND environment = ?5
+            AND (proven_at IS NULL OR environment <> ?2)
+        """
+    static let doubt = """
+        UPDATE registration SET proven_at = NULL
+        WHERE key = ?1 AND device_token = ?2 AND environment = ?3 AND proven_at = ?4
+        """
+    static let quarantine = """
+        UPDATE registration SET quarantined_at = ?1, quarantine_reason = ?2
+        WHERE key = ?3 AND device_token = ?4 AND environment = ?5 AND refreshed_at = ?6
+            AND proven_at IS NULL AND quarantined_at IS NULL AND ended_at IS NULL
+        """
+    static let liftQuarantine = """
+        UPDATE registration SET quarantined_at = NULL, quarantine_reason = NULL WHERE key IN (
+            SELECT key FROM registration INDEXED BY registration_quarantined
+            WHERE project = ?1 AND app = ?2 AND quarantined_at >= ?3 LIMIT 5000)
+        """
+
+    // What an answer says counts for the registration as it was sent to: not when it has another device token or
+    // another environment by now.
+
+    /// Marks the device token as accepted by APNs in `environment`.
+    func prove(_ sent: Registration, in environment: APNSEnvironment, at time: Timestamp) throws {
+        try db.change(
+            Self.prove,
+            [
+                time.milliseconds, environment.rawValue, sent.key.rawValue, Data(sent.deviceToken.bytes),
+                sent.environment.rawValue,
+            ])
+    }
+
+    /// Takes the mark of acceptance back that it was sent with.
+    func doubt(_ sent: Registration) throws {
+        try db.change(
+            Self.doubt,
+            [
+                sent.key.rawValue, Data(sent.deviceToken.bytes), sent.environment.rawValue,
+                sent.provenAt?.milliseconds,
+            ])
+    }
+
+    /// Quarantines an active registration, unless it was refreshed or proven meanwhile.
+    func quarantine(_ sent: Registration, _ quarantine: Quarantine) throws {
+        try db.change(
+            Self.quarantine,
+            [
+                quarantine.time.milliseconds, quarantine.reason.rawValue, sent.key.rawValue,
+                Data(sent.deviceToken.bytes), sent.environment.rawValue, sent.refreshedAt.milliseconds,
+            ])
     }
 
     /// Ends a registration that APNs called dead, unless it was refreshed after `deadSince` or has another device

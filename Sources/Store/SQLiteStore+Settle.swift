@@ -143,7 +143,7 @@ struct SettleStep {
         case .retry(let history, let notBefore):
             try statements.moveToPending.execute(arguments: [
                 message, key, Lane.bulk.code, notBefore.milliseconds, history.attempts, history.unknownAttempts,
-                history.lastCause,
+                history.lastCause, history.probingSince?.milliseconds,
             ])
             guard db.changesCount > 0 else { return false }
         }
@@ -163,7 +163,8 @@ struct SettleStep {
             try ended(entry, message, settlement.delivery)
         case .retry(let history, let notBefore):
             try statements.putBack.execute(arguments: [
-                notBefore.milliseconds, history.attempts, history.unknownAttempts, history.lastCause, message, key,
+                notBefore.milliseconds, history.attempts, history.unknownAttempts, history.lastCause,
+                history.probingSince?.milliseconds, message, key,
             ])
             guard db.changesCount > 0 else { return false }
         }
@@ -191,8 +192,15 @@ struct SettleStep {
             lastEnd[message] = entry.time
             touched.append((delivery.message, message))
         }
-        if let deadSince = entry.deadSince {
-            try registrations.endUnregistered(delivery.registration, deadSince: deadSince, at: entry.time)
+        switch entry.verdict {
+        case .proven(let environment)?:
+            try registrations.prove(delivery.registration, in: environment, at: entry.time)
+        case .doubtful?: try registrations.doubt(delivery.registration)
+        case .refused(let reason)?:
+            try registrations.quarantine(delivery.registration, Quarantine(time: entry.time, reason: reason))
+        case .dead(let since)?:
+            try registrations.endUnregistered(delivery.registration, deadSince: since, at: entry.time)
+        case nil: break
         }
     }
 
@@ -226,14 +234,16 @@ extension SettleStep {
             ON CONFLICT (message, registration) DO NOTHING
             """
         static let moveToPending = """
-            INSERT INTO pending (message, registration, lane, not_before, attempts, unknown_attempts, last_cause)
-            SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+            INSERT INTO pending (message, registration, lane, not_before, attempts, unknown_attempts, last_cause,
+                probing_since)
+            SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
             WHERE NOT EXISTS (SELECT 1 FROM ledger WHERE message = ?1 AND registration = ?2)
             ON CONFLICT (message, registration) DO NOTHING
             """
         static let takeFromPending = "DELETE FROM pending WHERE message = ? AND registration = ? AND claimed = 1"
         static let putBack = """
-            UPDATE pending SET claimed = 0, not_before = ?, attempts = ?, unknown_attempts = ?, last_cause = ?
+            UPDATE pending SET claimed = 0, not_before = ?, attempts = ?, unknown_attempts = ?, last_cause = ?,
+                probing_since = ?
             WHERE message = ? AND registration = ? AND claimed = 1
             """
 

@@ -6,7 +6,7 @@ struct HeraldBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "herald-bench",
         abstract: "Measures Herald's parts on this machine; nothing leaves 127.0.0.1.",
-        subcommands: [EngineCommand.self, SendCommand.self, MeasureCommand.self])
+        subcommands: [EngineCommand.self, SettleCommand.self, SendCommand.self, MeasureCommand.self])
 }
 
 /// Why a benchmark can't be run or does not count.

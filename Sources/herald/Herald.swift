@@ -13,7 +13,8 @@ struct Herald: AsyncParsableCommand {
             CommandGroup(
                 name: "Talking to a gateway",
                 subcommands: [
-                    RegisterCommand.self, TopicCommand.self, SendCommand.self, ReportCommand.self, ExportCommand.self,
+                    RegisterCommand.self, QuarantineCommand.self, TopicCommand.self, SendCommand.self,
+                    ReportCommand.self, ExportCommand.self,
                 ]),
         ]
     )

@@ -5,16 +5,21 @@ import Testing
 @testable import APNS
 
 struct AnswerTests {
+    private func outcome(of exchange: Exchange) -> Outcome {
+        // 30 s before Wed, 21 Oct 2026 07:28:00 GMT.
+        Answer(exchange, at: Timestamp(seconds: 1_792_567_650)).outcome
+    }
+
     @Test(arguments: TransportFailure.Kind.allCases)
     func `A failure keeps its name and what it says about repeating`(kind: TransportFailure.Kind) {
         let failure = TransportFailure(kind, "details")
-        #expect(Answer(.notSent(failure)).outcome == .notSent(TransportCause(rawValue: kind.rawValue)))
-        #expect(Answer(.unanswered(failure)).outcome == .unknown(TransportCause(rawValue: kind.rawValue)))
+        #expect(outcome(of: .notSent(failure)) == .notSent(TransportCause(rawValue: kind.rawValue)))
+        #expect(outcome(of: .unanswered(failure)) == .unknown(TransportCause(rawValue: kind.rawValue)))
     }
 
     @Test func `200 is accepted, whatever the body`() {
-        #expect(Answer(answer(200)).outcome == .accepted)
-        #expect(Answer(answer(200, "surprise")).outcome == .accepted)
+        #expect(outcome(of: answer(200)) == .accepted)
+        #expect(outcome(of: answer(200, "surprise")) == .accepted)
     }
 
     @Test(
@@ -24,7 +29,7 @@ struct AnswerTests {
             (400, "AReasonOfNextYear"),
         ])
     func `A refusal for good is rejected with its reason`(status: Int, reason: String) {
-        let outcome = Answer(answer(status, #"{"reason":"\#(reason)"}"#)).outcome
+        let outcome = self.outcome(of: answer(status, #"{"reason":"\#(reason)"}"#))
         #expect(outcome == .rejected(APNSReason(rawValue: reason), since: nil))
     }
 
@@ -36,7 +41,7 @@ struct AnswerTests {
             (500, "AReasonOfNextYear"), (403, "ExpiredProviderToken"),
         ])
     func `A refusal that will pass is throttled with its reason`(status: Int, reason: String) {
-        guard case .throttled(let found, _) = Answer(answer(status, #"{"reason":"\#(reason)"}"#)).outcome else {
+        guard case .throttled(let found, _) = outcome(of: answer(status, #"{"reason":"\#(reason)"}"#)) else {
             Issue.record("not throttled")
             return
         }
@@ -50,27 +55,27 @@ struct AnswerTests {
         ])
     func `410 carries when the token died, in milliseconds`(body: String, milliseconds: Int64) {
         #expect(
-            Answer(answer(410, body)).outcome
+            outcome(of: answer(410, body))
                 == .rejected(APNSReason(rawValue: "Unregistered"), since: Timestamp(milliseconds: milliseconds)))
     }
 
     @Test(arguments: [#"{"reason":"Unregistered","timestamp":"x"}"#, #"{"reason":"Unregistered","timestamp":1e99}"#])
     func `A timestamp that is none is left out`(body: String) {
-        #expect(Answer(answer(410, body)).outcome == .rejected(APNSReason(rawValue: "Unregistered"), since: nil))
+        #expect(outcome(of: answer(410, body)) == .rejected(APNSReason(rawValue: "Unregistered"), since: nil))
     }
 
     @Test(arguments: ["", "<html>", "{", "[]", #"{"reason":7}"#, #"{"reason":""}"#, "\u{0}"])
     func `Without a readable reason the status decides`(body: String) {
-        guard case .rejected = Answer(answer(400, body)).outcome else {
+        guard case .rejected = outcome(of: answer(400, body)) else {
             Issue.record("400 must be rejected")
             return
         }
-        guard case .rejected(_, since: nil) = Answer(answer(410, body)).outcome else {
+        guard case .rejected(_, since: nil) = outcome(of: answer(410, body)) else {
             Issue.record("410 must be rejected")
             return
         }
         for status in [429, 500, 502, 503, 504] {
-            guard case .throttled = Answer(answer(status, body)).outcome else {
+            guard case .throttled = outcome(of: answer(status, body)) else {
                 Issue.record("\(status) must be throttled")
                 return
             }
@@ -80,12 +85,15 @@ struct AnswerTests {
     @Test(
         arguments: [
             ("30", Duration.seconds(30)), ("0", .zero), ("86400", .seconds(3600)),
-            ("99999999999999999", .seconds(3600)), ("Wed, 21 Oct 2026 07:28:00 GMT", nil), ("-1", nil), ("", nil),
+            ("99999999999999999", .seconds(3600)), ("Wed, 21 Oct 2026 07:28:00 GMT", .seconds(30)),
+            ("Wednesday, 21-Oct-26 07:28:00 GMT", .seconds(30)), ("Wed Oct 21 07:28:00 2026", .seconds(30)),
+            ("Wed, 21 Oct 2026 09:28:00 GMT", .seconds(3600)), ("Tue, 20 Oct 2026 07:28:00 GMT", .zero),
+            ("Wed, 21 Oct 2026 24:28:00 GMT", nil), ("Wed, 21 Okt 2026 07:28:00 GMT", nil), ("-1", nil), ("", nil),
         ])
-    func `Retry-After in seconds is kept, up to an hour`(text: String, expected: Duration?) {
+    func `Retry-After is kept in seconds and as a date, up to an hour`(text: String, expected: Duration?) {
         let exchange = answer(
             503, #"{"reason":"ServiceUnavailable"}"#, headers: [HeaderField("retry-after", text)])
         #expect(
-            Answer(exchange).outcome == .throttled(APNSReason(rawValue: "ServiceUnavailable"), after: expected))
+            outcome(of: exchange) == .throttled(APNSReason(rawValue: "ServiceUnavailable"), after: expected))
     }
 }

@@ -27,8 +27,10 @@ final class FakeTransport: RequestTransport {
         self.peer = peer
     }
 
-    /// All pools, in the order of opening.
-    var pools: [FakePool] { state.withLock { $0.pools } }
+    /// The pools for proven device tokens, in the order of opening.
+    var pools: [FakePool] { state.withLock { state in everySecond(of: state.pools, from: 0) } }
+    /// The pools for suspects beside ``pools``: an upstream opens its own two one after the other.
+    var suspectPools: [FakePool] { state.withLock { state in everySecond(of: state.pools, from: 1) } }
     var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
     func openPool(_ configuration: PoolConfiguration) throws(TransportFailure) -> any RequestPool {
@@ -38,6 +40,10 @@ final class FakeTransport: RequestTransport {
         let pool = FakePool(configuration: configuration, peer: peer)
         state.withLock { $0.pools.append(pool) }
         return pool
+    }
+
+    private func everySecond(of pools: [FakePool], from first: Int) -> [FakePool] {
+        stride(from: first, to: pools.count, by: 2).map { pools[$0] }
     }
 
     func shutdown(within limit: Duration) async {
@@ -63,6 +69,7 @@ final class FakePool: RequestPool {
         var batches = 0
         var held: [Held] = []
         var recycles = 0
+        var connectionLimits: [Int] = []
         var isClosed = false
         var waitsForRoom = false
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -81,6 +88,8 @@ final class FakePool: RequestPool {
     var requests: [Request] { state.withLock { $0.requests } }
     var batches: Int { state.withLock { $0.batches } }
     var recycles: Int { state.withLock { $0.recycles } }
+    /// The limits that were set, in order.
+    var connectionLimits: [Int] { state.withLock { $0.connectionLimits } }
     var isClosed: Bool { state.withLock { $0.isClosed } }
     var statistics: ConnectionPool.Statistics {
         get { state.withLock { $0.statistics } }
@@ -179,6 +188,10 @@ final class FakePool: RequestPool {
 
     func recycleConnections() {
         state.withLock { $0.recycles += 1 }
+    }
+
+    func setConnectionLimit(_ limit: Int) {
+        state.withLock { $0.connectionLimits.append(limit) }
     }
 
     private static func completion(_ index: Int, _ exchange: Exchange) -> ConnectionPool.Completion {

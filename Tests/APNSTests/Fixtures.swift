@@ -8,19 +8,26 @@ import Testing
 
 @testable import APNS
 
-/// Wall time that stands still until the test moves it.
+/// Time that stands still until the test moves it: wall time, and the time that nobody sets.
 final class TestTime: Sendable {
-    private let time: Mutex<Timestamp>
+    private let time: Mutex<(wall: Timestamp, up: Duration)>
 
     init(_ start: Timestamp = Timestamp(seconds: 1_700_000_000)) {
-        time = Mutex(start)
+        time = Mutex((start, .zero))
     }
 
-    var now: Timestamp { time.withLock { $0 } }
+    var now: Timestamp { time.withLock { $0.wall } }
     var wallTime: WallTime { { self.now } }
+    var uptime: Uptime { { self.time.withLock { $0.up } } }
 
+    /// Time passes.
     func advance(by duration: Duration) {
-        time.withLock { $0 = $0 + duration }
+        time.withLock { $0 = ($0.wall + duration, $0.up + duration) }
+    }
+
+    /// Somebody sets the wall clock.
+    func setWallTime(ahead duration: Duration) {
+        time.withLock { $0.wall = $0.wall + duration }
     }
 }
 
@@ -103,12 +110,14 @@ struct SenderFixture {
     let log = LogCapture.Lines()
     let sender: APNSSender
 
-    init(transport: FakeTransport = FakeTransport()) {
+    init(
+        transport: FakeTransport = FakeTransport(), badDeviceTokens: BadDeviceTokenLimits = BadDeviceTokenLimits()
+    ) {
         self.transport = transport
         let log = log
         sender = APNSSender(
-            transport: transport, wallTime: time.wallTime, logger: Logger(label: "test") { _ in LogCapture(lines: log) }
-        )
+            transport: transport, badDeviceTokens: badDeviceTokens, wallTime: time.wallTime, uptime: time.uptime,
+            logger: Logger(label: "test") { _ in LogCapture(lines: log) })
     }
 
     func app(
@@ -125,6 +134,14 @@ struct SenderFixture {
     }
 
     /// Sends and waits for all reports.
+    func reports(of batch: [Push]) async -> [PushReport] {
+        let collector = ReportCollector(of: batch.count)
+        await sender.send(batch) { collector.take($0) }
+        await collector.wait(for: batch.count)
+        return collector.reports.values.sorted { $0.index < $1.index }
+    }
+
+    /// Sends and waits for all outcomes.
     func send(_ batch: [Push]) async -> [Outcome?] {
         let collector = ReportCollector(of: batch.count)
         await sender.send(batch) { collector.take($0) }
@@ -145,15 +162,15 @@ func makeContent(
 
 func makePush(
     _ number: Int64 = 1, app: String = "com.example.app", environment: APNSEnvironment = .production,
-    lane: Lane = .bulk, content: ApplePush = makeContent(), payload: [UInt8]? = nil
+    lane: Lane = .bulk, isProven: Bool = true, content: ApplePush = makeContent(), payload: [UInt8]? = nil
 ) throws -> Push {
     let route = PushRoute(
         project: try #require(ProjectID(rawValue: "demo")), app: try #require(AppID(rawValue: app)),
         environment: environment)
     let token = bigEndianBytes(number) + [UInt8](repeating: 0xab, count: 24)
     return Push(
-        route: route, lane: lane, deviceToken: try #require(DeviceToken(bytes: token)), content: content,
-        payload: payload ?? content.payload,
+        route: route, lane: lane, deviceToken: try #require(DeviceToken(bytes: token)), isProven: isProven,
+        content: content, payload: payload ?? content.payload,
         id: APNSID(
             message: try #require(MessageID(rawValue: "0:1-a")), registration: RegistrationKey(rawValue: number)))
 }
@@ -164,4 +181,11 @@ private func bigEndianBytes(_ number: Int64) -> [UInt8] {
 
 func answer(_ status: Int, _ body: String = "", headers: [HeaderField] = []) -> Exchange {
     .answered(Response(status: status, headers: headers, body: Array(body.utf8)))
+}
+
+/// The time that really passes.
+func realUptime() -> Uptime {
+    let clock = ContinuousClock()
+    let start = clock.now
+    return { start.duration(to: clock.now) }
 }

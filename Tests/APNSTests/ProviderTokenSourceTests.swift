@@ -11,7 +11,8 @@ struct ProviderTokenSourceTests {
 
     init() throws {
         let key = try ES256PrivateKey(pem: P256.Signing.PrivateKey().pemRepresentation)
-        source = ProviderTokenSource(keyID: "ABC1234567", teamID: "TEAM123456", key: key, wallTime: time.wallTime)
+        source = ProviderTokenSource(
+            keyID: "ABC1234567", teamID: "TEAM123456", key: key, wallTime: time.wallTime, uptime: time.uptime)
     }
 
     @Test func `A token serves 44 minutes and is replaced before use after 46`() throws {
@@ -36,10 +37,31 @@ struct ProviderTokenSourceTests {
 
     @Test func `A clock that was set back by hours makes a new token, by seconds it does not`() throws {
         let first = try source.current()
-        time.advance(by: .seconds(-30))
+        time.setWallTime(ahead: .seconds(-30))
         #expect(try source.current().issuedAt == first.issuedAt)
-        time.advance(by: .seconds(-2 * 3600))
+        time.setWallTime(ahead: .seconds(-2 * 3600))
         #expect(try source.current().issuedAt == time.now)
+    }
+
+    @Test(arguments: [3600, -3600] as [Int64])
+    func `A token that follows too soon because the clock was set begins a series`(seconds: Int64) throws {
+        let first = try source.current()
+        time.advance(by: .seconds(19 * 60))
+        time.setWallTime(ahead: .seconds(seconds))
+        let second = try source.current()
+        #expect(second.issuedAt == time.now)
+        #expect(second.series == first.series + 1)
+        time.advance(by: .seconds(45 * 60))
+        #expect(try source.current().series == second.series)
+        #expect(try source.current().issuedAt == time.now)
+    }
+
+    @Test func `A token that is replaced in time stays in the series`() throws {
+        let first = try source.current()
+        time.advance(by: .seconds(21 * 60))
+        time.setWallTime(ahead: .seconds(3600))
+        #expect(try source.current().issuedAt == time.now)
+        #expect(try source.current().series == first.series)
     }
 
     @Test func `A token that APNs calls expired is replaced once it is older than a minute`() throws {

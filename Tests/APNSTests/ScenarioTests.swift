@@ -136,6 +136,16 @@ struct ScenarioTests {
         #expect(run.outcomes.suffix(200).allSatisfy { $0 == .accepted })
     }
 
+    @Test func `Of several connections the one that answers nothing but 500 is replaced`() async throws {
+        // Few streams, so that it takes all four connections.
+        let run = try await play("expired-wedge,status=500,connections=1,after=1,spread=0", batch: 100) {
+            $0.streamLimit = 10
+        }
+        let throttled = run.count(.throttled(.internalServerError, after: nil))
+        #expect((20..<200).contains(throttled), "\(throttled)")
+        #expect(run.count(.accepted) == 2000 - throttled)
+    }
+
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func `All of it at once costs no push its outcome`(seed: UInt64) async throws {
         let scenarios = try Scenario.Name.allCases.map { try Scenario(text: $0.rawValue) }
@@ -180,7 +190,7 @@ struct ScenarioTests {
         let sender = APNSSender(
             transport: TunedTransport(
                 base: EngineTransport(engine: HTTP2Engine(loopCount: 1, logger: quiet)), configure: configure),
-            wallTime: { Timestamp(milliseconds: now()) }, logger: quiet)
+            wallTime: { Timestamp(milliseconds: now()) }, uptime: realUptime(), logger: quiet)
         let key = try ES256PrivateKey(pem: String(contentsOfFile: identity.keyFile, encoding: .utf8))
         let serving = Task {
             do {
@@ -198,16 +208,16 @@ struct ScenarioTests {
                 trustFile: identity.caFile)
         ])
         let pushes = try (0..<2000).map { try makePush(Int64($0)) }
-        var outcomes: [Outcome?] = []
+        var reports: [PushReport?] = []
         for start in stride(from: 0, to: pushes.count, by: size) {
             let batch = Array(pushes[start..<min(start + size, pushes.count)])
             let collector = ReportCollector(of: batch.count)
             await sender.send(batch) { collector.take($0) }
             await collector.wait(for: batch.count)
-            outcomes += collector.outcomes
+            reports += batch.indices.map { collector.reports[$0] }
         }
         let run = ScenarioRun(
-            pushes: pushes, outcomes: outcomes, recorded: simulator.recording.pushes,
+            pushes: pushes, reports: reports, recorded: simulator.recording.pushes,
             statistics: simulator.statistics)
         await sender.shutdown(within: .seconds(1))
         serving.cancel()
@@ -221,9 +231,11 @@ struct ScenarioTests {
 /// What came of a run.
 private struct ScenarioRun {
     let pushes: [Push]
-    let outcomes: [Outcome?]
+    let reports: [PushReport?]
     let recorded: [RecordedPush]
     let statistics: APNSSimulator.Statistics
+
+    var outcomes: [Outcome?] { reports.map { $0?.outcome } }
 
     func count(_ outcome: Outcome) -> Int {
         outcomes.count { $0 == outcome }
@@ -235,6 +247,7 @@ private struct ScenarioRun {
 
     /// Each push has an outcome, and it is true:
     /// - accepted, rejected, throttled: APNs looked at it once, with that answer;
+    /// - throttled and no attempt: APNs never looked at it;
     /// - not sent: APNs never looked at it;
     /// - unknown: APNs accepted it, or may not have looked at it, but refused nothing.
     ///
@@ -245,10 +258,12 @@ private struct ScenarioRun {
         let arrivals = Dictionary(grouping: recorded, by: \.deviceToken)
         #expect(arrivals.values.allSatisfy { $0.count == 1 }, "a push arrived twice")
         var lies: [String] = []
-        for (push, outcome) in zip(pushes, outcomes) {
+        for (push, report) in zip(pushes, reports) {
             let arrival = arrivals[push.deviceToken.hex]?.first
+            let outcome = report?.outcome
             let isTrue =
                 switch outcome {
+                case .throttled where report?.isAttempt == false: arrival == nil
                 case .accepted: arrival?.status == 200
                 case .rejected(let reason, _), .throttled(let reason, _): arrival?.reason == reason.rawValue
                 case .notSent: arrival == nil

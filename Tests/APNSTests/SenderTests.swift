@@ -100,7 +100,7 @@ struct SenderTests {
         #expect(collector.outcomes == [.accepted, .accepted, .accepted])
     }
 
-    @Test func `An upstream's status is its pool's`() throws {
+    @Test func `An upstream's status is the sum of its pools'`() throws {
         let fixture = SenderFixture()
         try fixture.sender.use([fixture.app(endpoints: [.production: .apple(.production)])])
         let pool = fixture.transport.pools[0]
@@ -120,7 +120,7 @@ struct SenderTests {
         #expect(status.circuit == .halfOpen)
         #expect(status.failedDials == 6)
         #expect(status.goAways == ["Shutdown": 2])
-        #expect(status.queueLimit == pool.configuration.queueLimit)
+        #expect(status.queueLimit == 2 * pool.configuration.queueLimit)
         statistics.connections = 1
         pool.statistics = statistics
         #expect(try #require(fixture.sender.upstreams.first).isReachable)

@@ -1,8 +1,10 @@
 import APNSSimulator
 import Foundation
+import HTTP2Client
 import Logging
 import PushModel
 import Signing
+import Synchronization
 import TestSupport
 import Testing
 
@@ -82,6 +84,25 @@ struct SimulatorTests {
         }
     }
 
+    @Test func `Pushes go through a proxy when there is one`() async throws {
+        let relays = Mutex<[TCPRelay]>([])
+        let success = "HTTP/1.1 200 Connection established\r\n\r\n"
+        try await withSimulator(proxy: { port in
+            let relay = try TCPRelay(to: port, .proxy(answer: success, then: nil))
+            relays.withLock { $0.append(relay) }
+            return APNSProxy(host: "127.0.0.1", port: relay.port, credentials: .init(user: "anna", password: "pw"))
+        }) { simulator, sender in
+            let batch = try (0..<100).map { try makePush(Int64($0)) }
+            #expect(await outcomes(of: batch, over: sender).allSatisfy { $0 == .accepted })
+            #expect(simulator.recording.pushes.count == 100)
+            let relay = try #require(relays.withLock { $0.first })
+            #expect(relay.accepted > 0 && relay.heads.count == relay.accepted)
+            #expect(relay.heads.allSatisfy { $0.contains("Proxy-Authorization: Basic YW5uYTpwdw==\r\n") })
+            let status = try #require(sender.upstreams.first)
+            #expect(status.name.hasSuffix(" via 127.0.0.1:\(relay.port)"))
+        }
+    }
+
     private func outcomes(of batch: [Push], over sender: APNSSender) async -> [Outcome?] {
         let collector = ReportCollector(of: batch.count)
         await sender.send(batch) { collector.take($0) }
@@ -92,6 +113,7 @@ struct SimulatorTests {
     /// Runs a simulator and a sender that reaches it, and ends both.
     private func withSimulator(
         teamID: String? = nil, wallTime: @escaping WallTime = { Timestamp(milliseconds: now()) },
+        proxy: (_ port: Int) throws -> APNSProxy? = { _ in nil },
         _ body: (SimulatedAPNS, APNSSender) async throws -> Void
     ) async throws {
         let directory = try TestDirectory()
@@ -101,7 +123,9 @@ struct SimulatorTests {
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let simulator = SimulatedAPNS(configuration, logger: quiet) { bound, _ in port.yield(bound) }
-        let sender = APNSSender(loopCount: 1, wallTime: wallTime, logger: quiet)
+        let sender = APNSSender(
+            transport: EngineTransport(engine: HTTP2Engine(loopCount: 1, logger: quiet)), wallTime: wallTime,
+            uptime: realUptime(), logger: quiet)
         let key = try ES256PrivateKey(pem: String(contentsOfFile: identity.keyFile, encoding: .utf8))
         let run = Task {
             do {
@@ -119,7 +143,7 @@ struct SimulatorTests {
                     app: try #require(AppID(rawValue: "com.example.app")), teamID: teamID ?? identity.teamID,
                     keyID: identity.keyID, key: key,
                     endpoints: [.production: APNSEndpoint(host: "127.0.0.1", port: bound)],
-                    trustFile: identity.caFile)
+                    trustFile: identity.caFile, proxies: try proxy(bound).map { [.production: $0] } ?? [:])
             ])
             result = .success(try await body(simulator, sender))
         } catch {

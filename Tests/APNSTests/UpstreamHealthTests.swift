@@ -49,8 +49,8 @@ struct UpstreamHealthTests {
 
     @Test func `A clock that was set back does not stop replacing`() {
         var health = UpstreamHealth()
-        #expect(health.note([problem("a", .freshToken)], at: Self.start).contains(.recycle))
-        #expect(health.note([problem("a", .freshToken)], at: Self.start + .seconds(-3600)).contains(.recycle))
+        #expect(health.note([problem("a", .freshConnections)], at: Self.start).contains(.recycle))
+        #expect(health.note([problem("a", .freshConnections)], at: Self.start + .seconds(-3600)).contains(.recycle))
     }
 
     @Test func `A weak sign counts after twenty in a row without a good answer`() {
@@ -65,12 +65,10 @@ struct UpstreamHealthTests {
 
     @Test(
         arguments: [
-            (403, "ExpiredProviderToken", UpstreamSign.Remedy.freshToken),
-            (403, "InvalidProviderToken", .freshConnections), (403, "UnrelatedKeyIdInToken", .freshConnections),
-            (429, "TooManyProviderTokenUpdates", .freshConnections), (400, "IdleTimeout", .freshConnections),
-            (500, "InternalServerError", .freshConnectionsIfRepeated), (403, "BadCertificate", .none),
-            (403, "BadEnvironmentKeyInToken", .none), (400, "TopicDisallowed", .none), (503, "Shutdown", .none),
-            (404, "BadPath", .none), (302, "HTTP302", .none), (502, "HTTP502", .none), (403, "New", .none),
+            (429, "TooManyProviderTokenUpdates", UpstreamSign.Remedy.freshConnections),
+            (400, "IdleTimeout", .freshConnections),
+            (500, "InternalServerError", .freshConnectionsIfRepeated), (503, "Shutdown", .none),
+            (404, "BadPath", .none), (302, "HTTP302", .none), (502, "HTTP502", .none),
         ])
     func `Answers that would meet other pushes too are problems`(
         status: Int, reason: String, remedy: UpstreamSign.Remedy
@@ -91,6 +89,15 @@ struct UpstreamHealthTests {
     func `Answers about one device or message are no problem of the upstream`(status: Int, reason: String) {
         #expect(UpstreamSign(status: status, reason: APNSReason(rawValue: reason)) == .working)
         #expect(UpstreamSign(status: 200, reason: nil) == .working)
+    }
+
+    @Test(
+        arguments: [
+            (403, "ExpiredProviderToken"), (403, "InvalidProviderToken"), (403, "BadEnvironmentKeyInToken"),
+            (400, "TopicDisallowed"), (403, "New"),
+        ])
+    func `Answers about credential and topic are left to the pauses`(status: Int, reason: String) {
+        #expect(UpstreamSign(status: status, reason: APNSReason(rawValue: reason)) == .nothing)
     }
 }
 
@@ -146,6 +153,7 @@ struct UpstreamReactionTests {
             })
         try fixture.sender.use([fixture.app(endpoints: production)])
         for _ in 0..<5 { _ = await fixture.send([try makePush(1, payload: [0]), try makePush(2, payload: [0])]) }
+        fixture.time.advance(by: .seconds(30))
         _ = await fixture.send([try makePush(1, payload: [1])])
         let lines = fixture.log.all
         #expect(lines.count == 2)

@@ -17,6 +17,21 @@ struct AnswerBufferTests {
         #expect(buffer.take(atLeast: 10).isEmpty)
     }
 
+    @Test func whatWasHeldBackStaysNoAttempt() {
+        let buffer = AnswerBuffer()
+        let batch = SentBatch([SettlementTests.delivery(), SettlementTests.delivery()])
+        let held = Outcome.throttled(.forbidden, after: .seconds(30))
+        let reports = [
+            PushReport(index: 0, outcome: held, latency: .zero, isAttempt: false),
+            PushReport(index: 1, outcome: held, latency: .zero),
+        ]
+        _ = buffer.append(reports, of: batch, at: Sample.start)
+        let attempts = buffer.take(atLeast: 2).map { finding in
+            if case .answered(_, _, let isAttempt, _) = finding { isAttempt } else { nil as Bool? }
+        }
+        #expect(attempts == [false, true])
+    }
+
     @Test func findingsAreTakenInOrderAndInPieces() {
         let buffer = AnswerBuffer()
         let batches = (0..<4).map { _ in SentBatch(Array(repeating: SettlementTests.delivery(), count: 3)) }

@@ -239,17 +239,37 @@ actor FakeStore: MessageStore, DeliveryStore {
             expect(entry.history.attempts >= held.history.attempts, "attempts went back")
             ledger[key] = entry
             books[key.message]?.ended[entry.outcome, default: 0] += 1
-            if let since = entry.deadSince, let registration = registrations[key.registration],
-                registration.isActive, since > registration.refreshedAt
-            {
-                registrations[key.registration]?.end = RegistrationEnd(time: entry.time, cause: .unregistered)
-            }
+            note(entry.verdict, about: held.registration, at: entry.time)
         case .retry(let history, let notBefore):
             let expiresAt = books[key.message]?.message.expiresAt ?? notBefore
             expect(notBefore < expiresAt, "a retry after the expiry")
             let lane = books[key.message]?.message.lane ?? .interactive
             waiting[key] = Waiting(lane: lane, due: notBefore, history: history)
             retries[key, default: []].append(notBefore)
+        }
+    }
+
+    private func note(_ verdict: DeviceTokenVerdict?, about sent: Registration, at time: Timestamp) {
+        guard let registration = registrations[sent.key], registration.isActive,
+            registration.deviceToken == sent.deviceToken
+        else { return }
+        switch verdict {
+        case .proven(let environment)?:
+            expect(!sent.isProven || sent.environment != environment, "proven twice")
+            registrations[sent.key]?.provenAt = registration.provenAt ?? time
+            registrations[sent.key]?.environment = environment
+            registrations[sent.key]?.quarantine = nil
+        case .doubtful?:
+            expect(sent.isProven, "doubted what was never proven")
+            registrations[sent.key]?.provenAt = nil
+        case .refused(let reason)?:
+            expect(!sent.isProven && sent.quarantine == nil, "quarantined at once, or twice")
+            guard !registration.isProven, registration.refreshedAt == sent.refreshedAt else { return }
+            registrations[sent.key]?.quarantine = Quarantine(time: time, reason: reason)
+        case .dead(let since)?:
+            guard since > registration.refreshedAt else { return }
+            registrations[sent.key]?.end = RegistrationEnd(time: time, cause: .unregistered)
+        case nil: break
         }
     }
 

@@ -10,17 +10,19 @@ struct SettlementTests {
 
     static func delivery(
         history: AttemptHistory = AttemptHistory(), life: Duration = .seconds(3600), isOnce: Bool = false,
-        isForActivity: Bool = false
+        isForActivity: Bool = false, provenAt: Timestamp? = nil, quarantine: Quarantine? = nil, canProbe: Bool = false
     ) -> OpenDelivery {
         let message = MessageID(acceptedAt: Sample.start, random: 1)
-        let registration = Sample.registration(1)
+        var registration = Sample.registration(1)
+        registration.provenAt = provenAt
+        registration.quarantine = quarantine
         return OpenDelivery(
             claim: ClaimedDelivery(
                 message: message, project: Sample.projectID, acceptedAt: Sample.start, expiresAt: Sample.start + life,
                 registration: registration, page: nil, history: history),
             lane: .interactive, isOnce: isOnce,
             isForActivity: isForActivity,
-            apnsID: APNSID(message: message, registration: registration.key))
+            apnsID: APNSID(message: message, registration: registration.key), canProbe: canProbe)
     }
 
     private func ended(_ result: Settlement.Result) throws -> LedgerEntry {
@@ -48,6 +50,23 @@ struct SettlementTests {
         #expect(entry.time == Self.now)
     }
 
+    @Test func onlyWhatWasSentToASuspectProvesIt() throws {
+        var delivery = Self.delivery()
+        #expect(delivery.isSuspect)
+        let entry = try ended(delivery.settlement(of: .accepted, at: Self.now, random: 0))
+        #expect(entry.verdict == .proven(in: .production))
+        delivery = Self.delivery(provenAt: Sample.start)
+        #expect(!delivery.isSuspect)
+        #expect(try ended(delivery.settlement(of: .accepted, at: Self.now, random: 0)).verdict == nil)
+    }
+
+    @Test(arguments: [nil, Sample.start])
+    func theTokenOfALiveActivityIsASuspectAndProvesNothing(provenAt: Timestamp?) throws {
+        let delivery = Self.delivery(isForActivity: true, provenAt: provenAt)
+        #expect(delivery.isSuspect)
+        #expect(try ended(delivery.settlement(of: .accepted, at: Self.now, random: 0)).verdict == nil)
+    }
+
     @Test(arguments: ["Unregistered", "ExpiredToken", "SomethingNew"])
     func rejectedCarriesApplesReasonAndTime(reason: String) throws {
         let since = Sample.start + .seconds(5)
@@ -55,14 +74,14 @@ struct SettlementTests {
         let entry = try ended(Self.delivery().settlement(of: outcome, at: Self.now, random: 0))
         #expect(entry.outcome == .rejected)
         #expect(entry.reason == reason)
-        #expect(entry.deadSince == since)
+        #expect(entry.verdict == .dead(since: since))
     }
 
-    @Test(arguments: [APNSReason.badDeviceToken, .deviceTokenNotForTopic, .payloadTooLarge])
+    @Test(arguments: [APNSReason.deviceTokenNotForTopic, .payloadTooLarge, .badTopic])
     func noOtherReasonEndsARegistration(reason: APNSReason) throws {
         let outcome = Outcome.rejected(reason, since: Self.now)
         let entry = try ended(Self.delivery().settlement(of: outcome, at: Self.now, random: 0))
-        #expect(entry.deadSince == nil)
+        #expect(entry.verdict == nil)
     }
 
     @Test func aDeadLiveActivityDoesNotEndTheRegistration() throws {
@@ -70,7 +89,7 @@ struct SettlementTests {
         let delivery = Self.delivery(isForActivity: true)
         let entry = try ended(delivery.settlement(of: outcome, at: Self.now, random: 0))
         #expect(entry.reason == "ExpiredToken")
-        #expect(entry.deadSince == nil)
+        #expect(entry.verdict == nil)
     }
 
     @Test(arguments: [
@@ -121,6 +140,36 @@ struct SettlementTests {
         let (_, notBefore) = try retry(
             delivery.settlement(of: .notSent(.connectFailed), at: Self.now, random: 0.5))
         #expect(notBefore == Self.now + .milliseconds(600))
+    }
+
+    @Test(arguments: [
+        APNSReason.expiredProviderToken, .invalidProviderToken, .shutdown, .unrelatedKeyIDInToken, .idleTimeout,
+        .tooManyProviderTokenUpdates,
+    ])
+    func anAttemptThatAPNsDidNotLookAtIsNotTheOnlyOne(reason: APNSReason) throws {
+        let delivery = Self.delivery(life: .seconds(30), isOnce: true)
+        let outcome = Outcome.throttled(reason, after: nil)
+        let (history, _) = try retry(delivery.settlement(of: outcome, at: Self.now, random: 0))
+        #expect(history.attempts == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func whatTheGatewayHeldBackIsNoAttempt(isOnce: Bool) throws {
+        let history = AttemptHistory(attempts: 2, unknownAttempts: 1, lastCause: "reset")
+        let delivery = Self.delivery(history: history, life: .seconds(60), isOnce: isOnce)
+        let outcome = Outcome.throttled(.forbidden, after: .seconds(20))
+        let result = delivery.settlement(of: outcome, isAttempt: false, at: Self.now, random: 0)
+        let (after, notBefore) = try retry(result)
+        #expect(after == AttemptHistory(attempts: 2, unknownAttempts: 1, lastCause: "Forbidden"))
+        #expect(notBefore == Self.now + .seconds(20))
+    }
+
+    @Test func whatIsHeldBackBeyondItsExpiryExpiresNow() throws {
+        let outcome = Outcome.throttled(.forbidden, after: .seconds(90))
+        let delivery = Self.delivery(life: .seconds(60))
+        let entry = try ended(delivery.settlement(of: outcome, isAttempt: false, at: Self.now, random: 0))
+        #expect(entry.outcome == .expired && entry.reason == "Forbidden")
+        #expect(entry.history.attempts == 0)
     }
 
     @Test func whatWasNeverAttemptedKeepsItsHistory() throws {

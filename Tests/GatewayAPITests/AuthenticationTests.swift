@@ -88,6 +88,7 @@ struct AuthenticationTests {
         "GET /v1/projects/{project}/export": [.admin, .sender],
         "GET /v1/projects/{project}/export/schema": [.admin, .sender],
         "POST /v1/projects/{project}/registrations": [.admin, .client],
+        "POST /v1/projects/{project}/registrations:liftQuarantine": [.admin],
         "GET /v1/projects/{project}/registrations/{registration}": [.admin, .client],
         "PATCH /v1/projects/{project}/registrations/{registration}": [.admin, .client],
         "DELETE /v1/projects/{project}/registrations/{registration}": [.admin, .client],

@@ -24,6 +24,31 @@ struct OperationsTests {
         )
     }
 
+    @Test func whatIsHeldBackIsShown() throws {
+        var upstream = TestGateway.upstream
+        let route = PushRoute(
+            project: try #require(ProjectID(rawValue: "demo")), app: try #require(AppID(rawValue: "com.example.app")),
+            environment: .sandbox)
+        let since = Timestamp(seconds: 1_700_000_000)
+        upstream.pauses = [UpstreamPause.Part.everything, .topic("com.example.app.voip"), .route(route)].map {
+            UpstreamPause(part: $0, reason: .forbidden, since: since, nextProbe: since + .seconds(30))
+        }
+        upstream.clockSkew = .seconds(-90)
+        upstream.paceLimit = 5
+        let state = OperationsRoutes.state(upstream)
+        #expect(state["paceLimit"] == .number("5") && state["clockSkew"] == .string("-90s"))
+        guard case .array(let paused)? = state["paused"] else {
+            Issue.record("nothing is paused")
+            return
+        }
+        #expect(paused.map { $0["part"] } == ["everything", "topic", "app"].map { .string($0) })
+        #expect(paused.allSatisfy { $0["reason"] == .string("Forbidden") })
+        #expect(paused.allSatisfy { $0["since"] == .string(since.rfc3339) })
+        #expect(paused.allSatisfy { $0["nextProbe"] == .string((since + .seconds(30)).rfc3339) })
+        #expect(paused[1]["topic"] == .string("com.example.app.voip"))
+        #expect(paused[2]["app"] == .string("com.example.app") && paused[2]["environment"] == .string("sandbox"))
+    }
+
     @Test func aStoreThatTakesNoWritesMakesTheGatewayUnready() async throws {
         let gateway = try await TestGateway(isStoreWritable: false)
         let answer = try await gateway.request(.get, "/readyz", as: nil)

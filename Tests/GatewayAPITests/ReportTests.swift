@@ -24,7 +24,7 @@ extension TestGateway {
                 delivery: delivery,
                 result: .ended(
                     LedgerEntry(
-                        outcome: outcome, reason: reason, deadSince: nil, history: AttemptHistory(attempts: 1),
+                        outcome: outcome, reason: reason, verdict: nil, history: AttemptHistory(attempts: 1),
                         time: clock.now, latencyMilliseconds: latency.wholeMilliseconds,
                         apnsID: APNSID(message: delivery.message, registration: delivery.registration.key))))
         }

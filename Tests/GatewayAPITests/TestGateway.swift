@@ -186,6 +186,9 @@ struct BrokenStore: RegistrationStore, SubscriptionStore, MessageStore, LedgerSt
     func change(
         _ key: RegistrationKey, _ change: RegistrationChange, at time: Timestamp
     ) async throws(StoreError) -> Registration? { throw failure }
+    func liftQuarantine(
+        of app: AppID, in project: ProjectID, since time: Timestamp
+    ) async throws(StoreError) -> Int { throw failure }
     func end(_ key: RegistrationKey, _ end: RegistrationEnd) async throws(StoreError) { throw failure }
 
     func subscribe(

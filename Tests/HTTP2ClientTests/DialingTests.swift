@@ -69,7 +69,7 @@ struct DialingTests {
             var configuration = configuration(server)
             configuration.queueTimeout = .milliseconds(300)
             let pool = try engine.openPool(configuration)
-            let failure = try #require(await pool.exchange([.get]).first?.notSent)
+            let failure = try await pool.dialFailure()
             #expect(failure.kind == .connectFailed)
             #expect(failure.message.contains("race.test:\(server.port): "), "\(failure.message)")
             for port in ports {
@@ -86,10 +86,10 @@ struct DialingTests {
         let places = [(Loopback.v4, hole.port), (.v4, closed.number), (.v4, hole.port)]
         try await withEngine(resolve: resolver(places)) { engine in
             var configuration = configuration(server)
-            configuration.connectTimeout = .milliseconds(200)
-            configuration.queueTimeout = .seconds(2)
+            configuration.connectTimeout = .seconds(2)
+            configuration.queueTimeout = .seconds(5)
             let pool = try engine.openPool(configuration)
-            let failure = try #require(await pool.exchange([.get]).first?.notSent)
+            let failure = try await pool.dialFailure()
             #expect(failure.kind == .connectFailed)
             #expect(failure.message.contains("not connected in time, connecting to race.test"), "\(failure.message)")
             #expect(failure.message.contains("\(closed.number): Connection refused"), "\(failure.message)")
@@ -126,7 +126,7 @@ struct DialingTests {
             configuration.host = "nowhere.test"
             configuration.queueTimeout = .milliseconds(200)
             let pool = try engine.openPool(configuration)
-            let failure = try #require(await pool.exchange([.get]).first?.notSent)
+            let failure = try await pool.dialFailure()
             #expect(failure.kind == .connectFailed)
             #expect(failure.message.contains("nowhere.test: unknown"))
         }
@@ -138,7 +138,7 @@ struct DialingTests {
             var configuration = configuration(server)
             configuration.queueTimeout = .milliseconds(200)
             let pool = try engine.openPool(configuration)
-            let failure = try #require(await pool.exchange([.get]).first?.notSent)
+            let failure = try await pool.dialFailure()
             #expect(failure.message.contains("no address"), "\(failure.message)")
         }
     }

@@ -33,6 +33,15 @@ struct Submitted {
 }
 
 extension ConnectionPool {
+    /// What a request is told when no dial succeeds. On a busy machine its time may be up before the first dial has
+    /// ended: then another one asks.
+    func dialFailure() async throws -> TransportFailure {
+        while true {
+            let failure = try #require(await exchange([.get]).first?.notSent)
+            if failure.kind != .timedOut { return failure }
+        }
+    }
+
     /// Submits and waits for all ends.
     func exchange(_ requests: [Request]) async -> [Exchange] {
         await Submitted(requests, to: self).exchanges()

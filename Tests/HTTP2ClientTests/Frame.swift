@@ -37,6 +37,10 @@ struct Frame: Equatable, Sendable {
         Frame(type: reset, stream: stream, payload: big(code))
     }
 
+    static func windowUpdate(_ stream: UInt32, _ grant: UInt32) -> Frame {
+        Frame(type: windowUpdate, stream: stream, payload: big(grant))
+    }
+
     static func goAway(lastStream: UInt32, code: UInt32, debug: String = "") -> Frame {
         Frame(type: goAway, payload: big(lastStream) + big(code) + Array(debug.utf8))
     }

@@ -12,14 +12,18 @@ final class Nghttpd: Sendable {
     private let process: Mutex<ChildProcess>
 
     /// Starts it and returns once it listens. `GET /hello` and `POST /hello` answer 200.
-    init(streams: Int = 100) async throws {
+    ///
+    /// - Parameter asksForCertificate: whether it ends the handshake with a client that shows no certificate; it takes any.
+    init(streams: Int = 100, asksForCertificate: Bool = false) async throws {
         tls = try TLSMaterial()
         root = try TestDirectory()
         try Data("hello".utf8).write(to: URL(filePath: root.file("hello")))
         let (tls, root) = (tls, root)
         let (port, child) = try await onFreePort { port in
             let process = try ChildProcess(
-                Tool.nghttpd, Self.arguments(port: port, tls: tls, root: root, streams: streams))
+                Tool.nghttpd,
+                (asksForCertificate ? ["--verify-client"] : [])
+                    + Self.arguments(port: port, tls: tls, root: root, streams: streams))
             return try await isListening(process, port: port) ? (port, process) : nil
         }
         self.port = port

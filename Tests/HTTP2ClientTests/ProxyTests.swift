@@ -68,10 +68,11 @@ struct ProxyTests {
         let relay = try TCPRelay(to: server.port, .proxy(answer: answer, then: end))
         try await withEngine { engine in
             var configuration = configuration(server, through: relay)
-            configuration.queueTimeout = .seconds(2)
-            if end == .silence { configuration.connectTimeout = .milliseconds(500) }
+            configuration.queueTimeout = .seconds(5)
+            // Long enough to come as far as the fault, on a busy machine too.
+            if words.contains("in time") { configuration.connectTimeout = .seconds(2) }
             let pool = try engine.openPool(configuration)
-            let failure = try #require(await pool.exchange([.get]).first?.notSent)
+            let failure = try await pool.dialFailure()
             #expect(failure.kind.rawValue == kind, "\(failure)")
             #expect(failure.message.contains(words), "\(failure.message)")
             #expect(failure.message.contains("127.0.0.1:\(relay.port)") || kind == "connect_failed")
@@ -92,7 +93,7 @@ struct ProxyTests {
             configuration.proxy?.port = closed.number
             configuration.queueTimeout = .milliseconds(300)
             let pool = try engine.openPool(configuration)
-            let failure = try #require(await pool.exchange([.get]).first?.notSent)
+            let failure = try await pool.dialFailure()
             #expect(failure.kind == .connectFailed)
             #expect(
                 failure.message.contains("proxy 127.0.0.1:\(closed.number): ")
@@ -111,16 +112,14 @@ struct ProxyTests {
             configuration.connectionLimit = 1
             let pool = try engine.openPool(configuration)
             let lost = await Submitted([.get, .get], to: pool)
-            try await peer.greet(maxStreams: 1)
-            _ = try await peer.next(Frame.headers)
+            _ = try await peer.nextRequest(maxStreams: 1)
             relay.inflict(fault)
             // The one that had not left goes with the next connection.
-            try await peer.greet(maxStreams: 1)
-            try peer.send(.answer(try await peer.next(Frame.headers).stream, status: 200))
+            try peer.send(.answer(try await peer.nextRequest(maxStreams: 1), status: 200))
             let exchanges = await lost.exchanges()
             #expect(exchanges[0].unanswered?.kind == .connectionLost)
             #expect(exchanges[1].status == 200)
-            #expect(relay.heads.count == 2)
+            #expect(relay.heads.count >= 2)
         }
     }
 

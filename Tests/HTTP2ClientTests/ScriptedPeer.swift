@@ -73,6 +73,20 @@ final class ScriptedPeer: Sendable {
         repeat { frame = try await next(Frame.ping) } while !frame.hasFirstFlag
     }
 
+    /// The stream of the next request, on whichever connection it comes: greets each of them and answers PINGs.
+    func nextRequest(maxStreams: UInt32 = 10) async throws -> UInt32 {
+        for await frame in frames {
+            switch frame.type {
+            case Frame.headers: return frame.stream
+            case Frame.settings where !frame.hasFirstFlag:
+                try send(.settings(maxStreams: maxStreams), .settingsAcknowledged)
+            case Frame.ping where !frame.hasFirstFlag: try send(.pong(frame))
+            default: break
+            }
+        }
+        throw ToolFailure(what: "the peer ended before a request")
+    }
+
     /// Takes the client's SETTINGS and sends its own.
     func greet(maxStreams: UInt32?) async throws {
         _ = try await next(Frame.settings)

@@ -38,6 +38,23 @@ struct SharedWorkTests {
         }
     }
 
+    @Test func aSampledFieldIsKeptOfOneAnswerInEachRead() throws {
+        let session = try HTTP2Session(
+            authority: "example.com", answerLimitBytes: 100, keptFields: [], sampledFields: ["date"], slotLimit: 4)
+        #expect(!Self.keeps("date", session))
+        #expect(!Self.samples("server", of: 1, session))
+        #expect(Self.samples("date", of: 3, session))
+        #expect(Self.samples("date", of: 3, session))
+        #expect(!Self.samples("date", of: 1, session))
+        try unsafe session.receive(UnsafeRawBufferPointer(start: nil, count: 0))
+        #expect(Self.samples("date", of: 1, session))
+    }
+
+    private static func samples(_ name: String, of stream: Int32, _ session: HTTP2Session) -> Bool {
+        let bytes = Array(name.utf8)
+        return unsafe bytes.withUnsafeBufferPointer { unsafe session.isSampled($0, of: stream) }
+    }
+
     private static func keeps(_ name: String, _ session: HTTP2Session) -> Bool {
         let bytes = Array(name.utf8)
         return unsafe bytes.withUnsafeBufferPointer { unsafe session.isKept($0) }

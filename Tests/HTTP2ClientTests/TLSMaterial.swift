@@ -24,8 +24,20 @@ struct TLSMaterial: Sendable {
 enum Tool {
     static let openssl = find("openssl")
     static let nghttpd = find("nghttpd")
+    /// `HERALD_PYTHON` names one that has the h2 library; otherwise the system's may have it.
+    static let python = ProcessInfo.processInfo.environment["HERALD_PYTHON"] ?? find("python3")
+    static let hasPythonH2 = hasOpenSSL && !python.isEmpty && succeeds(python, ["-c", "import h2"])
     static var hasOpenSSL: Bool { !openssl.isEmpty }
     static var hasNghttpd: Bool { hasOpenSSL && !nghttpd.isEmpty }
+
+    private static func succeeds(_ program: String, _ arguments: [String]) -> Bool {
+        do {
+            return try ChildProcess(program, arguments).wait() == 0
+        } catch {
+            // It can't be started: as good as not there.
+            return false
+        }
+    }
 
     private static func find(_ name: String) -> String {
         ["/usr/bin/", "/usr/sbin/", "/usr/local/bin/"].map { $0 + name }

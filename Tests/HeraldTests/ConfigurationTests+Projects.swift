@@ -34,10 +34,10 @@ struct ProjectFileTests {
                 [.posixPermissions: NSNumber(value: 0o600)], ofItemAtPath: directory.file(name))
         }
 
-        func read() throws(ConfigurationError) -> ProjectSet {
+        func read(environmentProxy: EnvironmentProxy? = nil) throws(ConfigurationError) -> ProjectSet {
             try ProjectSet.read(
                 directory: directory.file("projects"),
-                configuredAt: ConfigurationPlace(source: "herald.yaml", line: 7))
+                configuredAt: ConfigurationPlace(source: "herald.yaml", line: 7), environmentProxy: environmentProxy)
         }
 
         /// The lines of the problems, the directory left out.
@@ -86,8 +86,10 @@ struct ProjectFileTests {
         #expect(app.environment == .sandbox)
         #expect(app.firebaseKeys == .full)
         let upstream = try #require(set.upstreams.first)
-        #expect(upstream.teamID == "TEAM123456")
-        #expect(upstream.keyID == "ABC1234567")
+        guard case .providerKey("TEAM123456", "ABC1234567", _) = upstream.credential else {
+            Issue.record("\(upstream.credential)")
+            return
+        }
         let endpoint = APNSEndpoint(host: "127.0.0.1", port: 2197)
         #expect(upstream.endpoints == [.production: endpoint, .sandbox: endpoint])
         #expect(upstream.trustFile == files.directory.file("ca.pem"))
@@ -120,7 +122,11 @@ struct ProjectFileTests {
         let files = try Files()
         let text = Self.project(key: "KEYS/other.p8", more: "keyID: ZZZ9999999")
         try files.write("projects/demo.yaml", text.replacing("KEYS", with: files.directory.path))
-        #expect(try files.read().upstreams.first?.keyID == "ZZZ9999999")
+        let credential = try #require(try files.read().upstreams.first?.credential)
+        guard case .providerKey(_, "ZZZ9999999", _) = credential else {
+            Issue.record("\(credential)")
+            return
+        }
     }
 
     /// A project file and what is said about it.
@@ -207,13 +213,40 @@ struct ProjectFileTests {
             "demo.yaml:9: apps[0].apns.trust: other.p8: no PEM certificate in it"
         ),
         Mistake(
+            project(more: "proxy: https://proxy.example.com"),
+            "demo.yaml:9: apps[0].apns.proxy: \"https://proxy.example.com\" "
+                + "only proxies that are spoken to by http:// are supported"
+        ),
+        Mistake(
+            project(more: "proxy: proxy.example.com:99999"),
+            "demo.yaml:9: apps[0].apns.proxy: \"proxy.example.com:99999\" is not a proxy; "
+                + "write it like http://proxy.example.com:3128"
+        ),
+        Mistake(
+            project(more: "proxy: http://anna:hunter2@proxy.example.com"),
+            "demo.yaml:9: apps[0].apns.proxy: must not hold a password; write user:password to a file (chmod 600) "
+                + "and name it in proxyCredentialsFile"
+        ),
+        Mistake(
+            project(more: "proxyCredentialsFile: KEYS/proxy"),
+            "demo.yaml:9: apps[0].apns.proxyCredentialsFile: needs a proxy; add \"proxy: http://host:port\""
+        ),
+        Mistake(
+            project(more: "proxy: http://p:1\n      proxyCredentialsFile: KEYS/none"),
+            "demo.yaml:10: apps[0].apns.proxyCredentialsFile: none: no such file"
+        ),
+        Mistake(
+            project(more: "proxy: http://p:1\n      proxyCredentialsFile: KEYS/ca.pem"),
+            "demo.yaml:10: apps[0].apns.proxyCredentialsFile: ca.pem: expected one line user:password"
+        ),
+        Mistake(
             project(more: "certificate: c.pem"),
-            "demo.yaml:9: apps[0].apns.certificate: certificates are not supported yet; "
-                + "use team and key (a .p8 provider key)"
+            "demo.yaml:9: apps[0].apns.certificate: an app has a provider key or a certificate, not both; "
+                + "remove certificate or team"
         ),
         Mistake(
             project(more: "p12: c.p12"),
-            "demo.yaml:9: apps[0].apns.p12: certificates are not supported yet; use team and key (a .p8 provider key)"
+            "demo.yaml:9: apps[0].apns.p12: an app has a provider key or a certificate, not both; remove p12 or team"
         ),
         Mistake(
             project(tail: "    firebaseKeys: all"),
@@ -301,6 +334,44 @@ struct ProjectFileTests {
         #expect(files.problems() == [])
     }
 
+    /// What a file says about a proxy while the environment names `env:1` except for sandbox, and the ways.
+    static let proxies: [(String, String?, String?)] = [
+        ("trust: system", "env:1", nil), ("proxy: none", nil, nil), ("proxy: http://p", "p:80", "p:80"),
+        ("proxy: http://[::1]:3128/", "[::1]:3128", "[::1]:3128"),
+    ]
+
+    @Test(arguments: proxies)
+    func proxyOfTheFileGoesBeforeTheEnvironment(line: String, production: String?, sandbox: String?) throws {
+        let files = try Files()
+        try files.write("projects/demo.yaml", Self.project(more: line).replacing("KEYS", with: files.directory.path))
+        var problems: [ConfigurationProblem] = []
+        let environment = EnvironmentProxy(
+            environment: ["https_proxy": "http://env:1", "no_proxy": "api.sandbox.push.apple.com"],
+            problems: &problems)
+        let set = try files.read(environmentProxy: environment)
+        let proxies = try #require(set.upstreams.first?.proxies)
+        #expect(proxies[.production]?.description == production)
+        #expect(proxies[.sandbox]?.description == sandbox)
+        #expect(problems.isEmpty)
+    }
+
+    @Test func credentialsOfTheProxyComeFromAFile() throws {
+        let files = try Files()
+        try files.write("proxy", "anna:hun:ter2\n")
+        let text = Self.project(more: "proxy: http://p:1\n      proxyCredentialsFile: KEYS/proxy")
+        try files.write("projects/demo.yaml", text.replacing("KEYS", with: files.directory.path))
+        let set = try files.read()
+        let proxy = try #require(set.upstreams.first?.proxies[.production])
+        #expect(proxy.credentials == .init(user: "anna", password: "hun:ter2"))
+        #expect(set.warnings.isEmpty)
+        for text in ["\(set.upstreams)", String(reflecting: proxy), "\(proxy.credentials as Any)"] {
+            #expect(!text.contains("ter2"))
+        }
+        try FileManager.default.setAttributes(
+            [.posixPermissions: NSNumber(value: 0o644)], ofItemAtPath: files.directory.file("proxy"))
+        #expect(try files.read().warnings.map(\.field) == ["apps[0].apns.proxyCredentialsFile"])
+    }
+
     @Test func senderErrorPointsAtTheFieldOfTheFile() throws {
         let files = try Files()
         let text = Self.project(more: "trust: KEYS/ca.pem")
@@ -315,6 +386,7 @@ struct ProjectFileTests {
 
     private final class Taken: Sendable {
         let projects = Mutex<[[Project]]>([])
+        let certificates = Mutex<[[WatchedCertificate]]>([])
         let lines = Mutex<[String]>([])
         let refusal = Mutex<APNSConfigurationError?>(nil)
 
@@ -331,6 +403,7 @@ struct ProjectFileTests {
                 if let refusal = taken.refusal.withLock({ $0 }) { throw refusal }
             },
             useProjects: { projects in taken.projects.withLock { $0.append(projects) } },
+            useCertificates: { certificates in taken.certificates.withLock { $0.append(certificates) } },
             logger: LogFactory(format: .text, level: .info, output: output).logger(label: "test"))
     }
 

@@ -88,6 +88,22 @@ struct ConfigurationTests {
         #expect(configuration.listen.url(port: 8443) == "https://[::1]:8443")
     }
 
+    @Test func theShareOfBadDeviceTokensIsReadFromFileAndEnvironment() throws {
+        let text = "apns:\n  badDeviceTokens: {share: 0.25, atLeast: 10, windowSeconds: 5}"
+        let written = try Self.read(text).get().badDeviceTokens
+        #expect(written.share == 0.25 && written.atLeast == 10 && written.windowSeconds == 5)
+        let overridden = try Self.read(
+            text,
+            [
+                "HERALD_APNS_BAD_DEVICE_TOKENS_SHARE": "1", "HERALD_APNS_BAD_DEVICE_TOKENS_AT_LEAST": "7",
+                "HERALD_APNS_BAD_DEVICE_TOKENS_WINDOW_SECONDS": "3600",
+            ]
+        ).get().badDeviceTokens
+        #expect(overridden.share == 1 && overridden.atLeast == 7 && overridden.windowSeconds == 3600)
+        let usual = try Self.read("data: d").get().badDeviceTokens
+        #expect(usual.share == 0.5 && usual.atLeast == 100 && usual.windowSeconds == 60)
+    }
+
     @Test func emptyVariablesAndForeignOnesChangeNothing() throws {
         let configuration = try Self.read(
             Self.good, ["HERALD_LISTEN_PORT": "", "HERALD_KEY": "hk_x", "HERALD_PORT": "tcp://10.0.0.1:80"]
@@ -103,7 +119,7 @@ struct ConfigurationTests {
         ("lisen:\n  port: 1", "herald.yaml:1: lisen: unknown key; did you mean \"listen\"?"),
         (
             "data: d\nzebra: 1",
-            "herald.yaml:2: zebra: unknown key; known here: data, limits, listen, log, projects"
+            "herald.yaml:2: zebra: unknown key; known here: apns, data, limits, listen, log, projects"
         ),
         ("listen:\n  port: abc", "herald.yaml:2: listen.port: expected a whole number, found \"abc\""),
         (
@@ -119,6 +135,22 @@ struct ConfigurationTests {
         ("listen:\n  port: 1\n  host: a\n  port: 2", "herald.yaml:4: port: given twice (first on line 2); remove one"),
         ("data: a\nlog:\n  level: info\ndata: b", "herald.yaml:4: data: given twice (first on line 1); remove one"),
         ("log:\n  level: inof", "herald.yaml:2: log.level: \"inof\" is not known; did you mean \"info\"?"),
+        (
+            "apns:\n  badDeviceTokens:\n    share: 1.5",
+            "herald.yaml:3: apns.badDeviceTokens.share: 1.5 is out of range; use a number above 0 up to 1, such as 0.5"
+        ),
+        (
+            "apns:\n  badDeviceTokens: {share: half}",
+            "herald.yaml:2: apns.badDeviceTokens.share: expected a number, found \"half\""
+        ),
+        (
+            "apns:\n  badDeviceTokens:\n    atLeast: 0",
+            "herald.yaml:3: apns.badDeviceTokens.atLeast: 0 is out of range; use 1 to 1000000"
+        ),
+        (
+            "apns:\n  badDeviceTokens:\n    window: 60",
+            "herald.yaml:3: apns.badDeviceTokens.window: unknown key; known here: atLeast, share, windowSeconds"
+        ),
         ("log:\n  format: xml", "herald.yaml:2: log.format: \"xml\" is not known; use one of text, json"),
         (
             "limits:\n  pageSize: 200\n  inFlight: 100",
@@ -160,6 +192,16 @@ struct ConfigurationTests {
         (["HERALD_LISTEN_PORT": "x"], "HERALD_LISTEN_PORT: listen.port: expected a whole number, found \"x\""),
         (["HERALD_LISTEN_PORT": "-1"], "HERALD_LISTEN_PORT: listen.port: -1 is out of range; use 0 to 65535"),
         (["HERALD_LOG_FORMAT": "jsn"], "HERALD_LOG_FORMAT: log.format: \"jsn\" is not known; did you mean \"json\"?"),
+        (
+            ["HERALD_APNS_BAD_DEVICE_TOKENS_SHARE": "0"],
+            "HERALD_APNS_BAD_DEVICE_TOKENS_SHARE: apns.badDeviceTokens.share: 0 is out of range; "
+                + "use a number above 0 up to 1, such as 0.5"
+        ),
+        (
+            ["HERALD_APNS_BAD_DEVICE_TOKENS_SHARES": "0.5"],
+            "HERALD_APNS_BAD_DEVICE_TOKENS_SHARES: unknown environment variable; "
+                + "did you mean HERALD_APNS_BAD_DEVICE_TOKENS_SHARE?"
+        ),
         (
             ["HERALD_LISTEN_PROT": "1"],
             "HERALD_LISTEN_PROT: unknown environment variable; did you mean HERALD_LISTEN_PORT?"

@@ -11,6 +11,7 @@ import TestSupport
 struct GatewayUnderTest {
     let directory: TestDirectory
     let simulator: SimulatedAPNS
+    let identity: SimulatorIdentity
     let configuration: String
     let keys: Keys
 
@@ -22,7 +23,7 @@ struct GatewayUnderTest {
 
     /// Starts the simulator, writes the configuration, makes keys, runs `body`, stops the simulator.
     static func with<Result: Sendable>(
-        settings: String = "", _ body: (GatewayUnderTest) async throws -> Result
+        settings: String = "", usesCertificate: Bool = false, _ body: (GatewayUnderTest) async throws -> Result
     ) async throws -> Result {
         let directory = try TestDirectory()
         let identity = try SimulatorIdentity(
@@ -30,6 +31,7 @@ struct GatewayUnderTest {
         var configuration = SimulatedAPNS.Configuration(
             identity: identity, wallTimeMilliseconds: { Int64(Date().timeIntervalSince1970 * 1000) })
         configuration.port = 0
+        if usesCertificate { configuration.clientCAFile = identity.caFile }
         let (ports, announcePort) = AsyncStream.makeStream(of: Int.self)
         let simulator = SimulatedAPNS(
             configuration, logger: Logger(label: "simulator") { _ in SwiftLogNoOpLogHandler() }
@@ -41,11 +43,16 @@ struct GatewayUnderTest {
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             guard let port = await ports.first(where: { _ in true }) else { throw CancellationError() }
-            let file = try write(identity: identity, apnsPort: port, settings: settings, in: directory)
+            let credential =
+                usesCertificate
+                ? try certificate(of: identity, in: directory)
+                : "team: \(identity.teamID)\n      key: \(identity.keyFile)"
+            let file = try write(
+                credential: credential, identity: identity, apnsPort: port, settings: settings, in: directory)
             let keys = try await Keys(
                 admin: makeKey("admin", file), sender: makeKey("sender", file), client: makeKey("client", file))
             let gateway = GatewayUnderTest(
-                directory: directory, simulator: simulator, configuration: file, keys: keys)
+                directory: directory, simulator: simulator, identity: identity, configuration: file, keys: keys)
             let result = try await body(gateway)
             await group.triggerGracefulShutdown()
             try await tasks.waitForAll()
@@ -53,8 +60,24 @@ struct GatewayUnderTest {
         }
     }
 
+    /// Writes a push certificate of the simulator's authority, in place of one that is there.
+    ///
+    /// - Returns: the lines of the `apns` block that name it.
+    @discardableResult
+    static func certificate(of identity: SimulatorIdentity, days: Int64 = 365, in directory: TestDirectory) throws
+        -> String
+    {
+        let pair = try identity.pushCertificate(topics: ["com.example.app"], validity: -86_400...(days * 86_400))
+        for (name, text) in [("push.pem", pair.certificatePEM), ("push-key.pem", pair.keyPEM)] {
+            try text.write(toFile: directory.file(name), atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes(
+                [.posixPermissions: NSNumber(value: 0o600)], ofItemAtPath: directory.file(name))
+        }
+        return "certificate: \(directory.file("push.pem"))\n      certificateKey: \(directory.file("push-key.pem"))"
+    }
+
     private static func write(
-        identity: SimulatorIdentity, apnsPort: Int, settings: String, in directory: TestDirectory
+        credential: String, identity: SimulatorIdentity, apnsPort: Int, settings: String, in directory: TestDirectory
     ) throws -> String {
         try FileManager.default.createDirectory(atPath: directory.file("projects"), withIntermediateDirectories: true)
         try """
@@ -64,8 +87,7 @@ struct GatewayUnderTest {
           - id: com.example.app
             platform: apple
             apns:
-              team: \(identity.teamID)
-              key: \(identity.keyFile)
+              \(credential)
               environment: production
               endpoint: 127.0.0.1:\(apnsPort)
               trust: \(identity.caFile)

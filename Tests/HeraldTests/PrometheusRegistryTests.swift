@@ -97,6 +97,30 @@ struct PrometheusRegistryTests {
         #expect(!registry.text.contains("a:1 T/K"))
     }
 
+    @Test func whatAnUpstreamHoldsBackIsSeen() {
+        let registry = PrometheusRegistry()
+        var status = UpstreamStatus(
+            name: "a", isReachable: true, lastFailure: nil, connections: 0, streamsInUse: 0, streamLimit: 0, queued: 0,
+            queueLimit: 1)
+        registry.setUpstreams([status])
+        #expect(registry.text.contains("herald_upstream_paused{upstream=\"a\"} 0\n"))
+        #expect(registry.text.contains("herald_upstream_paused_parts{upstream=\"a\"} 0\n"))
+        #expect(!registry.text.contains("herald_upstream_clock_skew_seconds{"))
+        #expect(!registry.text.contains("herald_upstream_pace_limit{"))
+        let time = Timestamp(seconds: 0)
+        status.pauses = [
+            UpstreamPause(part: .everything, reason: .forbidden, since: time, nextProbe: time),
+            UpstreamPause(part: .topic("t"), reason: .badTopic, since: time, nextProbe: time),
+        ]
+        status.clockSkew = .seconds(-90)
+        status.paceLimit = 12
+        registry.setUpstreams([status])
+        #expect(registry.text.contains("herald_upstream_paused{upstream=\"a\"} 1\n"))
+        #expect(registry.text.contains("herald_upstream_paused_parts{upstream=\"a\"} 1\n"))
+        #expect(registry.text.contains("herald_upstream_clock_skew_seconds{upstream=\"a\"} -90\n"))
+        #expect(registry.text.contains("herald_upstream_pace_limit{upstream=\"a\"} 12\n"))
+    }
+
     @Test func countingFromManyTasksLosesNothing() async {
         let registry = PrometheusRegistry()
         await withTaskGroup(of: Void.self) { group in

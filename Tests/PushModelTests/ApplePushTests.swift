@@ -5,7 +5,7 @@ let expiry = Timestamp(seconds: 1_800_000_000)
 
 /// The push of a message to the app `com.example.app`.
 func makePush(
-    _ message: String, keys: FirebaseKeys = .none, topic: String? = nil, credential: APNSCredential = .providerToken
+    _ message: String, keys: FirebaseKeys = .none, topic: String? = nil, credential: APNSCredentialKind = .providerToken
 ) throws -> ApplePush {
     let app = App(
         id: AppID(rawValue: "com.example.app")!, environment: .production, firebaseKeys: keys, credential: credential)
@@ -20,7 +20,7 @@ struct ApplePushTests {
 
     private func push(
         _ message: String, keys: FirebaseKeys = .none, topic: String? = nil,
-        credential: APNSCredential = .providerToken
+        credential: APNSCredentialKind = .providerToken
     ) throws -> ApplePush {
         try makePush(message, keys: keys, topic: topic, credential: credential)
     }

@@ -47,7 +47,7 @@ struct OutcomeTests {
     }
 
     @Test(arguments: [
-        (400, true), (403, true), (404, true), (410, true), (418, true), (429, false), (500, false), (503, false),
+        (400, true), (403, false), (404, true), (410, true), (418, true), (429, false), (500, false), (503, false),
         (599, false), (302, false),
     ])
     func anUnknownReasonIsClassifiedByItsStatus(status: Int, isFinal: Bool) {

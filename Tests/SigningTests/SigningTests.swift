@@ -132,11 +132,4 @@ struct UnusableKeyTests {
             #expect(!error.description.contains(line))
         }
     }
-
-    /// Runs the `openssl` command, which makes the kinds of keys that swift-crypto can't.
-    private func openssl(_ arguments: [String]) async throws -> String {
-        let made = try await ChildProcess.run("/usr/bin/openssl", arguments, keepsErrors: false)
-        #expect(made.status == 0)
-        return made.lines.joined(separator: "\n") + "\n"
-    }
 }

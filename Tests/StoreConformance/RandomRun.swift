@@ -126,7 +126,8 @@ public struct RandomRun {
         case 2: return delivery.ended(.expired, reason: "late", at: now)
         case 3:
             forget(delivery.registration.key)
-            return delivery.ended(.rejected, reason: "Unregistered", deadSince: now, at: now)
+            return delivery.ended(
+                .rejected, reason: "Unregistered", verdict: .dead(since: Timestamp(milliseconds: now)), at: now)
         default: return delivery.ended(at: now, latency: Int64.random(in: 0..<5000, using: &random))
         }
     }

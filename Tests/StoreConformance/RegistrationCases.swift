@@ -49,6 +49,27 @@ extension ConformanceCase {
                 made.key, RegistrationChange(deviceToken: made.deviceToken), at: Timestamp(milliseconds: 7))
             #expect(changed?.isActive == true)
         },
+        ConformanceCase("a registration is proven until its device token or environment changes") { scene in
+            for (number, change) in [
+                RegistrationChange(deviceToken: Scene.deviceToken(70)), RegistrationChange(environment: .sandbox),
+            ].enumerated() {
+                let made = try await scene.register(number)
+                #expect(!made.isProven)
+                _ = try await scene.send(to: made)
+                try await scene.settle(
+                    try await scene.claimDue(.interactive).map {
+                        $0.ended(verdict: .proven(in: .production), at: 3000)
+                    })
+                // The same again is no change.
+                let again = try await scene.store.register(scene.request(number), at: Timestamp(milliseconds: 4000))
+                #expect(again.registration.provenAt == Timestamp(milliseconds: 3000))
+                let same = RegistrationChange(deviceToken: made.deviceToken, environment: .production, appVersion: "2")
+                let touched = try await scene.store.change(made.key, same, at: Timestamp(milliseconds: 5000))
+                #expect(touched?.provenAt == Timestamp(milliseconds: 3000))
+                let changed = try await scene.store.change(made.key, change, at: Timestamp(milliseconds: 6000))
+                #expect(changed?.isProven == false && changed?.isActive == true)
+            }
+        },
         ConformanceCase("an ended registration stays as it ended and its device token is free") { scene in
             let made = try await scene.register(1)
             let end = RegistrationEnd(time: Timestamp(milliseconds: 5), cause: .deleted)

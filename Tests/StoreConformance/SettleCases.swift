@@ -96,7 +96,11 @@ extension ConformanceCase {
                 audience[2].key, RegistrationChange(deviceToken: Scene.deviceToken(50)),
                 at: Timestamp(milliseconds: 100))
             try await scene.settle(
-                page.deliveries.map { $0.ended(.rejected, reason: "Unregistered", deadSince: 2400, at: 3000) })
+                page.deliveries.map {
+                    $0.ended(
+                        .rejected, reason: "Unregistered", verdict: .dead(since: Timestamp(milliseconds: 2400)),
+                        at: 3000)
+                })
             let now = try await [
                 scene.store.registration(audience[0].id, in: scene.project),
                 scene.store.registration(audience[1].id, in: scene.project),
@@ -106,6 +110,33 @@ extension ConformanceCase {
             #expect(now[1]?.isActive == true, "refreshed after APNs saw it dead")
             #expect(now[2]?.isActive == true, "the answer was about an older device token")
             #expect(try await scene.broadcast(topic, at: 4000).recipient == .topic(topic, audience: 2))
+        },
+        ConformanceCase("the first accepted push proves its device token, once, and claims say so") { scene in
+            let topic = Scene.topic("news")
+            let audience = try await scene.audience(3, of: topic)
+            _ = try await scene.broadcast(topic)
+            let page = try #require(try await scene.claimPage())
+            #expect(page.deliveries.allSatisfy { !$0.registration.isProven })
+            // The third has another device token by now: the answer was about the old one.
+            _ = try await scene.store.change(
+                audience[2].key, RegistrationChange(deviceToken: Scene.deviceToken(50)),
+                at: Timestamp(milliseconds: 2500))
+            try await scene.settle([
+                page.deliveries[0].ended(verdict: .proven(in: .production), at: 3000),
+                page.deliveries[1].ended(.rejected, reason: "BadDeviceToken", at: 3000),
+                page.deliveries[2].ended(verdict: .proven(in: .production), at: 3000),
+            ])
+            _ = try await scene.broadcast(topic, at: 4000)
+            let next = try #require(try await scene.claimPage(at: 4500))
+            #expect(next.deliveries.map(\.registration.isProven) == [true, false, false])
+            // Of two pushes that were under way as suspects the first one counts.
+            try await scene.settle(next.deliveries.map { $0.ended(verdict: .proven(in: .production), at: 5000) })
+            let single = try await scene.send(to: audience[0], at: 6000)
+            let due = try await scene.claimDue(.interactive, at: 6000)
+            #expect(due.map(\.message) == [single.id])
+            #expect(due.first?.registration.provenAt == Timestamp(milliseconds: 3000))
+            let last = try await scene.store.registration(audience[2].id, in: scene.project)
+            #expect(last?.provenAt == Timestamp(milliseconds: 5000))
         },
         ConformanceCase("rejections are summed by reason") { scene in
             let topic = Scene.topic("news")
@@ -117,6 +148,160 @@ extension ConformanceCase {
                     $0.ended(.rejected, reason: $1)
                 })
             #expect(try await scene.report(message).rejectedByReason == ["BadDeviceToken": 2, "BadTopic": 1])
+        },
+    ]
+
+    static let quarantine: [ConformanceCase] = [
+        ConformanceCase("fan-outs pass a quarantined registration by, until it is refreshed") { scene in
+            let topic = Scene.topic("news")
+            let audience = try await scene.audience(3, of: topic)
+            _ = try await scene.broadcast(topic)
+            let page = try #require(try await scene.claimPage())
+            try await scene.settle(
+                page.deliveries.map {
+                    $0.ended(.rejected, reason: "BadDeviceToken", verdict: .refused(.badDeviceToken), at: 3000)
+                })
+            let quarantined = try await scene.store.registration(audience[0].id, in: scene.project)
+            #expect(
+                quarantined?.quarantine == Quarantine(time: Timestamp(milliseconds: 3000), reason: .badDeviceToken))
+            #expect(quarantined?.isActive == true)
+            let again = try await scene.store.register(scene.request(0), at: Timestamp(milliseconds: 4000))
+            #expect(again.registration.key == audience[0].key && again.registration.quarantine == nil)
+            let touched = try await scene.store.change(
+                audience[1].key, RegistrationChange(), at: Timestamp(milliseconds: 4000))
+            #expect(touched?.quarantine == nil)
+
+            let message = try await scene.broadcast(topic, at: 5000)
+            let next = try #require(try await scene.claimPage(at: 5500))
+            #expect(next.deliveries.map(\.registration.key) == audience[0...1].map(\.key))
+            #expect(try await scene.settle(next.deliveries.map { $0.ended(at: 6000) }) == [message.id])
+            // What is sent to it alone still goes, and lifts it when APNs accepts.
+            _ = try await scene.send(to: audience[2], at: 7000)
+            let due = try await scene.claimDue(.interactive, at: 7000)
+            #expect(due.count == 1 && due[0].registration.quarantine != nil)
+            try await scene.settle(due.map { $0.ended(verdict: .proven(in: .production), at: 8000) })
+            let free = try await scene.store.registration(audience[2].id, in: scene.project)
+            #expect(free?.quarantine == nil && free?.isProven == true)
+        },
+        ConformanceCase("who is quarantined meanwhile leaves the count of a page that comes again") { scene in
+            let topic = Scene.topic("news")
+            let audience = try await scene.audience(3, of: topic)
+            let message = try await scene.broadcast(topic)
+            _ = try await scene.claimPage()
+            try scene.crash()
+            _ = try await scene.store.rescue()
+            _ = try await scene.send(to: audience[1])
+            try await scene.settle(
+                try await scene.claimDue(.interactive).map {
+                    $0.ended(.rejected, reason: "BadDeviceToken", verdict: .refused(.badDeviceToken))
+                })
+            try await scene.check()
+            let again = try #require(try await scene.claimPage())
+            #expect(again.deliveries.map(\.registration.key) == [audience[0].key, audience[2].key])
+            #expect(try await scene.settle(again.deliveries.map { $0.ended() }) == [message.id])
+            #expect(try await scene.report(message).recipients == 2)
+        },
+        ConformanceCase("a verdict counts for the registration as it was sent to") { scene in
+            let topic = Scene.topic("news")
+            let audience = try await scene.audience(4, of: topic)
+            _ = try await scene.broadcast(topic)
+            let page = try #require(try await scene.claimPage())
+            let time = Timestamp(milliseconds: 2500)
+            _ = try await scene.store.change(audience[0].key, RegistrationChange(), at: time)
+            _ = try await scene.store.change(
+                audience[1].key, RegistrationChange(deviceToken: Scene.deviceToken(50)), at: Timestamp(milliseconds: 0))
+            _ = try await scene.store.change(
+                audience[2].key, RegistrationChange(environment: .sandbox), at: Timestamp(milliseconds: 0))
+            try await scene.store.end(audience[3].key, RegistrationEnd(time: time, cause: .deleted))
+            try await scene.settle(
+                page.deliveries.map {
+                    $0.ended(.rejected, reason: "BadDeviceToken", verdict: .refused(.badDeviceToken))
+                })
+            for registration in audience {
+                let now = try await scene.store.registration(registration.id, in: scene.project)
+                #expect(now?.quarantine == nil)
+            }
+        },
+        ConformanceCase("a proven registration that is doubted is a suspect again and not quarantined") { scene in
+            let made = try await scene.register(1)
+            _ = try await scene.send(to: made)
+            try await scene.settle(
+                try await scene.claimDue(.interactive).map { $0.ended(verdict: .proven(in: .production)) })
+            // Two pushes under way at once are one occasion.
+            for _ in 0..<3 { _ = try await scene.send(to: made) }
+            let underWay = try await scene.claimDue(.interactive)
+            #expect(underWay.count == 3 && underWay.allSatisfy(\.registration.isProven))
+            func doubt(_ delivery: ClaimedDelivery) async throws {
+                try await scene.settle([delivery.ended(.rejected, reason: "BadDeviceToken", verdict: .doubtful)])
+            }
+            for delivery in underWay[0..<2] { try await doubt(delivery) }
+            let doubted = try await scene.store.registration(made.id, in: scene.project)
+            #expect(doubted?.isProven == false && doubted?.quarantine == nil)
+            // A doubt that is older than the next proof is void.
+            _ = try await scene.send(to: made)
+            try await scene.settle(
+                try await scene.claimDue(.interactive).map { $0.ended(verdict: .proven(in: .production), at: 9000) })
+            try await doubt(underWay[2])
+            let proven = try await scene.store.registration(made.id, in: scene.project)
+            #expect(proven?.provenAt == Timestamp(milliseconds: 9000))
+        },
+        ConformanceCase("a probe waits with its time, and what it proves corrects the environment") { scene in
+            let topic = Scene.topic("news")
+            let audience = try await scene.audience(1, of: topic)
+            _ = try await scene.broadcast(topic)
+            _ = try await scene.send(to: audience[0])
+            let page = try #require(try await scene.claimPage())
+            let single = try await scene.claimDue(.interactive)
+            let history = AttemptHistory(
+                attempts: 1, lastCause: "BadDeviceToken", probingSince: Timestamp(milliseconds: 3000))
+            try await scene.settle(
+                (page.deliveries + single).map {
+                    Settlement(delivery: $0, result: .retry(history, notBefore: Timestamp(milliseconds: 3000)))
+                })
+            for lane in [Lane.interactive, .bulk] {
+                let due = try await scene.claimDue(lane, at: 3000)
+                #expect(due.map(\.history) == [history])
+                try await scene.settle(due.map { $0.ended(verdict: .proven(in: .sandbox), at: 4000) })
+            }
+            let corrected = try await scene.store.registration(audience[0].id, in: scene.project)
+            #expect(corrected?.environment == .sandbox && corrected?.provenAt == Timestamp(milliseconds: 4000))
+            // The app said no environment: what was assumed does not undo what was found out.
+            var request = scene.request(0)
+            request.isEnvironmentStated = false
+            let again = try await scene.store.register(request, at: Timestamp(milliseconds: 5000)).registration
+            #expect(again.environment == .sandbox && again.isProven)
+            request.isEnvironmentStated = true
+            let stated = try await scene.store.register(request, at: Timestamp(milliseconds: 6000)).registration
+            #expect(stated.environment == .production && !stated.isProven)
+        },
+        ConformanceCase("quarantines of an app are lifted from a time on, and of no other app") { scene in
+            var other = scene.request(9)
+            other.app = AppID(rawValue: "com.example.other")!
+            var made = [try await scene.store.register(other, at: Timestamp(milliseconds: 0)).registration]
+            for number in 0..<3 { made.append(try await scene.register(number)) }
+            for (index, registration) in made.enumerated() {
+                _ = try await scene.send(to: registration)
+                try await scene.settle(
+                    try await scene.claimDue(.interactive).map {
+                        $0.ended(
+                            .rejected, reason: "BadDeviceToken", verdict: .refused(.badDeviceToken),
+                            at: 3000 + Int64(index))
+                    })
+            }
+            let store = scene.store
+            let (app, project) = (scene.app, scene.project)
+            func lift(_ time: Int64) async throws -> Int {
+                try await store.liftQuarantine(of: app, in: project, since: Timestamp(milliseconds: time))
+            }
+            #expect(try await lift(3004) == 0)
+            #expect(try await lift(3002) == 2)
+            var isQuarantined: [Bool] = []
+            for registration in made {
+                isQuarantined.append(
+                    try await store.registration(registration.id, in: project)?.quarantine != nil)
+            }
+            #expect(isQuarantined == [true, true, false, false])
+            #expect(try await lift(0) == 1)
         },
     ]
 

@@ -65,7 +65,7 @@ public struct ConformanceCase: Sendable, CustomTestStringConvertible {
 
     /// All claims.
     public static let all: [ConformanceCase] =
-        registrations + subscriptions + messages + deliveries + settling + rescue + ledger + credentials
+        registrations + subscriptions + messages + deliveries + settling + quarantine + rescue + ledger + credentials
 }
 
 /// A store with a project in it, and the steps that the cases are made of. Times are milliseconds.
@@ -177,8 +177,8 @@ struct Scene {
 extension ClaimedDelivery {
     /// The delivery ended.
     func ended(
-        _ outcome: LedgerOutcome = .accepted, reason: String? = nil, deadSince: Int64? = nil, at time: Int64 = 3000,
-        latency: Int64 = 40
+        _ outcome: LedgerOutcome = .accepted, reason: String? = nil, verdict: DeviceTokenVerdict? = nil,
+        at time: Int64 = 3000, latency: Int64 = 40
     ) -> Settlement {
         let history = AttemptHistory(
             attempts: history.attempts + 1, unknownAttempts: history.unknownAttempts, lastCause: reason)
@@ -186,8 +186,8 @@ extension ClaimedDelivery {
             delivery: self,
             result: .ended(
                 LedgerEntry(
-                    outcome: outcome, reason: reason, deadSince: deadSince.map { Timestamp(milliseconds: $0) },
-                    history: history, time: Timestamp(milliseconds: time), latencyMilliseconds: latency,
+                    outcome: outcome, reason: reason, verdict: verdict, history: history,
+                    time: Timestamp(milliseconds: time), latencyMilliseconds: latency,
                     apnsID: APNSID(message: message, registration: registration.key))))
     }
 

@@ -54,7 +54,7 @@ struct CrashTests {
             delivery: delivery,
             result: .ended(
                 LedgerEntry(
-                    outcome: .accepted, reason: nil, deadSince: nil, history: AttemptHistory(attempts: 1),
+                    outcome: .accepted, reason: nil, verdict: nil, history: AttemptHistory(attempts: 1),
                     time: Timestamp(milliseconds: 50), latencyMilliseconds: 45,
                     apnsID: APNSID(message: delivery.message, registration: delivery.registration.key))))
     }

@@ -47,6 +47,10 @@ struct QueryPlanTests {
         Hot(name: "retry", sql: SettleStep.Statements.moveToPending),
         Hot(name: "take from pending", sql: SettleStep.Statements.takeFromPending),
         Hot(name: "put back", sql: SettleStep.Statements.putBack),
+        Hot(name: "prove", sql: RegistrationTable.prove),
+        Hot(name: "doubt", sql: RegistrationTable.doubt),
+        Hot(name: "quarantine", sql: RegistrationTable.quarantine),
+        Hot(name: "lift quarantines", sql: RegistrationTable.liftQuarantine),
     ]
 
     @Test(arguments: hot)

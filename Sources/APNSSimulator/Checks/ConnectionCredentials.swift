@@ -1,5 +1,5 @@
-/// Whose connection it is: bound by its first push to one team and one key, with at most one new provider token in
-/// 20 minutes (Apple, "Establishing a token-based connection to APNs").
+/// Whose connection it is: the owner's of the certificate that TLS brought, or bound by its first push to one team and
+/// one key, with at most one new provider token in 20 minutes (Apple, "Establishing a token-based connection to APNs").
 struct ConnectionCredentials {
     /// The shortest time between two provider tokens, unless a scenario changes it.
     static let renewalSeconds: Int64 = 20 * 60
@@ -12,8 +12,17 @@ struct ConnectionCredentials {
     }
 
     private var state = State.unbound
+    /// The client's certificate, verified; `nil`: it showed none, so that each push needs a token.
+    let certificate: PushCertificate?
     /// The shortest time between two provider tokens on this connection.
     var renewalSeconds = Self.renewalSeconds
+
+    init(certificate: PushCertificate? = nil) {
+        self.certificate = certificate
+    }
+
+    /// Whether the sender is known, by its certificate or by a token.
+    var isKnown: Bool { certificate != nil || token != nil }
 
     /// The token that was accepted last.
     var token: ProviderToken? {

@@ -10,19 +10,31 @@ struct PushTypeRule: Sendable {
     var isSilent = false
     /// Whether the topic belongs to a certificate, so that no provider key may push to it.
     var needsCertificate = false
+    /// Which certificates may be used.
+    var certificate = CertificateUse.ofApp
+
+    /// Which certificates may be used for a push type (Apple's table of `apns-push-type`).
+    enum CertificateUse: Sendable {
+        /// Each that lists the bundle id.
+        case ofApp
+        /// Only one that lists the whole topic, suffix included.
+        case ofTopic
+        /// None: it needs a provider token.
+        case none
+    }
 
     static let byName: [String: PushTypeRule] = [
         "alert": PushTypeRule(topicSuffix: ""),
         "background": PushTypeRule(topicSuffix: "", refusesImmediate: true, isSilent: true),
         "mdm": PushTypeRule(topicSuffix: "", needsCertificate: true),
-        "voip": PushTypeRule(topicSuffix: ".voip", payloadLimitBytes: 5120),
-        "complication": PushTypeRule(topicSuffix: ".complication"),
-        "fileprovider": PushTypeRule(topicSuffix: ".pushkit.fileprovider"),
+        "voip": PushTypeRule(topicSuffix: ".voip", payloadLimitBytes: 5120, certificate: .ofTopic),
+        "complication": PushTypeRule(topicSuffix: ".complication", certificate: .ofTopic),
+        "fileprovider": PushTypeRule(topicSuffix: ".pushkit.fileprovider", certificate: .none),
         "liveactivity": PushTypeRule(topicSuffix: ".push-type.liveactivity"),
-        "location": PushTypeRule(topicSuffix: ".location-query"),
+        "location": PushTypeRule(topicSuffix: ".location-query", certificate: .none),
         "pushtotalk": PushTypeRule(topicSuffix: ".voip-ptt"),
-        "widgets": PushTypeRule(topicSuffix: ".push-type.widgets"),
-        "controls": PushTypeRule(topicSuffix: ".push-type.controls"),
+        "widgets": PushTypeRule(topicSuffix: ".push-type.widgets", certificate: .none),
+        "controls": PushTypeRule(topicSuffix: ".push-type.controls", certificate: .none),
     ]
 
     /// All suffixes that are not empty.

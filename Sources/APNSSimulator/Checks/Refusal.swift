@@ -20,6 +20,7 @@ struct Refusal: Error, Hashable {
     static let missingTopic = Refusal(400, "MissingTopic")
     static let payloadEmpty = Refusal(400, "PayloadEmpty")
     static let topicDisallowed = Refusal(400, "TopicDisallowed")
+    static let badCertificate = Refusal(403, "BadCertificate")
     static let expiredProviderToken = Refusal(403, "ExpiredProviderToken")
     static let invalidProviderToken = Refusal(403, "InvalidProviderToken")
     static let missingProviderToken = Refusal(403, "MissingProviderToken")

@@ -18,15 +18,33 @@ struct RequestChecks: Sendable {
         guard let deviceToken = request.deviceToken else { throw .badPath }
         try checkDeviceToken(deviceToken)
         guard !request.repeatsHeader else { throw .duplicateHeaders }
-        let token = try verifier.verify(
-            authorization: request.authorization, known: credentials.token, now: now)
-        try credentials.admit(token, now: now)
+        let sender = try sender(of: request, on: &credentials, now: now)
         let pushType = request.headers["apns-push-type"] ?? "alert"
         guard let rule = PushTypeRule.byName[pushType] else { throw .invalidPushType }
-        try checkTopic(request.headers["apns-topic"], rule, token)
+        try checkTopic(request.headers["apns-topic"], rule, sender)
         try checkPriority(request.headers["apns-priority"], rule)
         try checkOtherHeaders(request.headers)
         try checkBody(request, rule)
+    }
+
+    /// Who pushes.
+    private enum Sender {
+        case token(ProviderToken)
+        case certificate(PushCertificate)
+    }
+
+    /// With a certificate a token is not looked at (Apple, "Sending notification requests to APNs").
+    private func sender(
+        of request: PushRequest, on credentials: inout ConnectionCredentials, now: Int64
+    ) throws(Refusal) -> Sender {
+        if let certificate = credentials.certificate {
+            guard !certificate.topics.isEmpty else { throw .badCertificate }
+            return .certificate(certificate)
+        }
+        let token = try verifier.verify(
+            authorization: request.authorization, known: credentials.token, now: now)
+        try credentials.admit(token, now: now)
+        return .token(token)
     }
 
     private func checkDeviceToken(_ token: String) throws(Refusal) {
@@ -37,16 +55,30 @@ struct RequestChecks: Sendable {
     }
 
     private func checkTopic(
-        _ topic: String?, _ rule: PushTypeRule, _ token: ProviderToken
+        _ given: String?, _ rule: PushTypeRule, _ sender: Sender
     ) throws(Refusal) {
-        guard let topic, !topic.isEmpty else { throw .missingTopic }
+        var topic = given ?? ""
+        if topic.isEmpty, case .certificate(let certificate) = sender, certificate.topics.count == 1 {
+            topic = certificate.topics[0]
+        }
+        guard !topic.isEmpty else { throw .missingTopic }
         let isWellFormed = topic.utf8.allSatisfy { byte in
             isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
                 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
         }
         guard isWellFormed, let bundleID = rule.bundleID(of: topic) else { throw .badTopic }
-        guard !rule.needsCertificate else { throw .topicDisallowed }
-        guard token.topics.isEmpty || token.topics.contains(String(bundleID)) else { throw .topicDisallowed }
+        let isAllowed =
+            switch sender {
+            case .token(let token):
+                !rule.needsCertificate && (token.topics.isEmpty || token.topics.contains(String(bundleID)))
+            case .certificate(let certificate):
+                switch rule.certificate {
+                case .ofApp: certificate.topics.contains(String(bundleID))
+                case .ofTopic: certificate.topics.contains(topic)
+                case .none: false
+                }
+            }
+        guard isAllowed else { throw .topicDisallowed }
     }
 
     private func checkPriority(_ priority: String?, _ rule: PushTypeRule) throws(Refusal) {

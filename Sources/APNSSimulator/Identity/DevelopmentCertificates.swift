@@ -135,4 +135,28 @@ enum DevelopmentCertificates {
             }, issuerPrivateKey: Certificate.PrivateKey(issuer.key))
         return CertificatePair(certificate: certificate, key: key)
     }
+
+    /// Issues a certificate for a client as Apple makes them, and its key, both in PEM.
+    static func pushCertificate(
+        topics: [String], validity: ClosedRange<Int64>, in directory: StateDirectory, now: Date
+    ) throws -> (certificatePEM: String, keyPEM: String) {
+        guard let issuer = try CertificatePair(in: directory, authority) else {
+            throw SimulatorError("\(directory.file(authority.certificate)): is missing; start the simulator again")
+        }
+        let key = P256.Signing.PrivateKey()
+        let certificate = try Certificate(
+            version: .v3, serialNumber: Certificate.SerialNumber(),
+            publicKey: Certificate.PublicKey(key.publicKey),
+            notValidBefore: now.addingTimeInterval(TimeInterval(validity.lowerBound)),
+            notValidAfter: now.addingTimeInterval(TimeInterval(validity.upperBound)),
+            issuer: issuer.certificate.subject, subject: try PushCertificate.subject(topics: topics),
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: try Certificate.Extensions {
+                Critical(BasicConstraints.notCertificateAuthority)
+                Critical(KeyUsage(digitalSignature: true))
+                try ExtendedKeyUsage([.clientAuth])
+                for known in try PushCertificate.extensions(topics: topics) { known }
+            }, issuerPrivateKey: Certificate.PrivateKey(issuer.key))
+        return (try certificate.serializeAsPEM().pemString, key.pemRepresentation)
+    }
 }

@@ -54,8 +54,22 @@ public struct SimulatorIdentity: Sendable {
         providerKeys = accepted
     }
 
-    /// TLS as APNs speaks it: 1.2 or later, HTTP/2 only.
-    func tlsContext() throws -> NIOSSLContext {
+    /// Issues a push certificate under the simulator's own authority, as Apple does under its own: for a client of a
+    /// simulator whose ``SimulatedAPNS/Configuration/clientCAFile`` is ``caFile``. Nothing is kept of it here.
+    ///
+    /// - Parameters:
+    ///   - topics: what it may push to, the bundle id first; that is the subject's UID too. Empty: no push certificate.
+    ///   - validity: from when to when, in seconds from now.
+    /// - Throws: an error whose description names the file.
+    public func pushCertificate(
+        topics: [String], validity: ClosedRange<Int64> = -86_400...365 * 86_400
+    ) throws -> (certificatePEM: String, keyPEM: String) {
+        try DevelopmentCertificates.pushCertificate(
+            topics: topics, validity: validity, in: StateDirectory(directory), now: Date())
+    }
+
+    /// TLS as APNs speaks it: 1.2 or later, HTTP/2 only, client certificates welcome if there is a file of authorities.
+    func tlsContext(clientCAFile: String?) throws -> NIOSSLContext {
         let certificates = try NIOSSLCertificate.fromPEMFile(serverCertificateFile)
         let key = try NIOSSLPrivateKey(file: serverKeyFile, format: .pem)
         var configuration = TLSConfiguration.makeServerConfiguration(
@@ -63,6 +77,16 @@ public struct SimulatorIdentity: Sendable {
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["h2"]
         configuration.shutdownTimeout = .seconds(1)
-        return try NIOSSLContext(configuration: configuration)
+        guard let clientCAFile else { return try NIOSSLContext(configuration: configuration) }
+        do {
+            // Not just the name of the file: without a certificate in it nobody would be verified.
+            let authorities = try NIOSSLCertificate.fromPEMFile(clientCAFile)
+            configuration.trustRoots = .certificates(authorities)
+            configuration.certificateVerification = .optionalVerification
+            configuration.sendCANameList = true
+            return try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw SimulatorError("\(clientCAFile): no PEM certificates of authorities can be read from it")
+        }
     }
 }

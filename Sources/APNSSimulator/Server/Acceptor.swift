@@ -30,6 +30,12 @@ struct Acceptor: Sendable {
     }
 
     private func addHTTP2(to channel: any Channel) throws {
+        let certificate = try channel.pipeline.syncOperations.nioSSL_peerCertificate()
+        let credentials = ConnectionCredentials(
+            certificate: try certificate.map { PushCertificate(derBytes: try $0.toDERBytes()) })
+        var limits = limits
+        // Only a token has to prove itself first (Apple, "Sending notification requests to APNs").
+        if certificate != nil { limits.beginsWithOne = false }
         let (play, generation) = scenarios.draw(streamLimit: limits.limit)
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [
@@ -53,8 +59,9 @@ struct Acceptor: Sendable {
                 mode: .server, frameDelegate: watch, connectionConfiguration: connection,
                 streamConfiguration: stream),
             ConnectionHandler(
-                number: judge.tally.connectionOpened(), judge: judge, limits: limits, scenarios: scenarios,
-                play: play, generation: generation, goAwayWatch: watch, gate: gate, logger: logger))
+                number: judge.tally.connectionOpened(), judge: judge, credentials: credentials, limits: limits,
+                scenarios: scenarios, play: play, generation: generation, goAwayWatch: watch, gate: gate,
+                logger: logger))
     }
 }
 

@@ -58,7 +58,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// What it plays, and since which change of the scenarios.
     var play: ScenarioPlay?
     var generation: Int
-    var credentials = ConnectionCredentials()
+    var credentials: ConnectionCredentials
     var streams: [HTTP2StreamID: Stream] = [:]
     /// The last stream that arrived, or that GOAWAY promised to look at.
     var lastStreamID = HTTP2StreamID.rootStream
@@ -78,11 +78,13 @@ final class ConnectionHandler: ChannelInboundHandler {
     private(set) var context: ChannelHandlerContext?
 
     init(
-        number: Int, judge: PushJudge, limits: StreamLimits, scenarios: ScenarioBook, play: ScenarioPlay?,
-        generation: Int, goAwayWatch: GoAwayWatch, gate: FreezeGate, logger: Logger
+        number: Int, judge: PushJudge, credentials: ConnectionCredentials, limits: StreamLimits,
+        scenarios: ScenarioBook, play: ScenarioPlay?, generation: Int, goAwayWatch: GoAwayWatch, gate: FreezeGate,
+        logger: Logger
     ) {
         self.number = number
         self.judge = judge
+        self.credentials = credentials
         self.limits = limits
         self.scenarios = scenarios
         self.play = play
@@ -227,7 +229,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// The new limit goes out just before that answer, so that a client learns of it while its stream is open
     /// (async-http-client 1.37 trips over a limit that changes on an idle connection).
     private func widen(context: ChannelHandlerContext) {
-        guard !isWide, credentials.token != nil else { return }
+        guard !isWide, credentials.isKnown else { return }
         allowStreams(limits.limit, context: context)
         play?.settingsSent()
     }

@@ -6,7 +6,7 @@ public import ServiceLifecycle
 /// A simulated APNs: TLS, HTTP/2, Apple's checks, statuses, reasons and headers. Runs until graceful shutdown.
 ///
 /// Like Apple it allows one stream on a new connection and widens after the first answer, binds a connection to one
-/// team and key, and says GOAWAY before it goes. Beyond what Apple checks stand the ``RuleBook``, and the
+/// team and key (or takes the client's certificate instead), and says GOAWAY before it goes. Beyond what Apple checks stand the ``RuleBook``, and the
 /// ``ScenarioBook`` with Apple at its worst.
 public final class SimulatedAPNS: Service {
     /// How a simulator listens and what it knows.
@@ -19,6 +19,9 @@ public final class SimulatedAPNS: Service {
         public var controlPort: Int?
         /// Server certificate, provider keys and topics that it accepts.
         public var identity: SimulatorIdentity
+        /// A PEM file of certificate authorities: a client whose certificate one of them issued needs no provider token.
+        /// `nil`: clients are not asked for certificates.
+        public var clientCAFile: String?
         /// `SETTINGS_MAX_CONCURRENT_STREAMS`.
         public var streamLimit = 1000
         /// Whether a connection begins with one stream and gets ``streamLimit`` when the first push with a good
@@ -32,7 +35,7 @@ public final class SimulatedAPNS: Service {
         public var recordingFile: String?
         /// How long open requests may take after the start of a graceful shutdown.
         public var shutdownGrace = Duration.seconds(5)
-        /// Wall time in milliseconds since 1970, to judge `iat`.
+        /// Wall time in milliseconds since 1970, to judge `iat` and for the `date` of answers.
         public var wallTimeMilliseconds: @Sendable () -> Int64
 
         /// A configuration with the default address.
@@ -103,7 +106,7 @@ public final class SimulatedAPNS: Service {
             checks: RequestChecks(verifier: verifier), rules: rules, recording: recording, tally: tally,
             wallTimeMilliseconds: configuration.wallTimeMilliseconds)
         let acceptor = Acceptor(
-            tls: try configuration.identity.tlsContext(), judge: judge,
+            tls: try configuration.identity.tlsContext(clientCAFile: configuration.clientCAFile), judge: judge,
             limits: .init(limit: configuration.streamLimit, beginsWithOne: configuration.beginsWithOneStream),
             scenarios: scenarios, open: open, logger: logger)
         return try await bind(configuration.host, configuration.port) { acceptor.set(up: $0) }

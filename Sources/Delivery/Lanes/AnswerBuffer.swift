@@ -28,15 +28,15 @@ final class SentBatch: Sendable {
 
 /// What is known about a claimed delivery and not recorded yet.
 enum Finding: Sendable {
-    /// The upstream answered an attempt at `time`.
-    case answered(OpenDelivery, Outcome, time: Timestamp)
+    /// The upstream answered at `time`; `isAttempt`: see ``PushModel/PushReport/isAttempt``.
+    case answered(OpenDelivery, Outcome, isAttempt: Bool, time: Timestamp)
     /// The result is clear without an attempt.
     case decided(Settlement, Lane)
 
     /// The message of the delivery.
     var message: MessageID {
         switch self {
-        case .answered(let delivery, _, _): delivery.claim.message
+        case .answered(let delivery, _, _, _): delivery.claim.message
         case .decided(let settlement, _): settlement.delivery.message
         }
     }
@@ -44,7 +44,7 @@ enum Finding: Sendable {
     /// The lane where the delivery counts as in flight.
     var lane: Lane {
         switch self {
-        case .answered(let delivery, _, _): delivery.lane
+        case .answered(let delivery, _, _, _): delivery.lane
         case .decided(_, let lane): lane
         }
     }
@@ -121,7 +121,9 @@ final class AnswerBuffer: Sendable {
         return entries.flatMap { entry -> [Finding] in
             switch entry {
             case .reports(let batch, let reports, let time):
-                reports.map { .answered(batch.deliveries[$0.index], $0.outcome, time: time) }
+                reports.map {
+                    .answered(batch.deliveries[$0.index], $0.outcome, isAttempt: $0.isAttempt, time: time)
+                }
             case .decided(let settlements, let lane):
                 settlements.map { .decided($0, lane) }
             }

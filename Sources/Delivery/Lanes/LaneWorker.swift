@@ -202,12 +202,16 @@ extension LaneWorker {
             return .settle(OpenDelivery(claim, lane: gate.lane).messageMissing(at: now))
         }
         let registration = claim.registration
-        let delivery = OpenDelivery(claim, of: message, lane: gate.lane)
+        let project = projects.project(claim.project)
+        let app = project?.apps[registration.app]
+        let delivery = OpenDelivery(
+            claim, of: message, lane: gate.lane, canProbe: app?.reachesBothEnvironments ?? false)
         guard now < message.expiresAt else { return .settle(delivery.expired(at: now)) }
         guard registration.isActive else { return .settle(delivery.unregistered(at: now)) }
-        guard let project = projects.project(claim.project), let app = project.apps[registration.app] else {
+        guard let project, let app else {
             return .settle(delivery.setBack(by: .noRoute, at: now, random: random()))
         }
+        guard !delivery.isProbe || delivery.canProbe else { return .settle(delivery.unprobed(at: now)) }
         switch cache.push(of: message, project: project, app: app) {
         case .failure(let invalid):
             logger.warning(
@@ -219,10 +223,11 @@ extension LaneWorker {
             return .settle(delivery.unbuildable(at: now))
         case .success(let content):
             let push = Push(
-                route: PushRoute(project: project.id, app: app.id, environment: registration.environment),
+                route: PushRoute(project: project.id, app: app.id, environment: delivery.environment),
                 lane: gate.lane,
-                deviceToken: message.content.apns.liveActivityToken ?? registration.deviceToken, content: content,
-                payload: content.payload(for: registration.id), id: delivery.apnsID)
+                deviceToken: message.content.apns.liveActivityToken ?? registration.deviceToken,
+                isProven: !delivery.isSuspect, content: content, payload: content.payload(for: registration.id),
+                id: delivery.apnsID)
             return .push(push, delivery)
         }
     }
@@ -233,16 +238,17 @@ extension OpenDelivery {
     init(_ claim: ClaimedDelivery, lane: Lane) {
         self.init(
             claim: claim, lane: lane, isOnce: false, isForActivity: false,
-            apnsID: APNSID(message: claim.message, registration: claim.registration.key))
+            apnsID: APNSID(message: claim.message, registration: claim.registration.key), canProbe: false)
     }
 
     /// Opens a claimed delivery of `message`.
-    init(_ claim: ClaimedDelivery, of message: Message, lane: Lane) {
+    init(_ claim: ClaimedDelivery, of message: Message, lane: Lane, canProbe: Bool) {
         let content = message.content
         self.init(
             claim: claim, lane: lane,
             isOnce: content.timeToLive(acceptedAt: message.acceptedAt) == .once,
             isForActivity: content.apns.liveActivityToken != nil,
-            apnsID: content.apns.headers.id ?? APNSID(message: message.id, registration: claim.registration.key))
+            apnsID: content.apns.headers.id ?? APNSID(message: message.id, registration: claim.registration.key),
+            canProbe: canProbe)
     }
 }

@@ -9,15 +9,26 @@ struct OpenDelivery: Sendable {
     let lane: Lane
     /// Whether APNs gets one attempt only (`apns-expiration: 0`).
     let isOnce: Bool
-    /// Whether it goes to the token of a Live Activity: a 410 then says nothing about the install.
+    /// Whether it goes to the token of a Live Activity: what APNs says of that says nothing about the install.
     let isForActivity: Bool
     /// The `apns-id` of each of its attempts.
     let apnsID: APNSID
+    /// Whether the app reaches the environment that the registration is not of.
+    let canProbe: Bool
 
     /// When the message was accepted.
     var acceptedAt: Timestamp { claim.acceptedAt }
     /// After this no attempt is started.
     var expiresAt: Timestamp { claim.expiresAt }
+    /// Whether APNs has yet to accept the device token where it is sent. Of a Live Activity's token nothing is known.
+    var isSuspect: Bool { isForActivity || isProbe || !claim.registration.isProven }
+    /// Whether the attempt goes to the other environment, because the registration's own refused the device token. A
+    /// refresh since then makes that void.
+    var isProbe: Bool { claim.history.probingSince.map { claim.registration.refreshedAt <= $0 } ?? false }
+    /// Where the attempt goes.
+    var environment: APNSEnvironment {
+        isProbe ? claim.registration.environment.other : claim.registration.environment
+    }
 }
 
 extension OpenDelivery {
@@ -29,22 +40,45 @@ extension OpenDelivery {
     ///
     /// | outcome   | settlement                                                                     |
     /// |-----------|--------------------------------------------------------------------------------|
-    /// | accepted  | ended, accepted                                                                |
-    /// | rejected  | ended, rejected with Apple's reason; a 410 carries its time, BadDeviceToken never |
-    /// | throttled | retry after ``RetryWindow``; a message for one attempt: expired                |
+    /// | accepted  | ended, accepted; a suspect's registration is proven, in the environment that took it |
+    /// | rejected  | ended, rejected with Apple's reason; a 410 ends the registration; BadDeviceToken: see ``refused(at:)`` |
+    /// | throttled | retry after ``RetryWindow``; a message for one attempt: expired (1)            |
+    /// | throttled, no attempt | retry after ``RetryWindow``, also a message for one attempt        |
     /// | unknown   | as throttled, and one more unknown attempt                                     |
     /// | notSent   | retry after ``RetryWindow``, also a message for one attempt                    |
     ///
+    /// (1) unless APNs refused the connection or its credential, and did not look at the push
+    /// (``Setback/reachedPeer``).
+    ///
     /// A retry that would not fit before the expiry makes the delivery expire now, with the last cause as its reason.
-    func settlement(of outcome: Outcome, at now: Timestamp, random: Double) -> Settlement.Result {
+    /// A probe that brings no answer about the device token leaves the first answer standing.
+    ///
+    /// - Parameter isAttempt: `false`: the gateway held the push back; APNs saw nothing of it.
+    func settlement(
+        of outcome: Outcome, isAttempt: Bool = true, at now: Timestamp, random: Double
+    ) -> Settlement.Result {
+        if !isAttempt, case .throttled(let reason, let after) = outcome, !(isProbe && isAboutCredential(reason)) {
+            var history = claim.history
+            history.lastCause = reason.rawValue
+            return later(.held(reason, after: after), history: history, at: now, random: random)
+        }
         switch outcome {
         case .accepted:
-            return ended(.accepted, reason: nil, history: claim.history.adding(nil), at: now)
+            return ended(
+                .accepted, reason: nil, verdict: isSuspect && !isForActivity ? .proven(in: environment) : nil,
+                history: claim.history.adding(nil), at: now)
+        case .rejected(.badDeviceToken, _):
+            return refused(at: now)
+        case .rejected(let reason, _) where isProbe && isAboutCredential(reason),
+            .throttled(let reason, _) where isProbe && isAboutCredential(reason):
+            return standing(.badDeviceToken, verdict: verdictOfRefusal, after: reason.rawValue, at: now)
+        case .notSent(.noRoute) where isProbe:
+            return standing(.badDeviceToken, verdict: verdictOfRefusal, after: TransportCause.noRoute.rawValue, at: now)
         case .rejected(let reason, let since):
             let history = claim.history.adding(reason.rawValue)
             return ended(
-                .rejected, reason: reason.rawValue, deadSince: endsRegistration(reason) ? since : nil,
-                history: history, at: now)
+                .rejected, reason: reason.rawValue,
+                verdict: endsRegistration(reason) ? since.map(DeviceTokenVerdict.dead) : nil, history: history, at: now)
         case .throttled(let reason, let after):
             return attemptFailed(.throttled(reason, after: after), at: now, random: random)
         case .notSent(let cause):
@@ -52,6 +86,48 @@ extension OpenDelivery {
         case .unknown(let cause):
             return attemptFailed(.unknown(cause), at: now, random: random)
         }
+    }
+
+    /// What BadDeviceToken means. It says that the token is malformed, or of the other environment: so the same push is
+    /// tried there, once, before anything is held against the registration.
+    ///
+    /// | the delivery                                               | settlement                                 |
+    /// |------------------------------------------------------------|--------------------------------------------|
+    /// | goes to a Live Activity, or to a quarantined registration  | ended, rejected                            |
+    /// | was sent to the registration's environment, can be probed  | retry now, in the other environment        |
+    /// | the same, but no time is left                              | ended, rejected                            |
+    /// | was sent to the other environment, or there is none        | ended, rejected, with ``verdictOfRefusal`` |
+    private func refused(at now: Timestamp) -> Settlement.Result {
+        let reason = APNSReason.badDeviceToken
+        guard !isForActivity, claim.registration.quarantine == nil else {
+            return standing(reason, verdict: nil, after: reason.rawValue, at: now)
+        }
+        guard !isProbe, canProbe else {
+            return standing(reason, verdict: verdictOfRefusal, after: reason.rawValue, at: now)
+        }
+        guard now <= lastMoment else { return standing(reason, verdict: nil, after: reason.rawValue, at: now) }
+        var history = claim.history.adding(reason.rawValue)
+        // Not before the refresh that the push was sent with, even if the wall clock was set back.
+        history.probingSince = max(now, claim.registration.refreshedAt)
+        return .retry(history, notBefore: now)
+    }
+
+    /// What a device token that is refused everywhere says about its registration: what APNs never accepted is
+    /// quarantined; what it did accept before is a suspect again, and is quarantined on the next occasion.
+    private var verdictOfRefusal: DeviceTokenVerdict {
+        claim.registration.isProven ? .doubtful : .refused(.badDeviceToken)
+    }
+
+    /// The end by `reason`, after an attempt that gave `cause`.
+    private func standing(
+        _ reason: APNSReason, verdict: DeviceTokenVerdict?, after cause: String, at now: Timestamp
+    ) -> Settlement.Result {
+        ended(.rejected, reason: reason.rawValue, verdict: verdict, history: claim.history.adding(cause), at: now)
+    }
+
+    /// Whether a reason is about the way upstream and says nothing of the device token.
+    private func isAboutCredential(_ reason: APNSReason) -> Bool {
+        APNSReasonTable.row(of: reason)?.actions.contains(.pauseLane) ?? false
     }
 
     /// Whether a refusal with this reason says that the install is gone; a 410 with a new reason does.
@@ -76,18 +152,37 @@ extension OpenDelivery {
     private func later(
         _ setback: Setback, history: AttemptHistory, at now: Timestamp, random: Double
     ) -> Settlement.Result {
-        let lastMoment = expiresAt + .milliseconds(-RetryBounds.lastAttemptMilliseconds)
         let window = RetryWindow.after(setback, attempt: history.attempts)
         let isSpent = isOnce && setback.reachedPeer
         if !isSpent, let delay = window.delay(random: random, within: lastMoment - now) {
             return .retry(history, notBefore: now + delay)
         }
+        if isProbe { return ended(.rejected, reason: APNSReason.badDeviceToken.rawValue, history: history, at: now) }
         return ended(.expired, reason: setback.cause, history: history, at: now)
+    }
+
+    /// When the last attempt has to start: before the expiry, and a probe soon, since the other environment may not be
+    /// reachable from here at all.
+    private var lastMoment: Timestamp {
+        let last = expiresAt + .milliseconds(-RetryBounds.lastAttemptMilliseconds)
+        guard isProbe, let since = claim.history.probingSince else { return last }
+        return min(last, since + RetryBounds.probeLimit)
+    }
+
+    /// The end of a probe that can't be made: the first answer stands.
+    func unprobed(at now: Timestamp) -> Settlement.Result {
+        ended(
+            .rejected, reason: APNSReason.badDeviceToken.rawValue, verdict: verdictOfRefusal, history: claim.history,
+            at: now)
     }
 
     /// The end of a delivery whose time ran out before another attempt.
     func expired(at now: Timestamp) -> Settlement.Result {
-        ended(.expired, reason: claim.history.lastCause ?? EndReason.expired, history: claim.history, at: now)
+        guard !isProbe else {
+            return ended(
+                .rejected, reason: APNSReason.badDeviceToken.rawValue, history: claim.history, at: now)
+        }
+        return ended(.expired, reason: claim.history.lastCause ?? EndReason.expired, history: claim.history, at: now)
     }
 
     /// The end of a delivery whose registration ended after accept.
@@ -106,12 +201,12 @@ extension OpenDelivery {
     }
 
     private func ended(
-        _ outcome: LedgerOutcome, reason: String?, deadSince: Timestamp? = nil, history: AttemptHistory,
+        _ outcome: LedgerOutcome, reason: String?, verdict: DeviceTokenVerdict? = nil, history: AttemptHistory,
         at now: Timestamp
     ) -> Settlement.Result {
         .ended(
             LedgerEntry(
-                outcome: outcome, reason: reason, deadSince: deadSince, history: history, time: now,
+                outcome: outcome, reason: reason, verdict: verdict, history: history, time: now,
                 // Wall time may be set back between accept and answer.
                 latencyMilliseconds: max(0, (now - acceptedAt).wholeMilliseconds), apnsID: apnsID))
     }
@@ -138,12 +233,15 @@ extension TransportCause {
 enum RetryBounds {
     /// How long before its expiry a delivery's last attempt has to start.
     static let lastAttemptMilliseconds: Int64 = 1000
+    /// How long the other environment is tried.
+    static let probeLimit: Duration = .seconds(600)
 }
 
 extension AttemptHistory {
     /// The history with one more attempt, which gave `cause` unless it was accepted.
     func adding(_ cause: String?) -> AttemptHistory {
         AttemptHistory(
-            attempts: attempts + 1, unknownAttempts: unknownAttempts, lastCause: cause ?? lastCause)
+            attempts: attempts + 1, unknownAttempts: unknownAttempts, lastCause: cause ?? lastCause,
+            probingSince: probingSince)
     }
 }

@@ -18,13 +18,25 @@ struct RetryWindow: Hashable {
     /// | throttled, TooManyRequests       | 5 s    | 1 s, 2 s, 4 s, …                | 15 min |
     /// | throttled, ServiceUnavailable    | 2 s    | 1 s, 2 s, 4 s, …                | 15 min |
     /// | throttled, Shutdown              | 0      | 1 s, 2 s, 4 s, …                | 1 min  |
+    /// | throttled, connection refused    | 0 (1)  | 100 ms, 2 s, 4 s, …             | 15 min |
     /// | throttled, any other             | 1 s    | 1 s, 2 s, 4 s, …                | 15 min |
+    /// | held back by the gateway         | 100 ms | 5 s                             | 5 s    |
     /// | unknown                          | 1 s    | 1 s, 2 s, 4 s, …                | 15 min |
     /// | notSent, no_route                | 15 s   | 1 s, 2 s, 4 s, …                | 1 min  |
     /// | notSent, message_unreadable      | 5 s    | 1 s, 2 s, 4 s, …                | 1 min  |
     /// | notSent, any other               | 100 ms | 1 s, 2 s, 4 s, …                | 1 min  |
+    ///
+    /// (1) ExpiredProviderToken, InvalidProviderToken, UnrelatedKeyIdInToken, IdleTimeout; 1 s from the second attempt on.
     static func after(_ setback: Setback, attempt: Int) -> RetryWindow {
         let (floor, cap) = bounds(setback)
+        switch setback {
+        case .held:
+            return RetryWindow(floor: floor, spread: cap)
+        case .throttled(let reason, let after) where attempt <= 1 && reason.refusesConnection:
+            // Once, at once: there are new connections. If they do not help, the upstream is paused.
+            return RetryWindow(floor: after ?? .zero, spread: .milliseconds(100))
+        case .throttled, .unknown, .notSent: break
+        }
         // 2^20 s is beyond every cap; the shift stays in range however many attempts there were.
         let exponential = Duration.seconds(Int64(1) << Int64(min(max(attempt, 1) - 1, 20)))
         return RetryWindow(floor: floor, spread: min(exponential, cap))
@@ -41,6 +53,7 @@ struct RetryWindow: Hashable {
                 default: (.seconds(1), .seconds(900))
                 }
             return (max(own.floor, after ?? .zero), own.cap)
+        case .held(_, let after): return (max(.milliseconds(100), after ?? .zero), .seconds(5))
         case .unknown: return (.seconds(1), .seconds(900))
         case .notSent(.noRoute): return (.seconds(15), .seconds(60))
         case .notSent(.messageUnreadable): return (.seconds(5), .seconds(60))
@@ -61,8 +74,10 @@ struct RetryWindow: Hashable {
 
 /// The ways in which an attempt leaves a delivery open.
 enum Setback: Hashable {
-    /// APNs or a paused lane says: later.
+    /// APNs says: later.
     case throttled(APNSReason, after: Duration?)
+    /// The gateway held the push back: later. APNs saw nothing of it.
+    case held(APNSReason, after: Duration?)
     /// Provably not processed.
     case notSent(TransportCause)
     /// Sent, no answer.
@@ -71,16 +86,29 @@ enum Setback: Hashable {
     /// What stands in the ledger if the delivery ends for lack of time.
     var cause: String {
         switch self {
-        case .throttled(let reason, _): reason.rawValue
+        case .throttled(let reason, _), .held(let reason, _): reason.rawValue
         case .notSent(let cause), .unknown(let cause): cause.rawValue
         }
     }
 
-    /// Whether APNs may have processed the push.
+    /// Whether APNs may have processed the push. It has not looked at it when it refused the connection or the
+    /// credential: the reasons that ask for another connection.
     var reachedPeer: Bool {
         switch self {
-        case .throttled, .unknown: true
-        case .notSent: false
+        case .throttled(let reason, _):
+            APNSReasonTable.row(of: reason)?.actions.contains(.otherConnection) != true
+        case .unknown: true
+        case .held, .notSent: false
+        }
+    }
+}
+
+extension APNSReason {
+    /// Whether it refuses the connection and its credential, so that the same push may pass on another one at once.
+    fileprivate var refusesConnection: Bool {
+        switch self {
+        case .expiredProviderToken, .invalidProviderToken, .unrelatedKeyIDInToken, .idleTimeout: true
+        default: false
         }
     }
 }

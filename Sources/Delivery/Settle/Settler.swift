@@ -139,9 +139,10 @@ struct Settler: Sendable {
 
     private func settlement(of finding: Finding) -> Settlement {
         switch finding {
-        case .answered(let delivery, let outcome, let time):
+        case .answered(let delivery, let outcome, let isAttempt, let time):
             Settlement(
-                delivery: delivery.claim, result: delivery.settlement(of: outcome, at: time, random: random()))
+                delivery: delivery.claim,
+                result: delivery.settlement(of: outcome, isAttempt: isAttempt, at: time, random: random()))
         case .decided(let settlement, _):
             settlement
         }
@@ -154,6 +155,9 @@ struct Settler: Sendable {
     /// What follows from a recorded batch: counts, log lines, room in the lanes.
     private func follow(_ findings: [Finding], _ settlements: [Settlement], complete: [MessageID]) {
         metrics.count(findings, settlements)
+        let lessons = Lessons(settlements)
+        metrics.count(lessons)
+        lessons.log(to: logger)
         log(settlements)
         for message in complete {
             logger.debug("message complete", metadata: ["message.id": "\(message)"])

@@ -28,6 +28,8 @@ struct Access: Hashable, Sendable {
     static let readRegistration = Access(roles: [.admin, .client], action: "reading a registration")
     /// A change of a registration by the app.
     static let changeRegistration = Access(roles: [.admin, .client], action: "changing a registration")
+    /// The end of many quarantines at once.
+    static let liftQuarantine = Access(roles: [.admin], action: "lifting quarantines")
     /// The topics of a registration.
     static let topics = Access(roles: [.admin, .client], action: "changing topics")
     /// The topics of many registrations at once.

@@ -27,7 +27,8 @@ enum OperationsRoutes {
         return Response(json: body, status: isWritable ? .ok : .serviceUnavailable)
     }
 
-    private static func state(_ upstream: UpstreamStatus) -> JSONValue {
+    /// How one upstream is doing; what is usual is left out.
+    static func state(_ upstream: UpstreamStatus) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("name", .string(upstream.name)),
             .init("reachable", .bool(upstream.isReachable)),
@@ -40,6 +41,31 @@ enum OperationsRoutes {
             .init("queued", .integer(upstream.queued)),
             .init("queueLimit", .integer(upstream.queueLimit)),
             .init("circuit", .string(upstream.circuit.rawValue)),
+        ]
+        if let limit = upstream.paceLimit { members.append(.init("paceLimit", .integer(limit))) }
+        if let skew = upstream.clockSkew {
+            members.append(.init("clockSkew", .string(durationText(milliseconds: skew.wholeMilliseconds))))
+        }
+        if !upstream.pauses.isEmpty { members.append(.init("paused", .array(upstream.pauses.map(Self.pause)))) }
+        return .object(members)
+    }
+
+    private static func pause(_ pause: UpstreamPause) -> JSONValue {
+        var members: [JSONValue.Member] = []
+        switch pause.part {
+        case .everything: members.append(.init("part", .string("everything")))
+        case .topic(let topic):
+            members += [.init("part", .string("topic")), .init("topic", .string(topic))]
+        case .route(let route):
+            members += [
+                .init("part", .string("app")), .init("project", .string(route.project.rawValue)),
+                .init("app", .string(route.app.rawValue)),
+                .init("environment", .string(route.environment.rawValue)),
+            ]
+        }
+        members += [
+            .init("reason", .string(pause.reason.rawValue)), .init("since", .string(pause.since.rfc3339)),
+            .init("nextProbe", .string(pause.nextProbe.rfc3339)),
         ]
         return .object(members)
     }

@@ -51,7 +51,8 @@ enum InstanceIDRoutes {
                 let registration = try await call.services.store.register(
                     RegistrationRequest(
                         project: call.project.id, app: request.app.id, deviceToken: token,
-                        environment: request.environment, appVersion: nil),
+                        environment: request.environment, isEnvironmentStated: request.isEnvironmentStated,
+                        appVersion: nil),
                     at: call.now
                 ).registration
                 members += [
@@ -152,6 +153,7 @@ private struct TopicBatch {
 private struct ImportRequest {
     let app: App
     let environment: APNSEnvironment
+    let isEnvironmentStated: Bool
     let deviceTokens: [String]
 
     init(_ body: ObjectReader, project: Project) throws(FCMError) {
@@ -162,7 +164,9 @@ private struct ImportRequest {
             throw .badRequest("application", "The project has no app with this bundle id.")
         }
         self.app = app
-        environment = try body.bool("sandbox").map { $0 ? .sandbox : .production } ?? app.environment
+        let stated: APNSEnvironment? = try body.bool("sandbox").map { $0 ? .sandbox : .production }
+        environment = stated ?? app.environment
+        isEnvironmentStated = stated != nil
         deviceTokens = try body.strings("apns_tokens") ?? []
         guard (1...100).contains(deviceTokens.count) else {
             throw .badRequest("apns_tokens", "apns_tokens must hold 1 to 100 device tokens.")

@@ -1,4 +1,5 @@
 import Hummingbird
+import Logging
 import PushModel
 import Store
 
@@ -9,6 +10,7 @@ enum RegistrationRoutes {
         .project(.get, "registrations/{registration}", .readRegistration, get),
         .project(.patch, "registrations/{registration}", .changeRegistration, change),
         .project(.delete, "registrations/{registration}", .changeRegistration, delete),
+        .project(.post, "registrations:liftQuarantine", .liftQuarantine, liftQuarantine),
     ]
 
     @Sendable private static func create(_ call: ProjectCall) async throws -> Response {
@@ -19,7 +21,8 @@ enum RegistrationRoutes {
         }
         let request = RegistrationRequest(
             project: call.project.id, app: app.id, deviceToken: deviceToken,
-            environment: body.environment ?? app.environment, appVersion: body.appVersion)
+            environment: body.environment ?? app.environment, isEnvironmentStated: body.environment != nil,
+            appVersion: body.appVersion)
         let registration = try await call.services.store.register(request, at: call.now).registration
         return Response(json: RegistrationView(registration).brief)
     }
@@ -49,6 +52,25 @@ enum RegistrationRoutes {
         let (registration, _) = try await call.registration()
         try await call.services.store.end(registration.key, RegistrationEnd(time: call.now, cause: .deleted))
         return Response(json: .object([]))
+    }
+
+    /// `{"app": "com.example.app", "startTime": "2026-01-02T03:04:05Z"}`; without a time all quarantines of the app.
+    @Sendable private static func liftQuarantine(_ call: ProjectCall) async throws -> Response {
+        let body = try await call.call.json()
+        try body.refuseUnknown(except: ["app", "startTime"])
+        guard let app = try body.string("app").flatMap(AppID.init(rawValue:)) else {
+            throw FCMError.badRequest("app", "The bundle id of the app is missing.")
+        }
+        var start = Timestamp(milliseconds: 0)
+        if let text = try body.string("startTime") {
+            guard let time = Timestamp(rfc3339: text) else {
+                throw FCMError.badRequest("startTime", "startTime must be a time as 2026-01-02T03:04:05Z.")
+            }
+            start = time
+        }
+        let lifted = try await call.services.store.liftQuarantine(of: app, in: call.project.id, since: start)
+        call.call.logger.notice("quarantine lifted", metadata: ["app": "\(app)", "count": "\(lifted)"])
+        return Response(json: .object([.init("liftedCount", .number(String(lifted)))]))
     }
 }
 
@@ -175,8 +197,14 @@ struct RegistrationView {
         members += [
             .init("createTime", .string(registration.createdAt.rfc3339)),
             .init("refreshTime", .string(registration.refreshedAt.rfc3339)),
-            .init("state", .string(registration.isActive ? "ACTIVE" : "ENDED")),
+            .init("state", .string(state)),
         ]
+        if let quarantine = registration.quarantine, registration.isActive {
+            members += [
+                .init("quarantineTime", .string(quarantine.time.rfc3339)),
+                .init("quarantineReason", .string(quarantine.reason.rawValue)),
+            ]
+        }
         if let end = registration.end {
             members += [
                 .init("endTime", .string(end.time.rfc3339)),
@@ -184,6 +212,11 @@ struct RegistrationView {
             ]
         }
         return .object(members)
+    }
+
+    private var state: String {
+        guard registration.isActive else { return "ENDED" }
+        return registration.quarantine == nil ? "ACTIVE" : "QUARANTINED"
     }
 }
 

@@ -58,7 +58,8 @@ enum SendRoutes {
             name = parsed
         }
         // Ended, unknown and another project's are one answer: nothing is revealed.
-        guard let registration = try await name.find(in: call.project, call.services.store), registration.isActive
+        guard let registration = try await name.find(in: call.project, call.services.store),
+            registration.isAddressable(at: call.now)
         else { throw FCMError(.unregistered) }
         return .registration(registration)
     }

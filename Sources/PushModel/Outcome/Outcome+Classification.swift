@@ -18,7 +18,8 @@ extension Outcome {
         } else if let row = APNSReasonTable.row(of: reason) {
             isFinal = row.isFinal
         } else {
-            isFinal = (400...499).contains(status) && status != 429
+            // A new 403 speaks of the credential, as all others do: that is no fault of the message.
+            isFinal = (400...499).contains(status) && status != 429 && status != 403
         }
         self = isFinal ? .rejected(reason, since: timestamp) : .throttled(reason, after: retryAfter)
     }

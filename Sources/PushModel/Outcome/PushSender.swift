@@ -6,6 +6,9 @@ public struct Push: Sendable {
     public let lane: Lane
     /// Where APNs finds the device.
     public let deviceToken: DeviceToken
+    /// Whether APNs has accepted ``deviceToken`` before. Otherwise it is a suspect: its push travels apart, because a
+    /// refused token makes APNs narrow the whole connection.
+    public let isProven: Bool
     /// Body and headers, shared by the pushes of a broadcast.
     public let content: ApplePush
     /// The body for this device: `content.payload`, or with its FID spliced in.
@@ -13,13 +16,15 @@ public struct Push: Sendable {
     /// `apns-id`.
     public let id: APNSID
 
-    /// Puts a push together.
+    /// Puts a push together. A device token of which nothing is known is a suspect.
     public init(
-        route: PushRoute, lane: Lane, deviceToken: DeviceToken, content: ApplePush, payload: [UInt8], id: APNSID
+        route: PushRoute, lane: Lane, deviceToken: DeviceToken, isProven: Bool = false, content: ApplePush,
+        payload: [UInt8], id: APNSID
     ) {
         self.route = route
         self.lane = lane
         self.deviceToken = deviceToken
+        self.isProven = isProven
         self.content = content
         self.payload = payload
         self.id = id
@@ -51,12 +56,16 @@ public struct PushReport: Sendable {
     public let outcome: Outcome
     /// From the hand-over to the answer.
     public let latency: Duration
+    /// Whether it was an attempt. `false`: the gateway itself held the push back, as `throttled`, because its upstream,
+    /// topic or device is not to get any for a while; APNs saw nothing of it.
+    public let isAttempt: Bool
 
     /// Describes an answer.
-    public init(index: Int, outcome: Outcome, latency: Duration) {
+    public init(index: Int, outcome: Outcome, latency: Duration, isAttempt: Bool = true) {
         self.index = index
         self.outcome = outcome
         self.latency = latency
+        self.isAttempt = isAttempt
     }
 }
 
@@ -98,6 +107,12 @@ public struct UpstreamStatus: Hashable, Sendable {
     public var failedDials: Int
     /// GOAWAY frames since the start, by APNs' reason or the error code's name; a bounded set.
     public var goAways: [String: Int]
+    /// What gets no pushes for now because APNs refused it: the whole upstream, or topics and apps of it.
+    public var pauses: [UpstreamPause] = []
+    /// How far the gateway's clock is ahead of APNs' (negative: behind), to the second; `nil`: not known yet.
+    public var clockSkew: Duration?
+    /// The most pushes that may be in flight while APNs is overloaded; `nil`: no such limit.
+    public var paceLimit: Int?
 
     /// Describes an upstream.
     public init(
@@ -127,4 +142,35 @@ public enum UpstreamCircuit: String, Hashable, Sendable, CaseIterable {
     case open
     /// An attempt to connect is due or under way; a few pushes wait for it.
     case halfOpen = "half_open"
+}
+
+/// A pause: APNs refused pushes for a reason that would meet others too, so they are held back. One push at a time is
+/// let through as a probe; the first that passes ends the pause.
+public struct UpstreamPause: Hashable, Sendable {
+    /// What is held back.
+    public enum Part: Hashable, Sendable {
+        /// Every push.
+        case everything
+        /// The pushes with this `apns-topic`.
+        case topic(String)
+        /// The pushes of this app to this environment.
+        case route(PushRoute)
+    }
+
+    /// What is held back.
+    public var part: Part
+    /// Why: APNs' reason.
+    public var reason: APNSReason
+    /// Since when.
+    public var since: Timestamp
+    /// When the next probe may go; in the past: with the next push, or one is on its way.
+    public var nextProbe: Timestamp
+
+    /// Describes a pause.
+    public init(part: Part, reason: APNSReason, since: Timestamp, nextProbe: Timestamp) {
+        self.part = part
+        self.reason = reason
+        self.since = since
+        self.nextProbe = nextProbe
+    }
 }

@@ -32,7 +32,7 @@ extension Registration {
     /// The columns that ``init(row:from:)`` reads, of a registration named `r`.
     static let columns = """
         r.key, r.fid, r.token, r.project, r.app, r.device_token, r.environment, r.app_version, r.created_at, \
-        r.refreshed_at, r.ended_at, r.end_cause
+        r.refreshed_at, r.ended_at, r.end_cause, r.proven_at, r.quarantined_at, r.quarantine_reason
         """
 
     /// Reads ``columns``, which begin at `start`.
@@ -44,13 +44,17 @@ extension Registration {
         let end = try cause.map {
             RegistrationEnd(time: Timestamp(milliseconds: row[start + 10]), cause: try .init(storedCase: $0))
         }
+        let reason: String? = row[start + 14]
+        let quarantine = reason.map {
+            Quarantine(time: Timestamp(milliseconds: row[start + 13]), reason: APNSReason(rawValue: $0))
+        }
         self.init(
             key: RegistrationKey(rawValue: row[start]), id: try RegistrationID(stored: row[start + 1]),
             token: try RegistrationToken(stored: row[start + 2]), project: try ProjectID(stored: row[start + 3]),
             app: try AppID(stored: row[start + 4]), deviceToken: deviceToken,
             environment: try APNSEnvironment(storedCase: row[start + 6]), appVersion: row[start + 7],
             createdAt: Timestamp(milliseconds: row[start + 8]), refreshedAt: Timestamp(milliseconds: row[start + 9]),
-            end: end)
+            end: end, provenAt: Timestamp(stored: row[start + 12]), quarantine: quarantine)
     }
 }
 

@@ -2,6 +2,9 @@ import GRDB
 
 /// The tables of the embedded store. Migrations are only ever added: a migration that was released never changes.
 enum Schema {
+    /// The released versions, the oldest first.
+    static var versions: [String] { migrator.migrations }
+
     /// Brings a database from any earlier version to this one.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -12,8 +15,25 @@ enum Schema {
             try db.execute(sql: ledger)
             try db.execute(sql: keys)
         }
+        migrator.registerMigration("2") { db in try db.execute(sql: proven) }
+        migrator.registerMigration("3") { db in try db.execute(sql: quarantine) }
         return migrator
     }
+
+    /// When APNs first accepted the device token that a registration has; NULL: it never did. Without an index: it is
+    /// read with its row only.
+    private static let proven = "ALTER TABLE registration ADD COLUMN proven_at INTEGER;"
+
+    /// Since when and why fan-outs pass a registration by; the index is for lifting it. `pending.probing_since`: when
+    /// the registration's environment refused the device token, so that the other one is tried.
+    private static let quarantine = """
+        ALTER TABLE registration ADD COLUMN quarantined_at INTEGER;
+        ALTER TABLE registration ADD COLUMN quarantine_reason TEXT
+            CHECK ((quarantine_reason IS NULL) = (quarantined_at IS NULL));
+        CREATE INDEX registration_quarantined ON registration (project, app, quarantined_at)
+            WHERE quarantined_at IS NOT NULL;
+        ALTER TABLE pending ADD COLUMN probing_since INTEGER;
+        """
 
     /// `topic.subscribers` is kept by triggers, so that accepting a broadcast reads its audience from one row however
     /// many subscribe, and no path that deletes subscriptions can forget it. A subscription is four integers in one

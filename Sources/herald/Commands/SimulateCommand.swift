@@ -29,15 +29,26 @@ struct SimulateCommand: AsyncParsableCommand {
         @Option(help: "A bundle id that the provider key may push to; repeatable; default: any.")
         var topic: [String] = []
         @Option(
+            name: .customLong("client-ca"),
+            help: ArgumentHelp(
+                "A PEM file of authorities: clients with a certificate of theirs need no provider token.",
+                valueName: "file"))
+        var clientCA: String?
+        @Option(
             help: ArgumentHelp(
                 "A scenario to play, or 'list'; repeatable.", valueName: "name[=weight][,parameter=value…]"))
         var scenario: [String] = []
         @Option(help: "What the draws of scenarios depend on: the same seed, the same run.") var seed: UInt64?
+        @Option(help: "Seconds by which its clock is ahead of this machine's; behind when negative.")
+        var clockOffset = 0
         @Flag(help: "Print nothing for each push.") var quiet = false
 
         func validate() throws {
             for port in [port, controlPort].compactMap({ $0 }) where !(0...65_535).contains(port) {
                 throw ValidationError("\(port) is not a port; use 0 to 65535.")
+            }
+            guard (-31_536_000...31_536_000).contains(clockOffset) else {
+                throw ValidationError("--clock-offset \(clockOffset) is out of range; use a year at most.")
             }
             if seed != nil, scenario.isEmpty {
                 throw ValidationError("--seed belongs to --scenario; in scenarios.json it stands in the file.")
@@ -60,10 +71,12 @@ struct SimulateCommand: AsyncParsableCommand {
             let log = LogFactory(format: .text, level: .warning, output: .standardError)
             _ = GatewayProcessSetup.bootstrap(log: log)
             let identity = try DevelopmentState.identity(directory: state, topics: topic)
+            let offset = Duration.seconds(clockOffset)
             var configuration = SimulatedAPNS.Configuration(
-                identity: identity, wallTimeMilliseconds: { Timestamp.systemTime().milliseconds })
+                identity: identity, wallTimeMilliseconds: { (Timestamp.systemTime() + offset).milliseconds })
             configuration.port = port
             configuration.controlPort = controlPort
+            configuration.clientCAFile = clientCA
             configuration.scenarios = try scenarios()
             let simulator = SimulatedAPNS(configuration, logger: log.logger(label: "apns")) { port, controlPort in
                 Console.standard.print(Self.welcome(identity, port: port, controlPort: controlPort))

@@ -36,6 +36,16 @@ struct ConfigurationFile {
     ///
     /// - Parameter name: how the message begins; `nil` when the place of the problem names the file already.
     static func text(of path: String, in name: String?) throws(ConfigurationProblem.Unreadable) -> String {
+        guard let text = String(data: try data(of: path, in: name), encoding: .utf8) else {
+            throw ConfigurationProblem.Unreadable(text: (name.map { $0 + ": " } ?? "") + "is not UTF-8 text")
+        }
+        return text
+    }
+
+    /// The bytes of a file.
+    ///
+    /// - Parameter name: as for ``text(of:in:)``.
+    static func data(of path: String, in name: String?) throws(ConfigurationProblem.Unreadable) -> Data {
         let prefix = name.map { $0 + ": " } ?? ""
         switch PathKind(of: path) {
         case .missing: throw ConfigurationProblem.Unreadable(text: prefix + "no such file")
@@ -46,10 +56,7 @@ struct ConfigurationFile {
         else {
             throw ConfigurationProblem.Unreadable(text: prefix + "can't be read by this user; check owner and mode")
         }
-        guard let text = String(data: data, encoding: .utf8) else {
-            throw ConfigurationProblem.Unreadable(text: prefix + "is not UTF-8 text")
-        }
-        return text
+        return data
     }
 
     private func place(_ line: Int?) -> ConfigurationPlace {

@@ -84,6 +84,28 @@ struct ConfigurationSection {
         return number
     }
 
+    /// A number above 0 up to 1; `nil` when it is absent or after adding a problem.
+    func share(_ key: String, problems: inout [ConfigurationProblem]) -> Double? {
+        guard let value = value(key) else { return nil }
+        guard case .scalar(let scalar) = value, scalar.style == .plain, let number = Double(scalar.string) else {
+            problems.append(problem(key, "expected a number, found \(Self.kind(of: value))"))
+            return nil
+        }
+        guard Self.isShare(number) else {
+            problems.append(problem(key, Self.notAShare(scalar.string)))
+            return nil
+        }
+        return number
+    }
+
+    /// Whether a number is above 0 and not above 1.
+    static func isShare(_ number: Double) -> Bool { number > 0 && number <= 1 }
+
+    /// The message for a number that is no share.
+    static func notAShare(_ text: String) -> String {
+        "\(text) is out of range; use a number above 0 up to 1, such as 0.5"
+    }
+
     /// One of a few words; `nil` when it is absent or after adding a problem.
     func choice<Value: RawRepresentable & CaseIterable>(
         _ key: String, of type: Value.Type, problems: inout [ConfigurationProblem]

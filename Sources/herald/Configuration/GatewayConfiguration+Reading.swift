@@ -4,9 +4,11 @@ import Logging
 extension GatewayConfiguration {
     /// Every key of the file, by section; `""` is the top.
     static let keys: [String: [String]] = [
-        "": ["listen", "data", "projects", "limits", "log"],
+        "": ["listen", "data", "projects", "limits", "apns", "log"],
         "listen": ["host", "port", "certificate", "key"],
         "limits": ["activeMessages", "pageSize", "inFlight", "shutdownSeconds", "bodyBytes", "upstreamThreads"],
+        "apns": ["badDeviceTokens"],
+        "apns.badDeviceTokens": ["share", "atLeast", "windowSeconds"],
         "log": ["level", "format"],
     ]
 
@@ -20,7 +22,9 @@ extension GatewayConfiguration {
         guard let root else { throw ConfigurationError(problems: problems) }
         let settings = SettingsReader(root: root, environment: environment)
         settings.refuseUnknown(problems: &problems)
-        let configuration = GatewayConfiguration(settings, problems: &problems)
+        var configuration = GatewayConfiguration(settings, problems: &problems)
+        configuration.environmentProxy = EnvironmentProxy(environment: environment, problems: &problems)
+        configuration.keyLogFile = environment["SSLKEYLOGFILE"].flatMap { $0.isEmpty ? nil : $0 }
         guard problems.isEmpty else { throw ConfigurationError(problems: problems.inOrder) }
         return configuration
     }
@@ -40,6 +44,12 @@ extension GatewayConfiguration {
         settings.integer(
             "limits.bodyBytes", in: 4096...1_073_741_824, into: &limits.bodyBytes, problems: &problems)
         settings.integer("limits.upstreamThreads", in: 1...64, into: &limits.upstreamThreads, problems: &problems)
+        settings.share("apns.badDeviceTokens.share", into: &badDeviceTokens.share, problems: &problems)
+        settings.integer(
+            "apns.badDeviceTokens.atLeast", in: 1...1_000_000, into: &badDeviceTokens.atLeast, problems: &problems)
+        settings.integer(
+            "apns.badDeviceTokens.windowSeconds", in: 1...3600, into: &badDeviceTokens.windowSeconds,
+            problems: &problems)
         settings.choice("log.level", into: &log.level, problems: &problems)
         settings.choice("log.format", into: &log.format, problems: &problems)
         for setting in Setting.allCases { places[setting] = settings.place(setting.rawValue) }
@@ -86,8 +96,10 @@ private struct SettingsReader {
         self.environment = ConfigReader(provider: provider.prefixKeys(with: "herald"))
         var problems: [ConfigurationProblem] = []
         var sections = ["": root]
-        for name in GatewayConfiguration.keys.keys where !name.isEmpty {
-            sections[name] = root.section(name, problems: &problems)
+        // In order: a section before those within it.
+        for name in GatewayConfiguration.keys.keys.sorted() where !name.isEmpty {
+            let (parent, key) = Self.split(name)
+            sections[name] = sections[parent]?.section(key, problems: &problems)
         }
         self.sections = sections
         early = problems
@@ -106,7 +118,8 @@ private struct SettingsReader {
             section.refuseUnknownKeys(known: GatewayConfiguration.keys[name] ?? [], problems: &problems)
         }
         let known = GatewayConfiguration.keys.flatMap { section, keys in
-            keys.map { Self.variable(section.isEmpty ? $0 : "\(section).\($0)") }
+            keys.map { section.isEmpty ? $0 : "\(section).\($0)" }
+                .filter { GatewayConfiguration.keys[$0] == nil }.map(Self.variable)
         }
         let prefixes = GatewayConfiguration.keys.keys.filter { !$0.isEmpty }.map { Self.variable($0) + "_" }
         for variable in variables where prefixes.contains(where: variable.hasPrefix) && !known.contains(variable) {
@@ -153,6 +166,17 @@ private struct SettingsReader {
         value = number
     }
 
+    func share(_ field: String, into value: inout Double, problems: inout [ConfigurationProblem]) {
+        let (section, key) = split(field)
+        if let number = sections[section]?.share(key, problems: &problems) { value = number }
+        guard let text = override(field) else { return }
+        guard let number = Double(text), ConfigurationSection.isShare(number) else {
+            problems.append(ConfigurationProblem(place(field), field: field, ConfigurationSection.notAShare(text)))
+            return
+        }
+        value = number
+    }
+
     func choice<Value: RawRepresentable & CaseIterable>(
         _ field: String, into value: inout Value, problems: inout [ConfigurationProblem]
     ) where Value.RawValue == String {
@@ -173,8 +197,10 @@ private struct SettingsReader {
         return text
     }
 
-    private func split(_ field: String) -> (section: String, key: String) {
-        guard let dot = field.firstIndex(of: ".") else { return ("", field) }
+    private func split(_ field: String) -> (section: String, key: String) { Self.split(field) }
+
+    private static func split(_ field: String) -> (section: String, key: String) {
+        guard let dot = field.lastIndex(of: ".") else { return ("", field) }
         return (String(field[..<dot]), String(field[field.index(after: dot)...]))
     }
 }

@@ -1,3 +1,4 @@
+import APNS
 import Delivery
 import GatewayAPI
 import Logging
@@ -14,8 +15,14 @@ struct GatewayConfiguration: Sendable {
     var places: [Setting: ConfigurationPlace] = [:]
     /// `limits`.
     var limits = Limits()
+    /// `apns.badDeviceTokens`: when a share of BadDeviceToken stops an app's pushes.
+    var badDeviceTokens = BadDeviceTokens()
     /// `log`.
     var log = Log()
+    /// `https_proxy` and `no_proxy` of the environment: for apps whose project file names no proxy.
+    var environmentProxy: EnvironmentProxy?
+    /// `SSLKEYLOGFILE` of the environment: where the TLS secrets of the connections to APNs go.
+    var keyLogFile: String?
 
     /// A value whose place is kept, so that a start that fails can point at it.
     enum Setting: String, CaseIterable, Sendable {
@@ -61,6 +68,16 @@ struct GatewayConfiguration: Sendable {
         var upstreamThreads = 2
     }
 
+    /// When a share of BadDeviceToken is taken for registrations in the wrong environment.
+    struct BadDeviceTokens: Hashable, Sendable {
+        /// `apns.badDeviceTokens.share`: of the answers in the window, above 0 up to 1.
+        var share = 0.5
+        /// `apns.badDeviceTokens.atLeast`: so many answers there must be.
+        var atLeast = 100
+        /// `apns.badDeviceTokens.windowSeconds`: how far back answers count.
+        var windowSeconds = 60
+    }
+
     /// What is logged, and how.
     struct Log: Hashable, Sendable {
         /// `log.level`.
@@ -100,6 +117,15 @@ extension GatewayConfiguration {
         return ListenerConfiguration(
             host: listen.host, port: listen.port, tls: tls, bodyLimitBytes: limits.bodyBytes,
             shutdownLimit: .seconds(limits.shutdownSeconds))
+    }
+
+    /// The limits as the APNs module takes them.
+    var badDeviceTokenLimits: BadDeviceTokenLimits {
+        var limits = BadDeviceTokenLimits()
+        limits.share = badDeviceTokens.share
+        limits.atLeast = badDeviceTokens.atLeast
+        limits.window = .seconds(badDeviceTokens.windowSeconds)
+        return limits
     }
 
     /// The limits as the delivery module takes them.

@@ -19,15 +19,41 @@ struct ProjectConfiguration: Sendable {
     var project: Project {
         Project(
             id: id, number: number,
-            apps: apps.map { App(id: $0.id, environment: $0.environment, firebaseKeys: $0.firebaseKeys) })
+            apps: apps.map { app in
+                App(
+                    id: app.id, environment: app.environment, firebaseKeys: app.firebaseKeys,
+                    reachesBothEnvironments: Set(app.endpoints.values).count == APNSEnvironment.allCases.count)
+            })
     }
 
     /// The ways of its apps to APNs.
-    var upstreams: [APNSAppConfiguration] {
+    ///
+    /// - Parameter environmentProxy: for apps that do not say.
+    func upstreams(environmentProxy: EnvironmentProxy?) -> [APNSAppConfiguration] {
         apps.map { app in
             APNSAppConfiguration(
-                project: id, app: app.id, teamID: app.teamID, keyID: app.keyID, key: app.key,
-                endpoints: app.endpoints, trustFile: app.trustFile)
+                project: id, app: app.id, credential: app.credential, endpoints: app.endpoints,
+                trustFile: app.trustFile,
+                proxies: app.endpoints.compactMapValues { endpoint in
+                    switch app.proxy {
+                    case .environment: environmentProxy?.proxy(for: endpoint)
+                    case .direct: nil
+                    case .proxy(let proxy): proxy
+                    }
+                })
+        }
+    }
+
+    /// The certificates of its apps.
+    var certificates: [WatchedCertificate] {
+        apps.enumerated().compactMap { index, app in
+            guard case .certificate(let identity) = app.credential else { return nil }
+            let block = "apps[\(index)].apns"
+            let place = places["\(block).p12"] ?? places["\(block).certificate"]
+            return WatchedCertificate(
+                project: id, app: app.id, place: place ?? ConfigurationPlace(source: file, line: nil),
+                validFrom: Timestamp(seconds: identity.certificate.notBefore),
+                validUntil: Timestamp(seconds: identity.certificate.notAfter))
         }
     }
 }
@@ -40,16 +66,24 @@ struct AppConfiguration: Sendable {
     var environment: APNSEnvironment
     /// `firebaseKeys`.
     var firebaseKeys: FirebaseKeys
-    /// `apns.team`.
-    var teamID: String
-    /// `apns.keyID`, or from the name of the key file.
-    var keyID: String
-    /// The key of `apns.key`.
-    var key: ES256PrivateKey
+    /// `apns.team`, `apns.key` and `apns.keyID`, or the certificate.
+    var credential: APNSCredential
     /// `apns.endpoint`.
     var endpoints: [APNSEnvironment: APNSEndpoint]
     /// `apns.trust`; `nil`: the system's authorities.
     var trustFile: String?
+    /// `apns.proxy`.
+    var proxy: ProxyChoice
+}
+
+/// What a project file says about a proxy.
+enum ProxyChoice: Sendable {
+    /// Nothing: what the environment of the process names holds.
+    case environment
+    /// `none`.
+    case direct
+    /// This one, for every endpoint.
+    case proxy(APNSProxy)
 }
 
 /// All project files of a directory.
@@ -58,12 +92,19 @@ struct ProjectSet: Sendable {
     var configurations: [ProjectConfiguration]
     /// What works but should be looked at.
     var warnings: [ConfigurationProblem]
+    /// For apps whose file names no proxy.
+    var environmentProxy: EnvironmentProxy?
 
     /// The projects as senders see them.
     var projects: [Project] { configurations.map(\.project) }
 
     /// The ways to APNs.
-    var upstreams: [APNSAppConfiguration] { configurations.flatMap(\.upstreams) }
+    var upstreams: [APNSAppConfiguration] {
+        configurations.flatMap { $0.upstreams(environmentProxy: environmentProxy) }
+    }
+
+    /// The certificates that stand for provider keys.
+    var certificates: [WatchedCertificate] { configurations.flatMap(\.certificates) }
 
     /// The problem that the sender found, at its line.
     func problem(of error: APNSConfigurationError) -> ConfigurationProblem {

@@ -79,17 +79,17 @@ private struct AppSection {
         let firebaseKeys =
             section.choice("firebaseKeys", of: FirebaseKeys.self, problems: &problems) ?? .standard
         guard section.has("apns"), !section.isEmpty("apns") else {
-            problems.append(section.problem("apns", "missing; add team and key"))
+            problems.append(section.problem("apns", "missing; add team and key, or a certificate"))
             return nil
         }
         guard let block = section.section("apns", problems: &problems) else { return nil }
         content.places[section.field("apns")] = section.place("apns")
         for key in APNSSection.keys where block.has(key) { content.places[block.field(key)] = block.place(key) }
-        let upstream = APNSSection(section: block).read(problems: &problems, warnings: &warnings)
+        let upstream = APNSSection(section: block, app: id).read(problems: &problems, warnings: &warnings)
         guard let id, let upstream else { return nil }
         return AppConfiguration(
-            id: id, environment: upstream.environment, firebaseKeys: firebaseKeys, teamID: upstream.teamID,
-            keyID: upstream.keyID, key: upstream.key, endpoints: upstream.endpoints, trustFile: upstream.trustFile)
+            id: id, environment: upstream.environment, firebaseKeys: firebaseKeys, credential: upstream.credential,
+            endpoints: upstream.endpoints, trustFile: upstream.trustFile, proxy: upstream.proxy)
     }
 
     private func appID(problems: inout [ConfigurationProblem]) -> AppID? {
@@ -112,22 +112,21 @@ private struct AppSection {
 
 /// Reads the `apns` block of an app.
 private struct APNSSection {
-    static let keys = [
-        "team", "key", "keyID", "environment", "endpoint", "trust", "certificate", "certificateKey", "p12",
-        "passwordFile",
-    ]
-    private static let unsupported = ["certificate", "certificateKey", "p12", "passwordFile"]
+    static let keys =
+        ["team", "key", "keyID", "environment", "endpoint", "trust", "proxy", "proxyCredentialsFile"]
+        + CertificateSection.keys
 
     struct Upstream {
         var environment: APNSEnvironment
-        var teamID: String
-        var keyID: String
-        var key: ES256PrivateKey
+        var credential: APNSCredential
         var endpoints: [APNSEnvironment: APNSEndpoint]
         var trustFile: String?
+        var proxy: ProxyChoice
     }
 
     let section: ConfigurationSection
+    /// `nil`: its id is wrong.
+    let app: AppID?
 
     func read(problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]) -> Upstream? {
         section.refuseUnknownKeys(known: Self.keys, problems: &problems)
@@ -135,17 +134,24 @@ private struct APNSSection {
             section.choice("environment", of: APNSEnvironment.self, problems: &problems) ?? .production
         let endpoints = endpoints(problems: &problems)
         let trust = trustFile(problems: &problems)
-        if let key = Self.unsupported.first(where: section.has) {
-            problems.append(
-                section.problem(key, "certificates are not supported yet; use team and key (a .p8 provider key)"))
-            return nil
-        }
+        let proxy = proxy(problems: &problems, warnings: &warnings)
+        let credential =
+            CertificateSection.isIn(section)
+            ? CertificateSection(section: section, app: app, environment: environment)
+                .read(problems: &problems, warnings: &warnings).map(APNSCredential.certificate)
+            : providerKey(problems: &problems, warnings: &warnings)
+        guard let credential, let endpoints else { return nil }
+        return Upstream(
+            environment: environment, credential: credential, endpoints: endpoints, trustFile: trust, proxy: proxy)
+    }
+
+    private func providerKey(
+        problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]
+    ) -> APNSCredential? {
         let team = identifier("team", example: "TEAM123456", problems: &problems)
         let key = key(problems: &problems, warnings: &warnings)
-        guard let team, let key, let endpoints else { return nil }
-        return Upstream(
-            environment: environment, teamID: team, keyID: key.id, key: key.key, endpoints: endpoints,
-            trustFile: trust)
+        guard let team, let key else { return nil }
+        return .providerKey(teamID: team, keyID: key.id, key: key.key)
     }
 
     /// A team or key id: ten upper-case letters and digits.
@@ -207,7 +213,9 @@ private struct APNSSection {
                 switch error.code {
                 case .notAPrivateKey: "no private key in it; use the .p8 as it came from the developer account"
                 case .notP256: "not a P-256 key; APNs takes no other; use the .p8 of the developer account"
-                case .library: error.message
+                case .notACertificate, .keyMismatch, .passwordNeeded, .wrongPassword, .unsupportedEncryption,
+                    .library:
+                    error.message
                 }
             problems.append(section.problem("key", "\(path): \(what)"))
         } catch {
@@ -227,6 +235,59 @@ private struct APNSSection {
             problems.append(section.problem("trust", error.text))
         }
         return path
+    }
+
+    /// `proxy` and its credentials; after a problem it does not matter what comes back.
+    private func proxy(
+        problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]
+    ) -> ProxyChoice {
+        let text = section.text("proxy", problems: &problems)
+        guard let text, text != "none" else {
+            if section.has("proxyCredentialsFile") {
+                problems.append(
+                    section.problem("proxyCredentialsFile", "needs a proxy; add \"proxy: http://host:port\""))
+            }
+            return text == nil ? .environment : .direct
+        }
+        do {
+            var proxy = try ProxyURL(text).proxy
+            guard proxy.credentials == nil else {
+                problems.append(
+                    section.problem(
+                        "proxy",
+                        "must not hold a password; write user:password to a file (chmod 600) and name it in "
+                            + "proxyCredentialsFile"))
+                return .direct
+            }
+            proxy.credentials = proxyCredentials(problems: &problems, warnings: &warnings)
+            return .proxy(proxy)
+        } catch {
+            problems.append(section.problem("proxy", "\"\(text)\" \(error.text)"))
+            return .direct
+        }
+    }
+
+    private func proxyCredentials(
+        problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]
+    ) -> APNSProxy.Credentials? {
+        let key = "proxyCredentialsFile"
+        guard let path = section.text(key, problems: &problems) else { return nil }
+        do {
+            let line = try ConfigurationFile.text(of: path, in: path).trimmingCharacters(in: .newlines)
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, let found = APNSProxy.Credentials(checked: String(parts[0]), String(parts[1]))
+            else {
+                problems.append(section.problem(key, "\(path): expected one line user:password"))
+                return nil
+            }
+            if PrivateFile(path: path).isReadableByOthers {
+                warnings.append(section.problem(key, "\(path) is readable by every user; chmod 600 \(path)"))
+            }
+            return found
+        } catch {
+            problems.append(section.problem(key, error.text))
+            return nil
+        }
     }
 
     /// Apple's endpoints with those over them that the file names; `nil` after a problem.

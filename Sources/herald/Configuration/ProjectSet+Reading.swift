@@ -4,9 +4,11 @@ import PushModel
 extension ProjectSet {
     /// Reads all `*.yaml` and `*.yml` files of the directory, and checks that no two claim the same id or number.
     ///
-    /// - Parameter place: where the directory was configured, to point at when it can't be read.
+    /// - Parameters:
+    ///   - place: where the directory was configured, to point at when it can't be read.
+    ///   - environmentProxy: for apps whose file names no proxy.
     static func read(
-        directory: String, configuredAt place: ConfigurationPlace
+        directory: String, configuredAt place: ConfigurationPlace, environmentProxy: EnvironmentProxy? = nil
     ) throws(ConfigurationError) -> ProjectSet {
         var problems: [ConfigurationProblem] = []
         var warnings: [ConfigurationProblem] = []
@@ -23,7 +25,9 @@ extension ProjectSet {
                 ConfigurationProblem(
                     place, field: "projects", "no project files (*.yaml) in \(directory); nothing can be sent yet"))
         }
-        return ProjectSet(configurations: contents.compactMap(ProjectConfiguration.init), warnings: warnings)
+        return ProjectSet(
+            configurations: contents.compactMap(ProjectConfiguration.init), warnings: warnings,
+            environmentProxy: environmentProxy)
     }
 
     /// The project ids that the files name, whatever else is wrong with them.

@@ -17,6 +17,7 @@ struct Gateway: Service {
     private let acceptor: MessageAcceptor
     private let runner: DeliveryRunner
     private let server: GatewayServer
+    private let certificates: CertificateWatch
     private let logger: Logger
 
     /// Reads the project files again; what SIGHUP does.
@@ -44,10 +45,14 @@ struct Gateway: Service {
         _ onListening: @escaping @Sendable (_ port: Int) -> Void
     ) throws {
         let projects = try ProjectSet.read(
-            directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects))
+            directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
+            environmentProxy: configuration.environmentProxy)
         let directory = ProjectDirectory(projects.projects)
         let sender = try Self.sender(for: projects, configuration, logger)
         ProjectReloader.log(projects.warnings, to: logger)
+        let certificates = CertificateWatch(
+            clock: ContinuousClock(), wallTime: Timestamp.systemTime, logger: logger)
+        certificates.watch(projects.certificates)
 
         let store = try SQLiteStore(directory: configuration.dataDirectory, role: .gateway, logger: logger)
         let limits = configuration.deliveryLimits
@@ -64,6 +69,7 @@ struct Gateway: Service {
             isStoreWritable: { await store.isWritable() },
             metricsText: {
                 metrics.setUpstreams(sender.upstreams)
+                metrics.setCertificates(certificates.watched)
                 return metrics.text
             },
             wallTime: Timestamp.systemTime, logger: logger)
@@ -75,8 +81,10 @@ struct Gateway: Service {
         }
         reloader = ProjectReloader(
             directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
+            environmentProxy: configuration.environmentProxy,
             useUpstreams: { apps throws(APNSConfigurationError) in try sender.use(apps) },
-            useProjects: { directory.replace(with: $0) }, logger: logger)
+            useProjects: { directory.replace(with: $0) }, useCertificates: { certificates.watch($0) }, logger: logger)
+        self.certificates = certificates
         self.configuration = configuration
         self.store = store
         self.runner = runner
@@ -88,7 +96,11 @@ struct Gateway: Service {
         for projects: ProjectSet, _ configuration: GatewayConfiguration, _ logger: Logger
     ) throws(ConfigurationError) -> APNSSender {
         let sender = APNSSender(
-            loopCount: configuration.limits.upstreamThreads, wallTime: Timestamp.systemTime, logger: logger)
+            loopCount: configuration.limits.upstreamThreads, keyLogFile: configuration.keyLogFile,
+            badDeviceTokens: configuration.badDeviceTokenLimits, wallTime: Timestamp.systemTime, logger: logger)
+        if let proxy = configuration.environmentProxy?.proxy {
+            logger.notice("the environment names a proxy", metadata: ["proxy": "\(proxy)"])
+        }
         do {
             try sender.use(projects.upstreams)
         } catch {
@@ -122,6 +134,7 @@ struct Gateway: Service {
         // Stopped from last to first: no new messages, no new requests, no new claims; the runner ends the connections.
         let services: [any Service] = [
             runner,
+            certificates,
             ReloadService(hangups: hangups, reloader: reloader),
             server,
             AcceptGate(acceptor: acceptor),

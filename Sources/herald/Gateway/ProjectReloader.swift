@@ -6,8 +6,10 @@ import PushModel
 struct ProjectReloader: Sendable {
     private let directory: String
     private let place: ConfigurationPlace
+    private let environmentProxy: EnvironmentProxy?
     private let useUpstreams: @Sendable ([APNSAppConfiguration]) throws(APNSConfigurationError) -> Void
     private let useProjects: @Sendable ([Project]) -> Void
+    private let useCertificates: @Sendable ([WatchedCertificate]) -> Void
     private let logger: Logger
 
     /// Prepares a reloader.
@@ -16,15 +18,19 @@ struct ProjectReloader: Sendable {
     ///   - useUpstreams: puts the ways to APNs in force, or changes nothing and throws.
     ///   - useProjects: puts the projects in force; called second, so that no message is accepted for an app that has
     ///     no way yet.
+    ///   - useCertificates: takes note of the certificates in force.
     init(
-        directory: String, configuredAt place: ConfigurationPlace,
+        directory: String, configuredAt place: ConfigurationPlace, environmentProxy: EnvironmentProxy? = nil,
         useUpstreams: @escaping @Sendable ([APNSAppConfiguration]) throws(APNSConfigurationError) -> Void,
-        useProjects: @escaping @Sendable ([Project]) -> Void, logger: Logger
+        useProjects: @escaping @Sendable ([Project]) -> Void,
+        useCertificates: @escaping @Sendable ([WatchedCertificate]) -> Void, logger: Logger
     ) {
         self.directory = directory
         self.place = place
+        self.environmentProxy = environmentProxy
         self.useUpstreams = useUpstreams
         self.useProjects = useProjects
+        self.useCertificates = useCertificates
         self.logger = logger
     }
 
@@ -32,7 +38,8 @@ struct ProjectReloader: Sendable {
     @discardableResult
     func reload() -> Bool {
         do throws(ConfigurationError) {
-            let projects = try ProjectSet.read(directory: directory, configuredAt: place)
+            let projects = try ProjectSet.read(
+                directory: directory, configuredAt: place, environmentProxy: environmentProxy)
             do {
                 try useUpstreams(projects.upstreams)
             } catch {
@@ -40,6 +47,7 @@ struct ProjectReloader: Sendable {
             }
             useProjects(projects.projects)
             Self.log(projects.warnings, to: logger)
+            useCertificates(projects.certificates)
             logger.notice("project files read again", metadata: ["projects": "\(projects.projects.count)"])
             return true
         } catch {

@@ -13,12 +13,25 @@ extension PrometheusRegistry {
         gauge(.upstreamQueueLimit, \.queueLimit)
         gauge(.upstreamCircuitOpen) { $0.circuit == .open ? 1 : 0 }
         gauge(.upstreamFailedDials, \.failedDials)
+        gauge(.upstreamPaused) { $0.pauses.contains { $0.part == .everything } ? 1 : 0 }
+        gauge(.upstreamPausedParts) { $0.pauses.count { $0.part != .everything } }
         setGauge(
             .upstreamGoAways,
             upstreams.flatMap { upstream in
                 upstream.goAways.sorted { $0.key < $1.key }.map { reason, count in
                     (labels: [("upstream", upstream.name), ("reason", reason)], value: Double(count))
                 }
+            })
+        // No value until it is known: a 0 would say that all is well.
+        setGauge(
+            .upstreamPaceLimit,
+            upstreams.compactMap { status in
+                status.paceLimit.map { (labels: [("upstream", status.name)], value: Double($0)) }
+            })
+        setGauge(
+            .upstreamClockSkew,
+            upstreams.compactMap { status in
+                status.clockSkew.map { (labels: [("upstream", status.name)], value: Double($0.components.seconds)) }
             })
     }
 }

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Stands between the engine and a server on this machine: hands bytes on, breaks connections in a way and at a moment
 /// that the test chooses, or plays an HTTP proxy.
-final class TCPRelay: Sendable {
+public final class TCPRelay: Sendable {
     /// How a connection breaks.
-    enum Fault: String, CaseIterable, Sendable {
+    public enum Fault: String, CaseIterable, Sendable {
         /// FIN, without a word of TLS.
         case finish
         /// RST.
@@ -16,7 +16,7 @@ final class TCPRelay: Sendable {
     }
 
     /// What happens to a new connection.
-    enum Welcome: Sendable {
+    public enum Welcome: Sendable {
         /// Bytes are handed on.
         case forward
         /// It breaks when bytes from the client have come this often; 0: at once.
@@ -38,16 +38,21 @@ final class TCPRelay: Sendable {
         init(_ welcome: Welcome) { state = Mutex(State(welcome: welcome)) }
     }
 
-    let port: Int
+    /// The port that it listens on.
+    public let port: Int
     private let listener: Int32
+    /// Holds the port in the other family, where nobody listens: a name with both must not lead to a stranger.
+    private let closed: Int32
     private let board: Board
 
+    /// Listens at once.
+    ///
     /// - Parameters:
     ///   - target: the server's port on 127.0.0.1.
+    ///   - loopback: where to listen.
     ///   - welcome: what happens to connections.
-    init(to target: Int, on loopback: Loopback = .v4, _ welcome: Welcome = .forward) throws {
-        listener = try loopback.listen(backlog: 64)
-        port = try Loopback.port(of: listener)
+    public init(to target: Int, on loopback: Loopback = .v4, _ welcome: Welcome = .forward) throws {
+        (listener, closed, port) = try loopback.listenAlone(backlog: 64)
         board = Board(welcome)
         let (listener, board) = (listener, board)
         let thread = Thread {
@@ -67,24 +72,25 @@ final class TCPRelay: Sendable {
     }
 
     /// From now on, new connections are treated so.
-    func treatAll(_ welcome: Welcome) { board.state.withLock { $0.welcome = welcome } }
+    public func treatAll(_ welcome: Welcome) { board.state.withLock { $0.welcome = welcome } }
 
     /// The next connections are treated so, each in its turn.
-    func treatNext(_ welcomes: Welcome...) { board.state.withLock { $0.next += welcomes } }
+    public func treatNext(_ welcomes: Welcome...) { board.state.withLock { $0.next += welcomes } }
 
     /// Breaks all connections that are open.
-    func inflict(_ fault: Fault) { for link in board.state.withLock({ $0.links }) { link.order(fault) } }
+    public func inflict(_ fault: Fault) { for link in board.state.withLock({ $0.links }) { link.order(fault) } }
 
     /// How many connections came.
-    var accepted: Int { board.state.withLock { $0.links.count } }
+    public var accepted: Int { board.state.withLock { $0.links.count } }
 
     /// The request heads that came, when it plays a proxy.
-    var heads: [String] { board.state.withLock { $0.heads } }
+    public var heads: [String] { board.state.withLock { $0.heads } }
 
     deinit {
         // Wakes the accepting thread.
         shutdown(listener, Int32(SHUT_RDWR))
         inflict(.reset)
+        if closed >= 0 { close(closed) }
     }
 }
 
@@ -195,13 +201,15 @@ private final class Link: Sendable {
 }
 
 /// A listener that answers no SYN any more: its queue is full, and nobody accepts.
-final class BlackHole: Sendable {
-    let port: Int
+public final class BlackHole: Sendable {
+    /// The port that it listens on.
+    public let port: Int
     /// Connections of our own that fill the queue.
-    static let fillers = 4
+    public static let fillers = 4
     private let descriptors: [Int32]
 
-    init() throws {
+    /// Listens, and fills its queue.
+    public init() throws {
         let listener = try Loopback.v4.listen(backlog: 0)
         port = try Loopback.port(of: listener)
         var descriptors = [listener, Loopback.v4.connect(to: port)]
@@ -215,12 +223,14 @@ final class BlackHole: Sendable {
 }
 
 /// The addresses of this machine that only it sees.
-enum Loopback: String, CaseIterable, Sendable {
+public enum Loopback: String, CaseIterable, Sendable {
+    /// IPv4.
     case v4 = "127.0.0.1"
+    /// IPv6.
     case v6 = "::1"
 
     /// Those that work here: some machines have no IPv6.
-    static let available = allCases.filter { loopback in
+    public static let available = allCases.filter { loopback in
         guard let descriptor = try? loopback.listen(backlog: 1) else { return false }
         close(descriptor)
         return true
@@ -233,22 +243,39 @@ enum Loopback: String, CaseIterable, Sendable {
         let descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard bindTo(descriptor), Glibc.listen(descriptor, backlog) == 0 else {
             close(descriptor)
-            throw ToolFailure(what: "no listener on \(rawValue): error \(errno)")
+            throw SocketFailure(what: "no listener on \(rawValue): error \(errno)")
         }
         return descriptor
     }
 
-    private func bindTo(_ descriptor: Int32) -> Bool {
+    /// A socket that listens on a port, and one that holds the port in the other family, if there is one (else -1).
+    func listenAlone(backlog: Int32) throws -> (listener: Int32, closed: Int32, port: Int) {
+        let other: Loopback = self == .v4 ? .v6 : .v4
+        for _ in 0..<20 {
+            let listener = try listen(backlog: backlog)
+            let port = try Self.port(of: listener)
+            guard Self.available.contains(other) else { return (listener, -1, port) }
+            let closed = socket(other.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            if other.bindTo(closed, port: port) { return (listener, closed, port) }
+            close(closed)
+            close(listener)
+        }
+        throw SocketFailure(what: "no port is free in both families")
+    }
+
+    private func bindTo(_ descriptor: Int32, port: Int = 0) -> Bool {
         switch self {
         case .v4:
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            address.sin_port = UInt16(port).bigEndian
             return Self.bind(descriptor, &address)
         case .v6:
             var address = sockaddr_in6()
             address.sin6_family = sa_family_t(AF_INET6)
             address.sin6_addr = in6addr_loopback
+            address.sin6_port = UInt16(port).bigEndian
             return Self.bind(descriptor, &address)
         }
     }
@@ -287,8 +314,14 @@ enum Loopback: String, CaseIterable, Sendable {
                 unsafe getsockname(descriptor, $0, &length)
             }
         }
-        guard code == 0 else { throw ToolFailure(what: "getsockname") }
+        guard code == 0 else { throw SocketFailure(what: "getsockname") }
         // Both kinds of address have the port in the same place.
         return Int(UInt16(bigEndian: storage.sin6_port))
     }
+}
+
+/// Why a test got no socket.
+public struct SocketFailure: Error {
+    /// The reason.
+    public let what: String
 }

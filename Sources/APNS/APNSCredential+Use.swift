@@ -1,0 +1,66 @@
+import HTTP2Client
+import PushModel
+import Signing
+
+extension APNSCredential {
+    /// What TLS shows; `nil`: nothing, requests carry a token.
+    var identity: PoolConfiguration.Identity? {
+        switch self {
+        case .providerKey: nil
+        case .certificate(let identity):
+            PoolConfiguration.Identity(
+                certificateChain: identity.certificateChain, withPrivateKey: { identity.withPrivateKey($0) })
+        }
+    }
+}
+
+extension UpstreamKey.Credential {
+    init(_ credential: APNSCredential) {
+        switch credential {
+        case .providerKey(let teamID, let keyID, let key):
+            self = .providerKey(teamID: teamID, keyID: keyID, publicKeyPEM: key.publicKeyPEM)
+        case .certificate(let identity):
+            self = .certificate(identity.certificate)
+        }
+    }
+
+    /// `TEAM/KEY`, or `certificate`, the bundle id and the beginning of the fingerprint.
+    var name: String {
+        switch self {
+        case .providerKey(let teamID, let keyID, _): "\(teamID)/\(keyID)"
+        case .certificate(let certificate):
+            "certificate \(certificate.userID ?? certificate.topics.first ?? "")/\(certificate.fingerprint.prefix(8))"
+        }
+    }
+
+    /// The pushes of a batch that this credential may send; the others are reported as `TopicDisallowed` here: APNs
+    /// would say the same, and hold it against the connection.
+    func admitted(
+        _ indices: [Int], of batch: [Push], report: @Sendable ([PushReport]) -> Void
+    ) -> [Int] {
+        switch self {
+        case .providerKey: return indices
+        case .certificate(let certificate):
+            let refused = indices.filter { !certificate.allows(batch[$0].content) }
+            if refused.isEmpty { return indices }
+            let outcome = Outcome.rejected(.topicDisallowed, since: nil)
+            report(refused.map { PushReport(index: $0, outcome: outcome, latency: .zero) })
+            let others = Set(refused)
+            return indices.filter { !others.contains($0) }
+        }
+    }
+}
+
+extension ClientCertificate {
+    /// Whether APNs takes such a push with this certificate (Apple's table of `apns-push-type`): its topic is in the
+    /// list. Live Activities and Push to Talk go with the bundle id, although no certificate lists their topics.
+    func allows(_ push: ApplePush) -> Bool {
+        if topics.contains(push.topic) { return true }
+        switch push.pushType {
+        case .liveactivity, .pushtotalk:
+            return topics.contains(String(push.topic.dropLast(push.pushType.topicSuffix.count)))
+        case .alert, .background, .voip, .complication, .fileprovider, .mdm, .location, .widgets, .controls:
+            return false
+        }
+    }
+}

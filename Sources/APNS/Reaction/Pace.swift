@@ -1,0 +1,73 @@
+/// How many pushes may be in flight: all, until APNs says that it is overloaded. A value without clock or I/O.
+///
+/// Additive increase, multiplicative decrease, as TCP does it (RFC 5681): half as many after an overload, at most once a
+/// second because the answers of one round trip are one piece of news; and with every round of good answers a few more,
+/// until there is no need for a limit. After a pause, when nothing is known of the load, a round doubles the limit.
+struct Pace {
+    /// Between two decreases.
+    static let decreaseInterval: Duration = .seconds(1)
+    /// What a round of good answers adds at most; a smaller limit is doubled.
+    static let step = 16.0
+    /// A limit that has grown to this is none. Also the most that there is to double.
+    static let ceiling = 10_000.0
+    /// What may be in flight right after a pause.
+    static let restart = 8.0
+
+    /// Pushes in flight.
+    private(set) var inFlight = 0
+    /// The most that may be in flight, at least 1; `nil`: no limit.
+    private var window: Double?
+    /// Below this a round doubles the limit: the last one that was too much is further away.
+    private var threshold = Pace.ceiling
+    private var decreasedAt: Duration?
+    /// APNs asked to be left alone until then.
+    private var notBefore: Duration?
+
+    /// The most that may be in flight; `nil`: no limit.
+    var limit: Int? { window.map { Int($0) } }
+
+    /// How many more may go now.
+    var room: Int {
+        guard let limit else { return .max }
+        return max(0, limit - inFlight)
+    }
+
+    /// How long APNs wants to be left alone; `nil`: not at all.
+    func rest(at now: Duration) -> Duration? {
+        guard let notBefore, now < notBefore else { return nil }
+        return notBefore - now
+    }
+
+    /// `count` pushes go.
+    mutating func enter(_ count: Int) {
+        inFlight += count
+    }
+
+    /// `count` pushes are back, `good` of them with an answer that does not speak of load.
+    mutating func leave(_ count: Int, good: Int) {
+        precondition(count <= inFlight, "\(count) of \(inFlight) pushes are back")
+        inFlight -= count
+        guard let window, good > 0 else { return }
+        let perRound = window < threshold ? window : min(Self.step, window)
+        let grown = window + Double(good) * perRound / window
+        self.window = grown >= Self.ceiling ? nil : grown
+        if self.window == nil { threshold = Self.ceiling }
+    }
+
+    /// APNs is overloaded, and wants to be left alone for `after`. Comes before the ``leave(_:good:)`` of the answers
+    /// that said so.
+    mutating func overloaded(after: Duration?, at now: Duration) {
+        if let after, after > .zero { notBefore = max(notBefore ?? now, now + after) }
+        if let decreasedAt, now - decreasedAt < Self.decreaseInterval { return }
+        decreasedAt = now
+        let present = window ?? Double(max(inFlight, 1))
+        let halved = max(1, present / 2)
+        window = halved
+        threshold = halved
+    }
+
+    /// A pause is over, or it is not clear whether there will be one: what comes now comes slowly.
+    mutating func restartSlowly() {
+        window = min(window ?? Self.restart, Self.restart)
+    }
+}

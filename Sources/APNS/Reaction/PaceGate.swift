@@ -1,0 +1,153 @@
+import PushModel
+import Synchronization
+
+/// The door in front of an upstream's pools that keeps its ``Pace``: callers wait there for room, interactive ones first.
+///
+/// Whoever waits goes on when pushes come back, and those that are in flight always do: within the time limits of queue
+/// and stream, or when the pools close. Cancelling a task does not cut its wait short.
+final class PaceGate: Sendable {
+    /// How an entry ended.
+    enum Entry: Hashable, Sendable {
+        /// So many pushes may go, at least one; each comes back by ``leave(_:good:)``.
+        case granted(Int)
+        /// None may go for this long: APNs wants to be left alone, or too many wait already. With the reason of the limit.
+        case held(APNSReason, after: Duration)
+        /// The upstream is closed.
+        case closed
+    }
+
+    /// The most pushes that wait, for each lane.
+    static let waitingLimit = 2000
+    /// How long those are held back that find too many waiting.
+    static let crowdedPause: Duration = .seconds(2)
+
+    private struct Waiter {
+        let wanted: Int
+        let continuation: CheckedContinuation<Entry, Never>
+    }
+
+    private struct Line {
+        var waiters: [Waiter] = []
+        var wanted = 0
+
+        mutating func removeFirst() -> Waiter {
+            let waiter = waiters.removeFirst()
+            wanted -= waiter.wanted
+            return waiter
+        }
+    }
+
+    private struct State {
+        var pace = Pace()
+        var urgent = Line()
+        var normal = Line()
+        var isClosed = false
+        /// Why there is a limit.
+        var reason = APNSReason.serviceUnavailable
+
+        /// Takes up to `wanted` places.
+        mutating func grant(_ wanted: Int) -> Int {
+            let granted = min(wanted, pace.room)
+            pace.enter(granted)
+            return granted
+        }
+
+        /// Takes out of the lines who need not wait any more.
+        mutating func admit(at now: Duration) -> [(CheckedContinuation<Entry, Never>, Entry)] {
+            var admitted: [(CheckedContinuation<Entry, Never>, Entry)] = []
+            while !urgent.waiters.isEmpty || !normal.waiters.isEmpty {
+                let rest = pace.rest(at: now)
+                guard isClosed || rest != nil || pace.room > 0 else { break }
+                let waiter = urgent.waiters.isEmpty ? normal.removeFirst() : urgent.removeFirst()
+                if isClosed {
+                    admitted.append((waiter.continuation, .closed))
+                } else if let rest {
+                    admitted.append((waiter.continuation, .held(.serviceUnavailable, after: rest)))
+                } else {
+                    admitted.append((waiter.continuation, .granted(grant(waiter.wanted))))
+                }
+            }
+            return admitted
+        }
+    }
+
+    private let state = Mutex(State())
+    private let uptime: Uptime
+
+    init(uptime: @escaping Uptime) {
+        self.uptime = uptime
+    }
+
+    /// The most pushes that may be in flight; `nil`: no limit.
+    var limit: Int? { state.withLock { $0.pace.limit } }
+
+    /// Pushes that wait.
+    var waiting: Int { state.withLock { $0.urgent.wanted + $0.normal.wanted } }
+
+    /// Asks for up to `wanted` places, at least one.
+    func enter(_ wanted: Int, isUrgent: Bool) async -> Entry {
+        await withCheckedContinuation { continuation in
+            let now = uptime()
+            let entry: Entry? = state.withLock { state in
+                if state.isClosed { return .closed }
+                if let rest = state.pace.rest(at: now) { return .held(.serviceUnavailable, after: rest) }
+                let isFirst = state.urgent.waiters.isEmpty && (isUrgent || state.normal.waiters.isEmpty)
+                if isFirst, state.pace.room > 0 { return .granted(state.grant(wanted)) }
+                let waiter = Waiter(wanted: min(wanted, Self.waitingLimit), continuation: continuation)
+                let isIn = isUrgent ? Self.append(waiter, to: &state.urgent) : Self.append(waiter, to: &state.normal)
+                return isIn ? nil : .held(state.reason, after: Self.crowdedPause)
+            }
+            if let entry { continuation.resume(returning: entry) }
+        }
+    }
+
+    private static func append(_ waiter: Waiter, to line: inout Line) -> Bool {
+        guard line.wanted + waiter.wanted <= waitingLimit else { return false }
+        line.waiters.append(waiter)
+        line.wanted += waiter.wanted
+        return true
+    }
+
+    /// `count` pushes are back, `good` of them with an answer that does not speak of load.
+    ///
+    /// - Parameter overload: not `nil`: some answers said that APNs is overloaded, and for how long it wants to be left
+    ///   alone.
+    func leave(_ count: Int, good: Int, overload: Overload? = nil) {
+        let now = uptime()
+        change { state in
+            if let overload {
+                state.pace.overloaded(after: overload.after, at: now)
+                state.reason = .serviceUnavailable
+            }
+            state.pace.leave(count, good: good)
+        }
+    }
+
+    /// What overloaded answers said.
+    struct Overload: Hashable {
+        /// The longest time that one asked for.
+        var after: Duration?
+    }
+
+    /// A pause for this reason is over, or it is not clear whether there will be one: what comes now comes slowly.
+    func restartSlowly(after reason: APNSReason) {
+        change { state in
+            state.pace.restartSlowly()
+            state.reason = reason
+        }
+    }
+
+    /// Lets nobody in any more; those who wait are told so.
+    func close() {
+        change { $0.isClosed = true }
+    }
+
+    private func change(_ body: (inout State) -> Void) {
+        let now = uptime()
+        let admitted = state.withLock { state in
+            body(&state)
+            return state.admit(at: now)
+        }
+        for (waiter, entry) in admitted { waiter.resume(returning: entry) }
+    }
+}

@@ -1,0 +1,138 @@
+import PushModel
+
+/// Whether pushes are held back because APNs refused some for a reason that meets the others too, and when one of them
+/// is let through to see whether it has passed. A value without clock or I/O.
+///
+/// Every submission has a generation, a number that grows with each probe: so an answer that was under way when the
+/// pause began or ended is told from that of the probe.
+struct SendPause {
+    /// Why it began, and when.
+    struct Cause: Hashable {
+        let reason: APNSReason
+        let since: Timestamp
+    }
+
+    /// Whether a push may go.
+    enum Passage: Hashable {
+        /// It may.
+        case free
+        /// It may, as a probe: ``probe(generation:)`` follows.
+        case probe
+        /// It may not, for this long at least.
+        case held(APNSReason, after: Duration)
+    }
+
+    /// What an answer says.
+    enum Verdict: Hashable {
+        /// What the pause is for is over.
+        case passed
+        /// It is not.
+        case refused(APNSReason)
+        /// Nothing: the push got no answer, or one about something else.
+        case inconclusive
+    }
+
+    /// What follows from an answer.
+    enum Change: Hashable {
+        case none
+        case began(Cause)
+        case ended(Cause)
+    }
+
+    /// From the beginning of a pause to the first probe.
+    static let firstInterval: Duration = .seconds(30)
+    /// The longest time between two probes.
+    static let longestInterval: Duration = .seconds(300)
+    /// How long pushes wait while a probe is on its way.
+    static let answerTime: Duration = .seconds(5)
+
+    private enum State {
+        /// Everything goes. Refusals of submissions before `generation` are late news. Next: waiting.
+        case open(since: Int)
+        /// Nothing goes before `probeAt`, then one push. Next: probing.
+        case waiting(Cause, interval: Duration, probeAt: Duration)
+        /// One push is on its way. Next: open, waiting.
+        case probing(Cause, interval: Duration, generation: Int)
+    }
+
+    private var state = State.open(since: 0)
+
+    /// Whether everything goes.
+    var isOpen: Bool {
+        switch state {
+        case .open: true
+        case .waiting, .probing: false
+        }
+    }
+
+    /// Whether there was no probe yet.
+    var isBeforeFirstProbe: Bool {
+        switch state {
+        case .waiting(_, let interval, _): interval == Self.firstInterval
+        case .open, .probing: false
+        }
+    }
+
+    /// Why pushes are held back, and in what time the next probe may go; `nil`: they are not.
+    func pause(at now: Duration) -> (cause: Cause, nextProbe: Duration)? {
+        switch state {
+        case .open: nil
+        case .waiting(let cause, _, let probeAt): (cause, max(.zero, probeAt - now))
+        case .probing(let cause, _, _): (cause, .zero)
+        }
+    }
+
+    /// Whether a push may go now.
+    func passage(at now: Duration) -> Passage {
+        switch state {
+        case .open: .free
+        case .waiting(_, _, let probeAt) where now >= probeAt: .probe
+        case .waiting(let cause, _, let probeAt): .held(cause.reason, after: probeAt - now)
+        case .probing(let cause, _, _): .held(cause.reason, after: Self.answerTime)
+        }
+    }
+
+    /// A push goes as a probe, with this generation; only when ``passage(at:)`` said so.
+    mutating func probe(generation: Int) {
+        switch state {
+        case .waiting(let cause, let interval, _):
+            state = .probing(cause, interval: interval, generation: generation)
+        case .open, .probing:
+            preconditionFailure("a probe in state \(state)")
+        }
+    }
+
+    /// Something changed here that may end the refusals: the next push is a probe.
+    mutating func hasten(at now: Duration) {
+        switch state {
+        case .waiting(let cause, _, let probeAt):
+            state = .waiting(cause, interval: Self.firstInterval, probeAt: min(now, probeAt))
+        case .open, .probing: break
+        }
+    }
+
+    /// A push of this generation was answered.
+    mutating func answered(_ verdict: Verdict, generation: Int, at now: Duration, wallTime: Timestamp) -> Change {
+        switch (state, verdict) {
+        case (.open(let since), .refused(let reason)) where generation >= since:
+            let cause = Cause(reason: reason, since: wallTime)
+            wait(cause, Self.firstInterval, from: now)
+            return .began(cause)
+        case (.probing(let cause, _, let probe), .passed) where probe == generation:
+            state = .open(since: generation)
+            return .ended(cause)
+        case (.probing(let cause, let interval, let probe), .refused(let reason)) where probe == generation:
+            wait(Cause(reason: reason, since: cause.since), min(interval * 2, Self.longestInterval), from: now)
+            return .none
+        case (.probing(let cause, let interval, let probe), .inconclusive) where probe == generation:
+            wait(cause, interval, from: now)
+            return .none
+        case (.open, _), (.waiting, _), (.probing, _):
+            return .none
+        }
+    }
+
+    private mutating func wait(_ cause: Cause, _ interval: Duration, from now: Duration) {
+        state = .waiting(cause, interval: interval, probeAt: now + interval)
+    }
+}

@@ -1,0 +1,328 @@
+import PushModel
+
+/// What an upstream does about APNs' answers: which pushes go, which are held back, and what the operator is told. A
+/// value without clock or I/O; the upstream asks it before each submission and tells it each answer.
+///
+/// - A credential that is refused pauses the upstream, a topic that is refused the topic, and a share of BadDeviceToken
+///   that is too high the app in its environment: see ``SendPause``.
+/// - A refusal that another connection may cure is given one: see ``ConnectionTrial``.
+/// - A device that gets too many pushes is left alone: see ``BusyDevices``.
+struct UpstreamControl {
+    /// What the owner must do now, in this order.
+    enum Action: Hashable {
+        /// Tell the operator that a pause began.
+        case tellPause(UpstreamPause.Part, APNSReason, detail: String)
+        /// Tell the operator that it is over.
+        case tellEnd(UpstreamPause.Part, APNSReason)
+        /// Replace the connections.
+        case replaceConnections
+        /// Send slowly at first: everything was held back for this reason, or may have to be.
+        case restartSlowly(after: APNSReason)
+    }
+
+    /// What is to happen to the pushes of a submission.
+    struct Admission {
+        /// What their answers come back with.
+        let generation: Int
+        /// Places in the batch of those that go.
+        var admitted: [Int]
+        /// Those that don't.
+        var held: [(index: Int, reason: APNSReason, after: Duration)] = []
+        var actions: [Action] = []
+    }
+
+    /// An answer to a push.
+    struct Answered: Hashable {
+        /// The push's place in the batch.
+        let index: Int
+        let meaning: AnswerMeaning
+    }
+
+    /// What was true of a submission.
+    struct Submission {
+        let generation: Int
+        /// How old its provider token is, by our clock; zero where a certificate stands in for it.
+        let tokenAge: Duration
+    }
+
+    /// A token that APNs calls expired when it was younger than this by our clock: the clocks differ.
+    static let freshAge: Duration = .seconds(50 * 60)
+    /// Connections are not replaced more often: Apple takes rapid reconnecting for an attack.
+    static let replacingInterval: Duration = .seconds(15)
+    /// The most topics, and apps, that are remembered.
+    static let partLimit = 1000
+
+    private let limits: BadDeviceTokenLimits
+    private var generation = 0
+    private var replacedAt: Duration?
+    private var trial = ConnectionTrial()
+    private var everything = SendPause()
+    private var topics: [String: SendPause] = [:]
+    private var routes: [PushRoute: SendPause] = [:]
+    /// How many of `topics` and `routes` are not open.
+    private var pausedParts = 0
+    private var windows: [PushRoute: BadDeviceTokenWindow] = [:]
+    private var devices = BusyDevices()
+    private var lastTokenIssuedAt: Timestamp?
+    private var lastTokenSeries: Int?
+
+    init(limits: BadDeviceTokenLimits = BadDeviceTokenLimits()) {
+        self.limits = limits
+    }
+
+    /// Everything that is held back.
+    func pauses(at now: Duration, wallTime: Timestamp) -> [UpstreamPause] {
+        func pause(_ part: UpstreamPause.Part, _ pause: SendPause) -> UpstreamPause? {
+            pause.pause(at: now).map {
+                UpstreamPause(
+                    part: part, reason: $0.cause.reason, since: $0.cause.since, nextProbe: wallTime + $0.nextProbe)
+            }
+        }
+        let topics = topics.compactMap { pause(.topic($0.key), $0.value) }
+        let routes = routes.compactMap { pause(.route($0.key), $0.value) }
+        return [pause(.everything, everything)].compactMap { $0 }
+            + (topics + routes).sorted { "\($0.part)" < "\($1.part)" }
+    }
+}
+
+// MARK: - Before sending
+
+extension UpstreamControl {
+    /// Decides about the pushes at `indices`, which go with this token, or with none over a client certificate.
+    mutating func admit(
+        _ indices: some Collection<Int>, of batch: [Push], with token: ProviderToken?, at now: Duration
+    ) -> Admission {
+        var actions = noteToken(token, at: now)
+        guard !isQuiet else {
+            return Admission(generation: generation, admitted: Array(indices), actions: actions)
+        }
+        devices.sweep(at: now)
+        // One of its own, so that the answer to a probe in it is known.
+        generation += 1
+        var admitted: [Int] = []
+        var held: [(index: Int, reason: APNSReason, after: Duration)] = []
+        for index in indices {
+            if let rest = passage(of: batch[index], at: now, &actions) {
+                held.append((index, rest.reason, rest.after))
+            } else {
+                admitted.append(index)
+            }
+        }
+        return Admission(generation: generation, admitted: admitted, held: held, actions: actions)
+    }
+
+    private var isQuiet: Bool { everything.isOpen && pausedParts == 0 && devices.isEmpty }
+
+    /// A new token may be what a refused credential was missing; and one that follows its predecessor too soon for Apple
+    /// must not come over the same connections.
+    private mutating func noteToken(_ token: ProviderToken?, at now: Duration) -> [Action] {
+        guard let token, token.issuedAt != lastTokenIssuedAt || token.series != lastTokenSeries else { return [] }
+        defer {
+            lastTokenIssuedAt = token.issuedAt
+            lastTokenSeries = token.series
+        }
+        guard let lastTokenSeries else { return [] }
+        everything.hasten(at: now)
+        guard token.series != lastTokenSeries else { return [] }
+        generation += 1
+        noteReplacement(at: now)
+        return [.replaceConnections]
+    }
+
+    /// `nil`: the push goes.
+    private mutating func passage(
+        of push: Push, at now: Duration, _ actions: inout [Action]
+    ) -> (reason: APNSReason, after: Duration)? {
+        let topic = push.content.topic
+        var passages = [everything.passage(at: now)]
+        if pausedParts > 0 {
+            passages.append(topics[topic]?.passage(at: now) ?? .free)
+            passages.append(routes[push.route]?.passage(at: now) ?? .free)
+        }
+        for case .held(let reason, let after) in passages { return (reason, after) }
+        if let rest = devices.rest(of: push.deviceToken, at: now) { return (.tooManyRequests, rest) }
+        guard passages.contains(.probe) else { return nil }
+        // Old connections may be what is refused; for a topic they are replaced once, as after adding a bundle id.
+        let isTopicsFirst = topics[topic].map { $0.passage(at: now) == .probe && $0.isBeforeFirstProbe } ?? false
+        if mayReplace(at: now), passages[0] == .probe || isTopicsFirst {
+            noteReplacement(at: now)
+            actions.append(.replaceConnections)
+        }
+        if passages[0] == .probe { everything.probe(generation: generation) }
+        if topics[topic]?.passage(at: now) == .probe { topics[topic]?.probe(generation: generation) }
+        if routes[push.route]?.passage(at: now) == .probe { routes[push.route]?.probe(generation: generation) }
+        return nil
+    }
+
+    /// Whether the connections may be replaced now.
+    private func mayReplace(at now: Duration) -> Bool {
+        guard let replacedAt else { return true }
+        return now - replacedAt >= Self.replacingInterval
+    }
+
+    /// Replaces the connections, unless that was done a moment ago. Submissions that come later are sent on new ones.
+    mutating func replacement(at now: Duration) -> [Action] {
+        guard mayReplace(at: now) else { return [] }
+        generation += 1
+        noteReplacement(at: now)
+        return [.replaceConnections]
+    }
+
+    /// The connections of submissions of the present generation are new ones.
+    private mutating func noteReplacement(at now: Duration) {
+        replacedAt = now
+        trial.replaced(generation: generation)
+    }
+}
+
+// MARK: - After sending
+
+extension UpstreamControl {
+    /// Takes note of the answers to pushes of `batch` that were submitted together.
+    ///
+    /// - Parameter skew: how far our clock is ahead of APNs', if that is known.
+    mutating func note(
+        _ answers: [Answered], of batch: [Push], _ submission: Submission, skew: ClockSkew, at now: Duration,
+        wallTime: Timestamp
+    ) -> [Action] {
+        var actions: [Action] = []
+        var counts: [PushRoute: BadDeviceTokenWindow.Count] = [:]
+        var run: (route: PushRoute, count: BadDeviceTokenWindow.Count)?
+        for answer in answers {
+            let push = batch[answer.index]
+            if answer.meaning != .accepted || !isCalm {
+                actions += noteCredential(answer.meaning, submission, skew: skew, at: now, wallTime)
+                actions += noteParts(answer.meaning, push, submission.generation, at: now, wallTime)
+                noteDevice(answer.meaning, push.deviceToken, at: now)
+            }
+            guard answer.meaning.environmentVerdict != .inconclusive else { continue }
+            // Most answers in a row belong to one app.
+            if run?.route != push.route {
+                if let run { counts[run.route] = run.count }
+                run = (push.route, counts[push.route] ?? BadDeviceTokenWindow.Count())
+            }
+            run?.count.answers += 1
+            if answer.meaning == .badDeviceToken { run?.count.bad += 1 }
+        }
+        if let run { counts[run.route] = run.count }
+        for (route, count) in counts { actions += noteEnvironment(route, count, submission, at: now, wallTime) }
+        return actions
+    }
+
+    /// Whether an accepted push says nothing new.
+    private var isCalm: Bool { isQuiet && !trial.isTrying }
+
+    private mutating func noteCredential(
+        _ meaning: AnswerMeaning, _ submission: Submission, skew: ClockSkew, at now: Duration, _ wallTime: Timestamp
+    ) -> [Action] {
+        let generation = submission.generation
+        var verdict = meaning.credentialVerdict
+        var actions: [Action] = []
+        switch meaning {
+        case .connectionRefused, .tokenExpired:
+            let isClockWrong =
+                meaning == .tokenExpired && submission.tokenAge < Self.freshAge && skew.isLarge
+            guard everything.isOpen, !isClockWrong else { break }
+            switch trial.refused(generation: generation, mayReplace: mayReplace(at: now)) {
+            case .none: verdict = .inconclusive
+            case .replace:
+                verdict = .inconclusive
+                // Few at first: were all on their way, all would be refused again.
+                if case .refused(let reason) = meaning.credentialVerdict {
+                    actions.append(.restartSlowly(after: reason))
+                }
+                actions += replacement(at: now)
+            case .pause: break
+            }
+        case .nothing, .overloaded: break
+        case .accepted, .badDeviceToken, .deviceBusy, .pushRefused, .topicRefused, .credentialRefused:
+            trial.passed(generation: generation)
+        }
+        switch everything.answered(verdict, generation: generation, at: now, wallTime: wallTime) {
+        case .none: break
+        case .began(let cause):
+            actions.append(.tellPause(.everything, cause.reason, detail: Self.detail(cause.reason, submission, skew)))
+        case .ended(let cause): actions += [.restartSlowly(after: cause.reason), .tellEnd(.everything, cause.reason)]
+        }
+        return actions
+    }
+
+    private mutating func noteParts(
+        _ meaning: AnswerMeaning, _ push: Push, _ generation: Int, at now: Duration, _ wallTime: Timestamp
+    ) -> [Action] {
+        let topic = push.content.topic
+        var actions: [Action] = []
+        if case .topicRefused = meaning, topics[topic] == nil, makeRoom(in: &topics) { topics[topic] = SendPause() }
+        let ofTopic =
+            topics[topic]?.answered(meaning.topicVerdict, generation: generation, at: now, wallTime: wallTime) ?? .none
+        actions += follow(ofTopic, .topic(topic), detail: "the topic is refused; its other pushes are held back")
+        // A refusal of one device token begins no pause, only a share of them does.
+        if let pause = routes[push.route], !pause.isOpen {
+            let ofRoute =
+                routes[push.route]?.answered(
+                    meaning.environmentVerdict, generation: generation, at: now, wallTime: wallTime) ?? .none
+            if case .ended = ofRoute { windows[push.route]?.reset() }
+            actions += follow(ofRoute, .route(push.route), detail: "")
+        }
+        return actions
+    }
+
+    private mutating func follow(
+        _ change: SendPause.Change, _ part: UpstreamPause.Part, detail: String
+    ) -> [Action] {
+        switch change {
+        case .none: return []
+        case .began(let cause):
+            pausedParts += 1
+            return [.tellPause(part, cause.reason, detail: detail)]
+        case .ended(let cause):
+            pausedParts -= 1
+            return [.tellEnd(part, cause.reason)]
+        }
+    }
+
+    private mutating func noteDevice(_ meaning: AnswerMeaning, _ token: DeviceToken, at now: Duration) {
+        switch meaning {
+        case .deviceBusy(let after): devices.refused(token, after: after, at: now)
+        case .accepted: devices.passed(token, at: now)
+        case .badDeviceToken, .pushRefused, .topicRefused, .credentialRefused, .connectionRefused, .tokenExpired,
+            .overloaded, .nothing:
+            break
+        }
+    }
+
+    private mutating func noteEnvironment(
+        _ route: PushRoute, _ count: BadDeviceTokenWindow.Count, _ submission: Submission, at now: Duration,
+        _ wallTime: Timestamp
+    ) -> [Action] {
+        if windows[route] == nil {
+            guard windows.count < Self.partLimit else { return [] }
+            windows[route] = BadDeviceTokenWindow(limits: limits)
+        }
+        guard routes[route]?.isOpen ?? true, let sum = windows[route]?.count(count, at: now) else { return [] }
+        if routes[route] == nil, makeRoom(in: &routes) { routes[route] = SendPause() }
+        let change =
+            routes[route]?.answered(
+                .refused(.badDeviceToken), generation: submission.generation, at: now, wallTime: wallTime) ?? .none
+        let detail =
+            "of the last \(sum.answers) pushes for \(route.app) to \(route.environment.rawValue) \(sum.bad) were "
+            + "refused as BadDeviceToken; the registrations' environment is probably wrong; nothing was deleted"
+        return follow(change, .route(route), detail: detail)
+    }
+
+    /// Forgets what is open when a table is full.
+    private func makeRoom<Key>(in table: inout [Key: SendPause]) -> Bool {
+        if table.count >= Self.partLimit { table = table.filter { !$0.value.isOpen } }
+        return table.count < Self.partLimit
+    }
+
+    /// What the operator is told beside the reason.
+    private static func detail(_ reason: APNSReason, _ submission: Submission, _ skew: ClockSkew) -> String {
+        guard reason == .expiredProviderToken, submission.tokenAge < freshAge else {
+            return APNSReasonTable.row(of: reason)?.meaning ?? "APNs refuses the credential."
+        }
+        let measured = skew.skew.map { "; it is \($0.components.seconds) s ahead of APNs' clock" } ?? ""
+        let age = submission.tokenAge.components.seconds
+        return "The provider token is \(age) s old by this machine's clock\(measured)."
+    }
+}

@@ -1,0 +1,261 @@
+import PushModel
+import Synchronization
+import Testing
+
+@testable import APNS
+
+struct PaceTests {
+    /// A pace with so many in flight.
+    private func pace(inFlight: Int) -> Pace {
+        var pace = Pace()
+        pace.enter(inFlight)
+        return pace
+    }
+
+    @Test func `There is no limit until APNs is overloaded`() {
+        var pace = pace(inFlight: 5000)
+        #expect(pace.limit == nil && pace.room == .max)
+        pace.leave(5000, good: 5000)
+        #expect(pace.limit == nil && pace.inFlight == 0)
+    }
+
+    @Test func `An overload leaves half of what was in flight, at most once a second`() {
+        var pace = pace(inFlight: 800)
+        pace.overloaded(after: nil, at: .zero)
+        #expect(pace.limit == 400 && pace.room == 0)
+        pace.overloaded(after: nil, at: .milliseconds(999))
+        #expect(pace.limit == 400)
+        pace.overloaded(after: nil, at: .seconds(1))
+        #expect(pace.limit == 200)
+    }
+
+    @Test func `One push may always go`() {
+        var pace = pace(inFlight: 3)
+        for second in 0..<20 { pace.overloaded(after: nil, at: .seconds(second)) }
+        #expect(pace.limit == 1)
+        pace.leave(3, good: 0)
+        #expect(pace.room == 1)
+    }
+
+    @Test func `A round of good answers doubles a small limit and adds up to 16 to a large one`() {
+        var pace = pace(inFlight: 4)
+        pace.overloaded(after: nil, at: .zero)
+        pace.leave(4, good: 0)
+        var limits: [Int] = []
+        for _ in 0..<6 {
+            let round = pace.room
+            pace.enter(round)
+            // One answer after the other, as they come.
+            for _ in 0..<round { pace.leave(1, good: 1) }
+            limits.append(pace.limit ?? 0)
+        }
+        #expect(limits == [4, 8, 16, 27, 40, 54])
+    }
+
+    @Test func `A limit that has grown out of use is gone`() {
+        var pace = pace(inFlight: 19_000)
+        pace.overloaded(after: nil, at: .zero)
+        #expect(pace.limit == 9500)
+        for _ in 0..<64 where pace.limit != nil {
+            pace.leave(500, good: 500)
+            pace.leave(9000, good: 9000)
+            pace.enter(9500)
+        }
+        #expect(pace.limit == nil)
+    }
+
+    @Test func `Answers that are not good do not raise the limit`() {
+        var pace = pace(inFlight: 100)
+        pace.overloaded(after: nil, at: .zero)
+        pace.leave(100, good: 0)
+        #expect(pace.limit == 50 && pace.inFlight == 0)
+    }
+
+    @Test func `Retry-After is kept, the longest of several`() {
+        var pace = Pace()
+        pace.overloaded(after: .seconds(10), at: .zero)
+        pace.overloaded(after: .seconds(2), at: .seconds(1))
+        #expect(pace.rest(at: .seconds(4)) == .seconds(6))
+        #expect(pace.rest(at: .seconds(10)) == nil)
+        pace.overloaded(after: .zero, at: .seconds(11))
+        #expect(pace.rest(at: .seconds(11)) == nil)
+    }
+
+    @Test func `After a pause it begins with 8, or with less if less was allowed`() {
+        var pace = pace(inFlight: 1000)
+        pace.restartSlowly()
+        #expect(pace.limit == 8)
+        pace = Pace()
+        pace.enter(4)
+        pace.overloaded(after: nil, at: .zero)
+        pace.restartSlowly()
+        #expect(pace.limit == 2)
+    }
+
+    @Test func `After a pause a round doubles the limit, up to where an overload was`() {
+        var pace = Pace()
+        pace.restartSlowly()
+        var limits: [Int] = []
+        while let limit = pace.limit {
+            limits.append(limit)
+            pace.enter(limit)
+            pace.leave(limit, good: limit)
+        }
+        #expect(limits == [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192])
+        pace.enter(128)
+        pace.overloaded(after: nil, at: .zero)
+        pace.restartSlowly()
+        pace.leave(128, good: 0)
+        limits = []
+        for _ in 0..<6 {
+            limits.append(pace.limit ?? 0)
+            let round = pace.room
+            pace.enter(round)
+            pace.leave(round, good: round)
+        }
+        #expect(limits == [8, 16, 32, 64, 80, 96])
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct PaceGateTests {
+    private let time = TestTime()
+    private let gate: PaceGate
+
+    init() {
+        gate = PaceGate(uptime: time.uptime)
+    }
+
+    /// A gate where `limit` pushes are in flight and no more may go.
+    private func fill(_ limit: Int) async {
+        #expect(await gate.enter(2 * limit, isUrgent: false) == .granted(2 * limit))
+        gate.leave(limit, good: 0, overload: .init(after: nil))
+        #expect(gate.limit == limit)
+    }
+
+    @Test func `Without a limit everybody goes at once`() async {
+        #expect(await gate.enter(100_000, isUrgent: false) == .granted(100_000))
+        #expect(await gate.enter(1, isUrgent: true) == .granted(1))
+    }
+
+    @Test func `Who waits gets what comes free, the urgent first`() async {
+        await fill(10)
+        let order = Shared<[String]>([])
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                let entry = await gate.enter(10, isUrgent: false)
+                order.value.withLock { $0.append("normal") }
+                #expect(entry == .granted(10))
+            }
+            await gate.waitUntil(waiting: 10)
+            group.addTask {
+                let entry = await gate.enter(10, isUrgent: true)
+                order.value.withLock { $0.append("urgent") }
+                #expect(entry == .granted(10))
+                gate.leave(10, good: 0)
+            }
+            await gate.waitUntil(waiting: 20)
+            gate.leave(10, good: 0)
+        }
+        #expect(order.value.withLock { $0 } == ["urgent", "normal"])
+    }
+
+    @Test func `A part of what is wanted is granted`() async {
+        await fill(10)
+        gate.leave(4, good: 0)
+        #expect(await gate.enter(100, isUrgent: false) == .granted(4))
+    }
+
+    @Test func `When too many wait the rest is held back, in each lane for itself`() async {
+        await fill(10)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { #expect(await gate.enter(5000, isUrgent: false) == .closed) }
+            await gate.waitUntil(waiting: PaceGate.waitingLimit)
+            #expect(await gate.enter(1, isUrgent: false) == .held(.serviceUnavailable, after: PaceGate.crowdedPause))
+            group.addTask { #expect(await gate.enter(1, isUrgent: true) == .closed) }
+            await gate.waitUntil(waiting: PaceGate.waitingLimit + 1)
+            gate.close()
+        }
+        #expect(await gate.enter(1, isUrgent: true) == .closed)
+    }
+
+    @Test func `Retry-After holds back those who wait and those who come`() async {
+        await fill(10)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                #expect(await gate.enter(5, isUrgent: false) == .held(.serviceUnavailable, after: .seconds(7)))
+            }
+            await gate.waitUntil(waiting: 5)
+            gate.leave(1, good: 0, overload: .init(after: .seconds(7)))
+        }
+        time.advance(by: .seconds(3))
+        #expect(await gate.enter(5, isUrgent: true) == .held(.serviceUnavailable, after: .seconds(4)))
+        time.advance(by: .seconds(4))
+        gate.leave(9, good: 0)
+        #expect(await gate.enter(1, isUrgent: false) == .granted(1))
+    }
+
+    @Test func `A cancelled task still gets its turn, so that no place is lost`() async {
+        await fill(10)
+        let task = Task { await gate.enter(3, isUrgent: false) }
+        await gate.waitUntil(waiting: 3)
+        task.cancel()
+        gate.leave(10, good: 0)
+        #expect(await task.value == .granted(3))
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func `Many callers at once all go, and never are there more than allowed`(seed: UInt64) async {
+        await fill(7)
+        gate.leave(7, good: 0)
+        let most = Shared(Count())
+        await withTaskGroup(of: Void.self) { group in
+            for caller in 0..<200 {
+                group.addTask {
+                    var rest = 1 + (caller &* Int(seed)) % 9
+                    while rest > 0 {
+                        guard case .granted(let count) = await gate.enter(rest, isUrgent: caller % 3 == 0) else {
+                            Issue.record("turned away")
+                            return
+                        }
+                        most.value.withLock { state in
+                            state.now += count
+                            state.all += count
+                            state.most = max(state.most, state.now)
+                        }
+                        await Task.yield()
+                        most.value.withLock { $0.now -= count }
+                        gate.leave(count, good: 0)
+                        rest -= count
+                    }
+                }
+            }
+        }
+        let expected = (0..<200).reduce(0) { $0 + 1 + ($1 &* Int(seed)) % 9 }
+        #expect(most.value.withLock { $0.all } == expected)
+        #expect(most.value.withLock { $0.most } <= 7)
+    }
+}
+
+/// A value that tasks share.
+private final class Shared<Value: Sendable>: Sendable {
+    let value: Mutex<Value>
+
+    init(_ value: Value) {
+        self.value = Mutex(value)
+    }
+}
+
+/// Places taken: now, at most at a time, in all.
+private struct Count {
+    var now = 0
+    var most = 0
+    var all = 0
+}
+
+extension PaceGate {
+    /// Returns once so many pushes wait.
+    fileprivate func waitUntil(waiting count: Int) async {
+        while waiting < count { await Task.yield() }
+    }
+}

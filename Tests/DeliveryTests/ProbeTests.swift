@@ -1,0 +1,112 @@
+import PushModel
+import Store
+import TestSupport
+import Testing
+
+@testable import Delivery
+
+/// Refused device tokens through the runner: the other environment, quarantine, the mark of the proven.
+@Suite(.timeLimit(.minutes(5)))
+struct ProbeTests {
+    private static func project(bothEnvironments: Bool = true) -> Project {
+        Project(
+            id: Sample.projectID, number: 1,
+            apps: [
+                App(
+                    id: Sample.appID, environment: .production, firebaseKeys: .none,
+                    reachesBothEnvironments: bothEnvironments)
+            ])
+    }
+
+    /// Accepts in these environments and refuses in the others.
+    private static func accepting(_ environments: Set<APNSEnvironment>) -> ScriptedSender.Script {
+        { push, _ in
+            environments.contains(push.route.environment) ? .accepted : .rejected(.badDeviceToken, since: nil)
+        }
+    }
+
+    @Test func suspectsAreMarkedAndTheProvenAreNot() async throws {
+        try await Rig().run { rig in
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(1)
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(2)
+            #expect(rig.sender.pushes.map(\.isProven) == [false, true])
+            #expect(await rig.store.registrations[RegistrationKey(rawValue: 1)]?.isProven == true)
+        }
+    }
+
+    @Test func aTokenOfTheOtherEnvironmentIsFoundWithTheSamePush() async throws {
+        let rig = Rig(project: Self.project(), script: Self.accepting([.sandbox]))
+        try await rig.run { rig in
+            let message = try await rig.accept(to: 1)
+            await rig.store.untilEnded(1)
+            #expect(rig.sender.pushes.map(\.route.environment) == [.production, .sandbox])
+            #expect(Set(rig.sender.pushes.map(\.id)).count == 1)
+            let entry = try #require(await rig.store.entries(of: message.id).first)
+            #expect(entry.outcome == .accepted && entry.history.attempts == 2)
+            let registration = await rig.store.registrations[RegistrationKey(rawValue: 1)]
+            #expect(registration?.environment == .sandbox && registration?.isProven == true)
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(2)
+            #expect(rig.sender.pushes.map(\.route.environment) == [.production, .sandbox, .sandbox])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aTokenThatIsRefusedEverywhereIsQuarantinedAndNotProbedAgain(bothEnvironments: Bool) async throws {
+        let rig = Rig(
+            project: Self.project(bothEnvironments: bothEnvironments), script: Self.accepting([]))
+        try await rig.run { rig in
+            let message = try await rig.accept(to: 1)
+            await rig.store.untilEnded(1)
+            let entry = try #require(await rig.store.entries(of: message.id).first)
+            #expect(entry.outcome == .rejected && entry.reason == "BadDeviceToken")
+            let registration = await rig.store.registrations[RegistrationKey(rawValue: 1)]
+            #expect(registration?.quarantine?.reason == .badDeviceToken)
+            #expect(registration?.isActive == true && registration?.environment == .production)
+            let sent = rig.sender.pushes.count
+            #expect(sent == (bothEnvironments ? 2 : 1))
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(2)
+            #expect(rig.sender.pushes.count == sent + 1)
+        }
+    }
+
+    @Test func aProvenTokenIsQuarantinedOnTheSecondOccasion() async throws {
+        let rig = Rig(project: Self.project(), script: Self.accepting([]))
+        var registration = Sample.registration(1)
+        registration.provenAt = Sample.start
+        await rig.store.add(registration)
+        try await rig.run { rig in
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(1)
+            let once = await rig.store.registrations[registration.key]
+            #expect(once?.isProven == false && once?.quarantine == nil)
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(2)
+            #expect(await rig.store.registrations[registration.key]?.quarantine != nil)
+            #expect(rig.sender.pushes.map(\.isProven) == [true, false, false, false])
+        }
+    }
+
+    @Test func aBroadcastProbesEachTokenOnce() async throws {
+        let rig = Rig(
+            project: Self.project(),
+            script: { push, _ in
+                let isSandbox = (push.deviceToken.bytes.last ?? 0) % 2 == 0
+                return push.route.environment == (isSandbox ? .sandbox : .production)
+                    ? .accepted : .rejected(.badDeviceToken, since: nil)
+            })
+        await rig.subscribe(200)
+        try await rig.run { rig in
+            let message = try await rig.acceptTopic()
+            await rig.store.until { $0.books[message.id]?.isComplete == true }
+            #expect(await rig.store.books[message.id]?.ended == [.accepted: 200])
+            #expect(rig.sender.pushes.count == 300)
+            #expect(Set(rig.sender.pushes.map(\.id)).count == 200)
+            let environments = await rig.store.registrations.values.map(\.environment)
+            #expect(environments.count { $0 == .sandbox } == 100)
+        }
+    }
+}
