@@ -105,7 +105,7 @@ extension APNSSender {
         let apps = Self.apps(of: new)
         for (identity, before) in Self.apps(of: old) {
             guard let after = apps[identity], !after.apps.isSubset(of: before.apps) else { continue }
-            after.upstream.pools.recycleConnections()
+            after.upstream.renew()
         }
     }
 

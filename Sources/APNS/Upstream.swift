@@ -33,6 +33,7 @@ struct UpstreamKey: Hashable, Sendable {
 
     /// The pool's configuration.
     var poolConfiguration: PoolConfiguration {
+        // On one loop (the default of `loopLimit`): each further one has a back-off and a circuit of its own.
         var configuration = PoolConfiguration(host: endpoint.host, port: endpoint.port)
         if let trustFile { configuration.trust = .file(trustFile) }
         configuration.proxy = proxy?.forPool
@@ -164,6 +165,12 @@ final class Upstream: Sendable {
         }
         status.paceLimit = pace.limit
         return status
+    }
+
+    /// Replaces the connections after a change of what the key may push to, and tries at once what is held back.
+    func renew() {
+        let now = uptime()
+        act(on: state.withLock { $0.control.renew(at: now) })
     }
 
     /// Ends what waits in front of the pools as `notSent(shutdown)`, and whatever comes later.

@@ -9,6 +9,8 @@ extension Connection {
                 return false
             }
             state.streamOpened()
+            var ticket = ticket
+            ticket.openedAt = loop.now
             if tickets.count <= slot { tickets.append(ticket) } else { tickets[slot] = ticket }
             streamDeadlines.append(slot: slot, deadline: loop.now.adding(nanoseconds: settings.streamTimeout))
             if state.isWarming { restartWarming() }

@@ -14,7 +14,7 @@ final class Connection {
     var state: ConnectionState
     /// Until TLS stands; then there is a transport.
     var dialer: Dialer?
-    var transport: Transport?
+    var transport: (any Wire)?
     var session: HTTP2Session?
     /// Plain bytes that TLS has not taken yet.
     var output = OutputBuffer()

@@ -9,7 +9,30 @@ public final class ConnectionPool: Sendable {
         /// How it ended.
         public let exchange: Exchange
         /// From `submit` to the end.
-        public let latency: Duration
+        public var latency: Duration { .nanoseconds(latencyNanoseconds) }
+        /// From the request's HEADERS to the end, both to the turn of the loop: the part of ``latency`` that is not the
+        /// wait for a stream. `nil` when no stream was opened for it.
+        public var streamLatency: Duration? {
+            streamNanoseconds < 0 ? nil : .nanoseconds(streamNanoseconds)
+        }
+
+        /// Whole numbers: a `Duration` has 128 bits, and not everybody asks for it.
+        private let latencyNanoseconds: Int64
+        /// -1: none.
+        private let streamNanoseconds: Int64
+
+        init(index: Int, exchange: Exchange, latencyNanoseconds: Int64, streamNanoseconds: Int64?) {
+            self.index = index
+            self.exchange = exchange
+            self.latencyNanoseconds = latencyNanoseconds
+            self.streamNanoseconds = streamNanoseconds ?? -1
+        }
+
+        /// An end without a stream.
+        init(index: Int, exchange: Exchange, latency: Duration) {
+            self.init(
+                index: index, exchange: exchange, latencyNanoseconds: latency.wholeNanoseconds, streamNanoseconds: nil)
+        }
     }
 
     /// What a pool is doing right now.
@@ -39,6 +62,9 @@ public final class ConnectionPool: Sendable {
         public var goAwaysByReason: [String: Int] = [:]
         /// Bytes given to the sockets, TLS included.
         public var bytesSent: Int64 = 0
+        /// How often a mailbox woke its loop, for whatever pool: one wake-up serves all that was posted before the loop
+        /// looked.
+        public var wakeUps = 0
 
         /// All zero.
         public init() {}
@@ -125,6 +151,7 @@ public final class ConnectionPool: Sendable {
     public var statistics: Statistics {
         var sum = shares[0].gate.statistics
         for share in shares.dropFirst() { sum.add(share.gate.statistics) }
+        sum.wakeUps = shares.reduce(0) { $0 + $1.mailbox.wakeUps }
         return sum
     }
 }

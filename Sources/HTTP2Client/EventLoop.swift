@@ -16,7 +16,11 @@ import Logging
     private(set) var now = Instant.now()
     /// What connections read into; nobody keeps bytes in it.
     let readBuffer: UnsafeMutableRawBufferPointer
-    var random = SystemRandomNumberGenerator()
+    var random: any RandomNumberGenerator = SystemRandomNumberGenerator()
+    /// Tests bring a time of their own.
+    var readTime: () -> Instant = { .now() }
+    /// Begins a dial. Tests lead it to a peer in memory.
+    var dial: (_ connection: Connection, _ rotation: Int) -> Void = { $0.start(rotation: $1) }
 
     private var pools: [PoolID: PoolCore] = [:]
     private var connections: [ConnectionID: Connection] = [:]
@@ -25,16 +29,21 @@ import Logging
     private var messages: [LoopMessage] = []
     private var events = Epoll.Events(capacity: 256)
     private var touchedPools: [PoolCore] = []
+    private var workingPools: [PoolCore] = []
     private var workedPools: [PoolCore] = []
     private var unflushed: [Connection] = []
     private var flushing: [Connection] = []
     private var endedBatches: [Batch] = []
+    /// Batches without requests, to be used again.
+    private var spareBatches: [Batch] = []
     private var openedLatches: [Latch] = []
     private var isStopping = false
 
     private static let wakeUpID: UInt64 = 0
+    /// As many as a full pool has under way; each keeps the memory of some hundred ends.
+    private static let spareBatchLimit = 32
 
-    private init(mailbox: Mailbox, epoll: Epoll, resolve: @escaping Resolve, logger: Logger) {
+    init(mailbox: Mailbox, epoll: Epoll, resolve: @escaping Resolve, logger: Logger) {
         self.mailbox = mailbox
         self.epoll = epoll
         self.resolve = resolve
@@ -68,19 +77,26 @@ import Logging
 
     private func turn() {
         let count = epoll.wait(&events, milliseconds: patience())
-        now = .now()
-        for index in 0..<count {
-            let event = events[index]
-            if event.id == Self.wakeUpID {
-                mailbox.take(into: &messages)
-            } else {
-                // A late event of a closed connection finds nobody: ids are not used twice.
-                connections[ConnectionID(value: event.id)]?
-                    .socketReady(isReadable: event.isReadable, isWritable: event.isWritable)
+        act(at: readTime()) {
+            for index in 0..<count {
+                let event = events[index]
+                if event.id == Self.wakeUpID {
+                    mailbox.take(into: &messages)
+                } else {
+                    // A late event of a closed connection finds nobody: ids are not used twice.
+                    connections[ConnectionID(value: event.id)]?
+                        .socketReady(isReadable: event.isReadable, isWritable: event.isWritable)
+                }
             }
+            for message in messages { handle(message) }
+            messages.removeAll(keepingCapacity: true)
         }
-        for message in messages { handle(message) }
-        messages.removeAll(keepingCapacity: true)
+    }
+
+    /// One turn at the time `time`: what `happening` brings, the deadlines that have passed, and what follows from them.
+    func act(at time: Instant, _ happening: () -> Void) {
+        now = time
+        happening()
         while let (owner, time) = deadlines.popDue(at: now) {
             switch owner {
             case .connection(let id): connections[id]?.wake(at: time)
@@ -93,19 +109,21 @@ import Logging
     /// Until the next deadline, in milliseconds rounded up, so that it has passed on waking.
     private func patience() -> Int32 {
         guard let next = deadlines.next else { return -1 }
-        let left = next.elapsed(since: .now())
+        let left = next.elapsed(since: readTime())
         return Int32(clamping: (left + 999_999) / 1_000_000)
     }
 
     private func finishTurn() {
         while !touchedPools.isEmpty || !unflushed.isEmpty {
-            var working: [PoolCore] = []
-            swap(&working, &touchedPools)
-            for pool in working {
+            swap(&workingPools, &touchedPools)
+            // Reading may have taken a while: what is opened now counts from now.
+            now = readTime()
+            for pool in workingPools {
                 pool.isTouched = false
                 pool.work()
             }
-            workedPools.append(contentsOf: working)
+            workedPools.append(contentsOf: workingPools)
+            workingPools.removeAll(keepingCapacity: true)
             swap(&flushing, &unflushed)
             for connection in flushing {
                 connection.isUnflushed = false
@@ -116,7 +134,9 @@ import Logging
         // Figures first: who is told of an end finds it counted.
         for pool in workedPools { pool.publish() }
         workedPools.removeAll(keepingCapacity: true)
-        for batch in endedBatches { batch.deliver() }
+        for batch in endedBatches where batch.deliver() && spareBatches.count < Self.spareBatchLimit {
+            spareBatches.append(batch)
+        }
         endedBatches.removeAll(keepingCapacity: true)
         for latch in openedLatches { latch.open() }
         openedLatches.removeAll()
@@ -166,6 +186,15 @@ import Logging
         guard !connection.isUnflushed else { return }
         connection.isUnflushed = true
         unflushed.append(connection)
+    }
+
+    /// A batch of `count` requests of `submission` that came now.
+    func makeBatch(_ submission: Submission, count: Int) -> Batch {
+        guard let batch = spareBatches.popLast() else {
+            return Batch(submission: submission, count: count, queuedAt: now)
+        }
+        batch.reset(submission: submission, count: count, queuedAt: now)
+        return batch
     }
 
     func deliverLater(_ batch: Batch) { endedBatches.append(batch) }

@@ -20,6 +20,7 @@ final class Mailbox: Sendable {
     private struct State {
         var messages: [LoopMessage] = []
         var isClosed = false
+        var wakeUps = 0
     }
 
     let wakeUp: EventDescriptor
@@ -34,11 +35,16 @@ final class Mailbox: Sendable {
         let (isAccepted, mustWake) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
             state.messages.append(message)
-            return (true, state.messages.count == 1)
+            let mustWake = state.messages.count == 1
+            if mustWake { state.wakeUps += 1 }
+            return (true, mustWake)
         }
         if mustWake { wakeUp.signal() }
         return isAccepted
     }
+
+    /// How often a message found the mailbox empty, and woke the loop.
+    var wakeUps: Int { state.withLock { $0.wakeUps } }
 
     /// Takes all messages into the empty `messages`, whose memory serves the next ones.
     func take(into messages: inout [LoopMessage]) {

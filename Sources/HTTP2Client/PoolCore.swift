@@ -20,7 +20,7 @@ final class PoolCore {
     private let gate: PoolGate
     private var phase = Phase.open
     private var queue = RequestQueue()
-    private var connections: [Connection] = []
+    private(set) var connections: [Connection] = []
     private var plan: DialPlan
     private var wantsSuccessor = false
     /// When the next connection may be replaced because of server errors.
@@ -56,7 +56,7 @@ final class PoolCore {
 
     /// Takes requests that came through the gate.
     func enqueue(_ submission: Submission, _ range: Range<Int>) {
-        let batch = Batch(submission: submission, queuedAt: loop.now)
+        let batch = loop.makeBatch(submission, count: range.count)
         switch phase {
         case .open:
             for index in range { queue.append(Ticket(batch: batch, index: index)) }
@@ -71,7 +71,7 @@ final class PoolCore {
 
     /// Ends a request.
     func end(_ ticket: Ticket, _ exchange: Exchange) {
-        if ticket.batch.add(index: ticket.index, exchange: exchange, now: loop.now) { loop.deliverLater(ticket.batch) }
+        if ticket.batch.add(ticket, exchange, now: loop.now) { loop.deliverLater(ticket.batch) }
     }
 
     /// Gives waiting requests to connections, ends those that waited too long or in vain, dials when there is need.
@@ -174,7 +174,7 @@ final class PoolCore {
             connections.append(connection)
             dials += 1
             wantsSuccessor = false
-            connection.start(rotation: dials - 1)
+            loop.dial(connection, dials - 1)
         }
     }
 

@@ -49,21 +49,22 @@ final class PoolGate: Sendable {
 
     /// `count` requests have left the queue: lets waiting callers in.
     func leave(_ count: Int) {
-        let admitted = state.withLock { state in
-            state.queued -= count
-            var admitted: [(Waiter, Int)] = []
-            // Room for a handful is not worth a caller's wake-up, unless it is all that is wanted.
-            while let waiter = state.urgent.first ?? state.normal.first,
-                limit - state.queued >= min(waiter.wanted, max(1, limit / 8))
-            {
-                let granted = min(waiter.wanted, limit - state.queued)
-                state.queued += granted
-                if state.urgent.isEmpty { state.normal.removeFirst() } else { state.urgent.removeFirst() }
-                admitted.append((waiter, granted))
-            }
-            return admitted
+        state.withLock { $0.queued -= count }
+        // One at a time, so that no list is made: there is seldom more than one.
+        while let (waiter, granted) = state.withLock({ admitNext(&$0) }) {
+            waiter.continuation.resume(returning: granted)
         }
-        for (waiter, granted) in admitted { waiter.continuation.resume(returning: granted) }
+    }
+
+    private func admitNext(_ state: inout State) -> (Waiter, Int)? {
+        // Room for a handful is not worth a caller's wake-up, unless it is all that is wanted.
+        guard let waiter = state.urgent.first ?? state.normal.first,
+            limit - state.queued >= min(waiter.wanted, max(1, limit / 8))
+        else { return nil }
+        let granted = min(waiter.wanted, limit - state.queued)
+        state.queued += granted
+        if state.urgent.isEmpty { state.normal.removeFirst() } else { state.urgent.removeFirst() }
+        return (waiter, granted)
     }
 
     /// Lets nobody in any more; those who wait are told so.

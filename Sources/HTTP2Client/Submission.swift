@@ -12,6 +12,9 @@ final class Submission: Sendable {
         submittedAt = .now()
     }
 
+    /// Nothing: what a batch has that waits to be used again.
+    static let none = Submission(requests: []) { _ in }
+
     /// Ends the requests of `range` on the calling thread: for what never reached a loop.
     func fail(_ range: Range<Int>, _ failure: TransportFailure) {
         guard !range.isEmpty else { return }
@@ -22,28 +25,47 @@ final class Submission: Sendable {
 
 /// The part of a submission that came through the gate at once, on its loop. Gathers how its requests ended, so that
 /// one turn of the loop makes one call. Loop-confined.
+///
+/// The loop uses batches again, and with them the memory of their lists.
 final class Batch {
-    let submission: Submission
-    let queuedAt: Instant
+    private(set) var submission: Submission
+    private(set) var queuedAt: Instant
+    /// Requests that did not end yet.
+    private var open: Int
     private var ended: [ConnectionPool.Completion] = []
 
-    init(submission: Submission, queuedAt: Instant) {
+    /// `count`: requests of `submission` that the batch has.
+    init(submission: Submission, count: Int, queuedAt: Instant) {
         self.submission = submission
         self.queuedAt = queuedAt
+        open = count
+    }
+
+    /// Begins anew, after ``deliver()`` said that all had ended.
+    func reset(submission: Submission, count: Int, queuedAt: Instant) {
+        self.submission = submission
+        self.queuedAt = queuedAt
+        open = count
     }
 
     /// Notes how a request ended; `true` for the first one since ``deliver()``.
-    func add(index: Int, exchange: Exchange, now: Instant) -> Bool {
-        let latency = Duration.nanoseconds(now.elapsed(since: submission.submittedAt))
-        ended.append(ConnectionPool.Completion(index: index, exchange: exchange, latency: latency))
+    func add(_ ticket: Ticket, _ exchange: Exchange, now: Instant) -> Bool {
+        open -= 1
+        ended.append(
+            ConnectionPool.Completion(
+                index: ticket.index, exchange: exchange,
+                latencyNanoseconds: now.elapsed(since: submission.submittedAt),
+                streamNanoseconds: ticket.openedAt.map { now.elapsed(since: $0) }))
         return ended.count == 1
     }
 
-    /// Hands the noted ends to the caller.
-    func deliver() {
+    /// Hands the noted ends to the caller. `true`: these were the last, and the submission is let go.
+    func deliver() -> Bool {
         submission.completion(ended)
         // The memory serves again, unless the caller kept the array.
         ended.removeAll(keepingCapacity: true)
+        if open == 0 { submission = .none }
+        return open == 0
     }
 }
 
@@ -51,6 +73,8 @@ final class Batch {
 struct Ticket {
     let batch: Batch
     let index: Int
+    /// The turn of the loop that opened its stream; `nil` while it waits for one.
+    var openedAt: Instant?
 
     var request: Request {
         _read { yield batch.submission.requests[index] }

@@ -41,7 +41,7 @@ struct PKCS12Content {
 
     private static let missingProvider = """
         The file is encrypted with an old algorithm (RC2), and OpenSSL's legacy provider is not installed here; install \
-        it (legacy.so, in some systems a package openssl-legacy) or convert the file where it is: \
+        it (legacy.so; a package openssl-provider-legacy where it is apart) or convert the file where it is there: \
         openssl pkcs12 -legacy -in old.p12 -nodes | openssl pkcs12 -export -out new.p12
         """
 

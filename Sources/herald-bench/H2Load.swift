@@ -6,8 +6,8 @@ struct H2Load {
     let path: String
     let scratch: Scratch
     let port: Int
-    let pushes: Int
-    let streams: Int
+    var pushes: Int
+    var streams: Int
     let cores: String
 
     init(_ scratch: Scratch, port: Int, pushes: Int, streams: Int, cores: String) throws {
@@ -19,7 +19,8 @@ struct H2Load {
         self.cores = cores
     }
 
-    /// One run. `log`: where to write a line for each request, which costs it time.
+    /// One run. The mean latency is h2load's own; percentiles need `log`: where to write a line for each request, which
+    /// costs it a system call.
     func run(_ shape: Shape, log: String? = nil) throws -> Run {
         var command = [
             path, "-n", String(pushes), "-c", String(shape.connections), "-t", String(shape.threads), "-m",
@@ -36,7 +37,24 @@ struct H2Load {
             pushesPerSecond: rate, microsecondsPerPush: Double(cost.microseconds) / Double(pushes),
             peakMiB: Double(cost.peakKiB) / 1024,
             bytesPerPush: Double(cost.bytesWritten - Int64(cost.output.utf8.count)) / Double(pushes),
-            latency: log.flatMap(Self.latencies))
+            latency: try log.map { try Self.latencies($0) } ?? Self.meanLatency(in: cost.output), engine: nil)
+    }
+
+    /// `time for request:      150us     29.73ms      3.60ms      2.47ms    71.85%`: least, most, mean, …
+    private static func meanLatency(in output: String) throws -> Percentiles {
+        for line in output.split(separator: "\n") where line.hasPrefix("time for request:") {
+            let fields = line.split(separator: " ").dropFirst(3).map(String.init)
+            guard fields.count > 2, let mean = microseconds(fields[2]) else { break }
+            return Percentiles(mean: mean, p50: .nan, p90: .nan, p99: .nan, maximum: .nan)
+        }
+        throw BenchFailure("h2load tells no times:\n\(output)")
+    }
+
+    private static func microseconds(_ text: String) -> Double? {
+        for (unit, factor) in [("us", 1.0), ("ms", 1000.0), ("s", 1_000_000.0)] where text.hasSuffix(unit) {
+            return Double(text.dropLast(unit.count)).map { $0 * factor }
+        }
+        return nil
     }
 
     /// `finished in 1.45s, 68880.34 req/s, 1.78MB/s`
@@ -50,8 +68,10 @@ struct H2Load {
     }
 
     /// Each line: start in microseconds, status, microseconds.
-    private static func latencies(_ file: String) -> Percentiles? {
-        guard let data = FileManager.default.contents(atPath: file) else { return nil }
+    private static func latencies(_ file: String) throws -> Percentiles {
+        guard let data = FileManager.default.contents(atPath: file) else {
+            throw BenchFailure("h2load wrote no log")
+        }
         var histogram = Histogram()
         for line in [UInt8](data).split(separator: UInt8(ascii: "\n")) {
             let fields = line.split(separator: UInt8(ascii: "\t"))

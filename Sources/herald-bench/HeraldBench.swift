@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 /// Measures Herald's parts on this machine. Nothing leaves 127.0.0.1, everything ends by itself.
 @main
@@ -6,7 +7,14 @@ struct HeraldBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "herald-bench",
         abstract: "Measures Herald's parts on this machine; nothing leaves 127.0.0.1.",
-        subcommands: [EngineCommand.self, SettleCommand.self, SendCommand.self, MeasureCommand.self])
+        subcommands: [
+            EngineCommand.self, SettleCommand.self, SinkCommand.self, SendCommand.self, MeasureCommand.self,
+        ])
+}
+
+/// Prints a line at once, also into a pipe.
+func show(_ text: String) {
+    FileHandle.standardOutput.write(Data((text + "\n").utf8))
 }
 
 /// Why a benchmark can't be run or does not count.

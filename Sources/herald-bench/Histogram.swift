@@ -4,6 +4,7 @@ struct Histogram {
     private var counts = [Int](repeating: 0, count: 44 * steps)
     private var total = 0
     private var largest: Int64 = 0
+    private var sum: Int64 = 0
 
     /// Counts one.
     mutating func add(_ duration: Duration) {
@@ -17,6 +18,7 @@ struct Histogram {
         counts[min(Self.index(of: value), counts.count - 1)] += 1
         total += 1
         largest = max(largest, value)
+        sum += value
     }
 
     /// Below 32 each value by itself, then 32 equal steps between powers of two.
@@ -28,7 +30,9 @@ struct Histogram {
 
     /// The usual ones.
     var percentiles: Percentiles {
-        Percentiles(p50: at(0.50), p90: at(0.90), p99: at(0.99), maximum: Double(largest) / 1000)
+        Percentiles(
+            mean: Double(sum) / Double(max(1, total)) / 1000, p50: at(0.50), p90: at(0.90), p99: at(0.99),
+            maximum: Double(largest) / 1000)
     }
 
     /// In microseconds.
@@ -51,6 +55,7 @@ struct Histogram {
 
 /// In microseconds.
 struct Percentiles: Codable {
+    var mean: Double
     var p50: Double
     var p90: Double
     var p99: Double

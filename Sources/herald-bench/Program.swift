@@ -25,6 +25,20 @@ final class Program {
         return printed
     }
 
+    /// The next line that it prints, without its end; what there is when it ends before.
+    func readLine() -> String {
+        var line: [UInt8] = []
+        while true {
+            let data = output.fileHandleForReading.readData(ofLength: 1)
+            guard let byte = data.first, byte != UInt8(ascii: "\n") else { break }
+            line.append(byte)
+        }
+        return String(decoding: line, as: UTF8.self)
+    }
+
+    /// The process's number.
+    var id: Int32 { process.processIdentifier }
+
     /// Its exit status, once it has ended.
     var status: Int32 { process.terminationStatus }
 

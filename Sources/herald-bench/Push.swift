@@ -42,13 +42,10 @@ enum Push {
 /// Paths of device tokens that look random, so that no two have a long common beginning.
 enum DevicePath {
     static let digits = Array("0123456789abcdef".utf8)
-    private static let prefix = Array("/3/device/".utf8)
 
-    /// `/3/device/` and the 64 digits of token number `number`.
-    static func of(_ number: Int) -> String {
-        var path: [UInt8] = []
-        path.reserveCapacity(prefix.count + 64)
-        path += prefix
+    /// `prefix`, which is `/3/device/` or what a ``Sink`` takes for it, and the 64 digits of token number `number`.
+    static func of(_ number: Int, prefix: String) -> String {
+        var path = Array(prefix.utf8)
         var state = UInt64(truncatingIfNeeded: number)
         for _ in 0..<4 {
             // SplitMix64: a bijection in each step, so the paths differ.

@@ -1,24 +1,22 @@
 import Foundation
 
-/// A directory for one run: certificate, body, paths, and the files that nghttpd answers with. Removed with the value.
+/// A directory for one run: certificate, body, paths, and the file that nghttpd answers with. Removed with the value.
 final class Scratch {
     let path: String
-    /// One path for each device token, `/3/device/` and 64 hexadecimal digits.
-    let paths: [String]
-
     var certificate: String { path + "/certificate.pem" }
     var key: String { path + "/key.pem" }
     var body: String { path + "/body.json" }
     var root: String { path + "/root" }
     var addresses: String { path + "/addresses.txt" }
 
-    init(tokens: Int) throws {
+    init() throws {
         path = FileManager.default.temporaryDirectory.path + "/herald-bench-\(UUID().uuidString)"
-        paths = (0..<tokens).map { DevicePath.of($0) }
         try FileManager.default.createDirectory(
-            atPath: path + "/root/3/device", withIntermediateDirectories: true,
+            atPath: path + "/root/3", withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
         try Data(Push.body.utf8).write(to: URL(filePath: body))
+        // Empty: nghttpd answers 200 without a body, as APNs does.
+        try Data().write(to: URL(filePath: root + "/3/device"))
         try makeCertificate()
     }
 
@@ -43,14 +41,10 @@ final class Scratch {
         guard program.status == 0 else { throw BenchFailure("openssl req failed") }
     }
 
-    /// A file for each path, empty: nghttpd answers 200 without a body, as APNs does.
-    func makeTokenFiles() throws {
-        for path in paths { try Data().write(to: URL(filePath: root + path)) }
-    }
-
-    /// The file that h2load takes its paths from.
-    func writeAddresses(port: Int) throws {
-        let text = paths.map { "https://127.0.0.1:\(port)\($0)" }.joined(separator: "\n")
+    /// The file that h2load takes its paths from: one for each device token.
+    func writeAddresses(of sink: any Sink, tokens: Int) throws {
+        let text = (0..<tokens).map { "https://127.0.0.1:\(sink.port)\(DevicePath.of($0, prefix: sink.pathPrefix))" }
+            .joined(separator: "\n")
         try Data((text + "\n").utf8).write(to: URL(filePath: addresses))
     }
 }

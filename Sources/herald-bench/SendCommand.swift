@@ -11,6 +11,7 @@ struct SendCommand: ParsableCommand, Sendable {
         commandName: "send-pushes", abstract: "Sends pushes to 127.0.0.1 and prints the figures.", shouldDisplay: false)
 
     @Option var port: Int
+    @Option var pathPrefix: String
     @Option var certificate: String
     @Option var pushes: Int
     @Option var connections: Int
@@ -29,7 +30,7 @@ struct SendCommand: ParsableCommand, Sendable {
         let pool = try engine.openPool(configuration)
         let tally = SendTally(expected: pushes)
         // As h2load reads its addresses, and builds its header fields, before it begins.
-        let paths = (0..<tokens).map(DevicePath.of)
+        let paths = (0..<tokens).map { DevicePath.of($0, prefix: pathPrefix) }
         let head = RequestHead(method: "POST", fields: Push.sharedFields)
         let body = Array(Push.body.utf8)
         func make(_ numbers: Range<Int>) -> [Request] {
@@ -74,12 +75,25 @@ struct SendReport: Codable {
     let other: Int
     /// What went wrong first, in words.
     let failure: String?
-    /// From `submit` to the end, in microseconds: the wait for a stream is part of it.
-    let latency: Percentiles
-    let connections: Int
-    let dials: Int
+    /// From the HEADERS to the end of the answer.
+    let streamLatency: Percentiles
+    let figures: EngineFigures
     /// Bytes given to the sockets.
     let bytesSent: Int64
+}
+
+/// What only the engine has to tell of a run.
+struct EngineFigures: Codable {
+    /// From `submit` to the end: the wait for a stream is part of it.
+    let wholeLatency: Percentiles
+    /// Connections that were open when the last push had ended.
+    let connections: Int
+    /// Connections opened; more than ``connections`` means that some were closed meanwhile.
+    let dials: Int
+    /// Pushes taken by a loop each time that its mailbox woke it.
+    let pushesPerWakeUp: Double
+    /// Ends handed over by a call of the completion.
+    let endsPerDelivery: Double
 }
 
 /// Counts ends, on loop threads.
@@ -88,7 +102,9 @@ final class SendTally: Sendable {
         var accepted = 0
         var other = 0
         var failure: String?
-        var histogram = Histogram()
+        var deliveries = 0
+        var whole = Histogram()
+        var stream = Histogram()
         var waiter: CheckedContinuation<Void, Never>?
     }
 
@@ -101,6 +117,7 @@ final class SendTally: Sendable {
 
     func note(_ completions: [ConnectionPool.Completion]) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.deliveries += 1
             for completion in completions { state.note(completion) }
             guard state.accepted + state.other == expected else { return nil }
             defer { state.waiter = nil }
@@ -123,9 +140,14 @@ final class SendTally: Sendable {
 
     func report(seconds: Double, statistics: ConnectionPool.Statistics) -> SendReport {
         state.withLock { state in
-            SendReport(
+            let ended = Double(state.accepted + state.other)
+            return SendReport(
                 seconds: seconds, accepted: state.accepted, other: state.other, failure: state.failure,
-                latency: state.histogram.percentiles, connections: statistics.connections, dials: statistics.dials,
+                streamLatency: state.stream.percentiles,
+                figures: EngineFigures(
+                    wholeLatency: state.whole.percentiles, connections: statistics.connections,
+                    dials: statistics.dials, pushesPerWakeUp: ended / Double(max(1, statistics.wakeUps)),
+                    endsPerDelivery: ended / Double(max(1, state.deliveries))),
                 bytesSent: statistics.bytesSent)
         }
     }
@@ -145,6 +167,9 @@ extension SendTally.State {
             other += 1
             failure = failure ?? reason.message
         }
-        histogram.add(completion.latency)
+        // One in sixteen is enough for percentiles, and costs the sender less.
+        guard completion.index.isMultiple(of: 16) else { return }
+        whole.add(completion.latency)
+        if let latency = completion.streamLatency { stream.add(latency) }
     }
 }

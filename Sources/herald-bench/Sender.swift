@@ -4,7 +4,8 @@ import Foundation
 struct Sender {
     let certificate: String
     let port: Int
-    let streams: Int
+    let pathPrefix: String
+    var streams: Int
     let tokens: Int
     let cores: String
 
@@ -12,8 +13,8 @@ struct Sender {
     func command(_ shape: Shape, pushes: Int, more: [String] = []) throws -> [String] {
         [
             try Program.own, "send-pushes", "--port", String(port), "--certificate", certificate, "--pushes",
-            String(pushes), "--connections", String(shape.connections), "--threads", String(shape.threads),
-            "--streams", String(streams), "--tokens", String(tokens),
+            String(pushes), "--path-prefix", pathPrefix, "--connections", String(shape.connections), "--threads",
+            String(shape.threads), "--streams", String(streams), "--tokens", String(tokens),
         ] + more
     }
 
@@ -28,6 +29,6 @@ struct Sender {
             pushesPerSecond: Double(pushes) / report.seconds,
             microsecondsPerPush: Double(cost.microseconds) / Double(pushes),
             peakMiB: Double(cost.peakKiB) / 1024, bytesPerPush: Double(report.bytesSent) / Double(pushes),
-            latency: report.latency)
+            latency: report.streamLatency, engine: report.figures)
     }
 }

@@ -26,14 +26,19 @@ struct Run: Codable {
     let peakMiB: Double
     /// Bytes that left for the socket, TLS included.
     let bytesPerPush: Double
+    /// From a stream's HEADERS to the end of its answer, of a run in which little waits.
     var latency: Percentiles?
+    let engine: EngineFigures?
+    /// Processor time of the sink meanwhile.
+    var sinkMicrosecondsPerPush = 0.0
 
-    /// The median of each figure by itself.
+    /// The median of each figure by itself; the engine's own figures are those of the run with the median rate.
     static func median(of runs: [Run]) -> Run {
         func middle(_ value: (Run) -> Double) -> Double {
             let sorted = runs.map(value).sorted()
             return sorted.isEmpty ? 0 : sorted[sorted.count / 2]
         }
+        let middleRun = runs.sorted { $0.pushesPerSecond < $1.pushesPerSecond }[runs.count / 2]
         let latencies = runs.compactMap(\.latency)
         func middleLatency(_ value: (Percentiles) -> Double) -> Double {
             let sorted = latencies.map(value).sorted()
@@ -45,8 +50,9 @@ struct Run: Codable {
             latency: latencies.isEmpty
                 ? nil
                 : Percentiles(
-                    p50: middleLatency(\.p50), p90: middleLatency(\.p90), p99: middleLatency(\.p99),
-                    maximum: middleLatency(\.maximum)))
+                    mean: middleLatency(\.mean), p50: middleLatency(\.p50), p90: middleLatency(\.p90),
+                    p99: middleLatency(\.p99), maximum: middleLatency(\.maximum)),
+            engine: middleRun.engine, sinkMicrosecondsPerPush: middle(\.sinkMicrosecondsPerPush))
     }
 }
 
@@ -58,4 +64,10 @@ struct Comparison: Codable {
     /// Engine by h2load, medians of the ratios of the pairs.
     let rateRatio: Double
     let costRatio: Double
+    let latencyRatio: Percentiles
+    /// What the sink spent on a push of the engine by what it spent on one of h2load. Far from 1, the sink did not do the
+    /// same work for both, and the rates do not compare.
+    let sinkRatio: Double
+    /// Streams of all connections by the sink's delay: no sender can do more in a second. `nil` without a delay.
+    let bound: Double?
 }

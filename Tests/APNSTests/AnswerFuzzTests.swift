@@ -58,7 +58,8 @@ struct AnswerFuzzTests {
             let body = Self.mutated(Self.bodies.randomElement(using: &random) ?? [], &random)
             let pause = Self.mutated(Array((Self.pauses.randomElement(using: &random) ?? "").utf8), &random)
             let headers = [HeaderField("retry-after", String(decoding: pause, as: UTF8.self))]
-            let outcome = Answer(.answered(Response(status: status, headers: headers, body: body))).outcome
+            let response = Response(status: status, headers: headers, body: body)
+            let outcome = Answer(.answered(response), at: Timestamp(seconds: 1_800_000_000)).outcome
             switch outcome {
             case .accepted: #expect(status == 200, "seed \(seed), input \(input)")
             case .rejected(let reason, _):

@@ -160,27 +160,20 @@ struct CertificateSimulatorTests {
         }
     }
 
-    /// Sends one request that can't be sent, over a pool that is less patient than the sender's.
+    /// Why the first connection ends over which a request should go.
     private func failure(with pair: (certificatePEM: String, keyPEM: String), _ way: Way) async throws -> String {
         let identity = try ClientIdentity(certificatePEM: pair.certificatePEM, keyPEM: pair.keyPEM, password: nil)
         var configuration = PoolConfiguration(host: "127.0.0.1", port: way.port)
         configuration.trust = .file(way.trustFile)
         configuration.identity = APNSCredential.certificate(identity).identity
-        configuration.queueTimeout = .seconds(2)
-        let engine = HTTP2Engine(loopCount: 1, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let (ends, end) = AsyncStream.makeStream(of: String.self)
+        let engine = HTTP2Engine(loopCount: 1, logger: Logger(label: "test") { _ in ClosedConnections(told: end) })
         let pool = try engine.openPool(configuration)
-        let (ends, end) = AsyncStream.makeStream(of: Exchange.self)
         let request = Request(method: "POST", path: "/3/device/00", headers: [], body: [], isUrgent: false)
-        await pool.submit([request]) { completions in
-            for completion in completions { end.yield(completion.exchange) }
-        }
-        let exchange = await ends.first { _ in true }
+        await pool.submit([request]) { _ in }
+        let reason = await ends.first { _ in true }
         await engine.shutdown(within: .zero)
-        guard case .notSent(let failure) = exchange else {
-            Issue.record("\(String(describing: exchange))")
-            return ""
-        }
-        return failure.message
+        return reason ?? ""
     }
 
     /// Runs a simulator and a sender, and ends both.
@@ -254,5 +247,21 @@ private struct Way {
         await sender.send(batch) { collector.take($0) }
         await collector.wait(for: batch.count)
         return collector.outcomes
+    }
+}
+
+/// Tells of each connection that the engine closes.
+private struct ClosedConnections: LogHandler {
+    let told: AsyncStream<String>.Continuation
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level = .debug
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        if event.message == "closed" { told.yield("\(event.metadata?["details"] ?? "")") }
     }
 }

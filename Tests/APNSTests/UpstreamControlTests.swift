@@ -179,6 +179,20 @@ struct UpstreamControlTests {
                 == [.tellEnd(.topic("com.example.app.voip"), .topicDisallowed)])
     }
 
+    @Test func `After a change by the operator everything that is held back is tried at once`() throws {
+        var play = Play()
+        let batch = [try makePush(1), try makePush(2)]
+        _ = play.send(batch, .topicRefused(.topicDisallowed))
+        _ = play.send([try makePush(3, content: makeContent(pushType: .voip))], .credentialRefused(.forbidden))
+        #expect(play.admit(batch).admitted == [])
+        #expect(play.control.renew(at: play.now) == [.replaceConnections])
+        let (went, actions) = play.send(batch, .accepted)
+        #expect(went == 1 && actions.contains(.tellEnd(.everything, .forbidden)))
+        #expect(actions.contains(.tellEnd(.topic("com.example.app"), .topicDisallowed)))
+        #expect(!actions.contains(.replaceConnections))
+        #expect(play.send(batch, .accepted).went == 2)
+    }
+
     @Test func `Two pauses that are due in one batch each have their probe`() throws {
         var play = Play()
         let batch = [try makePush(1), try makePush(2, content: makeContent(pushType: .voip))]

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Synchronization
 
@@ -26,6 +27,8 @@ final class ChildProcess: Sendable {
             unsafe posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         }
         unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        // Sockets of other tests must not stay open in the program.
+        unsafe herald_spawn_closing(&actions, 3)
         var identifier = pid_t()
         var strings = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
         defer { unsafe strings.forEach { unsafe free($0) } }

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import Testing
 
 @testable import HTTP2Client
@@ -19,13 +20,14 @@ struct ClientIdentityTests {
 
     @Test func withoutACertificateAPeerThatAsksIsNamed() async throws {
         let server = try await Nghttpd(asksForCertificate: true)
-        try await withEngine { engine in
-            var configuration = PoolConfiguration.local(server.port, trust: server.tls)
-            configuration.queueTimeout = .seconds(1)
-            let pool = try engine.openPool(configuration)
-            let failure = try #require(await pool.exchange([.get]).first?.notSent)
-            #expect(failure.message.contains("certificate required"), "\(failure.message)")
-        }
+        let (ends, end) = AsyncStream.makeStream(of: String.self)
+        let engine = HTTP2Engine(loopCount: 1, logger: Logger(label: "test") { _ in ClosedConnections(told: end) })
+        let pool = try engine.openPool(PoolConfiguration.local(server.port, trust: server.tls))
+        let submitted = await Submitted([.get], to: pool)
+        let reason = await ends.first { _ in true }
+        #expect(reason?.contains("certificate required") == true, "\(reason ?? "")")
+        await engine.shutdown(within: .zero)
+        #expect(await submitted.exchanges().first?.notSent != nil)
     }
 
     @Test func aCertificateThatIsNotNeededDoesNoHarm() async throws {
@@ -70,5 +72,21 @@ struct ClientIdentityTests {
         let lines = text.split(separator: "\n").drop { !$0.hasPrefix("-----BEGIN") }.dropFirst()
             .prefix { !$0.hasPrefix("-----END") }
         return Array(try #require(Data(base64Encoded: lines.joined())))
+    }
+}
+
+/// Tells of each connection that the engine closes.
+private struct ClosedConnections: LogHandler {
+    let told: AsyncStream<String>.Continuation
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level = .debug
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        if event.message == "closed" { told.yield("\(event.metadata?["details"] ?? "")") }
     }
 }

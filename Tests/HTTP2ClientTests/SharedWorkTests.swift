@@ -67,6 +67,8 @@ struct SharedWorkTests {
         let parts = (0..<3).map { configuration.share($0, of: 3) }
         #expect(parts.map(\.connectionLimit) == [3, 2, 2])
         #expect(parts.allSatisfy { $0.queueLimit == 33 })
+        // One dial in three seconds for each part is one a second in all.
+        #expect(parts.allSatisfy { $0.dialBurst == 1 && $0.dialInterval == .seconds(3) })
     }
 }
 
@@ -87,6 +89,34 @@ struct SpreadPoolTests {
             #expect(pool.statistics.bytesSent > 5000)
             await pool.close(within: .seconds(1))
             #expect(await pool.exchange([.get]).first?.notSent?.kind == .shutdown)
+        }
+    }
+
+    @Test func aPoolOfOneConnectionStaysOnOneLoop() async throws {
+        let server = try await Nghttpd(streams: 5)
+        try await withEngine(loopCount: 3) { engine in
+            var configuration = PoolConfiguration.local(server.port, trust: server.tls)
+            configuration.connectionLimit = 1
+            configuration.loopLimit = 3
+            let pool = try engine.openPool(configuration)
+            #expect(await pool.exchange(Array(repeating: .post(), count: 2000)).allSatisfy { $0.status == 200 })
+            #expect(pool.statistics.dials == 1)
+        }
+    }
+
+    @Test func eachLoopOfAFullPoolFillsItsShare() async throws {
+        let server = try await Nghttpd(streams: 5)
+        try await withEngine(loopCount: 4) { engine in
+            var configuration = PoolConfiguration.local(server.port, trust: server.tls)
+            configuration.connectionLimit = 3
+            configuration.loopLimit = 4
+            configuration.queueLimit = 30_000
+            let pool = try engine.openPool(configuration)
+            // Each stride goes to the loop with the most room, so three loops have work before the first has answers.
+            #expect(await pool.exchange(Array(repeating: .post(), count: 20_000)).allSatisfy { $0.status == 200 })
+            #expect(pool.statistics.dials == 3)
+            #expect(pool.statistics.connections == 3)
+            #expect(pool.statistics.circuit == .closed)
         }
     }
 

@@ -166,6 +166,15 @@ struct CommandProcessTests {
 
     // MARK: herald simulate apns
 
+    @Test func fileWithoutClientAuthoritiesIsToldInOneLine() async throws {
+        let fixture = try ServeFixture()
+        let ended = try await GatewayProcess.run([
+            "simulate", "apns", "--port", "0", "--state", fixture.directory.file("apns"), "--client-ca", "none.pem",
+        ])
+        #expect(ended.status == 69)
+        #expect(ended.lines == ["herald: none.pem: no PEM certificates of authorities can be read from it"])
+    }
+
     @Test func simulatorAsAProcessTakesPushesAndRules() async throws {
         let fixture = try ServeFixture()
         let simulator = try ChildProcess(

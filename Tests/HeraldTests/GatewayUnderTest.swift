@@ -62,12 +62,13 @@ struct GatewayUnderTest {
 
     /// Writes a push certificate of the simulator's authority, in place of one that is there.
     ///
+    /// - Parameter seconds: when it ends, from now.
     /// - Returns: the lines of the `apns` block that name it.
     @discardableResult
-    static func certificate(of identity: SimulatorIdentity, days: Int64 = 365, in directory: TestDirectory) throws
-        -> String
-    {
-        let pair = try identity.pushCertificate(topics: ["com.example.app"], validity: -86_400...(days * 86_400))
+    static func certificate(
+        of identity: SimulatorIdentity, seconds: Int64 = 365 * 86_400, in directory: TestDirectory
+    ) throws -> String {
+        let pair = try identity.pushCertificate(topics: ["com.example.app"], validity: -86_400...seconds)
         for (name, text) in [("push.pem", pair.certificatePEM), ("push-key.pem", pair.keyPEM)] {
             try text.write(toFile: directory.file(name), atomically: true, encoding: .utf8)
             try FileManager.default.setAttributes(

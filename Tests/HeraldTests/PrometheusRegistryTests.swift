@@ -87,7 +87,7 @@ struct PrometheusRegistryTests {
         registry.setUpstreams([status])
         #expect(registry.text.contains("herald_upstream_circuit_open{upstream=\"a:1 T/K\"} 1\n"))
         #expect(registry.text.contains("herald_upstream_failed_dials{upstream=\"a:1 T/K\"} 5\n"))
-        #expect(registry.text.contains("herald_upstream_goaways{upstream=\"a:1 T/K\",reason=\"Shutdown\"} 6\n"))
+        #expect(registry.text.contains("herald_upstream_goaways{reason=\"Shutdown\",upstream=\"a:1 T/K\"} 6\n"))
         #expect(registry.text.contains("herald_upstream_connections{upstream=\"a:1 T/K\"} 2\n"))
         #expect(registry.text.contains("herald_upstream_streams_in_use{upstream=\"a:1 T/K\"} 3\n"))
         #expect(registry.text.contains("herald_upstream_stream_limit{upstream=\"a:1 T/K\"} 1000\n"))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Signing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.enabled(if: hasOpenSSLCommand), .timeLimit(.minutes(1)))
 struct ClientIdentityTests {
     @Test(arguments: [["rsa:2048"], ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]])
     func `A PEM pair gives chain, key, topics, environments and dates`(kind: [String]) async throws {
@@ -121,7 +121,7 @@ struct ClientIdentityTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.enabled(if: hasOpenSSLCommand), .timeLimit(.minutes(1)))
 struct PKCS12Tests {
     private static let legacy = ["-legacy", "-certpbe", "PBE-SHA1-RC2-40", "-keypbe", "PBE-SHA1-3DES"]
 
@@ -197,7 +197,7 @@ struct PKCS12Tests {
 }
 
 /// Garbage of every kind ends in an error, never in a crash.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.enabled(if: hasOpenSSLCommand), .timeLimit(.minutes(2)))
 struct DamagedCertificateTests {
     @Test func `Damaged lists of topics are read or refused`() throws {
         let long = String(repeating: "x", count: 200)

@@ -63,6 +63,9 @@ struct PushCertificate {
     }
 }
 
+/// Whether there is such a command.
+let hasOpenSSLCommand = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
+
 /// Runs the `openssl` command, which makes the keys and files that swift-crypto can't.
 func openssl(_ arguments: [String]) async throws -> String {
     let made = try await ChildProcess.run("/usr/bin/openssl", arguments, keepsErrors: false)

@@ -1,3 +1,4 @@
+import CLinux
 public import Foundation
 import Glibc
 import Synchronization
@@ -10,7 +11,7 @@ public final class ChildProcess: Sendable {
     /// Standard output and standard error, line by line.
     public let output: OutputLines
     /// Its process id.
-    public let id: pid_t
+    public let id: Int32
 
     /// Starts `executable` with `arguments`; both outputs go to ``output``.
     ///
@@ -36,6 +37,9 @@ public final class ChildProcess: Sendable {
         } else {
             unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
         }
+        // Listening sockets of simulators in this process would stay open in the child, and connecting to one that was
+        // closed here would hang instead of fail.
+        unsafe herald_spawn_closing(&actions, 3)
         let argumentList = unsafe ([executable] + arguments).map { unsafe strdup($0) } + [nil]
         let environmentList = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
         defer {

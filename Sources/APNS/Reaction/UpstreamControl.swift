@@ -160,6 +160,16 @@ extension UpstreamControl {
         return now - replacedAt >= Self.replacingInterval
     }
 
+    /// Replaces the connections in any case, and lets the next pushes be probes: the operator changed something.
+    mutating func renew(at now: Duration) -> [Action] {
+        generation += 1
+        noteReplacement(at: now)
+        everything.hasten(at: now)
+        for topic in topics.keys { topics[topic]?.hasten(at: now) }
+        for route in routes.keys { routes[route]?.hasten(at: now) }
+        return [.replaceConnections]
+    }
+
     /// Replaces the connections, unless that was done a moment ago. Submissions that come later are sent on new ones.
     mutating func replacement(at now: Duration) -> [Action] {
         guard mayReplace(at: now) else { return [] }

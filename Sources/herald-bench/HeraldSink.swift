@@ -1,0 +1,22 @@
+/// ``SinkCommand`` in a process of its own.
+final class HeraldSink: Sink {
+    let pathPrefix = "/3/device/"
+    let port: Int
+    let program: Program
+
+    /// Starts it on `cores` and returns once it takes connections.
+    init(_ scratch: Scratch, cores: String, streams: Int, threads: Int, delay: Duration) throws {
+        program = try Program(
+            try Program.find("taskset", package: "util-linux"),
+            [
+                "-c", cores, try Program.own, "sink", "--certificate", scratch.certificate, "--key", scratch.key,
+                "--streams", String(streams), "--threads", String(threads), "--delay",
+                "\(delay.microseconds)us",
+            ], showsErrors: true)
+        // The first line that it prints, once it listens.
+        guard let port = Int(program.readLine()) else { throw BenchFailure("the sink did not start") }
+        self.port = port
+    }
+
+    deinit { program.end() }
+}
