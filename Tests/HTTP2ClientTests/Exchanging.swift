@@ -83,7 +83,8 @@ extension PoolConfiguration {
         configuration.backOffFloor = .milliseconds(20)
         configuration.backOffCeiling = .milliseconds(100)
         configuration.dialInterval = .milliseconds(10)
-        // A peer that is late to start shall be waited for.
+        // A peer that is late to start, or to answer on a busy machine, shall be waited for.
+        configuration.warmingTimeout = .seconds(60)
         configuration.circuitLimit = .max
         return configuration
     }

@@ -81,7 +81,7 @@ struct PoolPeerTests {
     // MARK: The first answer
 
     @Test func aFirstRequestWithoutAnswerHoldsNobodyElseUp() async throws {
-        try await withFarm(2, adjust: { $0.warmingTimeout = .milliseconds(200) }) { farm, pool in
+        try await withFarm(2, adjust: { $0.warmingTimeout = .seconds(4) }) { farm, pool in
             let submitted = await Submitted([.get, .get, .get], to: pool)
             let (dead, good) = (farm.peers[0], farm.peers[1])
             try await dead.greet(maxStreams: 10)
@@ -99,7 +99,7 @@ struct PoolPeerTests {
     }
 
     @Test func aPeerThatAllowsNoStreamIsGivenUp() async throws {
-        try await withFarm(2, adjust: { $0.warmingTimeout = .milliseconds(200) }) { farm, pool in
+        try await withFarm(2, adjust: { $0.warmingTimeout = .seconds(4) }) { farm, pool in
             let submitted = await Submitted([.get], to: pool)
             try await farm.peers[0].greet(maxStreams: 0)
             try await prove(farm.peers[1], maxStreams: 10)

@@ -126,14 +126,12 @@ struct SoakTests {
             dials.withLock { $0 += brief.statistics.dials }
             let failing = await Submitted([.get, .get], to: hopeless)
             if let restless { ends += await restless.exchange(Array(requests[..<100])).count }
-            if round % 25 == 24 {
+            if round % 25 == 14 {
                 // In the middle of the round's pushes.
                 peers.nghttpd.kill()
-                ends += await running.exchanges().count
                 try await peers.nghttpd.restart()
-            } else {
-                ends += await running.exchanges().count
             }
+            ends += await running.exchanges().count
             return ends + (await failing.exchanges().count)
         }
 
