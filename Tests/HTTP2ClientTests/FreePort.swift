@@ -1,10 +1,19 @@
 import Glibc
+import Synchronization
 
-/// A TCP port of 127.0.0.1 that nobody listens on, now; anybody may take it.
+@testable import HTTP2Client
+
+/// A TCP port of 127.0.0.1 that nobody listens on, now, and that no other test of this process was given; another
+/// process may take it.
 func freePort() throws -> Int {
-    let port = try ClosedPort()
-    return port.number
+    while true {
+        let port = try ClosedPort()
+        if givenPorts.withLock({ $0.insert(port.number).inserted }) { return port.number }
+    }
 }
+
+/// A server needs a moment to take its port: until then the kernel would give the same one to another test.
+private let givenPorts = Mutex<Set<Int>>([])
 
 /// A TCP port of 127.0.0.1 that is taken and refuses connections as long as this lives.
 final class ClosedPort: Sendable {

@@ -14,7 +14,10 @@ final class ScriptedPeer: Sendable {
     ///   - alpn: protocols to choose from; `nil`: no ALPN.
     ///   - tls: its key and certificate; `nil`: new ones.
     ///   - extra: more options of `s_server`.
-    init(alpn: String? = "h2", tls material: TLSMaterial? = nil, extra: [String] = []) async throws {
+    ///   - answersPings: whether PINGs are answered as they come, and not left to the test.
+    init(
+        alpn: String? = "h2", tls material: TLSMaterial? = nil, extra: [String] = [], answersPings: Bool = false
+    ) async throws {
         tls = try material ?? TLSMaterial()
         let tls = tls
         (port, process) = try await onFreePort { port in
@@ -32,7 +35,17 @@ final class ScriptedPeer: Sendable {
                 let bytes = process.read()
                 guard !bytes.isEmpty else { break }
                 parser.append(bytes)
-                while let frame = parser.next() { continuation.yield(frame) }
+                while let frame = parser.next() {
+                    guard answersPings, frame.type == Frame.ping, !frame.hasFirstFlag else {
+                        continuation.yield(frame)
+                        continue
+                    }
+                    do {
+                        try process.write(Frame.pong(frame).bytes)
+                    } catch {
+                        // The program has ended; the next read says so.
+                    }
+                }
             }
             continuation.finish()
         }
