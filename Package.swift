@@ -75,19 +75,20 @@ let libraries: [Target] = [
     .executableTarget(
         name: "herald-bench",
         dependencies: [
-            "HTTP2Client", "Signing", "CLinux", "Store", "PushModel", argumentParser, logging, nioCore, nioPosix, nioSSL,
+            "HTTP2Client", "Signing", "CLinux", "Store", "PushModel", argumentParser, logging, nioCore, nioPosix,
+            nioSSL,
             http2,
         ]),
 ]
 
 let tests: [Target] = [
-    .target(name: "TestSupport", dependencies: ["PushModel", "CLinux"], path: "Tests/TestSupport"),
+    .target(name: "TestSupport", dependencies: ["PushModel"], path: "Tests/TestSupport"),
     .target(
         name: "StoreConformance", dependencies: ["Store", "PushModel", "TestSupport"], path: "Tests/StoreConformance"),
     .testTarget(name: "SigningTests", dependencies: ["Signing", "TestSupport", crypto]),
     .testTarget(name: "PushModelTests", dependencies: ["PushModel", "TestSupport"]),
     .testTarget(
-        name: "HTTP2ClientTests", dependencies: ["HTTP2Client", "CLinux", "TestSupport", logging], exclude: ["h2_server.py"]),
+        name: "HTTP2ClientTests", dependencies: ["HTTP2Client", "TestSupport", logging], exclude: ["h2_server.py"]),
     .testTarget(
         name: "APNSTests",
         dependencies: ["APNS", "APNSSimulator", "Signing", "PushModel", "TestSupport", crypto, logging]),

@@ -1,6 +1,5 @@
 #pragma once
 #include <netinet/tcp.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -28,10 +27,4 @@ static inline struct herald_usage herald_usage_of_children(void) {
         .peak_kibibytes = usage.ru_maxrss,
     };
     return result;
-}
-
-/// Closes every descriptor from `first` on in the program that is started; Swift does not see glibc's own extensions.
-static inline int herald_spawn_closing(posix_spawn_file_actions_t *actions, int first) {
-    extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
-    return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }

@@ -5,6 +5,10 @@ import Glibc
 ///
 /// Loop-confined; closed with its last reference or by ``shut()``.
 final class Socket {
+    /// `MSG_NOSIGNAL`: a lost peer is an error of the write and no SIGPIPE. By its number, which is Linux's on every
+    /// machine: as a constant of an anonymous enumeration it is imported in some builds and not in others.
+    static let withoutSignal: Int32 = 0x4000
+
     private(set) var descriptor: Int32
 
     /// A non-blocking socket for `address`, set up for long-lived HTTP/2: no delay, keep-alive, and a limit for how
@@ -58,7 +62,7 @@ final class Socket {
 
     /// Sends what the kernel takes of `bytes` at once, in the clear: how many they were.
     func send(_ bytes: [UInt8]) throws(TransportFailure) -> Int {
-        let count = unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        let count = unsafe Glibc.send(descriptor, bytes, bytes.count, Self.withoutSignal)
         if count >= 0 { return count }
         guard errno == EAGAIN || errno == EINTR else { throw TransportFailure(.connectFailed, systemError()) }
         return 0

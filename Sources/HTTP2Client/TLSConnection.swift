@@ -230,7 +230,7 @@ private func socketRead(_ bio: OpaquePointer?, _ buffer: UnsafeMutablePointer<CC
 private func socketWrite(_ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, _ count: Int32) -> Int32 {
     guard let link = unsafe BIO_get_data(bio)?.assumingMemoryBound(to: SocketLink.self) else { return -1 }
     unsafe herald_BIO_clear_retry_flags(bio)
-    let sent = unsafe send(link.pointee.descriptor, bytes, Int(count), Int32(MSG_NOSIGNAL))
+    let sent = unsafe send(link.pointee.descriptor, bytes, Int(count), Socket.withoutSignal)
     if sent < 0 { unsafe link.pointee.failure = errno }
     if sent < 0, errno == EAGAIN || errno == EINTR { unsafe herald_BIO_set_retry_write(bio) }
     if sent > 0 { unsafe link.pointee.sent += Int64(sent) }

@@ -1,6 +1,6 @@
-import CLinux
 import Glibc
 import Synchronization
+import TestSupport
 
 @testable import HTTP2Client
 
@@ -27,8 +27,7 @@ final class ChildProcess: Sendable {
             unsafe posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         }
         unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        // Sockets of other tests must not stay open in the program.
-        unsafe herald_spawn_closing(&actions, 3)
+        keepSocketsFromChildren()
         var identifier = pid_t()
         var strings = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
         defer { unsafe strings.forEach { unsafe free($0) } }
@@ -51,7 +50,7 @@ final class ChildProcess: Sendable {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = unsafe rest.withUnsafeBytes {
-                unsafe send(link, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                unsafe send(link, $0.baseAddress, $0.count, Socket.withoutSignal)
             }
             guard count > 0 else { throw ToolFailure(what: "write to the program: error \(errno)") }
             rest = rest.dropFirst(count)

@@ -3,6 +3,8 @@ import Glibc
 import Synchronization
 import TestSupport
 
+@testable import HTTP2Client
+
 /// Several scripted peers behind one port: the first connection goes to the first of them, and so on. Connections
 /// beyond the last peer are closed as soon as they are accepted.
 final class PeerFarm: Sendable {
@@ -75,7 +77,7 @@ private final class Link: Sendable {
             var sent = 0
             while sent < count {
                 let part = unsafe buffer.withUnsafeBytes {
-                    unsafe send(target, $0.baseAddress! + sent, count - sent, Int32(MSG_NOSIGNAL))
+                    unsafe send(target, $0.baseAddress! + sent, count - sent, Socket.withoutSignal)
                 }
                 guard part > 0 else { break passing }
                 sent += part

@@ -1,4 +1,3 @@
-import CLinux
 public import Foundation
 import Glibc
 import Synchronization
@@ -37,9 +36,7 @@ public final class ChildProcess: Sendable {
         } else {
             unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
         }
-        // Listening sockets of simulators in this process would stay open in the child, and connecting to one that was
-        // closed here would hang instead of fail.
-        unsafe herald_spawn_closing(&actions, 3)
+        keepSocketsFromChildren()
         let argumentList = unsafe ([executable] + arguments).map { unsafe strdup($0) } + [nil]
         let environmentList = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
         defer {
@@ -101,6 +98,17 @@ public final class ChildProcess: Sendable {
             while unsafe waitpid(id, &status, 0) < 0, errno == EINTR {}
             return status & 0x7f == 0 ? (status >> 8) & 0xff : -(status & 0x7f)
         }
+    }
+}
+
+/// Marks every descriptor of this process as closed in the programs that it starts. Listening sockets of simulators would
+/// stay open there, and connecting to one that was closed here would hang instead of fail.
+///
+/// What is opened between this and the start of the program is inherited all the same; that is rare, and harms no more
+/// than the descriptors did before.
+public func keepSocketsFromChildren() {
+    for descriptor in CInt(3)..<1024 where fcntl(descriptor, F_GETFD) == 0 {
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 }
 

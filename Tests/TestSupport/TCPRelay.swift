@@ -2,6 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
+/// `MSG_NOSIGNAL`, which is not imported in every build.
+private let withoutSignal: Int32 = 0x4000
+
 /// Stands between the engine and a server on this machine: hands bytes on, breaks connections in a way and at a moment
 /// that the test chooses, or plays an HTTP proxy.
 public final class TCPRelay: Sendable {
@@ -117,7 +120,7 @@ private final class Link: Sendable {
     /// Breaks the connection, if it is not over.
     func order(_ fault: TCPRelay.Fault) {
         let bytes = [UInt8(TCPRelay.Fault.allCases.firstIndex(of: fault) ?? 0)]
-        unsafe send(orders.outer, bytes, 1, Int32(MSG_NOSIGNAL))
+        unsafe send(orders.outer, bytes, 1, withoutSignal)
     }
 
     func run(_ welcome: TCPRelay.Welcome, note: (String) -> Void) {
@@ -191,7 +194,7 @@ private final class Link: Sendable {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = unsafe rest.withUnsafeBytes {
-                unsafe send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                unsafe send(descriptor, $0.baseAddress, $0.count, withoutSignal)
             }
             guard count > 0 else { return false }
             rest = rest.dropFirst(count)

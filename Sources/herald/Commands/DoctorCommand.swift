@@ -34,7 +34,8 @@ struct DoctorCommand: AsyncParsableCommand {
             findings = projects.warnings.map { Finding(.warning, "configuration", $0.description) }
             let apps = projects.configurations.map(\.apps.count).reduce(0, +)
             findings.insert(
-                Finding(.good, "configuration", "\(projects.configurations.count) projects, \(apps) apps"), at: 0)
+                Finding(.good, "configuration", "projects: \(projects.configurations.count), apps: \(apps)"), at: 0)
+            findings += projects.certificates.map { Self.finding(of: $0, at: Timestamp.systemTime()) }
             findings.append(await Self.store(configuration))
             findings += try await upstreams(projects)
         } catch {
@@ -53,6 +54,17 @@ struct DoctorCommand: AsyncParsableCommand {
         } catch {
             throw ConfigurationError(problems: [projects.problem(of: error)])
         }
+    }
+
+    private static func finding(of certificate: WatchedCertificate, at now: Timestamp) -> Finding {
+        let subject = "\(certificate.app) certificate"
+        let end = certificate.validUntil.rfc3339
+        if certificate.validUntil <= now { return Finding(.bad, subject, "ended at \(end); renew it") }
+        if certificate.validFrom > now {
+            return Finding(.bad, subject, "not valid before \(certificate.validFrom.rfc3339)")
+        }
+        let isNear = certificate.validUntil - now < CertificateWatch.notice
+        return Finding(isNear ? .warning : .good, subject, "valid until \(end)" + (isNear ? "; renew it soon" : ""))
     }
 
     /// Looks at the store without making one.

@@ -30,7 +30,7 @@ struct UpstreamCheck {
         let outcomes = await outcomes(of: probes, from: sender)
         let upstreams = sender.upstreams
         await sender.shutdown(within: .seconds(1))
-        return zip(probes, outcomes).map { finding(of: $0, $1, among: upstreams) }
+        return zip(probes, outcomes).map { finding(of: $0, $1, among: upstreams) } + Self.clocks(upstreams)
     }
 
     /// One push to nobody.
@@ -105,6 +105,23 @@ struct UpstreamCheck {
             return Finding(.bad, subject, "\(place) did not answer within \(limit)\(failure)")
         }
     }
+
+    /// How far the clock is off, for each upstream whose answers say what time it is.
+    private static func clocks(_ upstreams: [UpstreamStatus]) -> [Finding] {
+        upstreams.compactMap { upstream in
+            guard let skew = upstream.clockSkew?.components.seconds else { return nil }
+            let distance = abs(skew)
+            let text = "\(distance) s \(skew < 0 ? "behind" : "ahead of") \(upstream.name)"
+            if distance <= tolerableSkew { return Finding(.good, "clock", text) }
+            let grade: Finding.Grade = distance <= workableSkew ? .warning : .bad
+            return Finding(grade, "clock", text + "; provider tokens are refused when it is far off: use NTP")
+        }
+    }
+
+    /// Seconds that nobody needs to care about.
+    private static let tolerableSkew: Int64 = 60
+    /// Seconds beyond which a provider token is refused: it is renewed after 45 minutes and good for an hour.
+    private static let workableSkew: Int64 = 15 * 60
 
     private static func failure(at endpoint: APNSEndpoint, among upstreams: [UpstreamStatus]) -> String? {
         upstreams.first { $0.name.hasPrefix("\(endpoint) ") && $0.lastFailure != nil }?.lastFailure
