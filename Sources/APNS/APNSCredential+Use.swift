@@ -20,7 +20,7 @@ extension UpstreamKey.Credential {
         case .providerKey(let teamID, let keyID, let key):
             self = .providerKey(teamID: teamID, keyID: keyID, publicKeyPEM: key.publicKeyPEM)
         case .certificate(let identity):
-            self = .certificate(identity.certificate)
+            self = .certificate(identity.certificate, chain: identity.certificateChain)
         }
     }
 
@@ -28,7 +28,7 @@ extension UpstreamKey.Credential {
     var name: String {
         switch self {
         case .providerKey(let teamID, let keyID, _): "\(teamID)/\(keyID)"
-        case .certificate(let certificate):
+        case .certificate(let certificate, _):
             "certificate \(certificate.userID ?? certificate.topics.first ?? "")/\(certificate.fingerprint.prefix(8))"
         }
     }
@@ -40,11 +40,11 @@ extension UpstreamKey.Credential {
     ) -> [Int] {
         switch self {
         case .providerKey: return indices
-        case .certificate(let certificate):
+        case .certificate(let certificate, _):
             let refused = indices.filter { !certificate.allows(batch[$0].content) }
             if refused.isEmpty { return indices }
             let outcome = Outcome.rejected(.topicDisallowed, since: nil)
-            report(refused.map { PushReport(index: $0, outcome: outcome, latency: .zero) })
+            report(refused.map { PushReport(index: $0, outcome: outcome, latency: .zero, isAttempt: false) })
             let others = Set(refused)
             return indices.filter { !others.contains($0) }
         }

@@ -17,8 +17,8 @@ struct UpstreamKey: Hashable, Sendable {
     enum Credential: Hashable, Sendable {
         /// A provider key with its public half.
         case providerKey(teamID: String, keyID: String, publicKeyPEM: String)
-        /// A client certificate, its digest included.
-        case certificate(ClientCertificate)
+        /// A client certificate, its digest included, with the chain that TLS shows (DER).
+        case certificate(ClientCertificate, chain: [[UInt8]])
     }
 
     init(_ app: APNSAppConfiguration, endpoint: APNSEndpoint, proxy: APNSProxy?) {

@@ -24,6 +24,8 @@ struct UpstreamHealth {
     private var problem: String?
     /// The problem that the operator was told of last, and when.
     private var told: (name: String, at: Timestamp)?
+    /// The problem that was told last has not been told to be over.
+    private var isRecoveryDue = false
     private var recycledAt: Timestamp?
     /// Answers in a row that asked for new connections if repeated.
     private var repetitions = 0
@@ -76,13 +78,16 @@ struct UpstreamHealth {
         problem = new.name
         if let told, told.name == new.name, !hasPassed(Self.tellingInterval, since: told.at, at: now) { return [] }
         told = (new.name, now)
+        isRecoveryDue = true
         return [.tell(new)]
     }
 
     private mutating func end() -> [Action] {
         guard let ended = problem else { return [] }
         problem = nil
-        return told?.name == ended ? [.tellRecovery(from: ended)] : []
+        guard isRecoveryDue, told?.name == ended else { return [] }
+        isRecoveryDue = false
+        return [.tellRecovery(from: ended)]
     }
 
     /// A clock that was set back must not silence the upstream, hence the check for a time in the future.

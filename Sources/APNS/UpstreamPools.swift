@@ -25,7 +25,9 @@ final class UpstreamPools: Sendable {
             return
         }
         // If this fails, the first pool stays with the transport, without a connection.
-        suspects = try transport.openPool(configuration)
+        var beside = configuration
+        beside.isBesideLast = true
+        suspects = try transport.openPool(beside)
         budget = Mutex(ConnectionBudget(limit: configuration.connectionLimit))
     }
 

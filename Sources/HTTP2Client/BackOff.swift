@@ -26,6 +26,11 @@ struct BackOff {
         return pause < 9e18 ? Int64(pause) : .max
     }
 
+    /// Counts no more than `count` failures from now on.
+    mutating func forget(downTo count: Int) {
+        failures = min(failures, count)
+    }
+
     /// A connection proved itself.
     mutating func succeeded() {
         failures = 0

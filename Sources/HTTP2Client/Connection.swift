@@ -214,8 +214,8 @@ final class Connection {
                 case .wantsRead, .wantsWrite:
                     isBlocked = true
                     return try transport.awaitRoom(true)
-                case .ended: return fail(TransportFailure(.connectionLost, "the peer closed the connection"))
-                case .failed(let failure): return fail(failure)
+                case .ended: return writeFailed(TransportFailure(.connectionLost, "the peer closed the connection"))
+                case .failed(let failure): return writeFailed(failure)
                 }
             }
             if isBlocked, !state.isClosed {
@@ -227,6 +227,15 @@ final class Connection {
         } catch {
             fail(error)
         }
+    }
+
+    /// Ends the connection after a failed write. What the peer sent before it closed counts: answers, a GOAWAY that says
+    /// what it did not process, a TLS alert that says why (a TLS 1.3 server judges the client's certificate when the
+    /// client writes already, RFC 8446 §4.4).
+    private func writeFailed(_ failure: TransportFailure) {
+        transport?.noteReadable()
+        read()
+        if !state.isClosed { fail(failure) }
     }
 
     /// Acts on what the session noted.

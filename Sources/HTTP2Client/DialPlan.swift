@@ -115,6 +115,13 @@ struct DialPlan {
         pausedUntil = Instant(nanoseconds: .min)
     }
 
+    /// A proven connection is going. Dials beside it may have failed meanwhile: that alone must neither keep its
+    /// successor waiting nor open the circuit.
+    mutating func provenConnectionLeft(at now: Instant) {
+        backOff.forget(downTo: max(1, limits.failures) - 1)
+        pausedUntil = min(pausedUntil, now)
+    }
+
     // MARK: The circuit
 
     /// Failed dials in a row.

@@ -13,6 +13,8 @@ public final class HTTP2Engine: Sendable {
     private struct State {
         var loops: [Loop] = []
         var nextPool = 0
+        /// Counts the loops that pools were given, in turn.
+        var nextLoop = 0
         var isStopping = false
     }
 
@@ -62,25 +64,34 @@ public final class HTTP2Engine: Sendable {
         }
         let tls = try TLSContext(trust: configuration.trust, identity: configuration.identity, keyLog: keyLog)
         let loops = min(configuration.loopLimit, loopCount, configuration.connectionLimit)
+        let first = takeLoops(max(1, loops), besideLast: configuration.isBesideLast)
         let shares = try (0..<max(1, loops)).map { number throws(TransportFailure) in
-            try open(configuration.share(number, of: max(1, loops)), tls: tls)
+            try open(configuration.share(number, of: max(1, loops)), tls: tls, loop: first + number)
         }
         return ConnectionPool(shares: shares)
     }
 
     private func open(
-        _ configuration: PoolConfiguration, tls: TLSContext
+        _ configuration: PoolConfiguration, tls: TLSContext, loop: Int
     ) throws(TransportFailure) -> ConnectionPool.Share {
         let gate = PoolGate(limit: configuration.queueLimit)
-        let (id, mailbox) = try assignLoop()
+        let (id, mailbox) = try assignLoop(loop)
         guard mailbox.post(.openPool(id, configuration, tls, gate)) else { throw Self.closed }
         return ConnectionPool.Share(id: id, mailbox: mailbox, gate: gate)
     }
 
     private static let closed = TransportFailure(.shutdown, "the engine is shut down")
 
-    /// A number for a new pool and its loop, in turn. The first pool starts the threads.
-    private func assignLoop() throws(TransportFailure) -> (PoolID, Mailbox) {
+    /// The first of the next `count` loops, in turn; or of those that the last pool was given.
+    private func takeLoops(_ count: Int, besideLast: Bool) -> Int {
+        state.withLock { state in
+            if !besideLast { state.nextLoop += count }
+            return max(0, state.nextLoop - count)
+        }
+    }
+
+    /// A number for a new pool, and its loop. The first pool starts the threads.
+    private func assignLoop(_ number: Int) throws(TransportFailure) -> (PoolID, Mailbox) {
         try state.withLock { state throws(TransportFailure) in
             guard !state.isStopping else { throw Self.closed }
             while state.loops.count < loopCount {
@@ -91,7 +102,7 @@ public final class HTTP2Engine: Sendable {
             }
             let id = PoolID(value: state.nextPool)
             state.nextPool += 1
-            return (id, state.loops[id.value % loopCount].mailbox)
+            return (id, state.loops[number % loopCount].mailbox)
         }
     }
 

@@ -6,17 +6,20 @@ import Glibc
 final class KeyLog: Sendable {
     private let descriptor: Int32
 
-    /// Opens `path` for appending; nobody but the owner may read it, whatever its mode was.
+    /// Opens `path` for appending, or makes it for its owner only. A file that others may read is refused, and so is a
+    /// symbolic link: neither was meant for secrets.
     init(path: String) throws(TransportFailure) {
-        descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        let mode = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW
+        let made = unsafe open(path, mode | O_CREAT | O_EXCL, 0o600)
+        descriptor = unsafe made < 0 && errno == EEXIST ? open(path, mode) : made
         guard descriptor >= 0 else { throw TransportFailure(.tlsFailed, "\(path): \(systemError())") }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else {
             throw TransportFailure(.tlsFailed, "\(path): \(systemError())")
         }
         let isFile = status.st_mode & S_IFMT == S_IFREG
-        guard !isFile || status.st_mode & 0o077 == 0 || fchmod(descriptor, 0o600) == 0 else {
-            throw TransportFailure(.tlsFailed, "\(path): readable by others, and can't be changed: \(systemError())")
+        guard !isFile || status.st_mode & 0o077 == 0 else {
+            throw TransportFailure(.tlsFailed, "\(path): others may read it; remove it, or chmod 600 it")
         }
     }
 

@@ -17,6 +17,9 @@ public struct PoolConfiguration: Sendable {
     /// The most loop threads that the pool's connections spread over; each has an equal share of the connections and of
     /// the queue. A second loop is used only when the streams of the first are full.
     public var loopLimit = 1
+    /// Whether it goes on the loops of the pool that was opened last: pools that carry the same load in turn should not
+    /// leave a loop idle.
+    public var isBesideLast = false
     /// The most streams used on one connection, whatever the peer allows.
     public var streamLimit = 1000
     /// The most requests that wait for a stream; `submit` suspends beyond it. To keep all streams busy it must be larger

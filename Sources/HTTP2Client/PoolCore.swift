@@ -196,6 +196,7 @@ final class PoolCore {
     /// before it is needed.
     func goAwayReceived(_ goAway: GoAway, by connection: Connection) {
         goAways.note(goAway)
+        if connection.isProven { plan.provenConnectionLeft(at: loop.now) }
         if connection.isProven, connection.openStreams > 0 { wantsSuccessor = true }
         touch()
     }
@@ -211,6 +212,7 @@ final class PoolCore {
     func connectionClosed(_ connection: Connection, reason: ConnectionState.CloseReason, failure: TransportFailure?) {
         connections.removeAll { $0 === connection }
         bytesSent += connection.bytesSent
+        if connection.isProven { plan.provenConnectionLeft(at: loop.now) }
         if !connection.isProven, !connection.isGivenUp, !connection.isSurplus, let failure {
             dialFailed(connection, failure)
         }
@@ -235,7 +237,9 @@ final class PoolCore {
     func setConnectionLimit(_ limit: Int) {
         plan.limitConnections(to: limit)
         let taking = connections.filter { !$0.isDraining }
-        for connection in taking.sorted(by: { $0.openStreams < $1.openStreams }).prefix(max(0, taking.count - limit)) {
+        // What has yet to prove itself goes first, then what has the least to do.
+        let order = taking.sorted { ($0.isProven ? 1 : 0, $0.openStreams) < ($1.isProven ? 1 : 0, $1.openStreams) }
+        for connection in order.prefix(max(0, taking.count - limit)) {
             connection.isSurplus = true
             connection.retire(by: Instant(nanoseconds: .max))
         }

@@ -134,23 +134,7 @@ import Glibc
     func write(_ bytes: UnsafeRawBufferPointer) -> Result {
         OpenSSLErrors.clear()
         let count = unsafe SSL_write(ssl, bytes.baseAddress, Int32(clamping: bytes.count))
-        if count > 0 { return .done(Int(count)) }
-        let result = failure(count, "write to \(peer)", .connectionLost)
-        guard case .failed = result, let alert = alertBeforeEnd() else { return result }
-        return .failed(TransportFailure(.connectionLost, "write to \(peer): \(alert)"))
-    }
-
-    /// What the peer had to say before it closed, when a write found the connection closed. A TLS 1.3 server judges the
-    /// client's certificate when the client has the handshake behind it and writes already (RFC 8446 §4.4): without
-    /// this, whoever is first decides whether the operator reads "certificate expired" or "broken pipe".
-    private func alertBeforeEnd() -> String? {
-        OpenSSLErrors.clear()
-        defer { OpenSSLErrors.clear() }
-        noteReadable()
-        var byte: UInt8 = 0
-        let count = unsafe SSL_peek(ssl, &byte, 1)
-        guard count <= 0, unsafe SSL_get_error(ssl, count) == SSL_ERROR_SSL else { return nil }
-        return OpenSSLErrors.drain()
+        return count > 0 ? .done(Int(count)) : failure(count, "write to \(peer)", .connectionLost)
     }
 
     /// Bytes given to the socket so far.

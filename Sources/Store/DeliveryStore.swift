@@ -43,15 +43,20 @@ public struct AttemptHistory: Hashable, Sendable {
     /// When the registration's environment refused the device token: attempts go to the other one since then, unless
     /// the registration was refreshed meanwhile.
     public var probingSince: Timestamp?
+    /// Which environment that was; set together with ``probingSince``. When the registration is of another one by now,
+    /// there is nothing to probe.
+    public var refusedBy: APNSEnvironment?
 
     /// No attempt yet.
     public init(
-        attempts: Int = 0, unknownAttempts: Int = 0, lastCause: String? = nil, probingSince: Timestamp? = nil
+        attempts: Int = 0, unknownAttempts: Int = 0, lastCause: String? = nil, probingSince: Timestamp? = nil,
+        refusedBy: APNSEnvironment? = nil
     ) {
         self.attempts = attempts
         self.unknownAttempts = unknownAttempts
         self.lastCause = lastCause
         self.probingSince = probingSince
+        self.refusedBy = refusedBy
     }
 
     /// What is known of deliveries that were in the hands of runs that ended: each may have sent them.

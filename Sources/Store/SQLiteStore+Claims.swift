@@ -28,7 +28,7 @@ struct PendingTable {
 
     static let due = """
         SELECT m.id, m.project, p.attempts, p.unknown_attempts, p.last_cause, p.message, m.accepted_at, m.expires_at,
-            p.probing_since, \(Registration.columns)
+            p.probing_since, p.refused_by, \(Registration.columns)
         FROM pending p INDEXED BY pending_due
         CROSS JOIN message m ON m.seq = p.message
         CROSS JOIN registration r ON r.key = p.registration
@@ -48,11 +48,12 @@ struct PendingTable {
             messages.append(row[5])
             var history = AttemptHistory(row: row, from: 2)
             history.probingSince = Timestamp(stored: row[8])
+            if let refusedBy: String = row[9] { history.refusedBy = try APNSEnvironment(storedCase: refusedBy) }
             claimed.append(
                 ClaimedDelivery(
                     message: try MessageID(stored: row[0]), project: try ProjectID(stored: row[1]),
                     acceptedAt: Timestamp(milliseconds: row[6]), expiresAt: Timestamp(milliseconds: row[7]),
-                    registration: try Registration(row: row, from: 9), page: nil, history: history))
+                    registration: try Registration(row: row, from: 10), page: nil, history: history))
         }
         // After the cursor is done: the update changes the index that it walks.
         let mark = try db.cachedStatement(sql: "UPDATE pending SET claimed = 1 WHERE message = ? AND registration = ?")

@@ -143,7 +143,7 @@ struct SettleStep {
         case .retry(let history, let notBefore):
             try statements.moveToPending.execute(arguments: [
                 message, key, Lane.bulk.code, notBefore.milliseconds, history.attempts, history.unknownAttempts,
-                history.lastCause, history.probingSince?.milliseconds,
+                history.lastCause, history.probingSince?.milliseconds, history.refusedBy?.rawValue,
             ])
             guard db.changesCount > 0 else { return false }
         }
@@ -164,7 +164,7 @@ struct SettleStep {
         case .retry(let history, let notBefore):
             try statements.putBack.execute(arguments: [
                 notBefore.milliseconds, history.attempts, history.unknownAttempts, history.lastCause,
-                history.probingSince?.milliseconds, message, key,
+                history.probingSince?.milliseconds, history.refusedBy?.rawValue, message, key,
             ])
             guard db.changesCount > 0 else { return false }
         }
@@ -235,15 +235,15 @@ extension SettleStep {
             """
         static let moveToPending = """
             INSERT INTO pending (message, registration, lane, not_before, attempts, unknown_attempts, last_cause,
-                probing_since)
-            SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
+                probing_since, refused_by)
+            SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
             WHERE NOT EXISTS (SELECT 1 FROM ledger WHERE message = ?1 AND registration = ?2)
             ON CONFLICT (message, registration) DO NOTHING
             """
         static let takeFromPending = "DELETE FROM pending WHERE message = ? AND registration = ? AND claimed = 1"
         static let putBack = """
             UPDATE pending SET claimed = 0, not_before = ?, attempts = ?, unknown_attempts = ?, last_cause = ?,
-                probing_since = ?
+                probing_since = ?, refused_by = ?
             WHERE message = ? AND registration = ? AND claimed = 1
             """
 

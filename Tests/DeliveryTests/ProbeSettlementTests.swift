@@ -9,7 +9,7 @@ struct ProbeSettlementTests {
     private static let now = SettlementTests.now
     private static let refusal = Outcome.rejected(.badDeviceToken, since: nil)
     private static let probing = AttemptHistory(
-        attempts: 1, lastCause: "BadDeviceToken", probingSince: now + .seconds(-5))
+        attempts: 1, lastCause: "BadDeviceToken", probingSince: now + .seconds(-5), refusedBy: .production)
 
     private func delivery(
         probing: Bool = false, life: Duration = .seconds(3600), isOnce: Bool = false, isForActivity: Bool = false,
@@ -38,7 +38,10 @@ struct ProbeSettlementTests {
         let delivery = delivery(isOnce: isOnce, isProven: isProven)
         #expect(!delivery.isProbe && delivery.environment == .production)
         let (history, notBefore) = try retry(delivery.settlement(of: Self.refusal, at: Self.now, random: 0.9))
-        #expect(history == AttemptHistory(attempts: 1, lastCause: "BadDeviceToken", probingSince: Self.now))
+        #expect(
+            history
+                == AttemptHistory(
+                    attempts: 1, lastCause: "BadDeviceToken", probingSince: Self.now, refusedBy: .production))
         #expect(notBefore == Self.now)
         let probe = SettlementTests.delivery(history: history, canProbe: true)
         #expect(probe.isProbe && probe.environment == .sandbox && probe.isSuspect)
@@ -51,8 +54,26 @@ struct ProbeSettlementTests {
         #expect(SettlementTests.delivery(history: history, canProbe: true).isProbe)
     }
 
+    /// Two messages are refused; the probe of one corrects the registration before the other one is claimed.
+    @Test func anotherDeliverysProofVoidsTheProbe() {
+        let history = AttemptHistory(attempts: 1, probingSince: Self.now, refusedBy: .sandbox)
+        let delivery = SettlementTests.delivery(history: history, provenAt: Self.now, canProbe: true)
+        #expect(!delivery.isProbe && delivery.environment == .production)
+    }
+
+    @Test func aProbeThatWasHeldBackTeachesNothingAndIsNoAttempt() throws {
+        let held = Outcome.throttled(.invalidProviderToken, after: .seconds(30))
+        let delivery = delivery(probing: true)
+        let (history, _) = try retry(delivery.settlement(of: held, isAttempt: false, at: Self.now, random: 0))
+        #expect(history.attempts == 1 && history.refusedBy == .production)
+        let lasting = Outcome.throttled(.forbidden, after: .seconds(30))
+        let entry = try ended(delivery.settlement(of: lasting, isAttempt: false, at: Self.now, random: 0))
+        #expect(entry.outcome == .rejected && entry.reason == "BadDeviceToken" && entry.history.attempts == 1)
+    }
+
     @Test func aRefreshVoidsTheProbe() {
-        let history = AttemptHistory(attempts: 1, probingSince: Sample.start + .seconds(-1))
+        let history = AttemptHistory(
+            attempts: 1, probingSince: Sample.start + .seconds(-1), refusedBy: .production)
         let delivery = SettlementTests.delivery(history: history, canProbe: true)
         #expect(!delivery.isProbe && delivery.environment == .production)
     }

@@ -87,6 +87,20 @@ struct DialPlanTests {
         #expect(count == dials)
     }
 
+    @Test func theSuccessorOfAProvenConnectionWaitsForNoFailureBesideIt() {
+        var subject = Subject { $0.circuitLimit = 3 }
+        subject.fail(times: 5)
+        subject.fail()
+        #expect(subject.circuit == .open)
+        #expect(subject.dials(Self.demand()) == 0)
+        subject.plan.provenConnectionLeft(at: subject.now)
+        #expect(subject.circuit == .closed)
+        #expect(subject.dials(Self.demand()) == 1)
+        // It counts again from there.
+        subject.fail()
+        #expect(subject.circuit == .open)
+    }
+
     @Test func oneConnectionIsAlwaysAllowed() {
         var subject = Subject { $0.connectionLimit = 0 }
         let count = subject.dials(Self.demand())

@@ -144,7 +144,7 @@ struct TLSTests {
         let directory = try TestDirectory()
         let path = directory.file("keys.log")
         try Data("# before\n".utf8).write(to: URL(filePath: path))
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         try await withEngine(loopCount: 2, keyLogFile: path) { engine in
             await withTaskGroup { group in
                 for _ in 0..<8 {
@@ -170,6 +170,20 @@ struct TLSTests {
         #expect(lines.count { $0.hasPrefix("CLIENT_TRAFFIC_SECRET_0 ") } == 8)
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
+    }
+
+    @Test func aFileThatOthersMayReadGetsNoSecretsAndStaysAsItIs() throws {
+        let directory = try TestDirectory()
+        let path = directory.file("notes.txt")
+        try Data("notes".utf8).write(to: URL(filePath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        #expect(throws: TransportFailure.self) { try KeyLog(path: path) }
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.file("link"), withDestinationPath: directory.file("elsewhere"))
+        #expect(throws: TransportFailure.self) { try KeyLog(path: directory.file("link")) }
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o644)
+        #expect(!FileManager.default.fileExists(atPath: directory.file("elsewhere")))
     }
 
     @Test func withoutAFileNobodyIsToldTheSecrets() throws {

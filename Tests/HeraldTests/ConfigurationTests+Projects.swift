@@ -215,7 +215,7 @@ struct ProjectFileTests {
         Mistake(
             project(more: "proxy: https://proxy.example.com"),
             "demo.yaml:9: apps[0].apns.proxy: \"https://proxy.example.com\" "
-                + "only proxies that are spoken to by http:// are supported"
+                + "must begin with http://, which is how the proxy is spoken to; TLS goes through it"
         ),
         Mistake(
             project(more: "proxy: proxy.example.com:99999"),

@@ -253,7 +253,8 @@ extension ConformanceCase {
             let page = try #require(try await scene.claimPage())
             let single = try await scene.claimDue(.interactive)
             let history = AttemptHistory(
-                attempts: 1, lastCause: "BadDeviceToken", probingSince: Timestamp(milliseconds: 3000))
+                attempts: 1, lastCause: "BadDeviceToken", probingSince: Timestamp(milliseconds: 3000),
+                refusedBy: .production)
             try await scene.settle(
                 (page.deliveries + single).map {
                     Settlement(delivery: $0, result: .retry(history, notBefore: Timestamp(milliseconds: 3000)))

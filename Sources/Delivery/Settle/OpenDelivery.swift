@@ -23,8 +23,11 @@ struct OpenDelivery: Sendable {
     /// Whether APNs has yet to accept the device token where it is sent. Of a Live Activity's token nothing is known.
     var isSuspect: Bool { isForActivity || isProbe || !claim.registration.isProven }
     /// Whether the attempt goes to the other environment, because the registration's own refused the device token. A
-    /// refresh since then makes that void.
-    var isProbe: Bool { claim.history.probingSince.map { claim.registration.refreshedAt <= $0 } ?? false }
+    /// refresh since then makes that void, and so does another delivery whose probe has corrected the environment.
+    var isProbe: Bool {
+        guard let since = claim.history.probingSince else { return false }
+        return claim.registration.refreshedAt <= since && claim.history.refusedBy == claim.registration.environment
+    }
     /// Where the attempt goes.
     var environment: APNSEnvironment {
         isProbe ? claim.registration.environment.other : claim.registration.environment
@@ -71,11 +74,12 @@ extension OpenDelivery {
             return refused(at: now)
         case .rejected(let reason, _) where isProbe && isAboutCredential(reason),
             .throttled(let reason, _) where isProbe && isAboutCredential(reason):
+            guard isAttempt else { return unprobed(at: now) }
             return standing(.badDeviceToken, verdict: verdictOfRefusal, after: reason.rawValue, at: now)
         case .notSent(.noRoute) where isProbe:
             return standing(.badDeviceToken, verdict: verdictOfRefusal, after: TransportCause.noRoute.rawValue, at: now)
         case .rejected(let reason, let since):
-            let history = claim.history.adding(reason.rawValue)
+            let history = isAttempt ? claim.history.adding(reason.rawValue) : claim.history
             return ended(
                 .rejected, reason: reason.rawValue,
                 verdict: endsRegistration(reason) ? since.map(DeviceTokenVerdict.dead) : nil, history: history, at: now)
@@ -109,6 +113,7 @@ extension OpenDelivery {
         var history = claim.history.adding(reason.rawValue)
         // Not before the refresh that the push was sent with, even if the wall clock was set back.
         history.probingSince = max(now, claim.registration.refreshedAt)
+        history.refusedBy = claim.registration.environment
         return .retry(history, notBefore: now)
     }
 
@@ -125,9 +130,11 @@ extension OpenDelivery {
         ended(.rejected, reason: reason.rawValue, verdict: verdict, history: claim.history.adding(cause), at: now)
     }
 
-    /// Whether a reason is about the way upstream and says nothing of the device token.
+    /// Whether a reason is about the way upstream, will stay so, and says nothing of the device token. What another
+    /// connection may cure comes and goes.
     private func isAboutCredential(_ reason: APNSReason) -> Bool {
-        APNSReasonTable.row(of: reason)?.actions.contains(.pauseLane) ?? false
+        guard let actions = APNSReasonTable.row(of: reason)?.actions else { return false }
+        return actions.contains(.pauseLane) && !actions.contains(.otherConnection)
     }
 
     /// Whether a refusal with this reason says that the install is gone; a 410 with a new reason does.
@@ -242,6 +249,6 @@ extension AttemptHistory {
     func adding(_ cause: String?) -> AttemptHistory {
         AttemptHistory(
             attempts: attempts + 1, unknownAttempts: unknownAttempts, lastCause: cause ?? lastCause,
-            probingSince: probingSince)
+            probingSince: probingSince, refusedBy: refusedBy)
     }
 }

@@ -24,8 +24,9 @@ enum Schema {
     /// read with its row only.
     private static let proven = "ALTER TABLE registration ADD COLUMN proven_at INTEGER;"
 
-    /// Since when and why fan-outs pass a registration by; the index is for lifting it. `pending.probing_since`: when
-    /// the registration's environment refused the device token, so that the other one is tried.
+    /// Since when and why fan-outs pass a registration by; the index is for lifting it. `pending.probing_since`
+    /// and `pending.refused_by`: when the registration's environment refused the device token and which one that was, so
+    /// that the other one is tried.
     private static let quarantine = """
         ALTER TABLE registration ADD COLUMN quarantined_at INTEGER;
         ALTER TABLE registration ADD COLUMN quarantine_reason TEXT
@@ -33,6 +34,8 @@ enum Schema {
         CREATE INDEX registration_quarantined ON registration (project, app, quarantined_at)
             WHERE quarantined_at IS NOT NULL;
         ALTER TABLE pending ADD COLUMN probing_since INTEGER;
+        ALTER TABLE pending ADD COLUMN refused_by TEXT
+            CHECK (refused_by IN ('production', 'sandbox') AND (refused_by IS NULL) = (probing_since IS NULL));
         """
 
     /// `topic.subscribers` is kept by triggers, so that accepting a broadcast reads its audience from one row however

@@ -12,7 +12,7 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             Reads the configuration as serve does, opens the store if there is one, and sends one push that nobody can \
             receive to every APNs endpoint of every app: the answer shows whether address, TLS, credential and topic are \
-            right, and how far this machine's clock is from APNs'. Changes nothing; a gateway may run meanwhile.
+            right, and how far this machine's clock is from APNs'. A gateway may run meanwhile.
             Exit codes: 0 all well or warnings only, 69 something failed, 78 configuration.
             """)
 
@@ -30,7 +30,8 @@ struct DoctorCommand: AsyncParsableCommand {
         var findings: [Finding]
         do {
             projects = try ProjectSet.read(
-                directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects))
+                directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
+                environmentProxy: configuration.environmentProxy)
             findings = projects.warnings.map { Finding(.warning, "configuration", $0.description) }
             let apps = projects.configurations.map(\.apps.count).reduce(0, +)
             findings.insert(
@@ -71,7 +72,7 @@ struct DoctorCommand: AsyncParsableCommand {
     private static func store(_ configuration: GatewayConfiguration) async -> Finding {
         let directory = configuration.dataDirectory
         guard FileManager.default.fileExists(atPath: directory + "/herald.db") else {
-            return Finding(.good, "store", "none in \(directory) yet; the first start makes it")
+            return missingStore(directory)
         }
         do {
             let store = try SQLiteStore(
@@ -85,6 +86,15 @@ struct DoctorCommand: AsyncParsableCommand {
         } catch {
             return Finding(.bad, "store", Failure(store: error, in: configuration).message)
         }
+    }
+
+    private static func missingStore(_ directory: String) -> Finding {
+        var parent = URL(filePath: directory).standardizedFileURL
+        while PathKind(of: parent.path) == .missing, parent.path != "/" { parent.deleteLastPathComponent() }
+        guard PathKind(of: parent.path) == .directory, FileManager.default.isWritableFile(atPath: parent.path) else {
+            return Finding(.bad, "store", "\(directory) can't be made; name a directory that this user may make and write")
+        }
+        return Finding(.good, "store", "none in \(directory) yet; the first start makes it")
     }
 
     private func print(_ findings: [Finding]) {

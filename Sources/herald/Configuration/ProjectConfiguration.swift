@@ -22,7 +22,7 @@ struct ProjectConfiguration: Sendable {
             apps: apps.map { app in
                 App(
                     id: app.id, environment: app.environment, firebaseKeys: app.firebaseKeys,
-                    reachesBothEnvironments: Set(app.endpoints.values).count == APNSEnvironment.allCases.count)
+                    reachesBothEnvironments: app.reachesBothEnvironments)
             })
     }
 
@@ -54,6 +54,17 @@ struct ProjectConfiguration: Sendable {
                 project: id, app: app.id, place: place ?? ConfigurationPlace(source: file, line: nil),
                 validFrom: Timestamp(seconds: identity.certificate.notBefore),
                 validUntil: Timestamp(seconds: identity.certificate.notAfter))
+        }
+    }
+}
+
+extension AppConfiguration {
+    /// Whether each environment has an endpoint of its own, and the credential is for both.
+    fileprivate var reachesBothEnvironments: Bool {
+        guard Set(endpoints.values).count == APNSEnvironment.allCases.count else { return false }
+        switch credential {
+        case .providerKey: return true
+        case .certificate(let identity): return identity.certificate.environments.count != 1
         }
     }
 }

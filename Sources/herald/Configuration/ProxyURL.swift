@@ -15,7 +15,7 @@ struct ProxyURL {
         var rest = text[...]
         if let scheme = text.range(of: "://") {
             guard text[..<scheme.lowerBound].lowercased() == "http" else {
-                throw Problem(text: "only proxies that are spoken to by http:// are supported")
+                throw Problem(text: "must begin with http://, which is how the proxy is spoken to; TLS goes through it")
             }
             rest = rest[scheme.upperBound...]
         }

@@ -101,8 +101,9 @@ struct UpstreamCheck {
             let failure = Self.failure(at: probe.endpoint, among: upstreams) ?? cause.rawValue
             return Finding(.bad, subject, "\(place) can't be used: \(failure)")
         case nil:
-            let failure = Self.failure(at: probe.endpoint, among: upstreams).map { "; last attempt: \($0)" } ?? ""
-            return Finding(.bad, subject, "\(place) did not answer within \(limit)\(failure)")
+            let failure = Self.failure(at: probe.endpoint, among: upstreams)
+            let text = failure.map { "can't be used: \($0)" } ?? "did not answer within \(limit)"
+            return Finding(.bad, subject, "\(place) \(text)")
         }
     }
 
