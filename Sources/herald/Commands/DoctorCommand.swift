@@ -92,7 +92,8 @@ struct DoctorCommand: AsyncParsableCommand {
         var parent = URL(filePath: directory).standardizedFileURL
         while PathKind(of: parent.path) == .missing, parent.path != "/" { parent.deleteLastPathComponent() }
         guard PathKind(of: parent.path) == .directory, FileManager.default.isWritableFile(atPath: parent.path) else {
-            return Finding(.bad, "store", "\(directory) can't be made; name a directory that this user may make and write")
+            return Finding(
+                .bad, "store", "\(directory) can't be made; name a directory that this user may make and write")
         }
         return Finding(.good, "store", "none in \(directory) yet; the first start makes it")
     }

@@ -22,7 +22,7 @@ struct ProjectConfiguration: Sendable {
             apps: apps.map { app in
                 App(
                     id: app.id, environment: app.environment, firebaseKeys: app.firebaseKeys,
-                    reachesBothEnvironments: app.reachesBothEnvironments)
+                    credential: app.credentialKind, reachesBothEnvironments: app.reachesBothEnvironments)
             })
     }
 
@@ -59,6 +59,14 @@ struct ProjectConfiguration: Sendable {
 }
 
 extension AppConfiguration {
+    /// Which push types it may send depends on this.
+    fileprivate var credentialKind: APNSCredentialKind {
+        switch credential {
+        case .providerKey: .providerToken
+        case .certificate: .certificate
+        }
+    }
+
     /// Whether each environment has an endpoint of its own, and the credential is for both.
     fileprivate var reachesBothEnvironments: Bool {
         guard Set(endpoints.values).count == APNSEnvironment.allCases.count else { return false }
