@@ -88,7 +88,7 @@ struct QuarantineTests {
 
     @Test(arguments: [
         (#"{}"#, "app"), (#"{"app":"com.example.app","startTime":"today"}"#, "startTime"),
-        (#"{"app":"com.example.app","since":"x"}"#, ""),
+        (#"{"app":"com.example.app","since":"x"}"#, ""), (#"{"app":"com.example.ap"}"#, "app"),
     ])
     func aWrongFieldIsNamed(body: String, field: String) async throws {
         let answer = try await TestGateway().request(.post, "\(Self.path):liftQuarantine", body)

@@ -10,8 +10,8 @@ struct PoolModelTests {
     /// The seeds; a failing one is in the message and can be run alone.
     @Test(.timeLimit(.minutes(5)), arguments: Array(0..<30 as Range<UInt64>))
     func whateverThePeersDoEachPushEndsOnceAndEveryRuleHolds(seed: UInt64) throws {
-        for part in 0..<20 as Range<UInt64> {
-            let model = try PoolModel(seed: seed * 20 + part)
+        for part in 0..<40 as Range<UInt64> {
+            let model = try PoolModel(seed: seed * 40 + part)
             for _ in 0..<150 { model.step() }
             model.calmDown()
             model.close()

@@ -59,6 +59,9 @@ struct SoakTests {
                 round += 1
                 if round >= 10 { samples.append(try Sample()) }
             }
+            // Killing the server costs what is under way then; nothing else costs a push.
+            let steady = pools.steadyCount.withLock { $0 }
+            #expect(steady.answered * 10 >= steady.all * 9, "\(steady.answered) of \(steady.all) answered")
             return (pools.dials.withLock { $0 } + (await pools.close()), pushes)
         }
         let quarter = max(1, samples.count / 4)
@@ -104,6 +107,8 @@ struct SoakTests {
         private let requests = (0..<2000).map(Request.push)
         /// Connections of the pools that are closed.
         let dials = Mutex(0)
+        /// Pushes of the steady pool, and those of them that were answered.
+        let steadyCount = Mutex((all: 0, answered: 0))
 
         init(_ engine: HTTP2Engine, _ peers: Peers) throws {
             self.engine = engine
@@ -131,7 +136,12 @@ struct SoakTests {
                 peers.nghttpd.kill()
                 try await peers.nghttpd.restart()
             }
-            ends += await running.exchanges().count
+            let steadyEnds = await running.exchanges()
+            steadyCount.withLock { count in
+                count.all += steadyEnds.count
+                count.answered += steadyEnds.count { $0.status != nil }
+            }
+            ends += steadyEnds.count
             return ends + (await failing.exchanges().count)
         }
 

@@ -80,6 +80,9 @@ public final class TCPRelay: Sendable {
     /// The next connections are treated so, each in its turn.
     public func treatNext(_ welcomes: Welcome...) { board.state.withLock { $0.next += welcomes } }
 
+    /// Breaks the connection that came first, and leaves the others as they are.
+    public func inflictOnFirst(_ fault: Fault) { board.state.withLock({ $0.links.first })?.order(fault) }
+
     /// Breaks all connections that are open.
     public func inflict(_ fault: Fault) { for link in board.state.withLock({ $0.links }) { link.order(fault) } }
 

@@ -61,6 +61,9 @@ enum RegistrationRoutes {
         guard let app = try body.string("app").flatMap(AppID.init(rawValue:)) else {
             throw FCMError.badRequest("app", "The bundle id of the app is missing.")
         }
+        guard call.project.apps[app] != nil else {
+            throw FCMError.badRequest("app", "The project has no app with this bundle id.")
+        }
         var start = Timestamp(milliseconds: 0)
         if let text = try body.string("startTime") {
             guard let time = Timestamp(rfc3339: text) else {
