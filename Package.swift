@@ -75,7 +75,8 @@ let libraries: [Target] = [
     .executableTarget(
         name: "herald-bench",
         dependencies: [
-            "HTTP2Client", "Signing", "CLinux", "Store", "PushModel", argumentParser, logging, nioCore, nioPosix,
+            "APNS", "HTTP2Client", "Signing", "CLinux", "Store", "PushModel", argumentParser, logging, nioCore,
+            nioPosix,
             nioSSL,
             http2,
         ]),

@@ -74,6 +74,8 @@ extension APNSSender {
     ) throws(APNSConfigurationError) -> Upstream {
         var configuration = key.poolConfiguration
         configuration.identity = app.credential.identity
+        let bell = Bell()
+        configuration.reachChanged = { bell.ring() }
         let pools: UpstreamPools
         do {
             pools = try UpstreamPools(configuration, transport: transport)
@@ -86,9 +88,11 @@ extension APNSSender {
         }
         let source = tokens[key.credential] ?? tokenSource(of: app.credential)
         tokens[key.credential] = source
-        return Upstream(
+        let upstream = Upstream(
             key: key, pools: pools, tokens: source, badDeviceTokens: badDeviceTokens, wallTime: wallTime,
-            uptime: uptime, logger: logger)
+            uptime: uptime, logger: logger, holdChanged: { [weak self] in self?.updateHeldRoutes() })
+        bell.hang { [weak upstream] in upstream?.updateHold() }
+        return upstream
     }
 
     private func tokenSource(of credential: APNSCredential) -> ProviderTokenSource? {
@@ -107,6 +111,7 @@ extension APNSSender {
             guard let after = apps[identity], !after.apps.isSubset(of: before.apps) else { continue }
             after.upstream.renew()
         }
+        updateHeldRoutes()
     }
 
     private static func apps(of ways: Ways) -> [ObjectIdentifier: (upstream: Upstream, apps: Set<AppID>)] {

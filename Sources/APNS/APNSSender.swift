@@ -27,6 +27,7 @@ public final class APNSSender: PushSender {
     let badDeviceTokens: BadDeviceTokenLimits
     let logger: Logger
     let ways = Mutex(Ways())
+    private let held = HeldRoutes()
 
     /// Prepares the sender; nothing is dialed before the first push.
     ///
@@ -57,8 +58,8 @@ public final class APNSSender: PushSender {
         self.logger = logger
     }
 
-    /// Sends a batch: grouped by pool, all pools at the same time, so that one whose queue is full doesn't hold back
-    /// the others.
+    /// Sends a batch: grouped by upstream and lane, all groups at the same time, so that one whose queue is full doesn't
+    /// hold back the others.
     public func send(_ batch: [Push], report: @escaping @Sendable ([PushReport]) -> Void) async {
         let (routes, isShutDown) = ways.withLock { ($0.routes, $0.isShutDown) }
         let (groups, unrouted) = Self.grouped(batch, by: routes)
@@ -82,6 +83,29 @@ public final class APNSSender: PushSender {
         ways.withLock { Array($0.upstreams.values) }.map(\.status).sorted { $0.name < $1.name }
     }
 
+    /// Those of paused upstreams, topics and apps, of upstreams that APNs wants left alone, and of those whose circuit is
+    /// not closed.
+    public var heldRoutes: [PushRoute: HeldRoute] { held.routes(at: uptime) }
+
+    /// Sets whom to tell when ``heldRoutes`` changed.
+    public func onHeldRoutesChange(_ body: @escaping @Sendable () -> Void) { held.onChange(body) }
+
+    /// Reads anew which routes are held.
+    func updateHeldRoutes() {
+        held.update {
+            let routes = ways.withLock { $0.routes }
+            var holds: [ObjectIdentifier: UpstreamHold] = [:]
+            for upstream in routes.values where holds[ObjectIdentifier(upstream)] == nil {
+                holds[ObjectIdentifier(upstream)] = upstream.hold
+            }
+            var rests: [PushRoute: UpstreamHold.Rest] = [:]
+            for (route, upstream) in routes {
+                if let rest = holds[ObjectIdentifier(upstream)]?.rest(of: route) { rests[route] = rest }
+            }
+            return rests
+        }
+    }
+
     /// Lets pushes in flight finish within `limit`, ends the others as `notSent` or `unknown`, closes everything.
     /// Idempotent: what comes later is answered `notSent`.
     public func shutdown(within limit: Duration) async {
@@ -96,9 +120,10 @@ public final class APNSSender: PushSender {
         ways.withLock { $0.upstreams = [:] }
     }
 
-    /// The part of a batch that takes the same pool.
+    /// The part of a batch that takes the same queue.
     private struct Group {
         let upstream: Upstream
+        let lane: Lane
         var indices: [Int]
     }
 
@@ -106,21 +131,21 @@ public final class APNSSender: PushSender {
         _ batch: [Push], by routes: [PushRoute: Upstream]
     ) -> (groups: [Group], unrouted: [Int]) {
         var groups: [Group] = []
-        var positions: [ObjectIdentifier: Int] = [:]
         var unrouted: [Int] = []
         // Most batches are one page of one broadcast: the same route over and over.
         var last: (route: PushRoute, position: Int)?
-        for (index, push) in batch.enumerated() {
-            if let last, last.route == push.route {
+        // By index, here and below: a copy of a push would retain all that it has.
+        for index in batch.indices {
+            if let last, groups[last.position].lane == batch[index].lane, last.route == batch[index].route {
                 groups[last.position].indices.append(index)
-            } else if let upstream = routes[push.route] {
-                let position = positions[ObjectIdentifier(upstream)] ?? groups.count
-                if position == groups.count {
-                    groups.append(Group(upstream: upstream, indices: []))
-                    positions[ObjectIdentifier(upstream)] = position
-                }
+            } else if let upstream = routes[batch[index].route] {
+                let lane = batch[index].lane
+                // There are a handful of upstreams at most.
+                let known = groups.firstIndex { $0.upstream === upstream && $0.lane == lane }
+                let position = known ?? groups.count
+                if known == nil { groups.append(Group(upstream: upstream, lane: lane, indices: [])) }
                 groups[position].indices.append(index)
-                last = (push.route, position)
+                last = (batch[index].route, position)
             } else {
                 unrouted.append(index)
             }

@@ -8,6 +8,10 @@ import PushModel
 struct RequestBuilder {
     private let token: ProviderToken?
     private var heads: [ObjectIdentifier: RequestHead] = [:]
+    /// The content of the last push: nearly always that of the next one.
+    private var last: (content: ObjectIdentifier, head: RequestHead)?
+    /// What paths are put together in.
+    private var text: [UInt8] = []
 
     /// Builds requests that carry `token`; `nil`: the connection's certificate stands in for it. Keep the pushes alive as long as the builder: it knows contents by identity.
     init(token: ProviderToken?) {
@@ -17,14 +21,18 @@ struct RequestBuilder {
     /// The request of one push.
     mutating func request(for push: Push) -> Request {
         Request(
-            head: head(of: push.content), path: Self.path(to: push.deviceToken),
+            head: head(of: push.content), path: path(to: push.deviceToken),
             fields: [HeaderField("apns-id", push.id.rawValue, isIndexed: false)], body: push.payload,
             isUrgent: push.lane == .interactive)
     }
 
     private mutating func head(of content: ApplePush) -> RequestHead {
         let identity = ObjectIdentifier(content)
-        if let head = heads[identity] { return head }
+        if let last, last.content == identity { return last.head }
+        if let head = heads[identity] {
+            last = (identity, head)
+            return head
+        }
         var headers = token.map { [HeaderField("authorization", $0.authorization, isIndexed: false)] } ?? []
         headers += [
             HeaderField("apns-topic", content.topic),
@@ -37,6 +45,7 @@ struct RequestBuilder {
         }
         let head = RequestHead(method: "POST", fields: headers)
         heads[identity] = head
+        last = (identity, head)
         return head
     }
 
@@ -50,16 +59,19 @@ struct RequestBuilder {
     }
 
     private static let prefix = Array("/3/device/".utf8)
-    private static let digits = Array("0123456789abcdef".utf8)
 
     /// `/3/device/<token>`, written digit by digit: this runs for each push.
-    private static func path(to token: DeviceToken) -> String {
-        var path = prefix
-        path.reserveCapacity(prefix.count + 2 * token.bytes.count)
+    private mutating func path(to token: DeviceToken) -> String {
+        text.removeAll(keepingCapacity: true)
+        text.append(contentsOf: Self.prefix)
         for byte in token.bytes {
-            path.append(digits[Int(byte >> 4)])
-            path.append(digits[Int(byte & 0xf)])
+            text.append(Self.digit(byte >> 4))
+            text.append(Self.digit(byte & 0xf))
         }
-        return String(decoding: path, as: UTF8.self)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func digit(_ nibble: UInt8) -> UInt8 {
+        nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
     }
 }

@@ -12,9 +12,11 @@ protocol RequestTransport: Sendable {
 /// What the sender needs of a pool, by the contract of ``ConnectionPool``.
 protocol RequestPool: Sendable {
     func submit(
-        _ requests: [Request], completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void) async
+        _ requests: [Request], isWanted: (@Sendable (_ index: Int) -> Bool)?,
+        completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void) async
     func close(within limit: Duration) async
     func recycleConnections()
+    func reconsider()
     func setConnectionLimit(_ limit: Int)
     var statistics: ConnectionPool.Statistics { get }
 }

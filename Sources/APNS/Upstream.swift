@@ -56,6 +56,9 @@ final class Upstream: Sendable {
     private let logger: Logger
     private let pace: PaceGate
     private let state: Mutex<State>
+    /// What was told last. Lock order: this one, then `state`, the pace's and the pools'.
+    private let told = Mutex(UpstreamHold())
+    private let holdChanged: @Sendable () -> Void
 
     /// Everything that answers change.
     private struct State {
@@ -68,12 +71,14 @@ final class Upstream: Sendable {
     init(
         key: UpstreamKey, pools: UpstreamPools, tokens: ProviderTokenSource?,
         badDeviceTokens: BadDeviceTokenLimits = BadDeviceTokenLimits(), wallTime: @escaping WallTime,
-        uptime: @escaping Uptime, logger: Logger
+        uptime: @escaping Uptime, logger: Logger, holdChanged: @escaping @Sendable () -> Void = {}
     ) {
         self.key = key
+        self.holdChanged = holdChanged
         self.pools = pools
         self.tokens = tokens
-        self.queueLimit = key.poolConfiguration.queueLimit * pools.count
+        // Each pool has a queue for each lane.
+        self.queueLimit = key.poolConfiguration.queueLimit * pools.count * 2
         self.wallTime = wallTime
         self.uptime = uptime
         pace = PaceGate(uptime: uptime)
@@ -121,8 +126,13 @@ final class Upstream: Sendable {
             return
         }
         let now = uptime()
-        let admission = state.withLock { $0.control.admit(indices, of: batch, with: token, at: now) }
+        let (admission, isHolding) = state.withLock { state in
+            let admission = state.control.admit(indices, of: batch, with: token, at: now)
+            return (admission, state.control.isHolding)
+        }
         act(on: admission.actions)
+        // A probe may be among them.
+        if isHolding { updateHold() }
         if !admission.held.isEmpty {
             pace.leave(admission.held.count, good: 0)
             report(
@@ -138,14 +148,18 @@ final class Upstream: Sendable {
             (part, part.indices.map { builder.request(for: batch[$0]) })
         }
         let generation = admission.generation
+        @Sendable func hand(_ part: UpstreamPools.Part, _ requests: [Request]) async {
+            await part.pool.submit(requests) { index in
+                self.objection(to: batch[part.indices[index]], of: generation) == nil
+            } completion: { completions in
+                report(self.read(completions, at: part.indices, of: batch, generation, token: token))
+            }
+        }
+        if parts.count == 1 { return await hand(parts[0].0, parts[0].1) }
         // All pools at the same time: the full queue of one must not hold back the others.
         await withDiscardingTaskGroup { tasks in
             for (part, requests) in parts {
-                tasks.addTask {
-                    await part.pool.submit(requests) { completions in
-                        report(self.read(completions, at: part.indices, of: batch, generation, token: token))
-                    }
-                }
+                tasks.addTask { await hand(part, requests) }
             }
         }
     }
@@ -171,6 +185,7 @@ final class Upstream: Sendable {
     func renew() {
         let now = uptime()
         act(on: state.withLock { $0.control.renew(at: now) })
+        updateHold()
     }
 
     /// Ends what waits in front of the pools as `notSent(shutdown)`, and whatever comes later.
@@ -195,6 +210,56 @@ final class Upstream: Sendable {
     }
 }
 
+// MARK: - Holding back
+
+extension Upstream {
+    /// What of the upstream is held, as it was told last.
+    var hold: UpstreamHold { told.withLock { $0 } }
+
+    /// Reads what is held, and tells when that has changed.
+    func updateHold() {
+        let hasChanged = told.withLock { told in
+            let now = uptime()
+            var hold = state.withLock { $0.control.hold }
+            hold.pace = pace.notBefore.flatMap { $0 > now ? UpstreamHold.Rest(until: $0) : nil }
+            hold.circuit = circuitRest(at: now)
+            hold.steady(by: told)
+            guard hold != told else { return false }
+            told = hold
+            return true
+        }
+        if hasChanged { holdChanged() }
+    }
+
+    /// While one of the pools has a connection that works, the upstream is not held for the sake of the other.
+    private func circuitRest(at now: Duration) -> UpstreamHold.Rest? {
+        let statistics = pools.statistics
+        guard statistics.workingConnections == 0, let nextDial = statistics.nextDial else { return nil }
+        return UpstreamHold.Rest(
+            until: nextDial > .zero ? now + nextDial : .zero, isTrying: statistics.isTrying,
+            limit: UpstreamHold.Rest.circuitLimit)
+    }
+
+    /// Why a push that was admitted with this generation is not to go after all, and for how long; `nil`: it is.
+    private func objection(to push: Push, of generation: Int) -> (reason: APNSReason, after: Duration)? {
+        let now = uptime()
+        if let objection = state.withLock({ $0.control.objection(to: push, of: generation, at: now) }) {
+            return objection
+        }
+        return pace.rest(at: now).map { (.serviceUnavailable, $0) }
+    }
+
+    /// The report of a push that waited for a stream when it became clear that it is not to go. What held it may be over
+    /// by now: then it may come again at once.
+    private func givenBack(
+        _ index: Int, of batch: [Push], _ generation: Int, after latency: Duration
+    ) -> PushReport {
+        let (reason, pause) = objection(to: batch[index], of: generation) ?? (.serviceUnavailable, .zero)
+        return PushReport(
+            index: index, outcome: .throttled(reason, after: pause), latency: latency, isAttempt: false)
+    }
+}
+
 // MARK: - Answers
 
 extension Upstream {
@@ -209,12 +274,19 @@ extension Upstream {
             let answer = Answer(completion.exchange, at: received)
             let index = indices[completion.index]
             findings.add(answer, of: index, completion.exchange)
+            if case .notSent(let failure) = completion.exchange, failure.kind == .withdrawn {
+                return givenBack(index, of: batch, generation, after: completion.latency)
+            }
             return PushReport(index: index, outcome: answer.outcome, latency: completion.latency)
         }
         // The token first, so that the new connections begin with the new one.
         if findings.sawExpiredToken, let token { tokens?.expire(token.issuedAt) }
         follow(findings, of: batch, generation, token: token, received)
         pace.leave(completions.count, good: findings.good, overload: findings.overload)
+        if let after = findings.overload?.after, after > .zero {
+            pools.reconsider()
+            updateHold()
+        }
         return reports
     }
 
@@ -254,7 +326,8 @@ extension Upstream {
         let now = uptime()
         let submission = UpstreamControl.Submission(
             generation: generation, tokenAge: token.map { received - $0.issuedAt } ?? .zero)
-        let (skew, control, health, isNew) = state.withLock { state in
+        let (skew, control, health, isNew, mayHold) = state.withLock { state in
+            let wasHolding = state.control.isHolding
             // The clock first: it may explain what is refused.
             let skew = Self.sample(findings.date, into: &state.skew, received: received, at: now)
             var actions = state.control.note(
@@ -262,12 +335,13 @@ extension Upstream {
             let health = state.health.note(findings.signs, at: received)
             if health.contains(.recycle) { actions += state.control.replacement(at: now) }
             let isNew = findings.unknown.map { state.unknownReasons.note($0.reason.rawValue, at: now) } ?? false
-            return (skew, actions, health, isNew)
+            return (skew, actions, health, isNew, wasHolding || state.control.isHolding)
         }
         if let skew { tell(skew) }
         if isNew, let unknown = findings.unknown { tell(unknown.reason, status: unknown.status) }
         act(on: control)
         act(on: health)
+        if mayHold { updateHold() }
     }
 
     private static func sample(
@@ -302,6 +376,8 @@ extension Upstream {
                 logger.warning(
                     "pushes are held back",
                     metadata: ["part": "\(part.text)", "reason": "\(reason)", "detail": "\(detail)"])
+                // What waits for a stream would be refused, one by one.
+                pools.reconsider()
             case .tellEnd(let part, let reason):
                 logger.notice("pushes go again", metadata: ["part": "\(part.text)", "reason": "\(reason)"])
             case .replaceConnections:

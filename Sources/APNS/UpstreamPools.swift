@@ -61,6 +61,11 @@ final class UpstreamPools: Sendable {
         for pool in all { pool.recycleConnections() }
     }
 
+    /// As ``ConnectionPool/reconsider()``.
+    func reconsider() {
+        for pool in all { pool.reconsider() }
+    }
+
     /// The sum over the pools.
     var statistics: ConnectionPool.Statistics {
         var sum = proven.statistics

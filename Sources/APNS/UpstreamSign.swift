@@ -35,7 +35,7 @@ enum UpstreamSign: Hashable, Sendable {
     /// Reads the sign of a request that got no answer.
     init(_ failure: TransportFailure) {
         switch failure.kind {
-        case .shutdown:
+        case .shutdown, .withdrawn:
             self = .nothing
         case .connectFailed, .tlsFailed, .connectionLost, .refused, .reset, .timedOut, .protocolError:
             self = .problem(Problem(name: failure.kind.rawValue, detail: failure.message, remedy: .none))

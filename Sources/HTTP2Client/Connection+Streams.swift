@@ -9,6 +9,7 @@ extension Connection {
                 return false
             }
             state.streamOpened()
+            wasUsed = true
             var ticket = ticket
             ticket.openedAt = loop.now
             if tickets.count <= slot { tickets.append(ticket) } else { tickets[slot] = ticket }

@@ -47,6 +47,10 @@ final class Connection {
     var isSurplus = false
     /// When it began.
     let dialedAt: Instant
+    /// When the peer's SETTINGS came.
+    private var openedAt: Instant?
+    /// A stream was opened on it.
+    var wasUsed = false
     /// Answers with status 500 since the last other one.
     var serverErrors = 0
     /// Whether the loop has it on its list for this turn.
@@ -75,6 +79,8 @@ final class Connection {
 
     /// Streams that may be opened now.
     var freeStreams: Int { isBlocked ? 0 : state.freeStreams }
+    /// The same for requests that are not urgent.
+    var freeNormalStreams: Int { isBlocked ? 0 : state.freeNormalStreams }
     var openStreams: Int { state.openStreams }
     var capacity: Int { state.capacity }
     /// Bytes given to the socket, TLS included.
@@ -83,6 +89,11 @@ final class Connection {
     var isWarming: Bool { state.isWarming }
     var awaitsPong: Bool { state.awaitsPong }
     var isDraining: Bool { state.isDraining }
+    /// It stood ready for a while and nobody needed it: a peer that closes such a connection has not refused anything.
+    var isUnneeded: Bool {
+        guard !wasUsed, let openedAt else { return false }
+        return loop.now.elapsed(since: openedAt) >= settings.warmingTimeout
+    }
 
     // MARK: Dialing
 
@@ -365,6 +376,7 @@ final class Connection {
         case .open:
             logger.debug("connected", metadata: ["streams": "\(state.capacity)"])
             failure = nil
+            openedAt = loop.now
             restartWarming()
             arm()
             pool.connectionOpened()

@@ -53,6 +53,12 @@ public final class ConnectionPool: Sendable {
         public var failedDials = 0
         /// Whether requests wait for a connection; over several loops the worst of them.
         public var circuit = Circuit.closed
+        /// Connections that have proven themselves and take requests.
+        public var workingConnections = 0
+        /// When the circuit lets the next dial through: past, where it is half-open; `nil` where it is closed.
+        var dialsAt: Instant?
+        /// Whether the circuit is half-open and a dial, or what it is for, is under way.
+        public var isTrying = false
         /// Connections that resumed the TLS session of an earlier one.
         public var resumed = 0
         /// GOAWAY frames received.
@@ -65,6 +71,10 @@ public final class ConnectionPool: Sendable {
         /// How often a mailbox woke its loop, for whatever pool: one wake-up serves all that was posted before the loop
         /// looked.
         public var wakeUps = 0
+
+        /// How long an open circuit gives everything back: zero where it is half-open, `nil` where it is closed. Over
+        /// several loops the shortest.
+        public var nextDial: Duration? { dialsAt.map { .nanoseconds($0.elapsed(since: .now())) } }
 
         /// All zero.
         public init() {}
@@ -87,14 +97,26 @@ public final class ConnectionPool: Sendable {
     /// when the pool spreads over loops (or on the caller's, when the pool is closed), in batches, each index of
     /// `requests` exactly once over all calls. It must not block.
     ///
+    /// Urgent requests have a queue of their own, but those of one batch go in order: urgent ones that must not wait do
+    /// not belong in a batch with others.
+    ///
     /// Cancelling the task does not cut the wait for room short: room comes within the queue time limit at the latest.
-    public func submit(_ requests: [Request], completion: @escaping @Sendable ([Completion]) -> Void) async {
-        let submission = Submission(requests: requests, completion: completion)
+    ///
+    /// - Parameter isWanted: asked on loop threads by ``reconsider()`` about what waits for a stream, by its place in the
+    ///   batch. It must not block. `nil`: everything is wanted.
+    public func submit(
+        _ requests: [Request], isWanted: (@Sendable (_ index: Int) -> Bool)? = nil,
+        completion: @escaping @Sendable ([Completion]) -> Void
+    ) async {
+        let submission = Submission(requests: requests, isWanted: isWanted, completion: completion)
         var next = 0
         while next < requests.count {
             let share = shares.count == 1 ? shares[0] : roomiest()
-            let wanted = shares.count == 1 ? requests.count - next : min(requests.count - next, Self.stride)
-            let granted = await share.gate.enter(wanted, isUrgent: requests[next].isUrgent)
+            let isUrgent = requests[next].isUrgent
+            var end = next + 1
+            while end < requests.count, requests[end].isUrgent == isUrgent { end += 1 }
+            let wanted = shares.count == 1 ? end - next : min(end - next, Self.stride)
+            let granted = await share.gate.enter(wanted, isUrgent: isUrgent)
             let range = next..<next + granted
             guard granted > 0, share.mailbox.post(.submit(share.id, submission, range)) else {
                 let failure = TransportFailure(.shutdown, "the pool is closed")
@@ -136,6 +158,13 @@ public final class ConnectionPool: Sendable {
         for share in shares { _ = share.mailbox.post(.recycle(share.id)) }
     }
 
+    /// Asks the submitters about everything that waits for a stream, and for a second about what comes to wait; what is
+    /// not wanted any more ends as `notSent(withdrawn)`.
+    public func reconsider() {
+        // In a loop that has ended nothing waits.
+        for share in shares { _ = share.mailbox.post(.reconsider(share.id)) }
+    }
+
     /// Changes how many connections the pool may have, from now on; 0: one, as soon as there is a request. A surplus of
     /// connections, those with the fewest streams first, takes no more requests and closes once its streams are done.
     public func setConnectionLimit(_ limit: Int) {
@@ -167,6 +196,9 @@ extension ConnectionPool.Statistics {
         dials += other.dials
         failedDials += other.failedDials
         circuit = max(circuit, other.circuit)
+        workingConnections += other.workingConnections
+        dialsAt = [dialsAt, other.dialsAt].compactMap { $0 }.min()
+        isTrying = isTrying || other.isTrying
         goAways += other.goAways
         goAwaysByReason.merge(other.goAwaysByReason, uniquingKeysWith: +)
         resumed += other.resumed

@@ -116,6 +116,15 @@ struct ConnectionState {
         }
     }
 
+    /// Streams that may be opened now for requests that are not urgent: some are kept for those that are.
+    var freeNormalStreams: Int { max(0, freeStreams - Self.reserve(of: capacity)) }
+
+    /// Streams that are kept for urgent requests, of `capacity`: one in sixteen, but no more than 16, so that a
+    /// connection of 1,000 streams gives up 1.6 % of them. Where there are but a few, each is worth more in use.
+    static func reserve(of capacity: Int) -> Int {
+        capacity > 8 ? min(16, max(1, capacity / 16)) : 0
+    }
+
     /// Streams that are open.
     var openStreams: Int {
         switch phase {

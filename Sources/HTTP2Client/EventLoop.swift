@@ -155,6 +155,7 @@ import Logging
             guard let pool = pools[id] else { return latch.open() }
             pool.close(within: limit, latch)
         case .recycle(let id): pools[id]?.recycle()
+        case .reconsider(let id): pools[id]?.reconsider()
         case .limitConnections(let id, let limit): pools[id]?.setConnectionLimit(limit)
         case .resolved(let id, let result): connections[id]?.resolved(result)
         case .stop(let limit):
@@ -170,7 +171,7 @@ import Logging
             submission.fail(range, TransportFailure(.shutdown, "the pool is closed"))
         case .closePool(_, _, let latch): latch.open()
         case .openPool(_, _, _, let gate): gate.close()
-        case .recycle, .limitConnections, .resolved, .stop: break
+        case .recycle, .reconsider, .limitConnections, .resolved, .stop: break
         }
     }
 

@@ -8,6 +8,8 @@ enum LoopMessage: Sendable {
     /// The latch opens once the pool is closed.
     case closePool(PoolID, within: Duration, Latch)
     case recycle(PoolID)
+    /// The submitters may not want everything any more that waits.
+    case reconsider(PoolID)
     /// From now on the pool may have so many connections on this loop.
     case limitConnections(PoolID, Int)
     case resolved(ConnectionID, Result<[SocketAddress], TransportFailure>)

@@ -22,7 +22,8 @@ public struct PoolConfiguration: Sendable {
     public var isBesideLast = false
     /// The most streams used on one connection, whatever the peer allows.
     public var streamLimit = 1000
-    /// The most requests that wait for a stream; `submit` suspends beyond it. To keep all streams busy it must be larger
+    /// The most requests that wait for a stream, urgent ones and the others each by themselves; `submit` suspends beyond
+    /// it. To keep all streams busy it must be larger
     /// than ``connectionLimit`` × ``streamLimit``: so many can come free in one turn, and callers are let in again once
     /// an eighth of the queue is free.
     public var queueLimit = 10_000
@@ -58,6 +59,9 @@ public struct PoolConfiguration: Sendable {
     /// Failed dials in a row after which requests end as `notSent` at once instead of waiting for a connection, until
     /// the pause after the last failure is over. See ``Circuit``.
     public var circuitLimit = 5
+    /// Called on a loop thread when ``ConnectionPool/Statistics/nextDial``, `isTrying`, or whether any connection works
+    /// has changed. It must not block.
+    public var reachChanged: (@Sendable () -> Void)?
     /// The most bytes of an answer's body that are kept.
     public var responseLimitBytes = 16_384
     /// The names of the answers' header fields that are kept, in lower case; `nil`: all. What is not asked for costs

@@ -28,7 +28,15 @@ final class PoolCore {
     private var lastFailure: TransportFailure?
     private var alarm = Alarm()
     /// Requests that left the queue in this turn of the loop.
-    private var left = 0
+    private var left = (urgent: 0, normal: 0)
+    /// The connection that takes urgent requests only, see ``keepOneQuiet()``.
+    private var quiet: Connection?
+    /// Urgent requests have come so lately that they have a connection of their own.
+    private var quietUntil = Instant(nanoseconds: .min)
+    /// Until then requests are asked about as they come, see ``reconsider()``.
+    private var reconsidersUntil = Instant(nanoseconds: .min)
+    /// What ``PoolConfiguration/reachChanged`` was called about last.
+    private var reach = Reach()
     private var dials = 0
     private var failedDials = 0
     private var goAways = GoAwayCounts()
@@ -37,6 +45,18 @@ final class PoolCore {
     private var bytesSent: Int64 = 0
     /// Whether the loop has it on its list for this turn.
     var isTouched = false
+
+    /// How long after the last urgent request a connection is kept for the next one.
+    private static let quietNanoseconds: Int64 = 10_000_000_000
+    /// With fewer connections one is too much to give.
+    private static let connectionsWithQuiet = 3
+
+    /// What holds requests back, or not.
+    private struct Reach: Equatable {
+        var dialsAt: Instant?
+        var isTrying = false
+        var isWorking = false
+    }
 
     /// Requests given to one connection before the next one is looked at: enough to fill a record.
     private static let stride = 32
@@ -57,15 +77,36 @@ final class PoolCore {
     /// Takes requests that came through the gate.
     func enqueue(_ submission: Submission, _ range: Range<Int>) {
         let batch = loop.makeBatch(submission, count: range.count)
+        let isDoubtful = loop.now < reconsidersUntil
         switch phase {
         case .open:
-            for index in range { queue.append(Ticket(batch: batch, index: index)) }
+            for index in range {
+                let ticket = Ticket(batch: batch, index: index)
+                if isDoubtful, !ticket.isWanted { withdraw(ticket) } else { queue.append(ticket) }
+            }
         case .closing, .closed:
-            left += range.count
-            for index in range { end(Ticket(batch: batch, index: index), .notSent(Self.closing)) }
+            for index in range { refuse(Ticket(batch: batch, index: index), Self.closing) }
         }
         touch()
     }
+
+    /// The submitters changed their mind: what waits, and is not wanted any more, ends. Those that are on their way to the
+    /// queue, which were wanted when they set out, are asked about for a second more.
+    func reconsider() {
+        reconsidersUntil = loop.now.adding(nanoseconds: 1_000_000_000)
+        for ticket in queue.take(where: { !$0.isWanted }) { withdraw(ticket) }
+        touch()
+    }
+
+    private func withdraw(_ ticket: Ticket) { refuse(ticket, Self.withdrawn) }
+
+    /// Ends a request that waited, or was to.
+    private func refuse(_ ticket: Ticket, _ failure: TransportFailure) {
+        if ticket.request.isUrgent { left.urgent += 1 } else { left.normal += 1 }
+        end(ticket, .notSent(failure))
+    }
+
+    private static let withdrawn = TransportFailure(.withdrawn, "not wanted any more")
 
     private static let closing = TransportFailure(.shutdown, "the pool is closing")
 
@@ -80,7 +121,11 @@ final class PoolCore {
         if !queue.isEmpty {
             for connection in connections { connection.checkSilence() }
         }
-        while !queue.isEmpty, let connection = roomiest() { fill(connection) }
+        keepOneQuiet()
+        while queue.hasUrgent, let connection = quietWithRoom() ?? roomiest(\.freeStreams) {
+            fill(connection, isUrgent: true)
+        }
+        while queue.hasNormal, let connection = roomiest(freeNormalStreams(of:)) { fill(connection, isUrgent: false) }
         if case .open = phase {
             breakCircuit()
             dialIfNeeded()
@@ -88,24 +133,56 @@ final class PoolCore {
         arm()
     }
 
-    private func roomiest() -> Connection? {
+    /// Chooses a connection for urgent requests alone, while there are any: on the others all that is in flight lies
+    /// before them, on the way and in the peer, which works off a connection in order.
+    private func keepOneQuiet() {
+        if queue.hasUrgent { quietUntil = loop.now.adding(nanoseconds: Self.quietNanoseconds) }
+        guard loop.now < quietUntil else {
+            quiet = nil
+            return
+        }
+        var working = 0
+        var idlest: Connection?
+        for connection in connections where connection.isProven && !connection.isDraining {
+            working += 1
+            if connection.openStreams < idlest?.openStreams ?? .max { idlest = connection }
+        }
+        if working < Self.connectionsWithQuiet {
+            quiet = nil
+        } else if quiet?.isDraining ?? true {
+            quiet = idlest
+        }
+    }
+
+    private func quietWithRoom() -> Connection? {
+        guard let quiet, quiet.freeStreams > 0 else { return nil }
+        return quiet
+    }
+
+    private func freeNormalStreams(of connection: Connection) -> Int {
+        connection === quiet ? 0 : connection.freeNormalStreams
+    }
+
+    private func roomiest(_ freeStreams: (Connection) -> Int) -> Connection? {
         var best: (connection: Connection, free: Int)?
         for connection in connections {
-            let free = connection.freeStreams
+            let free = freeStreams(connection)
             if free > best?.free ?? 0 { best = (connection, free) }
         }
         return best?.connection
     }
 
-    private func fill(_ connection: Connection) {
-        for _ in 0..<min(connection.freeStreams, Self.stride) {
-            guard let ticket = queue.popFirst() else { break }
+    private func fill(_ connection: Connection, isUrgent: Bool) {
+        var opened = 0
+        for _ in 0..<min(isUrgent ? connection.freeStreams : connection.freeNormalStreams, Self.stride) {
+            guard let ticket = queue.popFirst(isUrgent: isUrgent) else { break }
             guard connection.open(ticket) else {
                 queue.putBack(ticket)
                 break
             }
-            left += 1
+            opened += 1
         }
+        if isUrgent { left.urgent += opened } else { left.normal += opened }
         // Out of nghttp2 at once: a lower SETTINGS must not find requests parked there.
         connection.push(all: false)
         loop.flushLater(connection)
@@ -115,10 +192,7 @@ final class PoolCore {
         let limit = loop.now.adding(nanoseconds: -settings.queueTimeout)
         guard let oldest = queue.oldest, oldest <= limit else { return }
         let failure = queueFailure()
-        while let ticket = queue.popFirst(queuedBy: limit) {
-            left += 1
-            end(ticket, .notSent(failure))
-        }
+        while let ticket = queue.popFirst(queuedBy: limit) { refuse(ticket, failure) }
     }
 
     /// Why requests waited in vain: the failed dial, if there is no connection.
@@ -139,10 +213,7 @@ final class PoolCore {
         let last = lastFailure?.message ?? "the connection did not prove itself"
         let failure = TransportFailure(
             .connectFailed, "the circuit is open after \(plan.failures) failed dials; last attempt: \(last)")
-        while queue.count > limit, let ticket = queue.popLast() {
-            left += 1
-            end(ticket, .notSent(failure))
-        }
+        while queue.count > limit, let ticket = queue.popLast() { refuse(ticket, failure) }
     }
 
     // MARK: Connections
@@ -151,8 +222,10 @@ final class PoolCore {
     private var demand: DialPlan.Demand {
         var demand = DialPlan.Demand()
         demand.queued = queue.count
+        // What is kept for urgent requests is no room for the others.
+        let isNormal = queue.hasNormal
         for connection in connections where !connection.isDraining {
-            demand.freeStreams += connection.freeStreams
+            demand.freeStreams += isNormal ? freeNormalStreams(of: connection) : connection.freeStreams
             if connection.isConnecting || connection.isWarming {
                 demand.starting += 1
             } else {
@@ -208,12 +281,14 @@ final class PoolCore {
     }
 
     /// A connection is gone. One that never proved itself counts as a failed dial: a peer that accepts connections
-    /// only to drop them must not be dialed in a tight circle. One that we closed for no fault of the peer's does not.
+    /// only to drop them must not be dialed in a tight circle. One that we closed for no fault of the peer's does not, nor
+    /// one that nobody needed.
     func connectionClosed(_ connection: Connection, reason: ConnectionState.CloseReason, failure: TransportFailure?) {
         connections.removeAll { $0 === connection }
+        if connection === quiet { quiet = nil }
         bytesSent += connection.bytesSent
         if connection.isProven { plan.provenConnectionLeft(at: loop.now) }
-        if !connection.isProven, !connection.isGivenUp, !connection.isSurplus, let failure {
+        if !connection.isProven, !connection.isGivenUp, !connection.isSurplus, !connection.isUnneeded, let failure {
             dialFailed(connection, failure)
         }
         if case .closing = phase { finishIfDone() }
@@ -289,10 +364,7 @@ final class PoolCore {
         case .open:
             phase = .closing(deadline: deadline, [latch])
             gate.close()
-            while let ticket = queue.popFirst() {
-                left += 1
-                end(ticket, .notSent(Self.closing))
-            }
+            while let ticket = queue.popFirst() { refuse(ticket, Self.closing) }
         case .closing(let earlier, let latches):
             phase = .closing(deadline: min(earlier, deadline), latches + [latch])
         case .closed: return latch.open()
@@ -316,17 +388,38 @@ final class PoolCore {
             statistics.connections += 1
             statistics.streamsInUse += connection.openStreams
             statistics.streamLimit += connection.capacity
+            if connection.isProven, !connection.isDraining { statistics.workingConnections += 1 }
         }
         statistics.lastFailure = lastFailure?.message
         statistics.dials = dials
         statistics.failedDials = failedDials
-        statistics.circuit = plan.failures == 0 ? .closed : plan.circuit(for: demand, at: loop.now)
+        noteCircuit(in: &statistics)
         statistics.goAways = goAways.total
         statistics.goAwaysByReason = goAways.counts
         statistics.resumed = resumed
         statistics.bytesSent = connections.reduce(bytesSent) { $0 + $1.bytesSent }
         gate.publish(statistics)
-        if left > 0 { gate.leave(left) }
-        left = 0
+        if left.urgent > 0 { gate.leave(left.urgent, isUrgent: true) }
+        if left.normal > 0 { gate.leave(left.normal, isUrgent: false) }
+        left = (0, 0)
+        let reach = Reach(
+            dialsAt: statistics.dialsAt, isTrying: statistics.isTrying, isWorking: statistics.workingConnections > 0)
+        if reach != self.reach {
+            self.reach = reach
+            settings.configuration.reachChanged?()
+        }
+    }
+
+    private func noteCircuit(in statistics: inout ConnectionPool.Statistics) {
+        guard plan.failures > 0 else { return }
+        let demand = demand
+        statistics.circuit = plan.circuit(for: demand, at: loop.now)
+        switch statistics.circuit {
+        case .closed: break
+        case .open: statistics.dialsAt = plan.openUntil(for: demand, at: loop.now)
+        case .halfOpen:
+            statistics.dialsAt = Instant(nanoseconds: 0)
+            statistics.isTrying = demand.queued > 0 || demand.starting > 0
+        }
     }
 }

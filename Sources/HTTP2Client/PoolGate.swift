@@ -8,20 +8,28 @@ final class PoolGate: Sendable {
         let continuation: CheckedContinuation<Int, Never>
     }
 
-    private struct State {
+    /// One for urgent requests and one for the others, so that neither keeps the other waiting.
+    private struct Line {
         var queued = 0
+        /// In order of arrival.
+        var waiters: [Waiter] = []
+    }
+
+    private struct State {
+        var urgent = Line()
+        var normal = Line()
         var isClosed = false
         /// Whether the pool may have connections behind this gate.
         var isInUse = true
-        /// In order of arrival.
-        var urgent: [Waiter] = []
-        var normal: [Waiter] = []
         var statistics = ConnectionPool.Statistics()
+
+        var queued: Int { urgent.queued + normal.queued }
     }
 
     private let limit: Int
     private let state = Mutex(State())
 
+    /// - Parameter limit: the most places for urgent requests, and for the others.
     init(limit: Int) {
         self.limit = max(1, limit)
     }
@@ -31,39 +39,47 @@ final class PoolGate: Sendable {
     /// Cancellation does not cut the wait short: a place comes free within the queue time limit at the latest.
     func enter(_ wanted: Int, isUrgent: Bool) async -> Int {
         await withCheckedContinuation { continuation in
+            let waiter = Waiter(wanted: wanted, continuation: continuation)
             let granted: Int? = state.withLock { state in
                 if state.isClosed { return 0 }
-                let isFirst = state.urgent.isEmpty && (isUrgent || state.normal.isEmpty)
-                if isFirst, state.queued < limit {
-                    let granted = min(wanted, limit - state.queued)
-                    state.queued += granted
-                    return granted
-                }
-                let waiter = Waiter(wanted: wanted, continuation: continuation)
-                if isUrgent { state.urgent.append(waiter) } else { state.normal.append(waiter) }
-                return nil
+                return isUrgent ? admit(waiter, to: &state.urgent) : admit(waiter, to: &state.normal)
             }
             if let granted { continuation.resume(returning: granted) }
         }
     }
 
+    /// `nil`: it has to wait.
+    private func admit(_ waiter: Waiter, to line: inout Line) -> Int? {
+        guard line.waiters.isEmpty, line.queued < limit else {
+            line.waiters.append(waiter)
+            return nil
+        }
+        let granted = min(waiter.wanted, limit - line.queued)
+        line.queued += granted
+        return granted
+    }
+
     /// `count` requests have left the queue: lets waiting callers in.
-    func leave(_ count: Int) {
-        state.withLock { $0.queued -= count }
+    func leave(_ count: Int, isUrgent: Bool) {
+        state.withLock { state in
+            if isUrgent { state.urgent.queued -= count } else { state.normal.queued -= count }
+        }
         // One at a time, so that no list is made: there is seldom more than one.
-        while let (waiter, granted) = state.withLock({ admitNext(&$0) }) {
+        while let (waiter, granted) = state.withLock({ state in
+            isUrgent ? admitNext(&state.urgent) : admitNext(&state.normal)
+        }) {
             waiter.continuation.resume(returning: granted)
         }
     }
 
-    private func admitNext(_ state: inout State) -> (Waiter, Int)? {
+    private func admitNext(_ line: inout Line) -> (Waiter, Int)? {
         // Room for a handful is not worth a caller's wake-up, unless it is all that is wanted.
-        guard let waiter = state.urgent.first ?? state.normal.first,
-            limit - state.queued >= min(waiter.wanted, max(1, limit / 8))
-        else { return nil }
-        let granted = min(waiter.wanted, limit - state.queued)
-        state.queued += granted
-        if state.urgent.isEmpty { state.normal.removeFirst() } else { state.urgent.removeFirst() }
+        guard let waiter = line.waiters.first, limit - line.queued >= min(waiter.wanted, max(1, limit / 8)) else {
+            return nil
+        }
+        let granted = min(waiter.wanted, limit - line.queued)
+        line.queued += granted
+        line.waiters.removeFirst()
         return (waiter, granted)
     }
 
@@ -72,10 +88,10 @@ final class PoolGate: Sendable {
         let turnedAway = state.withLock { state in
             state.isClosed = true
             defer {
-                state.urgent = []
-                state.normal = []
+                state.urgent.waiters = []
+                state.normal.waiters = []
             }
-            return state.urgent + state.normal
+            return state.urgent.waiters + state.normal.waiters
         }
         for waiter in turnedAway { waiter.continuation.resume(returning: 0) }
     }
@@ -86,7 +102,7 @@ final class PoolGate: Sendable {
 
     /// Callers that wait.
     var waiting: Int {
-        state.withLock { $0.urgent.count + $0.normal.count }
+        state.withLock { $0.urgent.waiters.count + $0.normal.waiters.count }
     }
 
     /// Free streams less the requests that wait for one; behind an open circuit, or a gate that is not in use, there is

@@ -8,7 +8,8 @@ public struct Request: Sendable {
     public var fields: [HeaderField]
     /// The body; shared, not copied, until it goes into a frame.
     public var body: [UInt8]
-    /// Urgent requests are taken from the pool's queue before the others.
+    /// Urgent requests never wait behind the others: they have a queue of their own, which is served first, and streams
+    /// that nobody else uses.
     public var isUrgent: Bool
 
     /// Puts a request together from a shared head and what is its own.
@@ -107,6 +108,8 @@ public struct TransportFailure: Error, Sendable, Hashable {
         case shutdown
         /// The peer broke HTTP/2.
         case protocolError = "protocol_error"
+        /// Its submitter did not want it any more when it still waited for a stream.
+        case withdrawn
     }
 
     /// Describes a failure.

@@ -9,6 +9,10 @@ final class Socket {
     /// machine: as a constant of an anonymous enumeration it is imported in some builds and not in others.
     static let withoutSignal: Int32 = 0x4000
 
+    /// The most bytes that the kernel takes ahead of what it may send, tcp(7). They are the line in which an urgent
+    /// request stands whatever its queue: some hundred pushes, and not the megabytes of a send buffer.
+    static let unsentLimitBytes: Int32 = 128 << 10
+
     private(set) var descriptor: Int32
 
     /// A non-blocking socket for `address`, set up for long-lived HTTP/2: no delay, keep-alive, and a limit for how
@@ -26,6 +30,7 @@ final class Socket {
         set(Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10)
         set(Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
         set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(milliseconds))
+        set(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, Self.unsentLimitBytes)
     }
 
     deinit { shut() }

@@ -3,11 +3,17 @@ import DequeModule
 /// What `submit` was given. Shared by caller and loop; never changes.
 final class Submission: Sendable {
     let requests: [Request]
+    /// Asked on the loop when the submitter changed its mind; `nil`: everything is wanted.
+    let isWanted: (@Sendable (_ index: Int) -> Bool)?
     let completion: @Sendable ([ConnectionPool.Completion]) -> Void
     let submittedAt: Instant
 
-    init(requests: [Request], completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void) {
+    init(
+        requests: [Request], isWanted: (@Sendable (_ index: Int) -> Bool)? = nil,
+        completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void
+    ) {
         self.requests = requests
+        self.isWanted = isWanted
         self.completion = completion
         submittedAt = .now()
     }
@@ -79,6 +85,9 @@ struct Ticket {
     var request: Request {
         _read { yield batch.submission.requests[index] }
     }
+
+    /// Whether the submitter still wants it sent.
+    var isWanted: Bool { batch.submission.isWanted?(index) ?? true }
 }
 
 /// Requests that wait for a stream: urgent ones first, otherwise in order.
@@ -104,7 +113,25 @@ struct RequestQueue {
         if ticket.request.isUrgent { urgent.append(ticket) } else { normal.append(ticket) }
     }
 
+    var hasUrgent: Bool { !urgent.isEmpty }
+    var hasNormal: Bool { !normal.isEmpty }
+
     mutating func popFirst() -> Ticket? { urgent.popFirst() ?? normal.popFirst() }
+
+    mutating func popFirst(isUrgent: Bool) -> Ticket? { isUrgent ? urgent.popFirst() : normal.popFirst() }
+
+    /// Takes those out for which `isChosen` holds.
+    mutating func take(where isChosen: (Ticket) -> Bool) -> [Ticket] {
+        var taken: [Ticket] = []
+        func isTaken(_ ticket: Ticket) -> Bool {
+            guard isChosen(ticket) else { return false }
+            taken.append(ticket)
+            return true
+        }
+        urgent.removeAll(where: isTaken)
+        normal.removeAll(where: isTaken)
+        return taken
+    }
 
     /// Takes the request that came last; urgent ones when there are no others.
     mutating func popLast() -> Ticket? { normal.popLast() ?? urgent.popLast() }

@@ -9,6 +9,8 @@ struct HeraldBench: ParsableCommand {
         abstract: "Measures Herald's parts on this machine; nothing leaves 127.0.0.1.",
         subcommands: [
             EngineCommand.self, SettleCommand.self, SinkCommand.self, SendCommand.self, MeasureCommand.self,
+            SenderCommand.self,
+            SendAPNSCommand.self,
         ])
 }
 

@@ -61,6 +61,7 @@ final class FakePool: RequestPool {
     private struct Held {
         let index: Int
         let request: Request
+        let isWanted: (@Sendable (_ index: Int) -> Bool)?
         let complete: @Sendable ([ConnectionPool.Completion]) -> Void
     }
 
@@ -69,9 +70,12 @@ final class FakePool: RequestPool {
         var batches = 0
         var held: [Held] = []
         var recycles = 0
+        var reconsiderations = 0
         var connectionLimits: [Int] = []
         var isClosed = false
         var waitsForRoom = false
+        /// Whether urgent requests find room nevertheless.
+        var letsUrgentIn = false
         var waiting: [CheckedContinuation<Void, Never>] = []
         var closing: [CheckedContinuation<Void, Never>] = []
         var statistics = ConnectionPool.Statistics()
@@ -97,7 +101,8 @@ final class FakePool: RequestPool {
     }
 
     func submit(
-        _ requests: [Request], completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void
+        _ requests: [Request], isWanted: (@Sendable (_ index: Int) -> Bool)?,
+        completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void
     ) async {
         #expect(!requests.isEmpty)
         let isClosed = state.withLock { state in
@@ -109,18 +114,20 @@ final class FakePool: RequestPool {
             completion(requests.indices.map { Self.completion($0, .notSent(TransportFailure(.shutdown, "closed"))) })
             return
         }
-        await waitForRoom()
-        answer(requests, completion: completion)
+        await waitForRoom(isUrgent: requests[0].isUrgent)
+        answer(requests, isWanted: isWanted, completion: completion)
     }
 
     /// Answers backwards and in pieces of three, which no caller may mind.
     private func answer(
-        _ requests: [Request], completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void
+        _ requests: [Request], isWanted: (@Sendable (_ index: Int) -> Bool)?,
+        completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void
     ) {
         var piece: [ConnectionPool.Completion] = []
         for (index, request) in requests.enumerated().reversed() {
             guard let exchange = peer(request) else {
-                state.withLock { $0.held.append(Held(index: index, request: request, complete: completion)) }
+                let held = Held(index: index, request: request, isWanted: isWanted, complete: completion)
+                state.withLock { $0.held.append(held) }
                 continue
             }
             piece.append(Self.completion(index, exchange))
@@ -132,19 +139,25 @@ final class FakePool: RequestPool {
         if !piece.isEmpty { completion(piece) }
     }
 
-    private func waitForRoom() async {
+    private func waitForRoom(isUrgent: Bool) async {
         await withCheckedContinuation { continuation in
             let waits = state.withLock { state in
-                if state.waitsForRoom { state.waiting.append(continuation) }
-                return state.waitsForRoom
+                let waits = state.waitsForRoom && !(isUrgent && state.letsUrgentIn)
+                if waits { state.waiting.append(continuation) }
+                return waits
             }
             if !waits { continuation.resume() }
         }
     }
 
     /// Makes `submit` suspend, as a full queue does, until ``makeRoom()``.
-    func fill() {
-        state.withLock { $0.waitsForRoom = true }
+    ///
+    /// - Parameter isUrgent: whether the urgent requests' queue is full, too.
+    func fill(isUrgent: Bool = true) {
+        state.withLock { state in
+            state.waitsForRoom = true
+            state.letsUrgentIn = !isUrgent
+        }
     }
 
     func makeRoom() {
@@ -183,6 +196,26 @@ final class FakePool: RequestPool {
                 return state.isClosed
             }
             if isClosed { continuation.resume() }
+        }
+    }
+
+    /// What the peer left open counts as waiting for a stream.
+    func reconsider() {
+        let held = state.withLock { state in
+            state.reconsiderations += 1
+            defer { state.held = [] }
+            return state.held
+        }
+        var (kept, withdrawn): ([Held], [Held]) = ([], [])
+        for item in held {
+            if item.isWanted?(item.index) ?? true { kept.append(item) } else { withdrawn.append(item) }
+        }
+        let waiting = kept
+        state.withLock { $0.held += waiting }
+        // From another turn of the loop, as the real pool does.
+        let failure = TransportFailure(.withdrawn, "not wanted any more")
+        Task { [withdrawn] in
+            for item in withdrawn { item.complete([Self.completion(item.index, .notSent(failure))]) }
         }
     }
 

@@ -145,7 +145,8 @@ struct PaceGateTests {
             group.addTask {
                 let entry = await gate.enter(10, isUrgent: false)
                 order.value.withLock { $0.append("normal") }
-                #expect(entry == .granted(10))
+                // An eighth is left to urgent ones.
+                #expect(entry == .granted(9))
             }
             await gate.waitUntil(waiting: 10)
             group.addTask {
@@ -163,7 +164,20 @@ struct PaceGateTests {
     @Test func `A part of what is wanted is granted`() async {
         await fill(10)
         gate.leave(4, good: 0)
-        #expect(await gate.enter(100, isUrgent: false) == .granted(4))
+        #expect(await gate.enter(100, isUrgent: false) == .granted(3))
+        #expect(await gate.enter(100, isUrgent: true) == .granted(1))
+    }
+
+    @Test func `What bulk pushes fill leaves room for an urgent one`() async {
+        await fill(16)
+        gate.leave(16, good: 0)
+        #expect(await gate.enter(100, isUrgent: false) == .granted(14))
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { #expect(await gate.enter(100, isUrgent: false) == .closed) }
+            await gate.waitUntil(waiting: 100)
+            #expect(await gate.enter(1, isUrgent: true) == .granted(1))
+            gate.close()
+        }
     }
 
     @Test func `When too many wait the rest is held back, in each lane for itself`() async {
@@ -238,7 +252,7 @@ struct PaceGateTests {
 }
 
 /// A value that tasks share.
-private final class Shared<Value: Sendable>: Sendable {
+final class Shared<Value: Sendable>: Sendable {
     let value: Mutex<Value>
 
     init(_ value: Value) {

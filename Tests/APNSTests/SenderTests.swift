@@ -120,7 +120,7 @@ struct SenderTests {
         #expect(status.circuit == .halfOpen)
         #expect(status.failedDials == 6)
         #expect(status.goAways == ["Shutdown": 2])
-        #expect(status.queueLimit == 2 * pool.configuration.queueLimit)
+        #expect(status.queueLimit == 4 * pool.configuration.queueLimit)
         statistics.connections = 1
         pool.statistics = statistics
         #expect(try #require(fixture.sender.upstreams.first).isReachable)

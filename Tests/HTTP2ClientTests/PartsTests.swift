@@ -71,7 +71,7 @@ struct PartsTests {
         #expect(await gate.enter(7, isUrgent: false) == 7)
         #expect(await gate.enter(7, isUrgent: false) == 3)
         async let waiting = gate.enter(5, isUrgent: false)
-        gate.leave(10)
+        gate.leave(10, isUrgent: false)
         #expect(await waiting == 5)
         #expect(gate.statistics.queued == 5)
     }
@@ -81,11 +81,24 @@ struct PartsTests {
         #expect(await gate.enter(80, isUrgent: false) == 80)
         async let waiting = gate.enter(40, isUrgent: false)
         while gate.waiting == 0 { await Task.yield() }
-        gate.leave(9)
+        gate.leave(9, isUrgent: false)
         #expect(gate.statistics.queued == 71)
-        gate.leave(1)
+        gate.leave(1, isUrgent: false)
         #expect(await waiting == 10)
         #expect(gate.statistics.queued == 80)
+    }
+
+    @Test func aQueueFullOfBulkLetsUrgentRequestsIn() async {
+        let gate = PoolGate(limit: 10)
+        #expect(await gate.enter(10, isUrgent: false) == 10)
+        async let bulk = gate.enter(5, isUrgent: false)
+        while gate.waiting == 0 { await Task.yield() }
+        #expect(await gate.enter(3, isUrgent: true) == 3)
+        gate.leave(3, isUrgent: true)
+        #expect(gate.waiting == 1, "an urgent one's place is none for bulk")
+        gate.leave(5, isUrgent: false)
+        #expect(await bulk == 5)
+        #expect(gate.statistics.queued == 10)
     }
 
     @Test func behindAnOpenCircuitThereIsNoRoom() {

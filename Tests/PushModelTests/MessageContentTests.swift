@@ -89,6 +89,14 @@ struct FrontEndTests {
         #expect(try refusal(of: wrong.message) == expected)
     }
 
+    @Test(arguments: ["5", "10"])
+    func aHeaderUnderTwoSpellingsIsRefused(second: String) throws {
+        let text = ##"{"apns":{"headers":{"apns-priority":"10","APNS-Priority":"\##(second)"}}}"##
+        let violations = try #require(try refusal(of: text)?.violations)
+        #expect(violations.map(\.field) == ["message.apns.headers.APNS-Priority"])
+        #expect(violations[0].description == "The header apns-priority is given twice.")
+    }
+
     @Test func allViolationsAreListedInTheOrderOfTheText() throws {
         let text = #"{"x":1,"data":{"a":1,"b":"","c":2},"apns":{"y":1,"payload":3},"notification":{"z":1}}"#
         #expect(

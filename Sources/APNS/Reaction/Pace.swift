@@ -21,7 +21,7 @@ struct Pace {
     private var threshold = Pace.ceiling
     private var decreasedAt: Duration?
     /// APNs asked to be left alone until then.
-    private var notBefore: Duration?
+    private(set) var notBefore: Duration?
 
     /// The most that may be in flight; `nil`: no limit.
     var limit: Int? { window.map { Int($0) } }
@@ -30,6 +30,13 @@ struct Pace {
     var room: Int {
         guard let limit else { return .max }
         return max(0, limit - inFlight)
+    }
+
+    /// How many bulk pushes may go now: they leave an eighth to the interactive ones, which must not wait until theirs
+    /// come back.
+    var bulkRoom: Int {
+        guard let limit else { return .max }
+        return max(0, limit - limit / 8 - inFlight)
     }
 
     /// How long APNs wants to be left alone; `nil`: not at all.

@@ -45,9 +45,11 @@ final class PaceGate: Sendable {
         /// Why there is a limit.
         var reason = APNSReason.serviceUnavailable
 
+        func room(isUrgent: Bool) -> Int { isUrgent ? pace.room : pace.bulkRoom }
+
         /// Takes up to `wanted` places.
-        mutating func grant(_ wanted: Int) -> Int {
-            let granted = min(wanted, pace.room)
+        mutating func grant(_ wanted: Int, isUrgent: Bool) -> Int {
+            let granted = min(wanted, room(isUrgent: isUrgent))
             pace.enter(granted)
             return granted
         }
@@ -57,14 +59,15 @@ final class PaceGate: Sendable {
             var admitted: [(CheckedContinuation<Entry, Never>, Entry)] = []
             while !urgent.waiters.isEmpty || !normal.waiters.isEmpty {
                 let rest = pace.rest(at: now)
-                guard isClosed || rest != nil || pace.room > 0 else { break }
-                let waiter = urgent.waiters.isEmpty ? normal.removeFirst() : urgent.removeFirst()
+                let isUrgent = !urgent.waiters.isEmpty
+                guard isClosed || rest != nil || room(isUrgent: isUrgent) > 0 else { break }
+                let waiter = isUrgent ? urgent.removeFirst() : normal.removeFirst()
                 if isClosed {
                     admitted.append((waiter.continuation, .closed))
                 } else if let rest {
                     admitted.append((waiter.continuation, .held(.serviceUnavailable, after: rest)))
                 } else {
-                    admitted.append((waiter.continuation, .granted(grant(waiter.wanted))))
+                    admitted.append((waiter.continuation, .granted(grant(waiter.wanted, isUrgent: isUrgent))))
                 }
             }
             return admitted
@@ -81,6 +84,12 @@ final class PaceGate: Sendable {
     /// The most pushes that may be in flight; `nil`: no limit.
     var limit: Int? { state.withLock { $0.pace.limit } }
 
+    /// How long APNs wants to be left alone; `nil`: not at all.
+    func rest(at now: Duration) -> Duration? { state.withLock { $0.pace.rest(at: now) } }
+
+    /// Until when APNs wanted to be left alone; `nil`: it never did.
+    var notBefore: Duration? { state.withLock { $0.pace.notBefore } }
+
     /// Pushes that wait.
     var waiting: Int { state.withLock { $0.urgent.wanted + $0.normal.wanted } }
 
@@ -92,7 +101,9 @@ final class PaceGate: Sendable {
                 if state.isClosed { return .closed }
                 if let rest = state.pace.rest(at: now) { return .held(.serviceUnavailable, after: rest) }
                 let isFirst = state.urgent.waiters.isEmpty && (isUrgent || state.normal.waiters.isEmpty)
-                if isFirst, state.pace.room > 0 { return .granted(state.grant(wanted)) }
+                if isFirst, state.room(isUrgent: isUrgent) > 0 {
+                    return .granted(state.grant(wanted, isUrgent: isUrgent))
+                }
                 let waiter = Waiter(wanted: min(wanted, Self.waitingLimit), continuation: continuation)
                 let isIn = isUrgent ? Self.append(waiter, to: &state.urgent) : Self.append(waiter, to: &state.normal)
                 return isIn ? nil : .held(state.reason, after: Self.crowdedPause)

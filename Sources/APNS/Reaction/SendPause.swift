@@ -73,6 +73,34 @@ struct SendPause {
         }
     }
 
+    /// What pushes wait for.
+    enum Waiting: Hashable {
+        /// The time of the next probe.
+        case until(Duration)
+        /// The answer to a probe.
+        case answer
+    }
+
+    /// What pushes wait for; `nil`: everything goes.
+    var waitingState: Waiting? {
+        switch state {
+        case .open: nil
+        case .waiting(_, _, let probeAt): .until(probeAt)
+        case .probing: .answer
+        }
+    }
+
+    /// Why a push of a submission with this generation, admitted before, is not to go after all, and for how long;
+    /// `nil`: it is, as one of those that are free or as the probe.
+    func objection(to generation: Int, at now: Duration) -> (reason: APNSReason, after: Duration)? {
+        switch state {
+        case .open: nil
+        case .waiting(let cause, _, let probeAt): (cause.reason, max(.zero, probeAt - now))
+        case .probing(_, _, let probe) where probe == generation: nil
+        case .probing(let cause, _, _): (cause.reason, Self.answerTime)
+        }
+    }
+
     /// Why pushes are held back, and in what time the next probe may go; `nil`: they are not.
     func pause(at now: Duration) -> (cause: Cause, nextProbe: Duration)? {
         switch state {

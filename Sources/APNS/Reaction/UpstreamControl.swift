@@ -62,6 +62,8 @@ struct UpstreamControl {
     /// How many of `topics` and `routes` are not open.
     private var pausedParts = 0
     private var windows: [PushRoute: BadDeviceTokenWindow] = [:]
+    /// Routes of which pushes with another topic passed while the app's own was paused.
+    private var mixedRoutes: Set<PushRoute> = []
     private var devices = BusyDevices()
     private var lastTokenIssuedAt: Timestamp?
     private var lastTokenSeries: Int?
@@ -112,6 +114,31 @@ extension UpstreamControl {
     }
 
     private var isQuiet: Bool { everything.isOpen && pausedParts == 0 && devices.isEmpty }
+
+    /// Whether anything but single devices is held back.
+    var isHolding: Bool { !everything.isOpen || pausedParts > 0 }
+
+    /// What is held back, but for single devices.
+    var hold: UpstreamHold {
+        var hold = UpstreamHold()
+        guard isHolding else { return hold }
+        hold.everything = everything.rest
+        hold.routes = routes.compactMapValues(\.rest)
+        hold.topics = topics.compactMapValues(\.rest)
+        hold.mixedRoutes = mixedRoutes
+        return hold
+    }
+
+    /// Why a push that was admitted with this generation, and that waits for a stream, is not to go after all, and for
+    /// how long; `nil`: it is.
+    func objection(
+        to push: Push, of generation: Int, at now: Duration
+    ) -> (reason: APNSReason, after: Duration)? {
+        guard isHolding else { return nil }
+        return everything.objection(to: generation, at: now)
+            ?? topics[push.content.topic]?.objection(to: generation, at: now)
+            ?? routes[push.route]?.objection(to: generation, at: now)
+    }
 
     /// A new token may be what a refused credential was missing; and one that follows its predecessor too soon for Apple
     /// must not come over the same connections.
@@ -197,24 +224,24 @@ extension UpstreamControl {
     ) -> [Action] {
         var actions: [Action] = []
         var counts: [PushRoute: BadDeviceTokenWindow.Count] = [:]
-        var run: (route: PushRoute, count: BadDeviceTokenWindow.Count)?
+        // Most answers in a row belong to one app: `run` is the place of a push of it.
+        var run: (index: Int, count: BadDeviceTokenWindow.Count)?
         for answer in answers {
-            let push = batch[answer.index]
             if answer.meaning != .accepted || !isCalm {
+                let push = batch[answer.index]
                 actions += noteCredential(answer.meaning, submission, skew: skew, at: now, wallTime)
                 actions += noteParts(answer.meaning, push, submission.generation, at: now, wallTime)
                 noteDevice(answer.meaning, push.deviceToken, at: now)
             }
             guard answer.meaning.environmentVerdict != .inconclusive else { continue }
-            // Most answers in a row belong to one app.
-            if run?.route != push.route {
-                if let run { counts[run.route] = run.count }
-                run = (push.route, counts[push.route] ?? BadDeviceTokenWindow.Count())
+            if run.map({ batch[$0.index].route != batch[answer.index].route }) ?? true {
+                if let run { counts[batch[run.index].route] = run.count }
+                run = (answer.index, counts[batch[answer.index].route] ?? BadDeviceTokenWindow.Count())
             }
             run?.count.answers += 1
             if answer.meaning == .badDeviceToken { run?.count.bad += 1 }
         }
-        if let run { counts[run.route] = run.count }
+        if let run { counts[batch[run.index].route] = run.count }
         for (route, count) in counts { actions += noteEnvironment(route, count, submission, at: now, wallTime) }
         return actions
     }
@@ -266,6 +293,7 @@ extension UpstreamControl {
         let ofTopic =
             topics[topic]?.answered(meaning.topicVerdict, generation: generation, at: now, wallTime: wallTime) ?? .none
         actions += follow(ofTopic, .topic(topic), detail: "the topic is refused; its other pushes are held back")
+        noteMixture(meaning, push)
         // A refusal of one device token begins no pause, only a share of them does.
         if let pause = routes[push.route], !pause.isOpen {
             let ofRoute =
@@ -275,6 +303,14 @@ extension UpstreamControl {
             actions += follow(ofRoute, .route(push.route), detail: "")
         }
         return actions
+    }
+
+    private mutating func noteMixture(_ meaning: AnswerMeaning, _ push: Push) {
+        let own = push.route.app.rawValue
+        guard meaning.topicVerdict == .passed, push.content.topic != own, let pause = topics[own], !pause.isOpen,
+            mixedRoutes.count < Self.partLimit
+        else { return }
+        mixedRoutes.insert(push.route)
     }
 
     private mutating func follow(

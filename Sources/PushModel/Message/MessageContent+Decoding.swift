@@ -110,8 +110,15 @@ private struct MessageReader {
 
     private mutating func readHeaders(_ value: JSONValue) {
         guard case .object(let members) = value else { return }
+        var names: Set<String> = []
         for member in members {
             guard case .string(let text) = member.value else { continue }
+            let name = member.name.lowercased()
+            guard names.insert(name).inserted else {
+                // Field names are the same in any case (RFC 9110 §5.1): nobody can tell which value is meant.
+                note("message.apns.headers.\(member.name.excerpt)", "The header \(name.excerpt) is given twice.")
+                continue
+            }
             if let problem = apns.headers.set(member.name, to: text) {
                 note("message.apns.headers.\(member.name.excerpt)", problem)
             }

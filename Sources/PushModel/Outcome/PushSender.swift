@@ -71,8 +71,9 @@ public struct PushReport: Sendable {
 
 /// The way upstream: takes batches, answers in batches. Every push gets exactly one report, whatever happens.
 public protocol PushSender: Sendable {
-    /// Hands a batch over; suspends while the upstream's queue is full. `report` is called from any thread, possibly
-    /// before this returns, with each index of `batch` exactly once over all calls. It must not block.
+    /// Hands a batch over; suspends while the upstream's queue is full. Each lane has a queue of its own: bulk pushes that
+    /// wait for room never keep interactive ones waiting. `report` is called from any thread, possibly before this
+    /// returns, with each index of `batch` exactly once over all calls. It must not block.
     func send(_ batch: [Push], report: @escaping @Sendable ([PushReport]) -> Void) async
 
     /// Takes no more pushes, lets those in flight finish within `limit`, and ends the others as `notSent` or `unknown`:
@@ -81,6 +82,47 @@ public protocol PushSender: Sendable {
 
     /// What operators want to see of each upstream.
     var upstreams: [UpstreamStatus] { get }
+
+    /// The routes for which nothing, or only a few pushes, should be taken from the store; a route that is not named is
+    /// free. A snapshot, made when it changes: cheap enough to be asked before each claim.
+    ///
+    /// Advice, not a promise: what is handed over all the same is reported as held back (`throttled`, not an attempt) or
+    /// as `notSent`, and a route that is not named may be held a moment later.
+    var heldRoutes: [PushRoute: HeldRoute] { get }
+
+    /// Sets what is called after ``heldRoutes`` changed: a route was added or went away, or its ``HeldRoute`` changed by
+    /// anything but the passing of time. `body` is called from any thread, without a lock held, and must not block. It
+    /// is not called when a ``HeldRoute/retryAfter`` has passed: whoever waits for that sleeps so long, or until the next
+    /// call. To be set once, before the first push.
+    func onHeldRoutesChange(_ body: @escaping @Sendable () -> Void)
+}
+
+extension PushSender {
+    /// None: nothing is ever held.
+    public var heldRoutes: [PushRoute: HeldRoute] { [:] }
+
+    /// Does nothing, because nothing ever changes.
+    public func onHeldRoutesChange(_ body: @escaping @Sendable () -> Void) {}
+}
+
+/// A route whose pushes would be given back: its upstream can't be reached or its pushes are refused.
+///
+/// | `retryAfter` | what to take |
+/// |---|---|
+/// | more than zero | nothing until then, or until the next change |
+/// | zero | up to `limit` pushes, to try; once they are handed over the route shows another `retryAfter`, or is free |
+public struct HeldRoute: Hashable, Sendable {
+    /// From now until something may be tried, at least zero. While a try is under way: how long to wait for its end,
+    /// which is reported as a change.
+    public var retryAfter: Duration
+    /// How many pushes are wanted then, at least 1: one for a pause, a few for an upstream that is to be dialed.
+    public var limit: Int
+
+    /// Describes a held route.
+    public init(retryAfter: Duration, limit: Int) {
+        self.retryAfter = retryAfter
+        self.limit = limit
+    }
 }
 
 /// How one upstream (endpoint and credential) is doing.
