@@ -75,10 +75,8 @@ let libraries: [Target] = [
     .executableTarget(
         name: "herald-bench",
         dependencies: [
-            "APNS", "HTTP2Client", "Signing", "CLinux", "Store", "PushModel", argumentParser, logging, nioCore,
-            nioPosix,
-            nioSSL,
-            http2,
+            "APNS", "HTTP2Client", "Signing", "CLinux", "Store", "PushModel", argumentParser, asyncHTTPClient, hummingbird,
+            hummingbirdCore, hummingbirdHTTP2, logging, nioCore, nioPosix, nioSSL,
         ]),
 ]
 
@@ -110,7 +108,7 @@ let tests: [Target] = [
         name: "HeraldTests",
         dependencies: [
             "herald", "GatewayAPI", "Delivery", "APNS", "Signing", "Store", "APNSSimulator", "PushModel", "TestSupport",
-            argumentParser, asyncHTTPClient, coreMetrics, crypto, lifecycle, logging,
+            argumentParser, asyncHTTPClient, coreMetrics, crypto, grdb, lifecycle, logging,
         ]),
 ]
 

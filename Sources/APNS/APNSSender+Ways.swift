@@ -76,6 +76,7 @@ extension APNSSender {
         configuration.identity = app.credential.identity
         let bell = Bell()
         configuration.reachChanged = { bell.ring() }
+        configuration.connectionLimit = connectionLimit
         let pools: UpstreamPools
         do {
             pools = try UpstreamPools(configuration, transport: transport)

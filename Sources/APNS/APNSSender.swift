@@ -25,6 +25,7 @@ public final class APNSSender: PushSender {
     let wallTime: WallTime
     let uptime: Uptime
     let badDeviceTokens: BadDeviceTokenLimits
+    let connectionLimit: Int
     let logger: Logger
     let ways = Mutex(Ways())
     private let held = HeldRoutes()
@@ -33,25 +34,29 @@ public final class APNSSender: PushSender {
     ///
     /// - Parameters:
     ///   - loopCount: loop threads of the engine, at least 1.
+    ///   - connectionLimit: the most connections of an upstream, at least 1.
     ///   - keyLogFile: where TLS secrets are appended for whoever must read the traffic; `nil`: nowhere.
     ///   - badDeviceTokens: when a share of BadDeviceToken stops an app's pushes.
     public convenience init(
-        loopCount: Int, keyLogFile: String? = nil, badDeviceTokens: BadDeviceTokenLimits = BadDeviceTokenLimits(),
-        wallTime: @escaping WallTime, logger: Logger
+        loopCount: Int, connectionLimit: Int = 4, keyLogFile: String? = nil,
+        badDeviceTokens: BadDeviceTokenLimits = BadDeviceTokenLimits(), wallTime: @escaping WallTime, logger: Logger
     ) {
         let engine = HTTP2Engine(loopCount: loopCount, logger: logger, keyLogFile: keyLogFile)
         let clock = ContinuousClock()
         let start = clock.now
         self.init(
-            transport: EngineTransport(engine: engine), badDeviceTokens: badDeviceTokens, wallTime: wallTime,
+            transport: EngineTransport(engine: engine), connectionLimit: connectionLimit,
+            badDeviceTokens: badDeviceTokens, wallTime: wallTime,
             uptime: { start.duration(to: clock.now) }, logger: logger)
     }
 
     init(
-        transport: any RequestTransport, badDeviceTokens: BadDeviceTokenLimits = BadDeviceTokenLimits(),
-        wallTime: @escaping WallTime, uptime: @escaping Uptime, logger: Logger
+        transport: any RequestTransport, connectionLimit: Int = 4,
+        badDeviceTokens: BadDeviceTokenLimits = BadDeviceTokenLimits(), wallTime: @escaping WallTime,
+        uptime: @escaping Uptime, logger: Logger
     ) {
         self.transport = transport
+        self.connectionLimit = connectionLimit
         self.badDeviceTokens = badDeviceTokens
         self.wallTime = wallTime
         self.uptime = uptime

@@ -1,4 +1,4 @@
-import Metrics
+public import Metrics
 import PushModel
 import Store
 import Synchronization
@@ -13,7 +13,7 @@ final class DeliveryMetrics: Sendable {
 
     /// Counters that were used, so that the factory is asked once for each.
     private let counters = Mutex<[Key: Counter]>([:])
-    private let latency = Recorder(label: MetricName.deliveryLatency.rawValue, aggregate: true)
+    private let latency = CountedHistogram(MetricName.deliveryLatency)
     private let inFlightGauges: [Lane: Gauge]
     private let backlogGauges: [Lane: Gauge]
 
@@ -42,21 +42,39 @@ final class DeliveryMetrics: Sendable {
         for lane in Lane.allCases { backlogGauges[lane]?.record(counts[lane] ?? 0) }
     }
 
-    /// Counts a recorded batch.
-    func count(_ findings: [Finding], _ settlements: [Settlement]) {
-        var counts: [Key: Int] = [:]
-        for (finding, settlement) in zip(findings, settlements) {
-            if case .answered(_, let outcome, true, _) = finding {
-                counts[Key(metric: .attempts, outcome: outcome.metricLabel, reason: outcome.reasonLabel), default: 0] +=
-                    1
-            }
-            guard case .ended(let entry) = settlement.result else { continue }
-            let key = Key(
-                metric: .deliveries, outcome: entry.outcome.rawValue, reason: ReasonLabel.of(entry.reason))
-            counts[key, default: 0] += 1
-            if entry.outcome == .accepted { latency.record(Double(entry.latencyMilliseconds) / 1000) }
+    /// Counts attempts that ended.
+    func count(_ attempts: AttemptCounts) {
+        if attempts.accepted > 0 {
+            counter(Key(metric: .attempts, outcome: Outcome.accepted.metricLabel, reason: "")).increment(
+                by: attempts.accepted)
         }
-        for (key, count) in counts { counter(key).increment(by: count) }
+        for (outcome, count) in attempts.others {
+            counter(Key(metric: .attempts, outcome: outcome.metricLabel, reason: outcome.reasonLabel)).increment(
+                by: count)
+        }
+    }
+
+    /// Counts a recorded batch.
+    func count(_ settlements: [Settlement]) {
+        var accepted = 0
+        var others: [Key: Int] = [:]
+        var latencies: [Int64: Int] = [:]
+        for settlement in settlements {
+            guard case .ended(let entry) = settlement.result else { continue }
+            if entry.outcome == .accepted {
+                accepted += 1
+                latencies[entry.latencyMilliseconds, default: 0] += 1
+            } else {
+                let key = Key(
+                    metric: .deliveries, outcome: entry.outcome.rawValue, reason: ReasonLabel.of(entry.reason))
+                others[key, default: 0] += 1
+            }
+        }
+        if accepted > 0 {
+            others[Key(metric: .deliveries, outcome: LedgerOutcome.accepted.rawValue, reason: "")] = accepted
+        }
+        for (key, count) in others { counter(key).increment(by: count) }
+        for (milliseconds, count) in latencies { latency.record(Double(milliseconds) / 1000, times: count) }
     }
 
     /// Counts what a recorded batch taught about registrations.
@@ -74,6 +92,48 @@ final class DeliveryMetrics: Sendable {
                 label: key.metric.rawValue, dimensions: [("outcome", key.outcome), ("reason", key.reason)])
             counters[key] = counter
             return counter
+        }
+    }
+}
+
+/// Attempts that ended, by outcome.
+struct AttemptCounts {
+    /// Those that APNs accepted: nearly all.
+    private(set) var accepted = 0
+    /// The others.
+    private(set) var others: [Outcome: Int] = [:]
+
+    /// Counts an attempt.
+    mutating func add(_ outcome: Outcome) {
+        if case .accepted = outcome {
+            accepted += 1
+        } else {
+            others[outcome, default: 0] += 1
+        }
+    }
+}
+
+/// A recorder that takes the same value many times at once, which the metrics API has no word for.
+public protocol CountedRecorder: RecorderHandler {
+    /// Records `value` `count` times.
+    func record(_ value: Double, times count: Int)
+}
+
+/// A histogram that is written in batches where the backend can.
+struct CountedHistogram: Sendable {
+    // The handler itself: a Recorder does not show it. It lives as long as the gateway.
+    private let recorder: any RecorderHandler
+
+    init(_ name: MetricName) {
+        recorder = MetricsSystem.factory.makeRecorder(label: name.rawValue, dimensions: [], aggregate: true)
+    }
+
+    /// Records `value` `count` times.
+    func record(_ value: Double, times count: Int) {
+        if let counted = recorder as? any CountedRecorder {
+            counted.record(value, times: count)
+        } else {
+            for _ in 0..<count { recorder.record(value) }
         }
     }
 }

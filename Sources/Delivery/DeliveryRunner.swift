@@ -2,15 +2,23 @@ public import Logging
 public import PushModel
 public import ServiceLifecycle
 public import Store
+import Synchronization
 
 /// The limits of queues and batches (`limits.*` of the configuration).
 public struct DeliveryLimits: Sendable {
-    /// Messages that may be active; beyond it new ones are refused with 429.
-    public var activeMessages = 100_000
+    /// Messages that may wait: accepted and not complete. Beyond it, and beyond the limits below, new ones are refused
+    /// with 429.
+    public var messagesWaiting = 100_000
+    /// Bytes of the messages that may wait, their lists of recipients included.
+    public var bytesWaiting = 1 << 30
+    /// Messages of one project that may wait; `nil`: as many as of all.
+    public var projectMessagesWaiting: Int?
+    /// Bytes of one project's messages that may wait; `nil`: as many as of all.
+    public var projectBytesWaiting: Int?
     /// Recipients claimed in one step of a fan-out.
     public var pageSize = 1000
-    /// Pushes handed to the upstream and not yet settled, for each lane.
-    public var inFlight = 10_000
+    /// Pushes handed to the upstream and not yet settled, for each lane. Each takes about a kilobyte of memory.
+    public var inFlight = 20_000
     /// How long a stopping gateway waits for answers. What has none by then is ended by the sender and recorded, within
     /// a few seconds more.
     public var shutdown: Duration = .seconds(20)
@@ -21,104 +29,212 @@ public struct DeliveryLimits: Sendable {
 
 /// Moves accepted messages to the upstream and the answers into the ledger: claims, sends, settles, retries, expires.
 ///
-/// Two workers, one for each lane, claim from the store and hand batches to the upstream; its answers gather in a
-/// buffer, from which one settler records them. Runs until graceful shutdown, then stops claiming, waits for what is in
-/// flight (at most ``DeliveryLimits/shutdown``) and settles it. After that it shuts the sender down, which ends what is
-/// left as not sent or unknown, and settles this too: a retry keeps its history. What has no answer even then, or can't
-/// be recorded, stays claimed in the store, and the next run rescues it as after a crash.
+/// Two lanes claim from the store and hand batches to the upstream; its answers gather in a buffer, from which one
+/// settler records them. What is claimed belongs to the store's worker that this run enrolled; it is renewed as long as
+/// the run lives, and a new one is enrolled when others took over meanwhile.
+///
+/// Runs until graceful shutdown, then stops claiming, waits for what is in flight (at most ``DeliveryLimits/shutdown``)
+/// and settles it. After that it shuts the sender down, which ends what is left as not sent or unknown, and settles this
+/// too: a retry keeps its history. What has no answer even then, or can't be recorded, stays claimed in the store, and
+/// is taken over as after a crash.
 public final class DeliveryRunner: Service {
+    private let name: String
     private let store: any MessageStore & DeliveryStore
     private let sender: any PushSender
     private let limits: DeliveryLimits
     private let clock: any Clock<Duration>
+    private let wallTime: WallTime
+    private let random: @Sendable () -> Double
     private let logger: Logger
-    private let activeMessages: ActiveMessages
+    private let admission: Admission
     private let metrics: DeliveryMetrics
-    private let gates: [Lane: LaneGate]
+    private let lease = WorkerLease()
+    private let interactive: LaneGate
+    private let bulk: LaneGate
     private let workers: [LaneWorker]
     private let settler: Settler
     private let stopping = Signal()
+    /// Raised when there may be something to book as cancelled.
+    private let cancelled = Signal()
+    /// Stays true, unlike the signal, which is seen once.
+    private let isStopping = Atomic(false)
 
     /// How often the gauges of the store are read.
     private static let gaugeInterval: Duration = .seconds(15)
     /// How long the sender may take to end what is left, and the settler to record these outcomes.
     private static let endLimit: Duration = .seconds(2)
+    /// Deliveries that are booked as cancelled in one step.
+    private static let bookingStep = 5000
 
     /// Prepares a runner; nothing starts before ``run()``.
     ///
     /// - Parameters:
-    ///   - activeMessages: the count that the acceptor holds against the limit; the same object for both.
+    ///   - name: names its workers for operators: host and process.
+    ///   - admission: what waits, of which the runner keeps the gauge; the same object as the acceptor's.
+    ///   - wallTime: does not jump back while the runner lives (``SteadyTime``); the same as the acceptor's.
     ///   - random: numbers in `0 ..< 1`, for the spread of retries.
     public init(
-        store: any MessageStore & DeliveryStore, sender: any PushSender, projects: ProjectDirectory,
-        limits: DeliveryLimits, activeMessages: ActiveMessages, clock: any Clock<Duration>,
+        name: String = "herald", store: any MessageStore & DeliveryStore, sender: any PushSender,
+        projects: ProjectDirectory, limits: DeliveryLimits, admission: Admission, clock: any Clock<Duration>,
         wallTime: @escaping WallTime, random: @escaping @Sendable () -> Double, logger: Logger
     ) {
-        let gates = Self.gates(limits)
+        let interactive = LaneGate(.interactive, size: Self.interactiveSize(limits))
+        let bulk = LaneGate(.bulk, size: Self.bulkSize(limits))
         let answers = AnswerBuffer()
         let metrics = DeliveryMetrics(inFlightLimit: limits.inFlight)
+        self.name = name
         self.store = store
         self.sender = sender
         self.limits = limits
         self.clock = clock
+        self.wallTime = wallTime
+        self.random = random
         self.logger = logger
-        self.activeMessages = activeMessages
+        self.admission = admission
         self.metrics = metrics
-        self.gates = gates
-        workers = gates.values.map { gate in
+        self.interactive = interactive
+        self.bulk = bulk
+        let lease = lease
+        workers = [interactive, bulk].map { gate in
             LaneWorker(
-                gate: gate, store: store, sender: sender, projects: projects, answers: answers, metrics: metrics,
-                clock: clock, wallTime: wallTime, random: random, logger: logger)
+                gate: gate, lease: lease, store: store, sender: sender, projects: projects, answers: answers,
+                metrics: metrics, clock: clock, wallTime: wallTime, random: random, logger: logger)
         }
         settler = Settler(
-            answers: answers, gates: gates, store: store, activeMessages: activeMessages, metrics: metrics,
-            clock: clock, random: random, logger: logger)
+            answers: answers, gates: [.interactive: interactive, .bulk: bulk], lease: lease, store: store,
+            admission: admission, metrics: metrics, clock: clock, random: random, logger: logger)
     }
 
-    private static func gates(_ limits: DeliveryLimits) -> [Lane: LaneGate] {
-        // A single send goes out as soon as one place is free; a fan-out waits until a whole page finds room, or a
-        // quarter of a limit that is smaller than four pages.
-        let interactive = LaneState(inFlightLimit: limits.inFlight, claimLimit: limits.pageSize, leastRoom: 1)
-        let bulk = LaneState(
-            inFlightLimit: limits.inFlight, claimLimit: limits.pageSize,
-            leastRoom: min(limits.pageSize, limits.inFlight / 4))
-        return [
-            .interactive: LaneGate(.interactive, state: interactive),
-            .bulk: LaneGate(.bulk, state: bulk),
-        ]
+    /// A single send goes out as soon as one place is free.
+    private static func interactiveSize(_ limits: DeliveryLimits) -> LaneSchedule.Size {
+        LaneSchedule.Size(inFlight: limits.inFlight, claim: limits.pageSize, leastRoom: 1, claims: 4)
     }
 
+    /// A fan-out waits until a whole page finds room, or a quarter of a limit that is smaller than four pages.
+    private static func bulkSize(_ limits: DeliveryLimits) -> LaneSchedule.Size {
+        LaneSchedule.Size(
+            inFlight: limits.inFlight, claim: limits.pageSize, leastRoom: min(limits.pageSize, limits.inFlight / 4),
+            claims: 3)
+    }
+
+    private var gates: [LaneGate] { [interactive, bulk] }
+
+    private func gate(_ lane: Lane) -> LaneGate {
+        switch lane {
+        case .interactive: interactive
+        case .bulk: bulk
+        }
+    }
+}
+
+// MARK: - What others tell and ask
+
+extension DeliveryRunner {
     /// Tells the runner that a lane has new work. Cheap; from any thread.
     public func wake(_ lane: Lane) {
-        gates[lane]?.wake()
+        gate(lane).wake()
     }
 
-    /// Rescues what an earlier run left, then works until graceful shutdown; in any case, shuts the sender down.
+    /// An operator paused, resumed or cancelled a message.
+    func controlled(_ message: MessageID, _ control: MessageControl) {
+        for gate in gates { gate.update { $0.drop(message) } }
+        if control == .cancel { cancelled.raise() }
+    }
+
+    /// See ``MessageController/expectedEnd(of:)``.
+    func expectedEnd(of message: MessageID) -> Timestamp? {
+        let now = wallTime()
+        return bulk.read { $0.expectedEnd(of: message, at: now) }
+    }
+
+    /// Deliveries that the bulk lane claimed a second lately; `nil`: none.
+    var recentRate: Double? {
+        let now = wallTime()
+        return bulk.read { $0.rate(at: now) }
+    }
+
+    /// Whether nothing is to be taken for a route.
+    func isHeld(_ route: PushRoute) -> Bool {
+        interactive.isHeld(route)
+    }
+
+    /// Takes room in the interactive lane; `nil`: there is none.
+    func reserve(_ counts: [ProjectID: Int]) -> Reservation? {
+        interactive.reserve(counts, at: wallTime())
+    }
+
+    /// Gives room back.
+    func release(_ reservation: Reservation) {
+        interactive.vacate(reservation.counts)
+    }
+
+    /// Sends what was claimed, and gives back the room that it does not take.
+    func deliver(_ claims: [DirectClaims], reserved reservation: Reservation) {
+        interactive.deliver(claims, reserved: reservation)
+    }
+}
+
+// MARK: - Running
+
+extension DeliveryRunner {
+    /// Takes over what an earlier run left, then works until graceful shutdown; in any case, shuts the sender down.
     public func run() async throws {
-        do {
-            try await prepare()
-        } catch {
-            await endSender()
-            throw error
-        }
         await withGracefulShutdownHandler {
+            guard await prepare() else { return await endSender() }
             await work()
         } onGracefulShutdown: {
             self.stop()
         }
     }
 
-    private func prepare() async throws(StoreError) {
-        let rescued = try await store.rescue()
-        if rescued > 0 {
-            logger.notice("took up deliveries of an earlier run", metadata: ["count": "\(rescued)"])
+    /// Takes over and enrols, however long the store takes to allow it: a gateway that ended because its disk is full
+    /// would be started again and again, and nobody could ask it why.
+    ///
+    /// - Returns: `false` when the gateway is stopped first.
+    private func prepare() async -> Bool {
+        var failures = 0
+        while !isStopping.load(ordering: .acquiring), !Task.isCancelled {
+            do throws(StoreError) {
+                try await takeUp()
+                return true
+            } catch {
+                failures += 1
+                let delay = StoreBackoff.delay(failures: failures, random: random())
+                logger.error(
+                    "taking up deliveries of an earlier run failed",
+                    metadata: ["error": "\(error)", "retry": "\(delay)"])
+                await stopping.wait(atMost: delay, on: clock)
+            }
         }
-        activeMessages.record()
+        return false
+    }
+
+    private func takeUp() async throws(StoreError) {
+        let left = try await store.takeOver(at: wallTime())
+        if left > 0 {
+            logger.notice("took up deliveries of an earlier run", metadata: ["count": "\(left)"])
+        }
+        try await enroll()
+        admission.record()
+        sender.onHeldRoutesChange { [weak self] in self?.readHeldRoutes() }
+        readHeldRoutes()
+    }
+
+    private func enroll() async throws(StoreError) {
+        let worker = try await store.enroll(name, until: wallTime() + WorkerLease.length)
+        lease.begin(worker)
+        for gate in gates { gate.update { $0.use(worker) } }
+    }
+
+    private func readHeldRoutes() {
+        let (routes, now) = (sender.heldRoutes, wallTime())
+        for gate in gates { gate.hold(routes, at: now) }
     }
 
     /// No claims from now on; ``run()`` returns when what is in flight is settled.
     private func stop() {
-        for gate in gates.values { gate.stop() }
+        isStopping.store(true, ordering: .releasing)
+        for gate in gates { gate.update { $0.stop() } }
         stopping.raise()
     }
 
@@ -128,16 +244,18 @@ public final class DeliveryRunner: Service {
                 group.addTask { await worker.run() }
             }
             group.addTask { await self.observe() }
+            group.addTask { await self.keepLease() }
+            group.addTask { await self.bookCancelled() }
             async let settled: Void = settler.run()
             await stopping.wait()
-            for gate in gates.values { gate.stop() }
+            for gate in gates { gate.update { $0.stop() } }
             await atMost(limits.shutdown) { await self.drained() }
             await endSender()
             settler.finish()
             await settled
             group.cancelAll()
         }
-        let left = gates.values.reduce(0) { $0 + $1.inFlight }
+        let left = gates.reduce(0) { $0 + $1.inFlight }
         if left > 0 {
             logger.warning("deliveries without an answer are left to the next run", metadata: ["count": "\(left)"])
         }
@@ -163,7 +281,7 @@ public final class DeliveryRunner: Service {
 
     /// Waits until nothing is in flight.
     private func drained() async {
-        for gate in gates.values where gate.inFlight > 0 { await gate.drained.wait() }
+        for gate in gates where gate.inFlight > 0 { await gate.drained.wait() }
     }
 
     /// Runs `wait`, which ends when it is cancelled, for no longer than `limit`.
@@ -181,22 +299,87 @@ public final class DeliveryRunner: Service {
             group.cancelAll()
         }
     }
+}
+
+// MARK: - Beside the lanes
+
+extension DeliveryRunner {
+    /// Renews the lease, takes over from workers that are gone, and enrols anew when the own one was taken over.
+    private func keepLease() async {
+        while !Task.isCancelled {
+            await lease.changed.wait(atMost: WorkerLease.interval, on: clock)
+            guard !Task.isCancelled else { return }
+            do throws(StoreError) {
+                if let worker = lease.worker {
+                    try await renew(worker)
+                }
+                if lease.worker == nil { try await enroll() }
+                try await takeOver()
+            } catch {
+                logger.warning("the worker's lease can't be renewed", metadata: ["error": "\(error)"])
+                // Asked again soon if there is no worker, otherwise with the next renewal.
+                if lease.worker == nil { await pause(StoreBackoff.delay(failures: 4, random: random())) }
+                if lease.worker == nil { lease.changed.raise() }
+            }
+        }
+    }
+
+    private func renew(_ worker: WorkerID) async throws(StoreError) {
+        do throws(StoreError) {
+            try await store.renew(worker, until: wallTime() + WorkerLease.length)
+        } catch {
+            guard error.code == .fenced else { throw error }
+            if lease.lose(worker) {
+                logger.warning("the worker's lease was taken over", metadata: ["worker": "\(worker.rawValue)"])
+            }
+            for gate in gates { gate.update { $0.lose(worker) } }
+        }
+    }
+
+    private func takeOver() async throws(StoreError) {
+        let count = try await store.takeOver(at: wallTime())
+        guard count > 0 else { return }
+        logger.notice("took over deliveries of a worker that is gone", metadata: ["count": "\(count)"])
+        for gate in gates { gate.wake() }
+        cancelled.raise()
+    }
+
+    /// Books what cancelled messages have left, at the start and after each cancellation.
+    private func bookCancelled() async {
+        var failures = 0
+        while !Task.isCancelled {
+            do throws(StoreError) {
+                let count = try await store.bookCancelled(limit: Self.bookingStep, at: wallTime())
+                failures = 0
+                if count < Self.bookingStep { await cancelled.wait() }
+            } catch {
+                if Task.isCancelled { return }
+                failures += 1
+                logger.warning("cancelled deliveries can't be booked", metadata: ["error": "\(error)"])
+                await pause(StoreBackoff.delay(failures: failures, random: random()))
+            }
+        }
+    }
 
     /// Keeps the gauges that only the store knows.
     private func observe() async {
         while !Task.isCancelled {
             do throws(StoreError) {
                 metrics.backlog(try await store.backlog())
-                activeMessages.record()
+                admission.record()
             } catch {
                 if Task.isCancelled { return }
                 logger.warning("the store's gauges can't be read", metadata: ["error": "\(error)"])
             }
-            do {
-                try await clock.sleep(for: Self.gaugeInterval)
-            } catch {
-                return
-            }
+            await pause(Self.gaugeInterval)
+        }
+    }
+
+    private func pause(_ duration: Duration) async {
+        do {
+            try await clock.sleep(for: duration)
+        } catch {
+            // Cancelled: whoever waits looks for that.
         }
     }
 }

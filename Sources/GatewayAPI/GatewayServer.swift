@@ -14,12 +14,14 @@ public struct GatewayServices: Sendable {
     public var store: any RegistrationStore & SubscriptionStore & MessageStore & LedgerStore & CredentialStore
     /// Takes messages in.
     public var acceptor: MessageAcceptor
+    /// Pauses, resumes and cancels messages.
+    public var controller: MessageController
     /// The projects as configured.
     public var projects: ProjectDirectory
     /// The upstreams' state, for `/readyz`.
     public var upstreams: @Sendable () -> [UpstreamStatus]
-    /// Whether the store takes writes, for `/readyz`.
-    public var isStoreWritable: @Sendable () async -> Bool
+    /// How the store is, for `/readyz`.
+    public var storeState: @Sendable () async -> StoreState
     /// The metrics in Prometheus' text format.
     public var metricsText: @Sendable () -> String
     /// Wall time.
@@ -30,19 +32,34 @@ public struct GatewayServices: Sendable {
     /// Puts the services together.
     public init(
         store: any RegistrationStore & SubscriptionStore & MessageStore & LedgerStore & CredentialStore,
-        acceptor: MessageAcceptor, projects: ProjectDirectory,
+        acceptor: MessageAcceptor, controller: MessageController, projects: ProjectDirectory,
         upstreams: @escaping @Sendable () -> [UpstreamStatus],
-        isStoreWritable: @escaping @Sendable () async -> Bool, metricsText: @escaping @Sendable () -> String,
+        storeState: @escaping @Sendable () async -> StoreState, metricsText: @escaping @Sendable () -> String,
         wallTime: @escaping WallTime, logger: Logger
     ) {
         self.store = store
         self.acceptor = acceptor
+        self.controller = controller
         self.projects = projects
         self.upstreams = upstreams
-        self.isStoreWritable = isStoreWritable
+        self.storeState = storeState
         self.metricsText = metricsText
         self.wallTime = wallTime
         self.logger = logger
+    }
+}
+
+/// The largest bodies in bytes. Most routes need less than the limit, and take no more than they need.
+public struct BodyLimits: Hashable, Sendable {
+    /// Of a request.
+    public var standard: Int
+    /// Of a batch of messages (`messages:batchSend`).
+    public var batch: Int
+
+    /// Puts limits together.
+    public init(standard: Int = 4 << 20, batch: Int = 32 << 20) {
+        self.standard = standard
+        self.batch = batch
     }
 }
 
@@ -54,8 +71,8 @@ public struct ListenerConfiguration: Sendable {
     public var port: Int
     /// PEM chain and PEM key files: with them the listener speaks TLS, HTTP/2 and HTTP/1.1 by ALPN.
     public var tls: (certificateFile: String, keyFile: String)?
-    /// The largest request body in bytes.
-    public var bodyLimitBytes: Int
+    /// The largest request bodies.
+    public var bodyLimits: BodyLimits
     /// How long requests may go on after the start of a graceful shutdown; then their connections are closed.
     public var shutdownLimit: Duration
     /// How long a request may take from its first byte to its last; then it is answered 408.
@@ -65,7 +82,7 @@ public struct ListenerConfiguration: Sendable {
 
     /// Describes a listener.
     public init(
-        host: String, port: Int, tls: (certificateFile: String, keyFile: String)?, bodyLimitBytes: Int,
+        host: String, port: Int, tls: (certificateFile: String, keyFile: String)?, bodyLimits: BodyLimits,
         shutdownLimit: Duration = .seconds(20), requestLimit: Duration = .seconds(30),
         answerLimit: Duration = .seconds(120)
     ) {
@@ -75,7 +92,7 @@ public struct ListenerConfiguration: Sendable {
         self.host = host
         self.port = port
         self.tls = tls
-        self.bodyLimitBytes = bodyLimitBytes
+        self.bodyLimits = bodyLimits
     }
 }
 
@@ -101,7 +118,7 @@ public struct GatewayServer: Service {
         shutdownLimit = listener.shutdownLimit
         logger = services.logger
         application = Application(
-            responder: GatewayRouter(services: services, bodyLimitBytes: listener.bodyLimitBytes).responder(),
+            responder: GatewayRouter(services: services, limits: listener.bodyLimits).responder(),
             server: try Self.server(listener, connections),
             configuration: ApplicationConfiguration(
                 address: .hostname(listener.host, port: listener.port), serverName: "Herald"),
@@ -132,7 +149,7 @@ public struct GatewayServer: Service {
         logger.warning("Connections closed that did not end in time", metadata: ["connections": "\(count)"])
     }
 
-    private static func server(
+    static func server(
         _ listener: ListenerConfiguration, _ connections: OpenConnections
     ) throws -> HTTPServerBuilder {
         let limits = StallLimits(request: listener.requestLimit, answer: listener.answerLimit)

@@ -14,6 +14,8 @@ public struct Registration: Hashable, Sendable {
     public var deviceToken: DeviceToken
     /// The APNs environment that issued ``deviceToken``.
     public var environment: APNSEnvironment
+    /// Who uses the device, as the app said it; `nil`: nobody in particular.
+    public var user: UserID?
     /// The app's version as the app said it.
     public var appVersion: String?
     /// When it was first made.
@@ -31,7 +33,8 @@ public struct Registration: Hashable, Sendable {
     public init(
         key: RegistrationKey, id: RegistrationID, token: RegistrationToken, project: ProjectID, app: AppID,
         deviceToken: DeviceToken, environment: APNSEnvironment, appVersion: String?, createdAt: Timestamp,
-        refreshedAt: Timestamp, end: RegistrationEnd?, provenAt: Timestamp? = nil, quarantine: Quarantine? = nil
+        refreshedAt: Timestamp, end: RegistrationEnd?, provenAt: Timestamp? = nil, quarantine: Quarantine? = nil,
+        user: UserID? = nil
     ) {
         self.key = key
         self.id = id
@@ -46,6 +49,7 @@ public struct Registration: Hashable, Sendable {
         self.end = end
         self.provenAt = provenAt
         self.quarantine = quarantine
+        self.user = user
     }
 
     /// Whether it has not ended.
@@ -74,7 +78,7 @@ public struct RegistrationEnd: Hashable, Sendable {
         case deleted
         /// APNs answered 410 with a time later than its last refresh.
         case unregistered
-        /// Another registration of the same app took over its device token.
+        /// Another registration of the same app took over its device token, or another user the device.
         case replaced
     }
 
@@ -101,5 +105,42 @@ public struct Quarantine: Hashable, Sendable {
     public init(time: Timestamp, reason: APNSReason) {
         self.time = time
         self.reason = reason
+    }
+}
+
+/// What a project does about registrations that were not refreshed for long (`registrations` of a project file). FCM
+/// takes a token for stale after a month and lets it expire after 270 days.
+public struct StalePolicy: Hashable, Sendable {
+    /// What becomes of stale registrations.
+    public enum Action: String, Hashable, Sendable, CaseIterable {
+        /// Fan-outs pass them by; a message to one of them alone is still sent.
+        case skip
+        /// They are sent to like any other, and shown as stale.
+        case flag
+        /// They are sent to like any other, and nothing is said.
+        case send
+    }
+
+    /// Days after the last refresh, 1 to 3650.
+    public var afterDays = 270
+    /// What becomes of them then.
+    public var action: Action = .flag
+
+    /// 270 days, flag.
+    public init() {}
+
+    /// The instant at `time` before which a last refresh makes a registration stale.
+    public func limit(at time: Timestamp) -> Timestamp {
+        Timestamp(milliseconds: time.milliseconds - Int64(afterDays) * 86_400_000)
+    }
+
+    /// The earliest last refresh of the registrations that a fan-out accepted at `time` goes to; `nil`: to all.
+    public func refreshedSince(at time: Timestamp) -> Timestamp? {
+        action == .skip ? limit(at: time) : nil
+    }
+
+    /// Whether a registration is to be shown as stale at `time`.
+    public func shows(_ registration: Registration, at time: Timestamp) -> Bool {
+        action != .send && registration.isActive && registration.refreshedAt < limit(at: time)
     }
 }

@@ -11,7 +11,7 @@ public struct ClaimedDelivery: Sendable {
     /// When the message expires: known also when its content can't be read.
     public var expiresAt: Timestamp
     /// The registration as it is now.
-    public var registration: Registration
+    public var registration: DeliveryRegistration
     /// The fan-out page it belongs to; `nil` for single sends and retries.
     public var page: FanOutPage.ID?
     /// What earlier attempts gave.
@@ -20,7 +20,7 @@ public struct ClaimedDelivery: Sendable {
     /// Puts a claim together.
     public init(
         message: MessageID, project: ProjectID, acceptedAt: Timestamp, expiresAt: Timestamp,
-        registration: Registration, page: FanOutPage.ID?, history: AttemptHistory
+        registration: DeliveryRegistration, page: FanOutPage.ID?, history: AttemptHistory
     ) {
         self.message = message
         self.project = project
@@ -67,7 +67,93 @@ public struct AttemptHistory: Hashable, Sendable {
     }
 }
 
-/// A claimed range of a topic's subscriptions.
+/// Who claims: one run of one runner. Numbers are never used twice, so that one that lost its lease is told from the
+/// one that took over.
+public struct WorkerID: Hashable, Sendable {
+    /// The number in the store.
+    public let rawValue: Int64
+
+    /// Takes the number.
+    public init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+}
+
+/// A part of a broadcast that has recipients left to claim.
+public struct OpenFanOut: Hashable, Sendable {
+    /// Names a shard.
+    public struct ID: Hashable, Sendable {
+        /// The message's number in the store: ascends with accept.
+        public let message: Int64
+        /// The shard of it.
+        public let shard: Int64
+
+        /// Names a shard.
+        public init(message: Int64, shard: Int64) {
+            self.message = message
+            self.shard = shard
+        }
+    }
+
+    /// Its id.
+    public var id: ID
+    /// The message.
+    public var message: MessageID
+    /// The project.
+    public var project: ProjectID
+    /// The message's ``PushModel/DeliveryOptions/rate``.
+    public var rate: Int?
+    /// The message's ``PushModel/DeliveryOptions/finishBy``.
+    public var finishBy: Timestamp?
+    /// Recipients of the whole message that are still to be claimed, by the estimate of accept.
+    public var remaining: Int
+    /// The one route it is for: whom another shard came by while that route was held; `nil`: all others.
+    public var route: PushRoute?
+
+    /// Puts it together.
+    public init(
+        id: ID, message: MessageID, project: ProjectID, rate: Int?, finishBy: Timestamp?, remaining: Int,
+        route: PushRoute?
+    ) {
+        self.id = id
+        self.message = message
+        self.project = project
+        self.rate = rate
+        self.finishBy = finishBy
+        self.remaining = remaining
+        self.route = route
+    }
+}
+
+/// What claiming from a shard brought.
+public struct FanOutClaim: Sendable {
+    /// The claimed page; `nil`: nobody was left in the range that was read.
+    public var page: FanOutPage?
+    /// Whether the shard has nothing more to claim (at its end, paused, cancelled, or gone).
+    public var isDone: Bool
+
+    /// Puts a claim together.
+    public init(page: FanOutPage?, isDone: Bool) {
+        self.page = page
+        self.isDone = isDone
+    }
+}
+
+/// The routes that have single deliveries or retries due.
+public struct DueRoutes: Hashable, Sendable {
+    /// Routes with at least one delivery that is due.
+    public var routes: [PushRoute]
+    /// When the next delivery of the lane falls due that is not due now; `nil`: none waits.
+    public var next: Timestamp?
+
+    /// Puts it together.
+    public init(routes: [PushRoute] = [], next: Timestamp? = nil) {
+        self.routes = routes
+        self.next = next
+    }
+}
+
+/// Recipients of a fan-out that were claimed together.
 public struct FanOutPage: Sendable {
     /// Names a claimed page.
     public struct ID: Hashable, Sendable {
@@ -178,32 +264,60 @@ public enum LedgerOutcome: String, Hashable, Sendable, CaseIterable {
 
 /// The work that accepted messages make, and its results.
 ///
-/// A claim is held by this process: it ends with ``settle(_:)``, or with ``rescue()`` in the next run. Between the
-/// two, the claimed deliveries count as in flight.
+/// A claim belongs to a worker: it ends with ``settle(_:by:)``, or with ``takeOver(at:)`` after the worker's lease ran
+/// out. Between the two, the claimed deliveries count as in flight. A worker whose lease was taken over gets
+/// ``StoreError/Code-swift.enum/fenced`` for whatever it asks: it drops what it has and enrols anew.
 public protocol DeliveryStore: Sendable {
-    /// Gives back everything that an earlier run had claimed and not settled. Called once, before any claim.
+    /// Makes a new worker.
     ///
-    /// Each of them may have been sent without its answer being recorded: it counts as one more attempt, an unknown one,
-    /// with ``TransportCause/interrupted`` as its last cause.
+    /// - Parameter name: for operators: host and process.
+    func enroll(_ name: String, until lease: Timestamp) async throws(StoreError) -> WorkerID
+
+    /// Extends a worker's lease.
+    func renew(_ worker: WorkerID, until lease: Timestamp) async throws(StoreError)
+
+    /// Ends workers whose lease ran out before `time`, and gives back what they had claimed and not settled. A store
+    /// that only one process can open ends all workers of earlier processes, whatever their lease.
+    ///
+    /// Each of these deliveries may have been sent without its answer being recorded: it counts as one more attempt, an
+    /// unknown one, with ``TransportCause/interrupted`` as its last cause.
     ///
     /// - Returns: how many deliveries were given back.
-    func rescue() async throws(StoreError) -> Int
+    func takeOver(at time: Timestamp) async throws(StoreError) -> Int
 
-    /// Claims the next page of the fan-out that was served longest ago; `nil` when every fan-out is claimed to its end.
-    /// Pages that ``rescue()`` gave back come first, without the deliveries that were settled before the crash.
-    func claimPage(limit: Int, at time: Timestamp) async throws(StoreError) -> FanOutPage?
+    /// Shards with recipients left to claim whose messages are active, by project, the oldest messages first, at most
+    /// `limit` of each project. Pages that ``takeOver(at:)`` gave back count as part of their shard.
+    func openFanOuts(limitPerProject limit: Int) async throws(StoreError) -> [OpenFanOut]
 
-    /// Claims up to `limit` single deliveries and retries of a lane that are due at `time`, the longest due first.
-    func claimDue(_ lane: Lane, limit: Int, at time: Timestamp) async throws(StoreError) -> [ClaimedDelivery]
+    /// Claims the next page of a shard; pages that were given back come first, as they were.
+    ///
+    /// - Parameters:
+    ///   - held: routes of the project that nothing is to be taken for. Recipients of these are not claimed: those that
+    ///     are come by are set aside for a shard of that route, see ``OpenFanOut/route``.
+    ///   - limit: the most recipients; a page that was given back comes back whole.
+    func claimPage(
+        of fanOut: OpenFanOut.ID, limit: Int, held: Set<PushRoute>, by worker: WorkerID, at time: Timestamp
+    ) async throws(StoreError) -> FanOutClaim
 
-    /// When the next delivery of a lane falls due that is not due at `time`; `nil` when none waits.
-    func nextDue(_ lane: Lane, after time: Timestamp) async throws(StoreError) -> Timestamp?
+    /// The routes of a lane that have deliveries due at `time`; messages that are paused have none.
+    func dueRoutes(_ lane: Lane, at time: Timestamp) async throws(StoreError) -> DueRoutes
 
-    /// Records results in one transaction: ledger rows, retries, what was learned about registrations, page progress,
-    /// completed messages.
+    /// Claims up to `limit` single deliveries and retries of a lane and route that are due at `time`, the longest due
+    /// first.
+    func claimDue(
+        _ lane: Lane, _ route: PushRoute, limit: Int, by worker: WorkerID, at time: Timestamp
+    ) async throws(StoreError) -> [ClaimedDelivery]
+
+    /// Records results in one transaction: ledger entries, retries, what was learned about registrations, page
+    /// progress, completed messages. A retry of a cancelled message ends as cancelled.
     ///
     /// - Returns: messages that are complete with this step.
-    func settle(_ settlements: [Settlement]) async throws(StoreError) -> [MessageID]
+    func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> [MessageID]
+
+    /// Books what cancelled messages have left as cancelled, at most `limit` deliveries in one step.
+    ///
+    /// - Returns: how many were booked; fewer than `limit`: nothing is left.
+    func bookCancelled(limit: Int, at time: Timestamp) async throws(StoreError) -> Int
 
     /// How much is waiting, by lane (for gauges): deliveries in flight or waiting for an attempt, and what running
     /// fan-outs have still to claim by the estimate of accept.

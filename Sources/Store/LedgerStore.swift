@@ -50,11 +50,13 @@ public struct MessageSummary: Sendable {
     public var expiresAt: Timestamp
     /// What was decided about it at accept.
     public var facts: MessageFacts
+    /// How it is to be delivered.
+    public var options: DeliveryOptions
 
     /// Puts a summary together.
     public init(
         id: MessageID, project: ProjectID, recipient: Message.Recipient, acceptedAt: Timestamp, expiresAt: Timestamp,
-        facts: MessageFacts
+        facts: MessageFacts, options: DeliveryOptions = DeliveryOptions()
     ) {
         self.id = id
         self.project = project
@@ -62,6 +64,7 @@ public struct MessageSummary: Sendable {
         self.acceptedAt = acceptedAt
         self.expiresAt = expiresAt
         self.facts = facts
+        self.options = options
     }
 }
 
@@ -129,7 +132,7 @@ public struct DeliveryRecord: Sendable {
     }
 }
 
-/// One ledger row with what the export shows of its message.
+/// One ledger entry with what lists of many messages show of its message.
 public struct ExportRow: Sendable {
     /// The delivery.
     public var delivery: DeliveryRecord
@@ -142,7 +145,7 @@ public struct ExportRow: Sendable {
     /// A number for the fan-out (`bulk_id`): positive, the same for all deliveries of a topic message; `nil` for a
     /// single send.
     public var bulkID: Int64?
-    /// Continues the export after this row.
+    /// Continues the list after this row.
     public var cursor: String
 
     /// Puts a row together.
@@ -178,16 +181,26 @@ public protocol LedgerStore: Sendable {
     /// One message's report, read in one snapshot.
     func report(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> DeliveryReport?
 
-    /// Reports of a project's messages, the newest first.
+    /// Reports of a project's messages, the newest first; `state` keeps those that are in it.
     func reports(
-        in project: ProjectID, after cursor: String?, limit: Int
+        in project: ProjectID, state: MessageState?, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<DeliveryReport>
 
-    /// The deliveries of a message; `outcome` keeps those that ended so. Deliveries in flight that have a retry waiting
-    /// are listed with no outcome when `outcome` is `nil`, after the ended ones.
+    /// The deliveries of a message; `outcome` keeps those that ended so. They come in the order of recording, so that
+    /// those that end while the list is read come later in it. When `outcome` is `nil`, deliveries in flight are listed
+    /// after the ended ones, with no outcome: first those that have a row of their own (single ones and retries), then
+    /// those that are claimed as part of a page.
     func deliveries(
         of id: MessageID, in project: ProjectID, outcome: LedgerOutcome?, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<DeliveryRecord>
+
+    /// The deliveries to one registration that ended, those recorded last first: why a device got something or not.
+    ///
+    /// One call looks at a bounded part of the ledger: a page may have fewer than `limit` rows, or none, and go on. A
+    /// registration that was purged, or is of another project, has none.
+    func deliveries(
+        to registration: RegistrationID, in project: ProjectID, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<ExportRow>
 
     /// Ledger rows of a project that were recorded in `start ..< end`, in that order.
     ///
@@ -201,4 +214,13 @@ public protocol LedgerStore: Sendable {
         project: ProjectID, from start: Timestamp, to end: Timestamp, at now: Timestamp, after cursor: String?,
         limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow>
+}
+
+extension LedgerStore {
+    /// Reports of a project's messages, the newest first, whatever their state.
+    public func reports(
+        in project: ProjectID, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<DeliveryReport> {
+        try await reports(in: project, state: nil, after: cursor, limit: limit)
+    }
 }

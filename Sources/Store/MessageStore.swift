@@ -6,16 +6,25 @@ public struct NewMessage: Sendable {
     public var id: MessageID
     /// The project.
     public var project: ProjectID
-    /// To whom; the audience of a topic is counted by the store.
+    /// To whom; the audience of a topic or condition is counted by the store.
     public var recipient: Recipient
     /// What was asked.
     public var content: MessageContent
+    /// How it is to be delivered.
+    public var options: DeliveryOptions
+    /// The queue its pushes wait in.
+    public var lane: Lane
     /// What reports and exports show of it.
     public var facts: MessageFacts
     /// When it was accepted.
     public var acceptedAt: Timestamp
     /// When deliveries still open end as expired.
     public var expiresAt: Timestamp
+    /// What makes a repeated request the same one; `nil`: every request is a new one.
+    public var idempotency: IdempotencyKey?
+    /// Fan-outs pass registrations by that were last refreshed before this time; `nil`: none. What names registrations
+    /// one by one (a hundred at most) reaches them all.
+    public var skipsStaleBefore: Timestamp?
 
     /// To whom.
     public enum Recipient: Sendable {
@@ -23,21 +32,103 @@ public struct NewMessage: Sendable {
         case registration(RegistrationKey, RegistrationID)
         /// A topic.
         case topic(Topic)
+        /// A condition over topics.
+        case condition(Condition)
+        /// Many registrations of the project, each once, in ascending order, at most ``NewMessage/listLimit``.
+        case list([RegistrationKey])
+        /// The registrations of a user, as ``list(_:)``.
+        case user(UserID, [RegistrationKey])
     }
+
+    /// The most registrations of one message that names them.
+    public static let listLimit = 100_000
+    /// Up to so many registrations of a list become single deliveries of their own; more become a fan-out.
+    public static let smallListLimit = 100
 
     /// Puts a message together.
     public init(
-        id: MessageID, project: ProjectID, recipient: Recipient, content: MessageContent, facts: MessageFacts,
-        acceptedAt: Timestamp, expiresAt: Timestamp
+        id: MessageID, project: ProjectID, recipient: Recipient, content: MessageContent,
+        options: DeliveryOptions = DeliveryOptions(), lane: Lane, facts: MessageFacts, acceptedAt: Timestamp,
+        expiresAt: Timestamp, idempotency: IdempotencyKey? = nil, skipsStaleBefore: Timestamp? = nil
     ) {
         self.id = id
         self.project = project
         self.recipient = recipient
         self.content = content
+        self.options = options
+        self.lane = lane
         self.facts = facts
         self.acceptedAt = acceptedAt
         self.expiresAt = expiresAt
+        self.idempotency = idempotency
+        self.skipsStaleBefore = skipsStaleBefore
     }
+}
+
+/// What makes a repeated request the same one: the sender's `Idempotency-Key`, and a digest of the body that came with
+/// it. Kept for ``lifetime``.
+public struct IdempotencyKey: Hashable, Sendable {
+    /// How long a key is remembered.
+    public static let lifetime: Duration = .seconds(86_400)
+
+    /// The key as sent (of an item of a batch: with its place appended), 1 to 300 bytes.
+    public var key: String
+    /// SHA-256 of the request's body, 32 bytes.
+    public var digest: [UInt8]
+
+    /// Puts a key together.
+    public init(key: String, digest: [UInt8]) {
+        self.key = key
+        self.digest = digest
+    }
+}
+
+/// What became of one message that was to be accepted.
+public enum AcceptResult: Sendable {
+    /// It is committed. `claims`: the deliveries that were claimed in the same step, to be sent now.
+    case accepted(Message, claims: [ClaimedDelivery])
+    /// The same key and body came before: nothing new is sent.
+    case repeated(MessageID)
+    /// The same key came before with another body.
+    case conflict
+}
+
+/// What is accepted and not complete: held against the limits of accept.
+public struct StoreLoad: Hashable, Sendable {
+    /// Messages and the bytes of their content.
+    public struct Sum: Hashable, Sendable {
+        /// Messages that are not complete.
+        public var messages: Int
+        /// Bytes of their content, as stored, and of their lists of recipients.
+        public var bytes: Int
+
+        /// Puts a sum together.
+        public init(messages: Int = 0, bytes: Int = 0) {
+            self.messages = messages
+            self.bytes = bytes
+        }
+    }
+
+    /// Of all projects.
+    public var total: Sum
+    /// By project; who has none is left out.
+    public var byProject: [ProjectID: Sum]
+
+    /// Puts a load together.
+    public init(total: Sum = Sum(), byProject: [ProjectID: Sum] = [:]) {
+        self.total = total
+        self.byProject = byProject
+    }
+}
+
+/// What an operator does to a message.
+public enum MessageControl: String, Hashable, Sendable, CaseIterable {
+    /// Nothing of it is claimed until it is resumed.
+    case pause
+    /// Ends a pause.
+    case resume
+    /// Nothing of it is claimed any more; what was not claimed ends as cancelled.
+    case cancel
 }
 
 /// What reports and exports show of a message beside its target: decided once, at accept.
@@ -67,14 +158,32 @@ public struct MessageFacts: Hashable, Sendable {
 
 /// Accepted messages.
 public protocol MessageStore: Sendable {
-    /// Commits a message with its fan-out, or with its single delivery. When this returns, the message survives a
-    /// power cut. Messages accepted at the same time share one commit.
-    func accept(_ message: NewMessage) async throws(StoreError) -> Message
+    /// Commits messages with their work, all or none, in one transaction; the results are in the same order. When this
+    /// returns, they survive a power cut. Calls at the same time share one commit.
+    ///
+    /// - Parameter worker: who sends single deliveries of the interactive lane right away: they are committed as
+    ///   claimed by it and come back with the result. `nil`, or a worker whose lease ended: none is claimed.
+    func accept(_ messages: [NewMessage], claimedBy worker: WorkerID?) async throws(StoreError) -> [AcceptResult]
 
     /// One message.
     func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message?
 
-    /// Messages that are not complete, as of the last commit of this process. Free: the accept limit asks for each
-    /// request.
-    var activeMessages: Int { get }
+    /// What is not complete, as of the last commit of this process. Free: the accept limits ask for each request.
+    var load: StoreLoad { get }
+
+    /// How many active registrations a message to `recipient` would reach now: counted in a snapshot of its own, exact,
+    /// in time that grows with the audience (preflight).
+    func audience(of recipient: NewMessage.Recipient, in project: ProjectID) async throws(StoreError) -> Int
+
+    /// Pauses, resumes or cancels a message. What changes nothing (pausing a paused message) is no error.
+    ///
+    /// - Returns: the state afterwards: a complete message stays complete; `nil`: there is no such message.
+    func control(
+        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp
+    ) async throws(StoreError) -> MessageState?
+
+    /// Forgets idempotency keys that were used before `time`, at most `limit`.
+    ///
+    /// - Returns: how many were forgotten.
+    func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int
 }

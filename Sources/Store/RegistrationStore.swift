@@ -14,18 +14,35 @@ public struct RegistrationRequest: Sendable {
     public var isEnvironmentStated: Bool
     /// The app's version.
     public var appVersion: String?
+    /// Who uses the device now; `nil`: the app did not say.
+    public var owner: RegistrationOwner?
 
     /// Puts a request together.
     public init(
         project: ProjectID, app: AppID, deviceToken: DeviceToken, environment: APNSEnvironment,
-        isEnvironmentStated: Bool = true, appVersion: String?
+        isEnvironmentStated: Bool = true, appVersion: String?, owner: RegistrationOwner? = nil
     ) {
+        self.owner = owner
         self.project = project
         self.app = app
         self.deviceToken = deviceToken
         self.environment = environment
         self.isEnvironmentStated = isEnvironmentStated
         self.appVersion = appVersion
+    }
+}
+
+/// What an app says about who uses the device.
+public enum RegistrationOwner: Hashable, Sendable {
+    /// Nobody in particular: who used it has signed out.
+    case nobody
+    /// This user.
+    case user(UserID)
+
+    /// The user, if there is one.
+    public var user: UserID? {
+        guard case .user(let user) = self else { return nil }
+        return user
     }
 }
 
@@ -37,11 +54,15 @@ public struct RegistrationChange: Sendable {
     public var environment: APNSEnvironment?
     /// The app's version.
     public var appVersion: String?
+    /// Who uses the device.
+    public var owner: RegistrationOwner?
 
     /// No change; the registration is still refreshed.
     public init(
-        deviceToken: DeviceToken? = nil, environment: APNSEnvironment? = nil, appVersion: String? = nil
+        deviceToken: DeviceToken? = nil, environment: APNSEnvironment? = nil, appVersion: String? = nil,
+        owner: RegistrationOwner? = nil
     ) {
+        self.owner = owner
         self.deviceToken = deviceToken
         self.environment = environment
         self.appVersion = appVersion
@@ -52,6 +73,10 @@ public struct RegistrationChange: Sendable {
 public protocol RegistrationStore: Sendable {
     /// Registers an install. (project, app, device token) is unique among active registrations: the same again
     /// refreshes the same one, which ends its quarantine, and keeps its id and token; `isNew` tells which it was.
+    ///
+    /// A device whose registration has a user and that now says another, or nobody, gets a new registration with an id
+    /// and a token of its own in the same step, and the old one ends as `replaced` with its subscriptions: what was
+    /// meant for the one before is never sent to the one after.
     func register(
         _ request: RegistrationRequest, at time: Timestamp
     ) async throws(StoreError) -> (registration: Registration, isNew: Bool)
@@ -64,13 +89,45 @@ public protocol RegistrationStore: Sendable {
         token: RegistrationToken, in project: ProjectID
     ) async throws(StoreError) -> Registration?
 
-    /// Changes an active registration and refreshes it, which ends its quarantine. If another active registration of the app holds the new
-    /// device token, that one ends as `replaced` in the same step.
+    /// The registrations of these names, in their order, also ended ones: many lookups in one call.
+    func registrations(
+        named names: [RegistrationReference], in project: ProjectID
+    ) async throws(StoreError) -> [Registration?]
+
+    /// Changes an active registration and refreshes it, which ends its quarantine. If another active registration of the
+    /// app holds the new device token, that one ends as `replaced` in the same step. With another user than it has, the
+    /// registration itself ends so, and a new one takes its place as with ``register(_:at:)``.
     ///
-    /// - Returns: the registration as it is now; `nil` if it is not active.
+    /// - Returns: the registration as it is now, or the new one; `nil` if it is not active.
     func change(
         _ key: RegistrationKey, _ change: RegistrationChange, at time: Timestamp
     ) async throws(StoreError) -> Registration?
+
+    /// Up to `limit` active registrations of a user, in the order of their keys; quarantined and stale ones are among
+    /// them.
+    func registrations(
+        of user: UserID, in project: ProjectID, limit: Int
+    ) async throws(StoreError) -> [Registration]
+
+    /// A page of a project's registrations in the order of their keys. A page of a filter that few meet may be
+    /// shorter than `limit`, or empty, and still have a next one: only so many are looked at for each.
+    ///
+    /// - Throws: `.badCursor` for a cursor that no page had.
+    func registrations(
+        in project: ProjectID, _ filter: RegistrationFilter, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<Registration>
+
+    /// The changes of owner in which a registration was the one before or after, the newest first; up to `limit`. They
+    /// are kept longer than the registrations.
+    func audit(
+        of id: RegistrationID, in project: ProjectID, limit: Int
+    ) async throws(StoreError) -> [RegistrationAudit]
+
+    /// Removes up to `limit` registrations that ended before a time and that nothing waits for any more, but for what
+    /// reports need of them, and entries of the audit that are older than a year before that time.
+    ///
+    /// - Returns: registrations removed; fewer than `limit`: that was all.
+    func purge(endedBefore time: Timestamp, limit: Int) async throws(StoreError) -> Int
 
     /// Lifts the quarantines of an app's registrations that began at `time` or later.
     ///
@@ -81,6 +138,60 @@ public protocol RegistrationStore: Sendable {
 
     /// Ends a registration and its subscriptions. Ended ones stay as they are.
     func end(_ key: RegistrationKey, _ end: RegistrationEnd) async throws(StoreError)
+}
+
+/// Which registrations of a project are listed.
+public enum RegistrationFilter: Hashable, Sendable {
+    /// All that have not ended.
+    case active
+    /// Those that fan-outs pass by because APNs refused the device token.
+    case quarantined
+    /// Active ones that were last refreshed before this time.
+    case stale(before: Timestamp)
+    /// Active ones of a user.
+    case user(UserID)
+}
+
+/// One change of who is reached at a device.
+public struct RegistrationAudit: Hashable, Sendable {
+    /// Why the owner changed.
+    public enum Cause: String, Hashable, Sendable {
+        /// A registration without a user got one.
+        case userAssigned = "user_assigned"
+        /// Another user, or nobody, was registered on the device.
+        case userChanged = "user_changed"
+        /// A registration took over the device token of another one.
+        case deviceTokenMoved = "device_token_moved"
+    }
+
+    /// When.
+    public let time: Timestamp
+    /// Why.
+    public let cause: Cause
+    /// The app.
+    public let app: AppID
+    /// Whose the device is since.
+    public let registration: RegistrationID
+    /// Whose it was; `nil` if only the user was assigned.
+    public let former: RegistrationID?
+    /// The user since.
+    public let user: UserID?
+    /// The user before.
+    public let formerUser: UserID?
+
+    /// Puts an entry together.
+    public init(
+        time: Timestamp, cause: Cause, app: AppID, registration: RegistrationID, former: RegistrationID?,
+        user: UserID?, formerUser: UserID?
+    ) {
+        self.time = time
+        self.cause = cause
+        self.app = app
+        self.registration = registration
+        self.former = former
+        self.user = user
+        self.formerUser = formerUser
+    }
 }
 
 /// A registration's subscription to a topic.

@@ -1,65 +1,98 @@
 import GRDB
 
 extension SQLiteStore {
-    /// Checks everything that must hold between the tables, in one snapshot: the law of each message, the sums against
-    /// the rows they stand for, and the file itself. Reads the whole store; for `herald doctor` and tests.
-    ///
-    /// - Returns: what does not hold, a sentence each; empty when all is well.
+    /// As ``check(progress:)``, without saying how far it is.
     public func check() async throws(StoreError) -> [String] {
-        try await read { db in
-            var findings: [String] = []
-            for rule in Self.rules {
-                let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM (\(rule.violations))") ?? 0
-                if count > 0 { findings.append("\(rule.text): \(count)") }
+        try await check { _, _ in }
+    }
+
+    /// Checks everything that must hold between the tables: the law of each message recounted from its ledger entries,
+    /// the sums against what they stand for, and the file itself. Reads the whole store; for `herald doctor` and tests.
+    ///
+    /// What belongs together is read in one snapshot (a message with its ledger, a rule between tables, a table with its
+    /// indexes), but no snapshot is kept for the whole check: a running gateway goes on, and its journal does not grow
+    /// meanwhile.
+    ///
+    /// - Parameter progress: called now and then with how many messages are checked, and about how many there are.
+    /// - Returns: what does not hold, a sentence each; empty when all is well.
+    public func check(progress: @Sendable (Int, Int) -> Void) async throws(StoreError) -> [String] {
+        var findings = CheckFindings()
+        for rule in Self.rules {
+            let count = try await read { db in
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM (\(rule.violations))") ?? 0
             }
-            let damage = try String.fetchAll(db, sql: "PRAGMA quick_check")
-            if damage != ["ok"] { findings += damage.map { "the file is damaged: \($0)" } }
-            let orphans = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").count
-            if orphans > 0 { findings.append("rows that refer to nothing: \(orphans)") }
-            return findings
+            findings.add(rule.text, count: count)
+        }
+        try await checkFile(&findings)
+        try await recount(&findings, progress)
+        return findings.sentences
+    }
+
+    private func checkFile(_ findings: inout CheckFindings) async throws(StoreError) {
+        let tables = try await read { db in
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT name FROM pragma_table_list
+                    WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name
+                    """)
+        }
+        for table in tables {
+            let (damage, orphans) = try await read { db in
+                (
+                    try String.fetchAll(db, sql: "PRAGMA quick_check(\(table.quotedDatabaseIdentifier))"),
+                    try Row.fetchAll(db, sql: "PRAGMA foreign_key_check(\(table.quotedDatabaseIdentifier))").count
+                )
+            }
+            for text in damage where text != "ok" { findings.add("damage in the file: \(text)") }
+            findings.add("rows that refer to nothing", count: orphans)
+        }
+    }
+
+    /// How much one snapshot of a recount reads: some messages, or one large one.
+    private static let messagesOfSnapshot = 500
+    private static let blocksOfSnapshot = 5_000
+
+    private func recount(
+        _ findings: inout CheckFindings, _ progress: @Sendable (Int, Int) -> Void
+    ) async throws(StoreError) {
+        let total = try await read { db in Int(try db.number("SELECT count(*) FROM message") ?? 0) }
+        var last: Int64? = 0
+        var done = 0
+        while let start = last {
+            progress(done, max(total, done))
+            let step = try await read { db in
+                var step = RecountStep(last: nil)
+                var blocks = 0
+                while let row = try db.row(LedgerRecount.messages, [step.last ?? start]) {
+                    var recount = LedgerRecount(db: db, row: row)
+                    let (found, count) = try recount.run()
+                    step.take(recount.message, found)
+                    blocks += count
+                    if step.messages == Self.messagesOfSnapshot || blocks >= Self.blocksOfSnapshot { break }
+                }
+                return step
+            }
+            findings.add(step.findings)
+            done += step.messages
+            last = step.last
+        }
+        progress(done, done)
+    }
+
+    private struct RecountStep {
+        var last: Int64?
+        var messages = 0
+        var findings = CheckFindings()
+
+        mutating func take(_ message: Int64, _ found: CheckFindings) {
+            last = message
+            messages += 1
+            findings.add(found)
         }
     }
 
     private static let rules: [(text: String, violations: String)] = [
-        (
-            "messages whose recipients are not the sum of ended and open deliveries",
-            """
-            SELECT 1 FROM message m
-            WHERE (CASE WHEN m.topic IS NULL THEN 1
-                ELSE (SELECT coalesce(sum(claimed), 0) FROM fan_out WHERE message = m.seq) END)
-                <> (SELECT coalesce(sum(count), 0) FROM tally WHERE message = m.seq)
-                + (SELECT coalesce(sum(claimed - settled), 0) FROM page WHERE message = m.seq)
-                + (SELECT count(*) FROM pending WHERE message = m.seq)
-            """
-        ),
-        (
-            "sums of outcomes that are not the number of ledger rows",
-            """
-            SELECT message, outcome, ifnull(reason, ''), count(*) FROM ledger GROUP BY 1, 2, 3
-            EXCEPT SELECT message, outcome, reason, count FROM tally
-            """
-        ),
-        (
-            "sums of outcomes without ledger rows",
-            """
-            SELECT message, outcome, reason FROM tally
-            EXCEPT SELECT message, outcome, ifnull(reason, '') FROM ledger
-            """
-        ),
-        (
-            "messages whose latencies are not those of their accepted deliveries",
-            """
-            SELECT 1 FROM message m
-            WHERE (SELECT coalesce(sum(count), 0) FROM latency WHERE message = m.seq)
-                <> (SELECT coalesce(sum(count), 0) FROM tally WHERE message = m.seq AND outcome = 'accepted')
-            """
-        ),
-        (
-            "deliveries that are open and ended",
-            """
-            SELECT 1 FROM pending p JOIN ledger l ON l.message = p.message AND l.registration = p.registration
-            """
-        ),
         (
             "complete messages with open work",
             """
@@ -79,10 +112,51 @@ extension SQLiteStore {
             """
         ),
         (
-            "wrong counts of open messages",
+            "projects with wrong counts of open messages or active registrations",
             """
-            SELECT 1 FROM meta WHERE name = 'active_messages'
-                AND value <> (SELECT count(*) FROM message WHERE completed_at IS NULL)
+            SELECT 1 FROM project p
+            WHERE p.messages <> (SELECT count(*) FROM message WHERE project = p.name AND completed_at IS NULL)
+                OR p.bytes <> (SELECT coalesce(sum(bytes), 0) FROM message
+                    WHERE project = p.name AND completed_at IS NULL)
+                OR p.registrations <> (
+                    SELECT count(*) FROM registration r JOIN app a ON a.id = r.app
+                    WHERE a.project = p.name AND r.ended_at IS NULL)
+            """
+        ),
+        (
+            "projects that are not counted",
+            """
+            SELECT project FROM message WHERE completed_at IS NULL
+            UNION SELECT a.project FROM registration r JOIN app a ON a.id = r.app WHERE r.ended_at IS NULL
+            EXCEPT SELECT name FROM project
+            """
+        ),
+        (
+            "shards that are offered wrongly",
+            """
+            SELECT 1 FROM fan_out f JOIN message m ON m.seq = f.message
+            WHERE f.is_open <> (m.state = 'ACTIVE' AND (f.done = 0 OR EXISTS (
+                SELECT 1 FROM page WHERE message = f.message AND shard = f.shard AND worker IS NULL)))
+            """
+        ),
+        (
+            "shards that claimed less than their pages hold",
+            """
+            SELECT 1 FROM fan_out f WHERE f.claimed < (
+                SELECT coalesce(sum(claimed), 0) FROM page WHERE message = f.message AND shard = f.shard)
+            """
+        ),
+        (
+            "single deliveries that are held wrongly",
+            """
+            SELECT 1 FROM pending p JOIN message m ON m.seq = p.message WHERE p.is_held <> (m.state <> 'ACTIVE')
+            """
+        ),
+        (
+            "claims of workers that ended",
+            """
+            SELECT 1 FROM worker w WHERE w.ended_at IS NOT NULL AND (
+                EXISTS (SELECT 1 FROM page WHERE worker = w.id) OR EXISTS (SELECT 1 FROM pending WHERE worker = w.id))
             """
         ),
         (
@@ -99,19 +173,19 @@ extension SQLiteStore {
             """
         ),
         (
-            "ledger rows recorded before the one before them, or after the clock of the ledger",
+            "ledger blocks recorded before the one before them, or after the clock of the ledger",
             """
-            SELECT 1 FROM (SELECT recorded_at, lag(recorded_at) OVER (ORDER BY id) AS before FROM ledger)
+            SELECT 1 FROM (SELECT recorded_at, lag(recorded_at) OVER (ORDER BY id) AS before FROM ledger_block)
             WHERE recorded_at < before OR recorded_at > (SELECT value FROM meta WHERE name = 'ledger_clock')
             """
         ),
         (
-            "ledger rows outside of the bounds of their hour",
+            "ledger blocks outside of the bounds of their hour",
             """
-            SELECT 1 FROM ledger l WHERE NOT EXISTS (
+            SELECT 1 FROM ledger_block b WHERE NOT EXISTS (
                 SELECT 1 FROM ledger_hour h
-                WHERE h.project = l.project AND h.hour = l.recorded_at / 3600000
-                    AND l.id BETWEEN h.first_id AND h.last_id)
+                WHERE h.project = b.project AND h.hour = b.recorded_at / 3600000
+                    AND b.id BETWEEN h.first_id AND h.last_id)
             """
         ),
     ]

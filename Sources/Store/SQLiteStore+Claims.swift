@@ -2,22 +2,70 @@ import GRDB
 public import PushModel
 
 extension SQLiteStore {
-    /// Claims pages that were given back first, then from the fan-out whose turn it is.
-    public func claimPage(limit: Int, at time: Timestamp) async throws(StoreError) -> FanOutPage? {
-        try await write { db in try FanOutTable(db: db).claimPage(limit: limit, at: time) }
+    /// Walks the open shards of one project after the other; shards that have nothing to claim now are not in the index.
+    public func openFanOuts(limitPerProject limit: Int) async throws(StoreError) -> [OpenFanOut] {
+        try await read { db in try FanOutTable(db: db).open(limitPerProject: limit) }
     }
 
-    /// Claims pending deliveries, the longest due first, with their registrations as they are now.
+    /// Reads the next recipients beside the writer, then writes the page in a small step of its own, unless another
+    /// worker was faster: then it is read again.
+    public func claimPage(
+        of fanOut: OpenFanOut.ID, limit: Int, held: Set<PushRoute>, by worker: WorkerID, at time: Timestamp
+    ) async throws(StoreError) -> FanOutClaim {
+        guard limit > 0 else { return FanOutClaim(page: nil, isDone: false) }
+        for _ in 0..<Self.claimAttempts {
+            let offer = try await read { db in try FanOutTable(db: db).offer(of: fanOut, limit: limit, held: held) }
+            let claim: FanOutClaim? =
+                switch offer {
+                case .nothing(let isDone): try await refusal(of: worker, isDone: isDone)
+                case .released(let page):
+                    try await write(isDurable: false) { db in
+                        try WorkerTable(db: db).check(worker)
+                        return try FanOutTable(db: db).claim(page, by: worker, at: time)
+                    }
+                case .next(let shard, let candidates):
+                    try await write(isDurable: false) { db in
+                        try WorkerTable(db: db).check(worker)
+                        return try FanOutTable(db: db).claim(candidates, of: shard, by: worker, at: time)
+                    }
+                }
+            if let claim { return claim }
+        }
+        return FanOutClaim(page: nil, isDone: false)
+    }
+
+    /// So often a claim is tried when others claim from the same shard; each time one of them got a page.
+    private static let claimAttempts = 16
+
+    private func refusal(of worker: WorkerID, isDone: Bool) async throws(StoreError) -> FanOutClaim {
+        try await read { db in try WorkerTable(db: db).check(worker) }
+        return FanOutClaim(page: nil, isDone: isDone)
+    }
+
+    /// Goes from route to route in the index of what waits.
+    public func dueRoutes(_ lane: Lane, at time: Timestamp) async throws(StoreError) -> DueRoutes {
+        try await read { db in try PendingTable(db: db).dueRoutes(lane, at: time) }
+    }
+
+    /// Reads what is due beside the writer, with the registrations as they are now, then claims what nobody else claimed
+    /// meanwhile.
     public func claimDue(
-        _ lane: Lane, limit: Int, at time: Timestamp
+        _ lane: Lane, _ route: PushRoute, limit: Int, by worker: WorkerID, at time: Timestamp
     ) async throws(StoreError) -> [ClaimedDelivery] {
-        try await write { db in try PendingTable(db: db).claim(lane, limit: limit, at: time) }
-    }
-
-    /// When the next pending delivery of a lane falls due.
-    public func nextDue(_ lane: Lane, after time: Timestamp) async throws(StoreError) -> Timestamp? {
-        try await read { db in
-            Timestamp(stored: try db.number(PendingTable.next, [lane.code, time.milliseconds]))
+        while true {
+            let due = try await read { db in
+                try PendingTable(db: db).due(lane, route, limit: limit, at: time)
+            }
+            guard !due.isEmpty else {
+                try await read { db in try WorkerTable(db: db).check(worker) }
+                return []
+            }
+            let claimed = try await write(isDurable: false) { db in
+                try WorkerTable(db: db).check(worker)
+                return try PendingTable(db: db).claim(due, by: worker, at: time)
+            }
+            // Rows that another worker took or that went to another route: what is behind them may be due as well.
+            if !claimed.isEmpty { return claimed }
         }
     }
 }
@@ -26,208 +74,138 @@ extension SQLiteStore {
 struct PendingTable {
     let db: Database
 
+    /// A delivery that was due when it was read.
+    struct Due: Sendable {
+        let message: Int64
+        let key: Int64
+        let route: Int64
+        let notBefore: Int64
+        /// `nil`: the registration was purged.
+        var delivery: ClaimedDelivery?
+        /// Where the registration belongs by now, if that is not the route it was read by.
+        var otherRoute: PushRoute?
+        let id: MessageID
+        let project: ProjectID
+        let acceptedAt: Timestamp
+        let history: AttemptHistory
+    }
+
     static let due = """
         SELECT m.id, m.project, p.attempts, p.unknown_attempts, p.last_cause, p.message, m.accepted_at, m.expires_at,
-            p.probing_since, p.refused_by, \(Registration.columns)
+            p.probing_since, p.refused_by, p.registration, p.not_before, r.key IS NULL,
+            \(DeliveryRegistrationReader.columns)
         FROM pending p INDEXED BY pending_due
         CROSS JOIN message m ON m.seq = p.message
-        CROSS JOIN registration r ON r.key = p.registration
-        WHERE p.lane = ? AND p.claimed = 0 AND p.not_before <= ? ORDER BY p.not_before LIMIT ?
+        LEFT JOIN registration r ON r.key = p.registration
+        WHERE p.lane = ? AND p.route = ? AND p.worker IS NULL AND p.is_held = 0 AND p.not_before <= ?
+        ORDER BY p.not_before LIMIT ?
+        """
+    static let nextRoute = """
+        SELECT route, not_before FROM pending INDEXED BY pending_due
+        WHERE lane = ? AND worker IS NULL AND is_held = 0 AND route > ? ORDER BY route, not_before LIMIT 1
         """
     static let next = """
         SELECT not_before FROM pending INDEXED BY pending_due
-        WHERE lane = ? AND claimed = 0 AND not_before > ? ORDER BY not_before LIMIT 1
+        WHERE lane = ? AND route = ? AND worker IS NULL AND is_held = 0 AND not_before > ?
+        ORDER BY not_before LIMIT 1
         """
-
-    func claim(_ lane: Lane, limit: Int, at time: Timestamp) throws -> [ClaimedDelivery] {
-        var claimed: [ClaimedDelivery] = []
-        var messages: [Int64] = []
-        let rows = try Row.fetchCursor(
-            db.cachedStatement(sql: Self.due), arguments: [lane.code, time.milliseconds, limit])
-        while let row = try rows.next() {
-            messages.append(row[5])
-            var history = AttemptHistory(row: row, from: 2)
-            history.probingSince = Timestamp(stored: row[8])
-            if let refusedBy: String = row[9] { history.refusedBy = try APNSEnvironment(storedCase: refusedBy) }
-            claimed.append(
-                ClaimedDelivery(
-                    message: try MessageID(stored: row[0]), project: try ProjectID(stored: row[1]),
-                    acceptedAt: Timestamp(milliseconds: row[6]), expiresAt: Timestamp(milliseconds: row[7]),
-                    registration: try Registration(row: row, from: 10), page: nil, history: history))
-        }
-        // After the cursor is done: the update changes the index that it walks.
-        let mark = try db.cachedStatement(sql: "UPDATE pending SET claimed = 1 WHERE message = ? AND registration = ?")
-        for (message, delivery) in zip(messages, claimed) {
-            try mark.execute(arguments: [message, delivery.registration.key.rawValue])
-        }
-        return claimed
-    }
-}
-
-/// Fan-outs and their pages within one transaction.
-struct FanOutTable {
-    let db: Database
-
-    /// A part of a shard: the subscribers with keys in (`after`, `last`].
-    private struct Range {
-        let message: Int64
-        let shard: Int64
-        let topic: Int64
-        let lastSubscription: Int64
-        let after: Int64
-        let last: Int64
-        /// How often a run ended while it held this part.
-        let interruptions: Int
-
-        /// Reads message, shard, topic, last_subscription, after_key, last_key and interruptions.
-        init(row: Row) {
-            message = row[0]
-            shard = row[1]
-            topic = row[2]
-            lastSubscription = row[3]
-            after = row[4]
-            last = row[5]
-            interruptions = row[6]
-        }
-    }
-
-    static let turn = """
-        SELECT message, shard, topic, last_subscription, after_key, last_key, 0 FROM fan_out INDEXED BY fan_out_turn
-        WHERE done = 0 ORDER BY served, message, shard LIMIT 1
+    static let claim = """
+        UPDATE pending SET worker = ?1
+        WHERE message = ?2 AND registration = ?3 AND worker IS NULL AND is_held = 0 AND route = ?4 AND not_before = ?5
         """
-    static let released = """
-        SELECT p.message, p.shard, f.topic, f.last_subscription, p.after_key, p.last_key,
-            p.interruptions, p.id, p.claimed - p.settled
-        FROM page p INDEXED BY page_released CROSS JOIN fan_out f ON f.message = p.message AND f.shard = p.shard
-        WHERE p.released = 1 ORDER BY p.id LIMIT 1
+    static let moveToRoute = """
+        UPDATE pending SET route = ?1
+        WHERE message = ?2 AND registration = ?3 AND worker IS NULL AND route = ?4 AND not_before = ?5
         """
-    static let subscribers = """
-        SELECT \(Registration.columns) FROM subscription s CROSS JOIN registration r ON r.key = s.registration
-        WHERE s.topic = ?1 AND s.registration > ?2 AND s.registration <= ?3 AND s.number <= ?4
-            AND r.ended_at IS NULL AND r.quarantined_at IS NULL
-        ORDER BY s.registration LIMIT ?5
+    static let insert = """
+        INSERT INTO pending (message, registration, lane, route, worker, is_held, not_before, attempts,
+            unknown_attempts, last_cause, probing_since, refused_by)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
-    static let openSubscribers = """
-        SELECT \(Registration.columns) FROM subscription s CROSS JOIN registration r ON r.key = s.registration
-        WHERE s.topic = ?1 AND s.registration > ?2 AND s.registration <= ?3 AND s.number <= ?4
-            AND r.ended_at IS NULL AND r.quarantined_at IS NULL
-            AND NOT EXISTS (SELECT 1 FROM ledger l WHERE l.message = ?6 AND l.registration = s.registration)
-            AND NOT EXISTS (SELECT 1 FROM pending p WHERE p.message = ?6 AND p.registration = s.registration)
-        ORDER BY s.registration LIMIT ?5
-        """
-    static let newestTurn = """
-        SELECT served FROM fan_out INDEXED BY fan_out_turn WHERE done = 0 ORDER BY served DESC LIMIT 1
-        """
+    static let take = "DELETE FROM pending WHERE message = ? AND registration = ? AND worker = ?"
 
-    /// The turn of the fan-out that was served last; each serving takes the next number.
-    func lastTurn() throws -> Int64 {
-        try db.number(Self.newestTurn) ?? 0
-    }
-
-    func claimPage(limit: Int, at time: Timestamp) throws -> FanOutPage? {
-        guard limit > 0 else { return nil }
-        while let row = try db.row(Self.released, []) {
-            let page = try claimAgain(Range(row: row), id: row[7], open: row[8], limit, time)
-            if let page { return page }
-        }
-        while let row = try db.row(Self.turn, []) {
-            if let page = try claimNext(Range(row: row), limit, time) { return page }
-        }
-        return nil
-    }
-
-    /// Claims from a shard's cursor. One subscriber more than the limit is read, so that the shard is known to be at its
-    /// end with its last page, and its message completes when that is settled.
-    private func claimNext(_ range: Range, _ limit: Int, _ time: Timestamp) throws -> FanOutPage? {
-        var found = try subscribers(Self.subscribers, range, limit: limit + 1)
-        let isLast = found.count <= limit
-        if !isLast { found.removeLast() }
-        let cursor = isLast ? range.last : found[limit - 1].key.rawValue
-        try db.change(
-            """
-            UPDATE fan_out SET after_key = ?, claimed = claimed + ?, served = ?, done = ?
-            WHERE message = ? AND shard = ?
-            """,
-            [cursor, found.count, try lastTurn() + 1, isLast, range.message, range.shard])
-        guard !found.isEmpty else {
-            _ = try MessageTable(db: db).completeIfDone(range.message, at: time)
-            return nil
-        }
-        try insertPage(range, after: range.after, cursor, Int64(found.count), isReleased: false)
-        return try page(db.lastInsertedRowID, range, found)
-    }
-
-    /// Hands a page out again that an earlier run had claimed. What it had settled is in the ledger or pending. Of the
-    /// rest, those that are gone meanwhile were never sent to for all the store knows: they leave the count of claimed
-    /// deliveries, so that page and fan-out agree with what is really open.
-    ///
-    /// - Parameter open: deliveries of the page that count as in flight.
-    private func claimAgain(
-        _ range: Range, id: Int64, open: Int64, _ limit: Int, _ time: Timestamp
-    ) throws -> FanOutPage? {
-        var found = try subscribers(Self.openSubscribers, range, limit: limit + 1)
-        let isWhole = found.count <= limit
-        if !isWhole { found.removeLast() }
-        try db.change("DELETE FROM page WHERE id = ?", [id])
-        var stillOpen = Int64(found.count)
-        if !isWhole {
-            // A smaller page size than in the earlier run: the rest becomes a page of its own, counted when it is read.
-            let rest = max(1, open - stillOpen)
-            stillOpen += rest
-            try insertPage(range, after: found[limit - 1].key.rawValue, range.last, rest, isReleased: true)
-        }
-        try db.change(
-            "UPDATE fan_out SET claimed = claimed + ? WHERE message = ? AND shard = ?",
-            [stillOpen - open, range.message, range.shard])
-        guard let last = found.last else {
-            _ = try MessageTable(db: db).completeIfDone(range.message, at: time)
-            return nil
-        }
-        let end = isWhole ? range.last : last.key.rawValue
-        try insertPage(range, after: range.after, end, Int64(found.count), isReleased: false)
-        return try page(db.lastInsertedRowID, range, found)
-    }
-
-    private func insertPage(
-        _ range: Range, after: Int64, _ last: Int64, _ claimed: Int64, isReleased: Bool
+    /// Makes a delivery of its own, waiting or claimed.
+    func insert(
+        _ message: Int64, _ key: RegistrationKey, _ lane: Lane, route: Int64, worker: WorkerID?, isHeld: Bool,
+        _ history: AttemptHistory, notBefore: Timestamp
     ) throws {
         try db.change(
-            """
-            INSERT INTO page (message, shard, after_key, last_key, claimed, released, interruptions)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
-            """,
-            [range.message, range.shard, after, last, claimed, isReleased, range.interruptions])
+            Self.insert,
+            [
+                message, key.rawValue, lane.code, route, worker?.rawValue, isHeld, notBefore.milliseconds,
+                history.attempts, history.unknownAttempts, history.lastCause, history.probingSince?.milliseconds,
+                history.refusedBy?.rawValue,
+            ])
     }
 
-    private func subscribers(_ sql: String, _ range: Range, limit: Int) throws -> [Registration] {
-        var arguments: StatementArguments = [range.topic, range.after, range.last, range.lastSubscription, limit]
-        if sql == Self.openSubscribers { arguments += [range.message] }
-        var found: [Registration] = []
-        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+    func dueRoutes(_ lane: Lane, at time: Timestamp) throws -> DueRoutes {
+        var due = DueRoutes()
+        var route: Int64 = 0
+        while let row = try db.row(Self.nextRoute, [lane.code, route]) {
+            route = row[0]
+            var next = Timestamp(stored: row[1])
+            if let first = next, first <= time {
+                due.routes.append(try RouteTable(db: db).route(route))
+                next = Timestamp(stored: try db.number(Self.next, [lane.code, route, time.milliseconds]))
+            }
+            if let next { due.next = due.next.map { min($0, next) } ?? next }
+        }
+        return due
+    }
+
+    func due(_ lane: Lane, _ route: PushRoute, limit: Int, at time: Timestamp) throws -> [Due] {
+        guard let number = try RouteTable(db: db).find(route) else { return [] }
+        var due: [Due] = []
+        var reader = DeliveryRegistrationReader(db: db)
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(sql: Self.due), arguments: [lane.code, number, time.milliseconds, limit])
         while let row = try rows.next() {
-            found.append(try Registration(row: row))
+            due.append(try Self.due(row, number, route, &reader))
         }
-        return found
+        return due
     }
 
-    private func page(_ id: Int64, _ range: Range, _ registrations: [Registration]) throws -> FanOutPage {
-        guard
-            let row = try db.row(
-                "SELECT id, project, accepted_at, expires_at FROM message WHERE seq = ?", [range.message])
-        else {
-            throw StoreError.invalid("a fan-out")
+    private static func due(
+        _ row: Row, _ number: Int64, _ route: PushRoute, _ reader: inout DeliveryRegistrationReader
+    ) throws -> Due {
+        var history = AttemptHistory(row: row, from: 2)
+        history.probingSince = Timestamp(stored: row[8])
+        if let refusedBy: String = row[9] { history.refusedBy = try APNSEnvironment(storedCase: refusedBy) }
+        var due = Due(
+            message: row[5], key: row[10], route: number, notBefore: row[11], id: try MessageID(stored: row[0]),
+            project: try ProjectID(stored: row[1]), acceptedAt: Timestamp(milliseconds: row[6]), history: history)
+        guard row[12] == false else { return due }
+        let registration = try reader.read(row, from: 13)
+        if registration.app != route.app || registration.environment != route.environment {
+            due.otherRoute = PushRoute(
+                project: due.project, app: registration.app, environment: registration.environment)
         }
-        let message = try MessageID(stored: row[0])
-        let project = try ProjectID(stored: row[1])
-        let acceptedAt = Timestamp(milliseconds: row[2])
-        let expiresAt = Timestamp(milliseconds: row[3])
-        let pageID = FanOutPage.ID(rawValue: id)
-        return FanOutPage(
-            id: pageID, message: message,
-            deliveries: registrations.map {
-                ClaimedDelivery(
-                    message: message, project: project, acceptedAt: acceptedAt, expiresAt: expiresAt, registration: $0,
-                    page: pageID, history: AttemptHistory(interruptions: range.interruptions))
-            })
+        due.delivery = ClaimedDelivery(
+            message: due.id, project: due.project, acceptedAt: due.acceptedAt,
+            expiresAt: Timestamp(milliseconds: row[7]), registration: registration, page: nil, history: history)
+        return due
+    }
+
+    /// Claims those that still wait as they were read. A registration that is of another route by now waits there; what
+    /// has no registration any more ends here.
+    func claim(_ due: [Due], by worker: WorkerID, at time: Timestamp) throws -> [ClaimedDelivery] {
+        let claim = try db.cachedStatement(sql: Self.claim)
+        var claimed: [ClaimedDelivery] = []
+        var gone: [Due] = []
+        for due in due {
+            if let other = due.otherRoute {
+                let route = try RouteTable(db: db).id(of: other)
+                try db.change(Self.moveToRoute, [route, due.message, due.key, due.route, due.notBefore])
+                continue
+            }
+            try claim.execute(arguments: [worker.rawValue, due.message, due.key, due.route, due.notBefore])
+            guard db.changesCount > 0 else { continue }
+            if let delivery = due.delivery { claimed.append(delivery) } else { gone.append(due) }
+        }
+        guard !gone.isEmpty else { return claimed }
+        var step = try SettleStep(db: db, worker: worker, newest: time)
+        for due in gone { try step.endPurged(due, at: time) }
+        _ = try step.finish()
+        return claimed
     }
 }

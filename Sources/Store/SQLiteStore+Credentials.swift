@@ -19,7 +19,7 @@ extension SQLiteStore: CredentialStore {
 
     /// One key in a fresh snapshot, so that what other processes committed is seen.
     public func apiKey(_ id: String) async throws(StoreError) -> APIKeyRecord? {
-        try await read { db in
+        try await lookUp { db in
             try db.row("SELECT \(APIKeyRecord.columns) FROM api_key WHERE id = ?", [id])
                 .map { try APIKeyRecord(row: $0) }
         }

@@ -2,17 +2,17 @@ import GRDB
 public import PushModel
 
 extension SQLiteStore {
-    /// Ledger rows by row id; the hours' bounds say where to begin and end.
+    /// Ledger entries by block; the hours' bounds say where to begin and end.
     public func export(
         project: ProjectID, from start: Timestamp, to end: Timestamp, at now: Timestamp, after cursor: String?,
         limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow> {
-        let last = try cursor.map { text throws(StoreError) in try PageCursor(text: text, of: .export).last } ?? 0
+        let place = try cursor.map { text throws(StoreError) in try PageCursor(text: text, of: .export) }
         // What was recorded in this very millisecond is part of it: nothing else will be.
         let end = min(end, now + .milliseconds(1))
         try await closeLedger(before: end)
         return try await read { db in
-            try ExportReader(db: db, project: project, start: start, end: end).page(after: last, limit: limit)
+            try ExportReader(db: db, project: project, start: start, end: end).page(after: place, limit: limit)
         }
     }
 
@@ -44,7 +44,7 @@ struct LedgerClock {
     }
 }
 
-/// Reads ledger rows in the order they were written.
+/// Reads ledger entries in the order they were recorded.
 struct ExportReader {
     let db: Database
     let project: ProjectID
@@ -54,43 +54,26 @@ struct ExportReader {
     static let bounds = """
         SELECT min(first_id), max(last_id) FROM ledger_hour WHERE project = ? AND hour BETWEEN ? AND ?
         """
-    static let rows = """
-        SELECT l.id, \(DeliveryRecord.columns), m.seq, m.id, t.name, \(MessageFacts.columns)
-        FROM ledger l INDEXED BY ledger_by_project
-        CROSS JOIN message m ON m.seq = l.message
-        LEFT JOIN topic t ON t.id = m.topic
-        WHERE l.project = ? AND l.id > ? AND l.id <= ? AND l.recorded_at >= ? AND l.recorded_at < ?
-        ORDER BY l.id LIMIT ?
+    static let blocks = """
+        SELECT \(StoredBlock.columns) FROM ledger_block b INDEXED BY ledger_block_by_project \(StoredBlock.joins)
+        WHERE b.project = ? AND b.id >= ? AND b.id <= ? AND b.recorded_at >= ? AND b.recorded_at < ? ORDER BY b.id
         """
 
-    func page(after last: Int64, limit: Int) throws -> ResultPage<ExportRow> {
-        let hours = (first: LedgerSums.hour(of: start), last: LedgerSums.hour(of: end))
+    func page(after place: PageCursor?, limit: Int) throws -> ResultPage<ExportRow> {
+        let hours = (first: LedgerHour.hour(of: start), last: LedgerHour.hour(of: end))
         guard start < end, limit > 0,
             let bounds = try db.row(Self.bounds, [project.rawValue, hours.first, hours.last]),
             let first: Int64 = bounds[0], let final: Int64 = bounds[1]
         else { return ResultPage(elements: [], nextCursor: nil) }
-        var rows: [ExportRow] = []
-        var hasMore = false
         let found = try Row.fetchCursor(
-            db.cachedStatement(sql: Self.rows),
+            db.cachedStatement(sql: Self.blocks),
             arguments: [
-                project.rawValue, max(last, first - 1), final, start.milliseconds, end.milliseconds, limit + 1,
+                project.rawValue, max(place?.last ?? 0, first), final, start.milliseconds, end.milliseconds,
             ])
-        while let row = try found.next() {
-            guard rows.count < limit else {
-                hasMore = true
-                break
-            }
-            rows.append(try Self.exportRow(row))
-        }
-        return ResultPage(elements: rows, nextCursor: hasMore ? rows.last?.cursor : nil)
-    }
-
-    private static func exportRow(_ row: Row) throws -> ExportRow {
-        let topic = try (row[12] as String?).map { try Topic(stored: $0) }
-        return ExportRow(
-            delivery: try DeliveryRecord(row: row, from: 1), message: try MessageID(stored: row[11]), topic: topic,
-            facts: try MessageFacts(row: row, from: 13), bulkID: topic == nil ? nil : row[10],
-            cursor: PageCursor(.export, after: row[0]).text)
+        let reader = LedgerReader(db: db)
+        let picks = try reader.picks(from: found, after: place, limit: limit + 1)
+        let rows = try reader.rows(picks) { PageCursor(.export, after: $0.stored.id, index: $0.index) }
+        return ResultPage(
+            elements: Array(rows.prefix(limit)), nextCursor: rows.count > limit ? rows[limit - 1].cursor : nil)
     }
 }

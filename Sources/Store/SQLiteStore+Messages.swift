@@ -1,15 +1,16 @@
+import Foundation
 import GRDB
 public import PushModel
-import Synchronization
 
 extension SQLiteStore: MessageStore {
-    /// Commits a message with its work, together with whatever else waits for a commit.
-    public func accept(_ message: NewMessage) async throws(StoreError) -> Message {
-        let source = String(decoding: message.content.source.bytes, as: UTF8.self)
-        let recipient = try await write { db in try MessageTable(db: db).accept(message, source: source) }
-        return Message(
-            id: message.id, project: message.project, recipient: recipient, content: message.content,
-            acceptedAt: message.acceptedAt, expiresAt: message.expiresAt)
+    /// Commits messages with their work, together with whatever else waits for a commit.
+    public func accept(
+        _ messages: [NewMessage], claimedBy worker: WorkerID?
+    ) async throws(StoreError) -> [AcceptResult] {
+        try await write { db in
+            var step = try AcceptStep(db: db, worker: worker)
+            return try messages.map { try step.accept($0) }
+        }
     }
 
     /// One message, its content read from the stored text as it was accepted: rules that are newer do not apply to it.
@@ -17,15 +18,26 @@ extension SQLiteStore: MessageStore {
         try await read { db in try MessageTable(db: db).message(id, in: project) }
     }
 
-    /// The counter that triggers keep, read with each commit.
-    public var activeMessages: Int { committer.activeMessages.load(ordering: .acquiring) }
+    /// The counters that triggers keep, read with each commit.
+    public var load: StoreLoad { committer.load }
+
+    /// Counts in one snapshot, with the streams that fan-outs read.
+    public func audience(of recipient: NewMessage.Recipient, in project: ProjectID) async throws(StoreError) -> Int {
+        try await read { db in try AudienceCounter(db: db, project: project).count(recipient) }
+    }
+
+    /// Walks the index of times.
+    public func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        try await write { db in try db.change(IdempotencyTable.forget, [time.milliseconds, limit]) }
+    }
 }
 
 /// One message row without its content, which only delivery needs.
 struct MessageRow {
     static let columns = """
         m.seq, m.id, m.project, m.registration, r.fid, t.name, m.audience, m.state, m.accepted_at, m.expires_at, \
-        m.completed_at, m.apns_id, \(MessageFacts.columns)
+        m.completed_at, m.apns_id, m.condition, m.expression, m.user, m.singles, m.lane, m.rate, m.finish_by, \
+        m.collapses_repeats, \(MessageFacts.columns)
         """
     static let joins = """
         FROM message m LEFT JOIN registration r ON r.key = m.registration LEFT JOIN topic t ON t.id = m.topic
@@ -37,22 +49,40 @@ struct MessageRow {
     let completedAt: Timestamp?
     /// The `apns-id` that the sender gave, which only a single send may.
     let chosenID: APNSID?
+    /// Deliveries that were made at accept; the others are counted when fan-outs claim them.
+    let singles: Int
+    let lane: Lane
+    let options: DeliveryOptions
 
     init(row: Row) throws {
         seq = row[0]
-        let recipient: Message.Recipient =
-            if let topic: String = row[5] {
-                .topic(try Topic(stored: topic), audience: row[6])
-            } else {
-                .registration(RegistrationKey(rawValue: row[3]), try RegistrationID(stored: row[4]))
-            }
         state = try MessageState(storedCase: row[7])
         completedAt = Timestamp(stored: row[10])
         chosenID = try (row[11] as String?).map { try APNSID(stored: $0) }
+        singles = row[15]
+        lane = Lane(code: row[16])
+        options = DeliveryOptions(
+            rate: row[17], finishBy: Timestamp(stored: row[18]), collapsesRepeats: row[19])
         summary = MessageSummary(
-            id: try MessageID(stored: row[1]), project: try ProjectID(stored: row[2]), recipient: recipient,
-            acceptedAt: Timestamp(milliseconds: row[8]), expiresAt: Timestamp(milliseconds: row[9]),
-            facts: try MessageFacts(row: row, from: 12))
+            id: try MessageID(stored: row[1]), project: try ProjectID(stored: row[2]),
+            recipient: try Self.recipient(row), acceptedAt: Timestamp(milliseconds: row[8]),
+            expiresAt: Timestamp(milliseconds: row[9]), facts: try MessageFacts(row: row, from: 20),
+            options: options)
+    }
+
+    private static func recipient(_ row: Row) throws -> Message.Recipient {
+        let audience: Int = row[6]
+        if let topic: String = row[5] { return .topic(try Topic(stored: topic), audience: audience) }
+        if let key: Int64 = row[3] {
+            guard let id: String = row[4] else { throw StoreError.invalid("a message to nobody") }
+            return .registration(RegistrationKey(rawValue: key), try RegistrationID(stored: id))
+        }
+        if let text: String = row[12], let expression: String = row[13] {
+            let condition = Condition(text: text, expression: try StoredExpression(stored: expression).expression)
+            return .condition(condition, audience: audience)
+        }
+        if let user: String = row[14] { return .user(try UserID(stored: user), audience: audience) }
+        return .list(audience: audience)
     }
 }
 
@@ -95,62 +125,11 @@ struct MessageTable {
         guard let row = try find(id, in: project) else { return nil }
         return Message(
             id: row.summary.id, project: row.summary.project, recipient: row.summary.recipient,
-            content: try content(row.seq), acceptedAt: row.summary.acceptedAt, expiresAt: row.summary.expiresAt)
+            content: try content(row.seq), options: row.options, lane: row.lane, acceptedAt: row.summary.acceptedAt,
+            expiresAt: row.summary.expiresAt)
     }
 
-    /// Writes a message with its work: one pending delivery, or one fan-out shard over the topic's subscribers.
-    func accept(_ message: NewMessage, source: String) throws -> Message.Recipient {
-        switch message.recipient {
-        case .registration(let key, let id):
-            let seq = try insert(message, source, registration: key, topic: nil, audience: 1)
-            try db.change(
-                "INSERT INTO pending (message, registration, lane, not_before) VALUES (?, ?, ?, ?)",
-                [seq, key.rawValue, Lane.interactive.code, message.acceptedAt.milliseconds])
-            return .registration(key, id)
-        case .topic(let topic):
-            let id = try TopicTable(db: db).id(of: topic, message.project.rawValue)
-            let audience = try db.number("SELECT subscribers FROM topic WHERE id = ?", [id]) ?? 0
-            let seq = try insert(message, source, registration: nil, topic: id, audience: audience)
-            if audience > 0 { try insertFanOut(seq, topic: id, audience: audience) }
-            return .topic(topic, audience: Int(audience))
-        }
-    }
-
-    private func insert(
-        _ message: NewMessage, _ source: String, registration: RegistrationKey?, topic: Int64?, audience: Int64
-    ) throws -> Int64 {
-        let isEmpty = audience == 0
-        try db.change(
-            """
-            INSERT INTO message (id, project, registration, topic, audience, source, apns_id, label, is_displayed, collapse_key,
-                priority, time_to_live, lane, state, accepted_at, expires_at, completed_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            [
-                message.id.rawValue, message.project.rawValue, registration?.rawValue, topic, audience, source,
-                message.content.apns.headers.id?.rawValue, message.facts.label?.rawValue, message.facts.isDisplayed,
-                message.facts.collapseKey,
-                message.facts.priority, message.facts.timeToLiveSeconds,
-                (topic == nil ? Lane.interactive : Lane.bulk).code,
-                (isEmpty ? MessageState.complete : .active).rawValue, message.acceptedAt.milliseconds,
-                message.expiresAt.milliseconds, isEmpty ? message.acceptedAt.milliseconds : nil,
-            ])
-        return db.lastInsertedRowID
-    }
-
-    /// The range ends at the newest subscriber of now: keys only grow, so whoever subscribes later for the first time is
-    /// not even looked at; who subscribes again has a newer number. A new fan-out queues behind those that run.
-    private func insertFanOut(_ seq: Int64, topic: Int64, audience: Int64) throws {
-        let last = try db.number("SELECT max(registration) FROM subscription WHERE topic = ?", [topic]) ?? 0
-        try db.change(
-            """
-            INSERT INTO fan_out (message, shard, topic, last_subscription, after_key, last_key, expected, served)
-            VALUES (?, 0, ?, ?, 0, ?, ?, ?)
-            """,
-            [seq, topic, try TopicTable(db: db).lastSubscription(), last, audience, try FanOutTable(db: db).lastTurn()])
-    }
-
-    /// Completes the message if nothing of it is open any more.
+    /// Completes the message if nothing of it is open any more; a cancelled one stays cancelled.
     ///
     /// - Returns: whether it is complete with this step.
     func completeIfDone(_ seq: Int64, at time: Timestamp) throws -> Bool {
@@ -158,7 +137,7 @@ struct MessageTable {
     }
 
     static let complete = """
-        UPDATE message SET state = 'COMPLETE', completed_at = ?1
+        UPDATE message SET state = CASE state WHEN 'CANCELLED' THEN 'CANCELLED' ELSE 'COMPLETE' END, completed_at = ?1
         WHERE seq = ?2 AND completed_at IS NULL
             AND NOT EXISTS (SELECT 1 FROM page WHERE message = ?2)
             AND NOT EXISTS (SELECT 1 FROM pending WHERE message = ?2)

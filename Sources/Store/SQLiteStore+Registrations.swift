@@ -9,32 +9,29 @@ extension SQLiteStore: RegistrationStore {
     ) async throws(StoreError) -> (registration: Registration, isNew: Bool) {
         try await write { db in
             let registrations = RegistrationTable(db: db)
-            let token = request.deviceToken
-            if let key = try registrations.active(request.project, request.app, token) {
-                // An environment that was only assumed may have been corrected since.
-                let change = RegistrationChange(
-                    environment: request.isEnvironmentStated ? request.environment : nil,
-                    appVersion: request.appVersion)
-                return (try registrations.refresh(key, change, at: time), false)
+            let app = try AppTable(db: db).id(request.project, request.app)
+            guard let key = try registrations.active(app, request.deviceToken) else {
+                return (try registrations.insert(NewRegistration(request, app: app, at: time)), true)
             }
-            return (try registrations.insert(request, at: time), true)
+            // An environment that was only assumed may have been corrected since.
+            let change = RegistrationChange(
+                environment: request.isEnvironmentStated ? request.environment : nil,
+                appVersion: request.appVersion, owner: request.owner)
+            let changed = try registrations.change(registrations.existing(key), change, at: time)
+            return (changed, changed.key != key)
         }
     }
 
     /// The registration with this FID, also an ended one.
     public func registration(_ id: RegistrationID, in project: ProjectID) async throws(StoreError) -> Registration? {
-        try await read { db in
-            try db.row(RegistrationTable.byID, [id.rawValue, project.rawValue]).map { try Registration(row: $0) }
-        }
+        try await lookUp { db in try RegistrationTable(db: db).find(id, in: project) }
     }
 
     /// The registration with this token, also an ended one.
     public func registration(
         token: RegistrationToken, in project: ProjectID
     ) async throws(StoreError) -> Registration? {
-        try await read { db in
-            try db.row(RegistrationTable.byToken, [token.rawValue, project.rawValue]).map { try Registration(row: $0) }
-        }
+        try await lookUp { db in try RegistrationTable(db: db).find(token, in: project) }
     }
 
     /// Changes and refreshes an active registration; another holder of the new device token ends as `replaced`.
@@ -44,12 +41,7 @@ extension SQLiteStore: RegistrationStore {
         try await write { db in
             let registrations = RegistrationTable(db: db)
             guard let current = try registrations.find(key), current.isActive else { return nil }
-            if let token = change.deviceToken,
-                let holder = try registrations.active(current.project, current.app, token), holder != key
-            {
-                try registrations.end(holder, RegistrationEnd(time: time, cause: .replaced))
-            }
-            return try registrations.refresh(key, change, at: time)
+            return try registrations.change(current, change, at: time)
         }
     }
 
@@ -57,14 +49,15 @@ extension SQLiteStore: RegistrationStore {
     public func liftQuarantine(
         of app: AppID, in project: ProjectID, since time: Timestamp
     ) async throws(StoreError) -> Int {
+        guard let app = try await read({ db in try AppTable(db: db).find(project, app) }) else { return 0 }
         var lifted = 0
+        var last: Int64 = 0
         while true {
-            let count = try await write { db in
-                try db.change(
-                    RegistrationTable.liftQuarantine, [project.rawValue, app.rawValue, time.milliseconds])
-            }
-            lifted += count
-            if count == 0 { return lifted }
+            let after = last
+            let step = try await write { db in try RegistrationTable(db: db).lift(app, after: after, since: time) }
+            guard let end = step.last else { return lifted }
+            lifted += step.count
+            last = end
         }
     }
 
@@ -78,10 +71,16 @@ extension SQLiteStore: RegistrationStore {
 struct RegistrationTable {
     let db: Database
 
-    static let byID = "SELECT \(Registration.columns) FROM registration r WHERE r.fid = ? AND r.project = ?"
-    static let byToken = "SELECT \(Registration.columns) FROM registration r WHERE r.token = ? AND r.project = ?"
+    static let byID = """
+        SELECT \(Registration.columns) FROM registration r WHERE r.fid = ? AND \(Registration.projectName) = ?
+        """
+    static let byForeignToken = """
+        SELECT \(Registration.columns) FROM registration r INDEXED BY registration_foreign_token
+        WHERE typeof(r.token) = 'text' AND substr(r.token, 1, 1) <> ':' AND r.token = ?
+            AND \(Registration.projectName) = ?
+        """
     static let byDeviceToken = """
-        SELECT key FROM registration WHERE project = ? AND app = ? AND device_token = ? AND ended_at IS NULL
+        SELECT key FROM registration WHERE app = ? AND device_token = ? AND ended_at IS NULL
         """
 
     func find(_ key: RegistrationKey) throws -> Registration? {
@@ -89,46 +88,86 @@ struct RegistrationTable {
             .map { try Registration(row: $0) }
     }
 
-    /// The active registration that holds a device token.
-    func active(_ project: ProjectID, _ app: AppID, _ token: DeviceToken) throws -> RegistrationKey? {
-        try db.number(Self.byDeviceToken, [project.rawValue, app.rawValue, Data(token.bytes)])
-            .map(RegistrationKey.init)
+    func find(_ id: RegistrationID, in project: ProjectID) throws -> Registration? {
+        try db.row(Self.byID, [id.rawValue, project.rawValue]).map { try Registration(row: $0) }
     }
 
-    func insert(_ request: RegistrationRequest, at time: Timestamp) throws -> Registration {
-        let id = RegistrationToken.randomText(length: 21)
-        let fid = ["c", "d", "e", "f"][Int.random(in: 0..<4)] + id
-        try db.change(
-            """
-            INSERT INTO registration (fid, token, project, app, device_token, environment, app_version, created_at,
-                refreshed_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            [
-                fid, "\(fid):APA91b\(RegistrationToken.randomText(length: 134))", request.project.rawValue,
-                request.app.rawValue, Data(request.deviceToken.bytes), request.environment.rawValue,
-                request.appVersion, time.milliseconds, time.milliseconds,
-            ])
+    /// The registration with this token. It goes by the FID in front of it, which has an index anyway.
+    func find(_ token: RegistrationToken, in project: ProjectID) throws -> Registration? {
+        let row =
+            if let id = token.id {
+                try db.row(Self.byID, [id.rawValue, project.rawValue])
+            } else {
+                try db.row(Self.byForeignToken, [token.rawValue, project.rawValue])
+            }
+        guard let found = try row.map({ try Registration(row: $0) }), found.token.matches(token) else { return nil }
+        return found
+    }
+
+    /// The active registration that holds a device token.
+    func active(_ app: Int64, _ token: DeviceToken) throws -> RegistrationKey? {
+        try db.number(Self.byDeviceToken, [app, Data(token.bytes)]).map(RegistrationKey.init)
+    }
+
+    /// Changes an active registration; its device token and its user have one owner after each other.
+    ///
+    /// - Returns: the registration, or the one that took its place.
+    func change(_ current: Registration, _ change: RegistrationChange, at time: Timestamp) throws -> Registration {
+        let app = try AppTable(db: db).id(current.project, current.app)
+        let audit = AuditTable(db: db)
+        if let token = change.deviceToken, let holder = try active(app, token), holder != current.key {
+            let former = try existing(holder)
+            try end(holder, RegistrationEnd(time: time, cause: .replaced))
+            try audit.add(
+                .deviceTokenMoved, app, current.id, change.owner.map(\.user) ?? current.user,
+                former: (former.id, former.user), at: time)
+        }
+        guard let owner = change.owner, owner.user != current.user else {
+            return try refresh(current.key, change, at: time)
+        }
+        guard let user = current.user else {
+            try audit.add(.userAssigned, app, current.id, owner.user, former: nil, at: time)
+            return try refresh(current.key, change, at: time)
+        }
+        try end(current.key, RegistrationEnd(time: time, cause: .replaced))
+        let next = try insert(NewRegistration(current, change, app: app, at: time))
+        try audit.add(.userChanged, app, next.id, owner.user, former: (current.id, user), at: time)
+        return next
+    }
+
+    static let insertion = """
+        INSERT INTO registration (fid, token, app, device_token, environment, user, app_version, created_at,
+            refreshed_at, proven_at, quarantined_at, quarantine_reason)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+
+    func insert(_ new: NewRegistration) throws -> Registration {
+        try db.change(Self.insertion, new.arguments)
         return try existing(RegistrationKey(rawValue: db.lastInsertedRowID))
     }
+
+    static let update = """
+        UPDATE registration SET device_token = coalesce(?1, device_token), environment = coalesce(?2, environment),
+            app_version = coalesce(?3, app_version), user = coalesce(?6, user),
+            refreshed_at = max(refreshed_at, ?4),
+            proven_at = CASE
+                WHEN coalesce(?1, device_token) = device_token AND coalesce(?2, environment) = environment
+                THEN proven_at END,
+            quarantined_at = NULL, quarantine_reason = NULL
+        WHERE key = ?5
+        """
 
     /// Changes the given fields; the time of refresh never goes back. Another device token, or the same in another
     /// environment, has yet to be proven. (In an UPDATE the old values stand on the right.) A quarantine is over: the
     /// app says that the token is good.
-    func refresh(_ key: RegistrationKey, _ change: RegistrationChange, at time: Timestamp) throws -> Registration {
+    private func refresh(_ key: RegistrationKey, _ change: RegistrationChange, at time: Timestamp) throws
+        -> Registration
+    {
         try db.change(
-            """
-            UPDATE registration SET device_token = coalesce(?1, device_token), environment = coalesce(?2, environment),
-                app_version = coalesce(?3, app_version), refreshed_at = max(refreshed_at, ?4),
-                proven_at = CASE
-                    WHEN coalesce(?1, device_token) = device_token AND coalesce(?2, environment) = environment
-                    THEN proven_at END,
-                quarantined_at = NULL, quarantine_reason = NULL
-            WHERE key = ?5
-            """,
+            Self.update,
             [
-                change.deviceToken.map { Data($0.bytes) }, change.environment?.rawValue, change.appVersion,
-                time.milliseconds, key.rawValue,
+                change.deviceToken.map { Data($0.bytes) }, change.environment?.code, change.appVersion,
+                time.milliseconds, key.rawValue, change.owner?.user?.rawValue,
             ])
         return try existing(key)
     }
@@ -155,48 +194,59 @@ struct RegistrationTable {
         WHERE key = ?3 AND device_token = ?4 AND environment = ?5 AND refreshed_at = ?6
             AND proven_at IS NULL AND quarantined_at IS NULL AND ended_at IS NULL
         """
-    static let liftQuarantine = """
-        UPDATE registration SET quarantined_at = NULL, quarantine_reason = NULL WHERE key IN (
-            SELECT key FROM registration INDEXED BY registration_quarantined
-            WHERE project = ?1 AND app = ?2 AND quarantined_at >= ?3 LIMIT 5000)
+    static let quarantined = """
+        SELECT key, quarantined_at >= ?3 FROM registration INDEXED BY registration_quarantined
+        WHERE app = ?1 AND key > ?2 AND quarantined_at IS NOT NULL AND ended_at IS NULL ORDER BY key LIMIT 2000
         """
+    static let lift = "UPDATE registration SET quarantined_at = NULL, quarantine_reason = NULL WHERE key = ?"
+
+    /// Looks at some quarantined registrations of an app and lifts those quarantines that are not older than `time`.
+    ///
+    /// - Returns: how many, and the last key that was looked at; `nil`: there was none.
+    func lift(_ app: Int64, after key: Int64, since time: Timestamp) throws -> (count: Int, last: Int64?) {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(sql: Self.quarantined), arguments: [app, key, time.milliseconds])
+        var count = 0
+        for row in rows where row[1] { count += try db.change(Self.lift, [row[0] as Int64]) }
+        return (count, rows.last?[0])
+    }
 
     // What an answer says counts for the registration as it was sent to: not when it has another device token or
     // another environment by now.
 
     /// Marks the device token as accepted by APNs in `environment`.
-    func prove(_ sent: Registration, in environment: APNSEnvironment, at time: Timestamp) throws {
+    func prove(_ sent: DeliveryRegistration, in environment: APNSEnvironment, at time: Timestamp) throws {
         try db.change(
             Self.prove,
             [
-                time.milliseconds, environment.rawValue, sent.key.rawValue, Data(sent.deviceToken.bytes),
-                sent.environment.rawValue,
+                time.milliseconds, environment.code, sent.key.rawValue, Data(sent.deviceToken.bytes),
+                sent.environment.code,
             ])
     }
 
     /// Takes the mark of acceptance back that it was sent with.
-    func doubt(_ sent: Registration) throws {
+    func doubt(_ sent: DeliveryRegistration) throws {
         try db.change(
             Self.doubt,
             [
-                sent.key.rawValue, Data(sent.deviceToken.bytes), sent.environment.rawValue,
+                sent.key.rawValue, Data(sent.deviceToken.bytes), sent.environment.code,
                 sent.provenAt?.milliseconds,
             ])
     }
 
     /// Quarantines an active registration, unless it was refreshed or proven meanwhile.
-    func quarantine(_ sent: Registration, _ quarantine: Quarantine) throws {
+    func quarantine(_ sent: DeliveryRegistration, _ quarantine: Quarantine) throws {
         try db.change(
             Self.quarantine,
             [
                 quarantine.time.milliseconds, quarantine.reason.rawValue, sent.key.rawValue,
-                Data(sent.deviceToken.bytes), sent.environment.rawValue, sent.refreshedAt.milliseconds,
+                Data(sent.deviceToken.bytes), sent.environment.code, sent.refreshedAt.milliseconds,
             ])
     }
 
     /// Ends a registration that APNs called dead, unless it was refreshed after `deadSince` or has another device
     /// token by now: then the answer was about the old one.
-    func endUnregistered(_ sent: Registration, deadSince: Timestamp, at time: Timestamp) throws {
+    func endUnregistered(_ sent: DeliveryRegistration, deadSince: Timestamp, at time: Timestamp) throws {
         let ended = try db.change(
             """
             UPDATE registration SET ended_at = ?, end_cause = 'unregistered'
@@ -210,26 +260,112 @@ struct RegistrationTable {
         try db.change("DELETE FROM subscription WHERE registration = ?", [key.rawValue])
     }
 
-    private func existing(_ key: RegistrationKey) throws -> Registration {
+    func existing(_ key: RegistrationKey) throws -> Registration {
         guard let registration = try find(key) else { throw StoreError.invalid("a registration") }
         return registration
     }
 }
 
-extension RegistrationToken {
-    /// Random base64url characters from the system's generator, ten from each 64 bits.
-    fileprivate static func randomText(length: Int) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-        var generator = SystemRandomNumberGenerator()
-        var text: [UInt8] = []
-        text.reserveCapacity(length)
-        while text.count < length {
-            var bits: UInt64 = generator.next()
-            for _ in 0..<min(10, length - text.count) {
-                text.append(alphabet[Int(bits & 63)])
-                bits >>= 6
-            }
+/// A row to insert.
+struct NewRegistration {
+    let id: RegistrationID
+    let token: StoredToken
+    let app: Int64
+    let deviceToken: DeviceToken
+    let environment: APNSEnvironment
+    let user: UserID?
+    let appVersion: String?
+    let createdAt: Timestamp
+    let refreshedAt: Timestamp
+    var provenAt: Timestamp?
+    var quarantine: Quarantine?
+
+    /// An install that registers for the first time.
+    init(_ request: RegistrationRequest, app: Int64, at time: Timestamp) throws {
+        id = try .random()
+        token = .random()
+        self.app = app
+        deviceToken = request.deviceToken
+        environment = request.environment
+        user = request.owner?.user
+        appVersion = request.appVersion
+        createdAt = time
+        refreshedAt = time
+    }
+
+    /// What takes the place of a registration whose user left. The device is the same: what is known of its token stays.
+    init(_ former: Registration, _ change: RegistrationChange, app: Int64, at time: Timestamp) throws {
+        id = try .random()
+        token = .random()
+        self.app = app
+        deviceToken = change.deviceToken ?? former.deviceToken
+        environment = change.environment ?? former.environment
+        user = change.owner?.user
+        appVersion = change.appVersion ?? former.appVersion
+        createdAt = time
+        refreshedAt = time
+        if deviceToken == former.deviceToken, environment == former.environment { provenAt = former.provenAt }
+    }
+
+    /// An imported one; times that the file does not give are those of the import.
+    init(_ row: ImportedRegistration, app: Int64, at time: Timestamp) throws {
+        let id = try row.id ?? row.token?.id ?? .random()
+        self.id = id
+        token = row.token.map { StoredToken($0, of: id) } ?? .random()
+        self.app = app
+        deviceToken = row.deviceToken
+        environment = row.environment
+        user = row.user
+        appVersion = row.appVersion
+        refreshedAt = row.refreshedAt ?? row.createdAt ?? time
+        createdAt = row.createdAt ?? refreshedAt
+        provenAt = row.provenAt
+        quarantine = row.quarantine
+    }
+
+    /// What ``RegistrationTable/insertion`` takes.
+    var arguments: StatementArguments {
+        [
+            id.rawValue, token.databaseValue, app, Data(deviceToken.bytes), environment.code, user?.rawValue,
+            appVersion, createdAt.milliseconds, refreshedAt.milliseconds, provenAt?.milliseconds,
+            quarantine?.time.milliseconds, quarantine?.reason.rawValue,
+        ]
+    }
+}
+
+/// Who followed whom on a device, within one transaction.
+struct AuditTable {
+    let db: Database
+
+    static let of = """
+        SELECT x.time, x.cause, a.name, x.registration, x.former, x.user, x.former_user
+        FROM registration_audit x CROSS JOIN app a ON a.id = x.app
+        WHERE (x.registration = ?1 OR x.former = ?1) AND a.project = ?2 ORDER BY x.id DESC LIMIT ?3
+        """
+
+    func add(
+        _ cause: RegistrationAudit.Cause, _ app: Int64, _ id: RegistrationID, _ user: UserID?,
+        former: (id: RegistrationID, user: UserID?)?, at time: Timestamp
+    ) throws {
+        try db.change(
+            """
+            INSERT INTO registration_audit (app, time, cause, registration, former, user, former_user)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                app, time.milliseconds, cause.rawValue, id.rawValue, former?.id.rawValue, user?.rawValue,
+                former?.user?.rawValue,
+            ])
+    }
+
+    func of(_ id: RegistrationID, in project: ProjectID, limit: Int) throws -> [RegistrationAudit] {
+        try Row.fetchAll(db.cachedStatement(sql: Self.of), arguments: [id.rawValue, project.rawValue, limit]).map {
+            RegistrationAudit(
+                time: Timestamp(milliseconds: $0[0]), cause: try .init(storedCase: $0[1]),
+                app: try AppID(stored: $0[2]), registration: try RegistrationID(stored: $0[3]),
+                former: try ($0[4] as String?).map { try RegistrationID(stored: $0) },
+                user: try ($0[5] as String?).map { try UserID(stored: $0) },
+                formerUser: try ($0[6] as String?).map { try UserID(stored: $0) })
         }
-        return String(decoding: text, as: UTF8.self)
     }
 }

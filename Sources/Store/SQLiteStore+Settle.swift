@@ -1,31 +1,15 @@
+import Foundation
 import GRDB
 import Logging
 public import PushModel
 
 extension SQLiteStore: DeliveryStore {
-    /// Marks every claim of an earlier run as given back; pages are read again when they are claimed again.
-    public func rescue() async throws(StoreError) -> Int {
-        let rescued = try await write { db in
-            let retries = try db.change(
-                """
-                UPDATE pending SET claimed = 0, attempts = attempts + 1, unknown_attempts = unknown_attempts + 1,
-                    last_cause = ?
-                WHERE claimed = 1
-                """,
-                [TransportCause.interrupted.rawValue])
-            try db.change("UPDATE page SET released = 1, interruptions = interruptions + 1 WHERE released = 0", [])
-            let open = try db.number("SELECT coalesce(sum(claimed - settled), 0) FROM page") ?? 0
-            return retries + Int(open)
-        }
-        if rescued > 0 { logger.info("Deliveries rescued", metadata: ["store.rescued": "\(rescued)"]) }
-        return rescued
-    }
-
-    /// Records results in one transaction; what is not claimed is refused and changes nothing.
-    public func settle(_ settlements: [Settlement]) async throws(StoreError) -> [MessageID] {
+    /// Records results in one transaction; what is not claimed by this worker is refused and changes nothing.
+    public func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> [MessageID] {
         guard !settlements.isEmpty else { return [] }
         let (completed, refused) = try await write { db in
-            var step = try SettleStep(db: db, newest: Self.newestEnd(of: settlements))
+            try WorkerTable(db: db).check(worker)
+            var step = try SettleStep(db: db, worker: worker, newest: Self.newestEnd(of: settlements))
             for settlement in settlements { try step.apply(settlement) }
             return (try step.finish(), step.refused)
         }
@@ -36,162 +20,225 @@ extension SQLiteStore: DeliveryStore {
     }
 
     private static func newestEnd(of settlements: [Settlement]) -> Timestamp? {
-        settlements.compactMap { settlement in
-            if case .ended(let entry) = settlement.result { entry.time } else { nil }
-        }.max()
+        var newest: Timestamp?
+        for settlement in settlements {
+            if case .ended(let entry) = settlement.result, newest.map({ $0 < entry.time }) ?? true {
+                newest = entry.time
+            }
+        }
+        return newest
     }
 
-    /// Open deliveries by lane, with what running fan-outs have still to claim by the estimate of accept.
+    /// Sums over indexes that hold open work only.
     public func backlog() async throws(StoreError) -> [Lane: Int] {
         try await read { db in
-            var backlog: [Lane: Int] = [.interactive: 0, .bulk: 0]
-            for row in try Row.fetchAll(db, sql: "SELECT lane, count(*) FROM pending GROUP BY lane") {
-                backlog[Lane(code: row[0]), default: 0] += row[1]
-            }
-            let open = try db.number("SELECT coalesce(sum(claimed - settled), 0) FROM page") ?? 0
-            let unclaimed = try db.number(
-                "SELECT coalesce(sum(max(0, expected - claimed)), 0) FROM fan_out INDEXED BY fan_out_turn WHERE done = 0"
-            )
-            backlog[.bulk, default: 0] += Int(open + (unclaimed ?? 0))
-            return backlog
+            let backlog = Backlog(db: db)
+            return [.interactive: try backlog.count(.interactive), .bulk: try backlog.count(.bulk)]
         }
     }
 }
 
-/// One settle transaction: row by row what must be, sums at the end.
-///
-/// What is not claimed (settled before, of another run, never handed out) changes nothing and is counted as refused.
-/// A delivery is open in exactly one place, its page or `pending`; the conditions of the statements keep it so.
-struct SettleStep {
-    /// A claimed page as it was before this step, and how many of its deliveries this step settles.
-    private struct PageProgress {
-        let message: Int64
-        let keys: ClosedRange<Int64>
-        var settled = 0
+/// What is waiting, within one snapshot.
+struct Backlog {
+    let db: Database
+
+    static let waiting = """
+        SELECT count(*) FROM pending INDEXED BY pending_due WHERE lane = ? AND worker IS NULL AND is_held = 0
+        """
+    static let held = """
+        SELECT count(*) FROM pending INDEXED BY pending_held WHERE lane = ? AND worker IS NULL AND is_held = 1
+        """
+    static let claimed = """
+        SELECT count(*) FROM pending INDEXED BY pending_claimed WHERE worker IS NOT NULL AND lane = ?
+        """
+    static let inPages = "SELECT coalesce(sum(open), 0) FROM page INDEXED BY page_open"
+    static let unclaimed = """
+        SELECT coalesce(sum(max(0, expected - claimed)), 0) FROM fan_out INDEXED BY fan_out_unclaimed WHERE done = 0
+        """
+
+    /// Everything that fans out is in the bulk lane.
+    func count(_ lane: Lane) throws -> Int {
+        var count: Int64 = 0
+        for sql in [Self.waiting, Self.held, Self.claimed] { count += try db.number(sql, [lane.code]) ?? 0 }
+        if lane == .bulk {
+            for sql in [Self.inPages, Self.unclaimed] { count += try db.number(sql) ?? 0 }
+        }
+        return Int(count)
     }
+}
+
+/// One settle transaction: a bit for each delivery of a page, a row for each single delivery or retry, and sums at the
+/// end.
+///
+/// What this worker has not claimed (settled before, taken over, never handed out) changes nothing and is counted as
+/// refused. A delivery is open in exactly one place, its page or `pending`.
+struct SettleStep {
+    /// The reason of deliveries that end because their message was cancelled.
+    static let cancelled = "Cancelled"
+
+    /// A claimed page with what this step settled of it.
+    private struct OpenPage {
+        let id: FanOutPage.ID
+        let message: Int
+        let keys: [Int64]
+        var settled: KeyBitmap
+        var open: Int
+        /// Where the next settlement is expected: they come in the order of keys, mostly.
+        var next = 0
+        var isChanged = false
+
+        /// The place of a key.
+        mutating func index(of key: Int64) -> Int? {
+            if next < keys.count, keys[next] == key {
+                next += 1
+                return next - 1
+            }
+            var (low, high) = (0, keys.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if keys[middle] < key { low = middle + 1 } else { high = middle }
+            }
+            guard low < keys.count, keys[low] == key else { return nil }
+            next = low + 1
+            return low
+        }
+    }
+
+    /// What a step needs to know of a message.
+    private struct OpenMessage {
+        let seq: Int64
+        let id: MessageID
+        let project: ProjectID
+        let lane: Lane
+        let state: MessageState
+        let acceptedAt: Timestamp
+        let chosenID: APNSID?
+        /// The last end of a delivery in this step.
+        var lastEnd: Timestamp?
+
+        func apnsID(_ key: RegistrationKey) -> APNSID { chosenID ?? APNSID(message: id, registration: key) }
+    }
+
+    static let pageByID = "SELECT message, settled, keys, open FROM page WHERE id = ? AND worker = ?"
+    static let messageBySeq = "SELECT seq, id, project, lane, state, accepted_at, apns_id FROM message WHERE seq = ?"
+    static let messageByID = "SELECT seq, id, project, lane, state, accepted_at, apns_id FROM message WHERE id = ?"
+    static let putBack = """
+        UPDATE pending SET worker = NULL, route = ?, not_before = ?, attempts = ?, unknown_attempts = ?, last_cause = ?,
+            probing_since = ?, refused_by = ?
+        WHERE message = ? AND registration = ? AND worker = ?
+        """
+    static let settlePage = "UPDATE page SET settled = ?, open = ? WHERE id = ?"
+    static let removePage = "DELETE FROM page WHERE id = ?"
 
     /// Settlements that changed nothing.
     private(set) var refused = 0
 
     private let db: Database
-    /// What the rows of this step get as their time of recording.
+    private let worker: WorkerID
+    /// What the entries of this step get as their time of recording.
     private let recordedAt: Timestamp
     private let registrations: RegistrationTable
-    private let statements: Statements
-    private var messages: [MessageID: Int64] = [:]
-    private var pages: [FanOutPage.ID: PageProgress] = [:]
-    private var sums = LedgerSums()
-    /// Messages that may be complete now, with the time of their last end, in the order of the step.
-    private var touched: [(id: MessageID, seq: Int64)] = []
-    private var lastEnd: [Int64: Timestamp] = [:]
+    private var ledger: LedgerWriter
+    private var messages: [OpenMessage] = []
+    private var messageIndex: [Int64: Int] = [:]
+    private var messageIndexByID: [MessageID: Int] = [:]
+    private var pages: [OpenPage] = []
+    private var pageIndex: [FanOutPage.ID: Int] = [:]
+    private var lastPage: Int?
+    private var routes: [PushRoute: Int64] = [:]
 
-    /// Begins a step whose newest end came at `newest`; `nil`: nothing ends in it.
-    init(db: Database, newest: Timestamp?) throws {
+    /// Begins a step of a worker whose newest end came at `newest`; `nil`: nothing ends in it.
+    init(db: Database, worker: WorkerID, newest: Timestamp?) throws {
         self.db = db
+        self.worker = worker
         let clock = LedgerClock(db: db)
         recordedAt = try newest.map(clock.advance) ?? clock.now()
         registrations = RegistrationTable(db: db)
-        statements = try Statements(db: db)
+        ledger = LedgerWriter(db: db, recordedAt: recordedAt)
     }
 
     mutating func apply(_ settlement: Settlement) throws {
-        let delivery = settlement.delivery
-        guard let message = try message(delivery.message) else {
-            refused += 1
-            return
-        }
-        let isApplied: Bool
-        if let page = delivery.page {
-            isApplied = try applyToPage(page, message, settlement)
-        } else {
-            isApplied = try applyToPending(message, settlement)
-        }
+        let isApplied =
+            if let page = settlement.delivery.page {
+                try applyToPage(page, settlement)
+            } else {
+                try applyToPending(settlement)
+            }
         if !isApplied { refused += 1 }
     }
 
-    /// Writes the sums and moves on pages and messages.
+    /// Writes ledger, pages and messages.
     ///
     /// - Returns: messages that are complete now.
     mutating func finish() throws -> [MessageID] {
-        try sums.write(db)
-        for (id, page) in pages where page.settled > 0 {
-            let count = page.settled
-            let isGone = try db.change(
-                "DELETE FROM page WHERE id = ?1 AND settled + ?2 = claimed", [id.rawValue, count])
-            if isGone == 0 {
-                try db.change("UPDATE page SET settled = settled + ?2 WHERE id = ?1", [id.rawValue, count])
+        try ledger.write()
+        for page in pages where page.isChanged {
+            if page.open > 0 {
+                try db.change(Self.settlePage, [page.settled.data, page.open, page.id.rawValue])
+            } else {
+                try db.change(Self.removePage, [page.id.rawValue])
             }
         }
         let table = MessageTable(db: db)
         var completed: [MessageID] = []
-        for (id, seq) in touched {
-            guard let time = lastEnd[seq] else { continue }
-            if try table.completeIfDone(seq, at: time) { completed.append(id) }
+        for message in messages {
+            guard let time = message.lastEnd else { continue }
+            if try table.completeIfDone(message.seq, at: time) { completed.append(message.id) }
         }
         return completed
     }
 
-    private mutating func applyToPage(
-        _ id: FanOutPage.ID, _ message: Int64, _ settlement: Settlement
-    ) throws -> Bool {
-        let key = settlement.delivery.registration.key.rawValue
-        guard let page = try page(id), page.message == message, page.keys.contains(key) else { return false }
+    private mutating func applyToPage(_ id: FanOutPage.ID, _ settlement: Settlement) throws -> Bool {
+        let delivery = settlement.delivery
+        guard let page = try page(id), messages[pages[page].message].id == delivery.message,
+            let index = pages[page].index(of: delivery.registration.key.rawValue), pages[page].settled.settle(index)
+        else { return false }
+        pages[page].open -= 1
+        pages[page].isChanged = true
+        let message = pages[page].message
         switch settlement.result {
-        case .ended(let entry):
-            guard try insert(entry, message, settlement.delivery) else { return false }
-            try ended(entry, message, settlement.delivery)
+        case .ended(let entry): try ended(entry, message, delivery)
+        case .retry(let history, _) where messages[message].state == .cancelled:
+            cancelled(history, message, delivery.registration.key)
         case .retry(let history, let notBefore):
-            try statements.moveToPending.execute(arguments: [
-                message, key, Lane.bulk.code, notBefore.milliseconds, history.attempts, history.unknownAttempts,
-                history.lastCause, history.probingSince?.milliseconds, history.refusedBy?.rawValue,
-            ])
-            guard db.changesCount > 0 else { return false }
-        }
-        pages[id]?.settled += 1
-        return true
-    }
-
-    private mutating func applyToPending(_ message: Int64, _ settlement: Settlement) throws -> Bool {
-        let key = settlement.delivery.registration.key.rawValue
-        switch settlement.result {
-        case .ended(let entry):
-            try statements.takeFromPending.execute(arguments: [message, key])
-            guard db.changesCount > 0 else { return false }
-            guard try insert(entry, message, settlement.delivery) else {
-                throw StoreError.invalid("a delivery that is open and ended")
-            }
-            try ended(entry, message, settlement.delivery)
-        case .retry(let history, let notBefore):
-            try statements.putBack.execute(arguments: [
-                notBefore.milliseconds, history.attempts, history.unknownAttempts, history.lastCause,
-                history.probingSince?.milliseconds, history.refusedBy?.rawValue, message, key,
-            ])
-            guard db.changesCount > 0 else { return false }
+            let known = messages[message]
+            try PendingTable(db: db).insert(
+                known.seq, delivery.registration.key, known.lane, route: try route(of: delivery), worker: nil,
+                isHeld: known.state != .active, history, notBefore: notBefore)
         }
         return true
     }
 
-    /// Appends a ledger row unless the delivery has one or waits in `pending`.
-    private func insert(_ entry: LedgerEntry, _ message: Int64, _ delivery: ClaimedDelivery) throws -> Bool {
-        try statements.insertLedger.execute(arguments: [
-            delivery.project.rawValue, message, delivery.registration.key.rawValue, delivery.registration.id.rawValue,
-            delivery.registration.app.rawValue, entry.time.milliseconds, entry.outcome.rawValue, entry.reason,
-            entry.history.attempts, entry.history.unknownAttempts, entry.latencyMilliseconds, entry.apnsID.rawValue,
-            recordedAt.milliseconds,
-        ])
-        return db.changesCount > 0
+    private mutating func applyToPending(_ settlement: Settlement) throws -> Bool {
+        let delivery = settlement.delivery
+        guard let message = try message(delivery.message) else { return false }
+        let key = delivery.registration.key
+        switch settlement.result {
+        case .ended(let entry):
+            guard try take(key.rawValue, message) else { return false }
+            try ended(entry, message, delivery)
+        case .retry(let history, _) where messages[message].state == .cancelled:
+            guard try take(key.rawValue, message) else { return false }
+            cancelled(history, message, key)
+        case .retry(let history, let notBefore):
+            return try db.change(
+                Self.putBack,
+                [
+                    try route(of: delivery), notBefore.milliseconds, history.attempts, history.unknownAttempts,
+                    history.lastCause, history.probingSince?.milliseconds, history.refusedBy?.rawValue,
+                    messages[message].seq, key.rawValue, worker.rawValue,
+                ]) > 0
+        }
+        return true
     }
 
-    /// What follows from a new ledger row.
-    private mutating func ended(_ entry: LedgerEntry, _ message: Int64, _ delivery: ClaimedDelivery) throws {
-        sums.add(
-            entry, message: message, project: delivery.project, row: db.lastInsertedRowID, recordedAt: recordedAt)
-        if let last = lastEnd[message] {
-            lastEnd[message] = max(last, entry.time)
-        } else {
-            lastEnd[message] = entry.time
-            touched.append((delivery.message, message))
-        }
+    private func take(_ key: Int64, _ message: Int) throws -> Bool {
+        try db.change(PendingTable.take, [messages[message].seq, key, worker.rawValue]) > 0
+    }
+
+    /// Appends a ledger entry, and notes what it taught about the registration.
+    private mutating func ended(_ entry: LedgerEntry, _ message: Int, _ delivery: ClaimedDelivery) throws {
+        append(entry, message, delivery.registration.key)
         switch entry.verdict {
         case .proven(let environment)?:
             try registrations.prove(delivery.registration, in: environment, at: entry.time)
@@ -204,124 +251,111 @@ struct SettleStep {
         }
     }
 
-    private mutating func message(_ id: MessageID) throws -> Int64? {
-        if let known = messages[id] { return known }
-        let seq = try db.number("SELECT seq FROM message WHERE id = ?", [id.rawValue])
-        messages[id] = seq
-        return seq
+    private mutating func append(_ entry: LedgerEntry, _ message: Int, _ key: RegistrationKey) {
+        let known = messages[message]
+        ledger.append(entry, message: known.seq, project: known.project, key: key)
+        if known.lastEnd.map({ $0 < entry.time }) ?? true { messages[message].lastEnd = entry.time }
     }
 
-    private mutating func page(_ id: FanOutPage.ID) throws -> PageProgress? {
-        if let known = pages[id] { return known }
-        let row = try db.row(
-            "SELECT message, after_key, last_key FROM page WHERE id = ? AND released = 0", [id.rawValue])
-        guard let row else { return nil }
-        let after: Int64 = row[1]
-        let page = PageProgress(message: row[0], keys: after + 1...row[2])
-        pages[id] = page
-        return page
-    }
-}
-
-extension SettleStep {
-    /// The statements that run for each settlement.
-    struct Statements {
-        static let insertLedger = """
-            INSERT INTO ledger (project, message, registration, fid, app, ended_at, outcome, reason, attempts,
-                unknown_attempts, latency_ms, apns_id, recorded_at)
-            SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
-            WHERE NOT EXISTS (SELECT 1 FROM pending WHERE message = ?2 AND registration = ?3)
-            ON CONFLICT (message, registration) DO NOTHING
-            """
-        static let moveToPending = """
-            INSERT INTO pending (message, registration, lane, not_before, attempts, unknown_attempts, last_cause,
-                probing_since, refused_by)
-            SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
-            WHERE NOT EXISTS (SELECT 1 FROM ledger WHERE message = ?1 AND registration = ?2)
-            ON CONFLICT (message, registration) DO NOTHING
-            """
-        static let takeFromPending = "DELETE FROM pending WHERE message = ? AND registration = ? AND claimed = 1"
-        static let putBack = """
-            UPDATE pending SET claimed = 0, not_before = ?, attempts = ?, unknown_attempts = ?, last_cause = ?,
-                probing_since = ?, refused_by = ?
-            WHERE message = ? AND registration = ? AND claimed = 1
-            """
-
-        let insertLedger: Statement
-        let moveToPending: Statement
-        let takeFromPending: Statement
-        let putBack: Statement
-
-        init(db: Database) throws {
-            insertLedger = try db.cachedStatement(sql: Self.insertLedger)
-            moveToPending = try db.cachedStatement(sql: Self.moveToPending)
-            takeFromPending = try db.cachedStatement(sql: Self.takeFromPending)
-            putBack = try db.cachedStatement(sql: Self.putBack)
-        }
-    }
-}
-
-/// The sums that a batch of ledger rows adds to: one statement for each sum instead of one for each row.
-struct LedgerSums {
-    private struct End: Hashable {
-        let message: Int64
-        let outcome: LedgerOutcome
-        let reason: String
-    }
-    private struct Bucket: Hashable {
-        let message: Int64
-        let bucket: Int
-    }
-    private struct Hour: Hashable {
-        let project: ProjectID
-        let hour: Int64
+    /// A delivery ends because its message was cancelled: with the clock of the ledger, which the cancelling moved.
+    private mutating func cancelled(_ history: AttemptHistory, _ message: Int, _ key: RegistrationKey) {
+        end(.cancelled, Self.cancelled, history, message, key, at: recordedAt)
     }
 
-    /// The unit of `ledger_hour`.
-    static func hour(of time: Timestamp) -> Int64 { time.seconds / 3600 }
-
-    private var ends: [End: Int] = [:]
-    private var latencies: [Bucket: Int] = [:]
-    private var hours: [Hour: ClosedRange<Int64>] = [:]
-
-    /// Adds a row that was just appended with row id `row`; later rows have greater ids.
-    mutating func add(
-        _ entry: LedgerEntry, message: Int64, project: ProjectID, row: Int64, recordedAt: Timestamp
+    private mutating func end(
+        _ outcome: LedgerOutcome, _ reason: String, _ history: AttemptHistory, _ message: Int, _ key: RegistrationKey,
+        at time: Timestamp
     ) {
-        ends[End(message: message, outcome: entry.outcome, reason: entry.reason ?? ""), default: 0] += 1
-        if entry.outcome == .accepted {
-            let bucket = LatencyHistogram.bucket(forMilliseconds: entry.latencyMilliseconds)
-            latencies[Bucket(message: message, bucket: bucket), default: 0] += 1
-        }
-        let hour = Hour(project: project, hour: Self.hour(of: recordedAt))
-        hours[hour] = (hours[hour]?.lowerBound ?? row)...row
+        let known = messages[message]
+        let entry = LedgerEntry(
+            outcome: outcome, reason: reason, verdict: nil, history: history, time: time,
+            latencyMilliseconds: max(0, (time - known.acceptedAt).wholeMilliseconds), apnsID: known.apnsID(key))
+        append(entry, message, key)
     }
 
-    func write(_ db: Database) throws {
-        for (end, count) in ends {
-            try db.change(
-                """
-                INSERT INTO tally (message, outcome, reason, count) VALUES (?, ?, ?, ?)
-                ON CONFLICT (message, outcome, reason) DO UPDATE SET count = count + excluded.count
-                """,
-                [end.message, end.outcome.rawValue, end.reason, count])
+    private mutating func route(of delivery: ClaimedDelivery) throws -> Int64 {
+        let route = PushRoute(
+            project: delivery.project, app: delivery.registration.app, environment: delivery.registration.environment)
+        if let known = routes[route] { return known }
+        let number = try RouteTable(db: db).id(of: route)
+        routes[route] = number
+        return number
+    }
+
+    private mutating func page(_ id: FanOutPage.ID) throws -> Int? {
+        if let lastPage, pages[lastPage].id == id { return lastPage }
+        if let known = pageIndex[id] {
+            lastPage = known
+            return known
         }
-        for (bucket, count) in latencies {
-            try db.change(
-                """
-                INSERT INTO latency (message, bucket, count) VALUES (?, ?, ?)
-                ON CONFLICT (message, bucket) DO UPDATE SET count = count + excluded.count
-                """,
-                [bucket.message, bucket.bucket, count])
-        }
-        for (hour, rows) in hours {
-            try db.change(
-                """
-                INSERT INTO ledger_hour (project, hour, first_id, last_id) VALUES (?, ?, ?, ?)
-                ON CONFLICT (project, hour) DO UPDATE SET first_id = min(first_id, excluded.first_id),
-                    last_id = max(last_id, excluded.last_id)
-                """,
-                [hour.project.rawValue, hour.hour, rows.lowerBound, rows.upperBound])
+        guard let row = try db.row(Self.pageByID, [id.rawValue, worker.rawValue]) else { return nil }
+        let (seq, settled, keys, open): (Int64, Data, Data, Int) = (row[0], row[1], row[2], row[3])
+        let page = OpenPage(
+            id: id, message: try message(seq), keys: try PackedKeys.keys(keys), settled: KeyBitmap(settled), open: open)
+        guard page.keys.count <= page.settled.bytes.count * 8 else { throw StoreError.invalid("a page") }
+        pages.append(page)
+        pageIndex[id] = pages.count - 1
+        lastPage = pages.count - 1
+        return lastPage
+    }
+
+    private mutating func message(_ id: MessageID) throws -> Int? {
+        if let known = messageIndexByID[id] { return known }
+        guard let row = try db.row(Self.messageByID, [id.rawValue]) else { return nil }
+        if let known = messageIndex[row[0]] { return known }
+        return try add(row)
+    }
+
+    private mutating func message(_ seq: Int64) throws -> Int {
+        if let known = messageIndex[seq] { return known }
+        guard let row = try db.row(Self.messageBySeq, [seq]) else { throw StoreError.invalid("a page") }
+        return try add(row)
+    }
+
+    private mutating func add(_ row: Row) throws -> Int {
+        let message = OpenMessage(
+            seq: row[0], id: try MessageID(stored: row[1]), project: try ProjectID(stored: row[2]),
+            lane: Lane(code: row[3]), state: try MessageState(storedCase: row[4]),
+            acceptedAt: Timestamp(milliseconds: row[5]),
+            chosenID: try (row[6] as String?).map { try APNSID(stored: $0) })
+        messages.append(message)
+        messageIndex[message.seq] = messages.count - 1
+        messageIndexByID[message.id] = messages.count - 1
+        return messages.count - 1
+    }
+}
+
+// Deliveries that the store itself ends.
+extension SettleStep {
+    /// The reason of deliveries to registrations that were purged: APNs' word for it.
+    private static let unregistered = APNSReason.unregistered.rawValue
+
+    /// Ends a due delivery that was claimed and whose registration is gone.
+    mutating func endPurged(_ due: PendingTable.Due, at time: Timestamp) throws {
+        let message = try message(due.message)
+        guard try take(due.key, message) else { return }
+        end(.rejected, Self.unregistered, due.history, message, RegistrationKey(rawValue: due.key), at: time)
+    }
+
+    /// Ends a recipient of a claimed page whose registration is gone.
+    mutating func endPurged(_ key: Int64, of page: FanOutTable.ReleasedPage, at time: Timestamp) throws {
+        guard let index = try self.page(page.id), let place = pages[index].index(of: key),
+            pages[index].settled.settle(place)
+        else { return }
+        pages[index].open -= 1
+        pages[index].isChanged = true
+        end(
+            .rejected, Self.unregistered, AttemptHistory(interruptions: page.interruptions), pages[index].message,
+            RegistrationKey(rawValue: key), at: time)
+    }
+
+    /// Books recipients of a cancelled message that nobody claims any more; they are open nowhere else.
+    mutating func bookCancelled(
+        _ keys: some Sequence<(key: Int64, history: AttemptHistory)>, of message: Int64, at time: Timestamp
+    ) throws {
+        let message = try self.message(message)
+        for (key, history) in keys {
+            end(.cancelled, Self.cancelled, history, message, RegistrationKey(rawValue: key), at: time)
         }
     }
 }

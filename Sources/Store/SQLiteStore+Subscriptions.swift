@@ -10,8 +10,10 @@ extension SQLiteStore: SubscriptionStore {
         _ keys: [RegistrationKey], to topic: Topic, at time: Timestamp
     ) async throws(StoreError) -> [SubscribeResult] {
         try await write { db in
-            let topics = TopicTable(db: db)
-            return try keys.map { try topics.subscribe($0, to: topic, at: time) }
+            var batch = SubscriptionBatch(db: db)
+            let results = try keys.map { try batch.subscribe($0, to: topic, at: time) }
+            try batch.finish()
+            return results
         }
     }
 
@@ -55,11 +57,13 @@ struct TopicTable {
 
     static let unsubscribe = """
         DELETE FROM subscription WHERE registration = ? AND topic = (
-            SELECT t.id FROM topic t WHERE t.name = ? AND t.project = (SELECT project FROM registration WHERE key = ?))
+            SELECT t.id FROM topic t WHERE t.name = ? AND t.project = (
+                SELECT a.project FROM registration r JOIN app a ON a.id = r.app WHERE r.key = ?))
         """
     static let subscription = """
         SELECT s.created_at FROM subscription s WHERE s.registration = ? AND s.topic = (
-            SELECT t.id FROM topic t WHERE t.name = ? AND t.project = (SELECT project FROM registration WHERE key = ?))
+            SELECT t.id FROM topic t WHERE t.name = ? AND t.project = (
+                SELECT a.project FROM registration r JOIN app a ON a.id = r.app WHERE r.key = ?))
         """
     /// A registration has 2000 topics at most: sorting them by name is no matter.
     static let subscriptions = """
@@ -68,37 +72,90 @@ struct TopicTable {
         WHERE s.registration = ? AND t.name > ? ORDER BY t.name LIMIT ?
         """
 
-    func subscribe(_ key: RegistrationKey, to topic: Topic, at time: Timestamp) throws -> SubscribeResult {
-        let owner = try String.fetchOne(
-            db.cachedStatement(sql: "SELECT project FROM registration WHERE key = ? AND ended_at IS NULL"),
-            arguments: [key.rawValue])
-        guard let owner else { return .notActive }
-        if let since = try db.number(Self.subscription, [key.rawValue, topic.rawValue, key.rawValue]) {
-            return .existed(Subscription(topic: topic, createdAt: Timestamp(milliseconds: since)))
-        }
-        let count = try db.number("SELECT count(*) FROM subscription WHERE registration = ?", [key.rawValue]) ?? 0
-        guard count < SQLiteStore.topicLimit else { return .tooManyTopics }
-        try db.change(
-            "INSERT INTO subscription (topic, registration, number, created_at) VALUES (?, ?, ?, ?)",
-            [try id(of: topic, owner), key.rawValue, try nextSubscription(), time.milliseconds])
-        return .created(Subscription(topic: topic, createdAt: time))
-    }
-
     /// The number of the newest subscription in the store.
     func lastSubscription() throws -> Int64 {
         try db.number("SELECT value FROM meta WHERE name = 'subscriptions'") ?? 0
     }
 
-    private func nextSubscription() throws -> Int64 {
-        try db.change("UPDATE meta SET value = value + 1 WHERE name = 'subscriptions'", [])
-        return try lastSubscription()
+    /// The topic's number; `nil`: nobody ever subscribed to it or sent to it.
+    func find(_ topic: Topic, in project: ProjectID) throws -> Int64? {
+        try db.number(Self.byName, [project.rawValue, topic.rawValue])
     }
+
+    static let byName = "SELECT id FROM topic WHERE project = ? AND name = ?"
 
     /// The topic's number; the topic is made if it is new.
     func id(of topic: Topic, _ project: String) throws -> Int64 {
-        let known = try db.number("SELECT id FROM topic WHERE project = ? AND name = ?", [project, topic.rawValue])
-        if let known { return known }
+        if let known = try db.number(Self.byName, [project, topic.rawValue]) { return known }
         try db.change("INSERT INTO topic (project, name) VALUES (?, ?)", [project, topic.rawValue])
         return db.lastInsertedRowID
+    }
+}
+
+/// New subscriptions within one transaction. Each of them would change the topic's count and the number of the newest
+/// subscription; ``finish()`` does it once for all, and has to be called before the transaction ends.
+struct SubscriptionBatch {
+    private struct Name: Hashable {
+        let project: String
+        let topic: Topic
+    }
+
+    static let owner = """
+        SELECT a.project FROM registration r JOIN app a ON a.id = r.app WHERE r.key = ? AND r.ended_at IS NULL
+        """
+    static let since = "SELECT created_at FROM subscription WHERE topic = ? AND registration = ?"
+    static let count =
+        "SELECT count(*) FROM subscription INDEXED BY subscription_by_registration WHERE registration = ?"
+    static let insertion = "INSERT INTO subscription (topic, registration, number, created_at) VALUES (?, ?, ?, ?)"
+
+    private let db: Database
+    private var topics: [Name: Int64] = [:]
+    private var last: Int64?
+    private var added: [Int64: Int64] = [:]
+
+    init(db: Database) {
+        self.db = db
+    }
+
+    mutating func subscribe(_ key: RegistrationKey, to topic: Topic, at time: Timestamp) throws -> SubscribeResult {
+        let owner = try String.fetchOne(db.cachedStatement(sql: Self.owner), arguments: [key.rawValue])
+        guard let owner else { return .notActive }
+        let id = try id(of: topic, owner)
+        if let since = try db.number(Self.since, [id, key.rawValue]) {
+            return .existed(Subscription(topic: topic, createdAt: Timestamp(milliseconds: since)))
+        }
+        guard try db.number(Self.count, [key.rawValue]) ?? 0 < SQLiteStore.topicLimit else { return .tooManyTopics }
+        try insert(key, id, at: time)
+        return .created(Subscription(topic: topic, createdAt: time))
+    }
+
+    /// Subscribes a registration that was made in this transaction: it has neither this topic nor too many.
+    mutating func subscribe(new key: RegistrationKey, of project: ProjectID, to topic: Topic, at time: Timestamp) throws
+    {
+        try insert(key, id(of: topic, project.rawValue), at: time)
+    }
+
+    /// Writes the sums.
+    func finish() throws {
+        guard let last else { return }
+        try db.change("UPDATE meta SET value = ? WHERE name = 'subscriptions'", [last])
+        for (topic, count) in added {
+            try db.change("UPDATE topic SET subscribers = subscribers + ? WHERE id = ?", [count, topic])
+        }
+    }
+
+    private mutating func insert(_ key: RegistrationKey, _ topic: Int64, at time: Timestamp) throws {
+        let number = try (last ?? TopicTable(db: db).lastSubscription()) + 1
+        try db.change(Self.insertion, [topic, key.rawValue, number, time.milliseconds])
+        last = number
+        added[topic, default: 0] += 1
+    }
+
+    private mutating func id(of topic: Topic, _ project: String) throws -> Int64 {
+        let name = Name(project: project, topic: topic)
+        if let known = topics[name] { return known }
+        let id = try TopicTable(db: db).id(of: topic, project)
+        topics[name] = id
+        return id
     }
 }

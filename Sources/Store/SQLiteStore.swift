@@ -2,6 +2,8 @@ public import CoreMetrics
 import Foundation
 import GRDB
 public import Logging
+public import PushModel
+import Synchronization
 
 /// The embedded store: one SQLite database in a directory, WAL, synchronous FULL.
 ///
@@ -15,17 +17,40 @@ public final class SQLiteStore: Sendable {
         case command
     }
 
+    /// What reads and writes found wrong with the file.
+    private struct Damage {
+        var text: String?
+        /// Whether the file is being read in search of it.
+        var isExamined = false
+        var examinedAt: ContinuousClock.Instant?
+    }
+
+    /// Time between two searches for damage.
+    private static let examinationInterval: Duration = .seconds(10)
+
     let logger: Logger
     private let pool: DatabasePool
     let committer: GroupCommitter
+    private let lookups: ReadBatcher
     private let lock: GatewayLock?
+    /// Workers up to this number belong to gateways that ended before this one took the lock; 0 in a command.
+    let earlierWorkers: Int64
+    private let path: String
+
+    /// The newest time of recording in the ledger when the store was opened; `nil` when there was none. The wall clock
+    /// may have been set back since.
+    public let lastRecordedAt: Timestamp?
+    private let damage = Mutex(Damage())
 
     /// Opens the store in `directory`, makes directory and database if there are none, and migrates.
     ///
-    /// - Parameter metrics: where the gauges of the queue of writes go; the process' own when `nil`.
+    /// - Parameters:
+    ///   - holder: who a second gateway is told has the store.
+    ///   - metrics: where the gauges of the queue of writes go; the process' own when `nil`.
     /// - Throws: ``StoreError`` `.unavailable`, `.inUse` or `.newerSchema`, with the path in the text.
     public init(
-        directory: String, role: Role, metrics: (any MetricsFactory)? = nil, logger: Logger
+        directory: String, role: Role, holder: GatewayHolder? = nil, metrics: (any MetricsFactory)? = nil,
+        logger: Logger
     ) throws(StoreError) {
         let directory = StoreDirectory(path: directory)
         try directory.prepare()
@@ -34,9 +59,13 @@ public final class SQLiteStore: Sendable {
             case .gateway: try Self.gatewayLock(directory)
             case .command: nil
             }
+        if let holder { lock?.note(holder) }
         do {
             pool = try Self.open(directory)
             try Self.migrate(pool, directory, isLocked: lock != nil)
+            lookups = ReadBatcher(pool: pool)
+            earlierWorkers = lock == nil ? 0 : try pool.read { db in try db.number("SELECT max(id) FROM worker") ?? 0 }
+            lastRecordedAt = try pool.read { db in try Self.lastRecordedAt(db) }
             committer = try GroupCommitter(pool: pool, metrics: metrics ?? MetricsSystem.factory)
         } catch let error as StoreError {
             throw error
@@ -47,21 +76,80 @@ public final class SQLiteStore: Sendable {
                 underlying: reason.underlying)
         }
         self.lock = lock
+        path = directory.databasePath
         self.logger = logger
         logger.debug("Store opened", metadata: ["store.path": "\(directory.databasePath)"])
     }
 
-    /// Whether a write goes through right now.
-    public func isWritable() async -> Bool {
+    /// Changes what a second gateway is told, once more is known.
+    public func note(_ holder: GatewayHolder) {
+        lock?.note(holder)
+    }
+
+    /// Whether a write goes through right now, and what is wrong with the store.
+    ///
+    /// A full disk or a read-only file system is found by the write, and forgotten as soon as one goes through. Damage is
+    /// remembered from the reads and writes that met it, while other parts may work. A disk that failed to read can look
+    /// like damage: so what is remembered is checked against the whole file, beside the callers, and forgotten if it is
+    /// sound.
+    public func state() async -> StoreState {
+        var state = StoreState()
         do {
             try await write { db in
                 try db.execute(sql: "UPDATE meta SET value = value + 1 WHERE name = 'write_probe'")
             }
-            return true
         } catch {
             logger.warning("Store is not writable", metadata: ["error": "\(error.message)"])
-            return false
+            state.isWritable = false
+            if !error.isDamage { state.problems.append(error.message) }
         }
+        if let text = damage.withLock({ $0.text }) {
+            state.problems.append(text)
+            examine()
+        }
+        return state
+    }
+
+    /// Reads the whole file in search of the damage, unless that is going on or was done a moment ago.
+    ///
+    /// A task without a parent: whoever asks for the state has a deadline, and the file may be large.
+    private func examine() {
+        let now = ContinuousClock.now
+        let isDue = damage.withLock { damage in
+            guard !damage.isExamined, damage.examinedAt.map({ now - $0 > Self.examinationInterval }) ?? true else {
+                return false
+            }
+            damage.isExamined = true
+            return true
+        }
+        guard isDue else { return }
+        Task {
+            let isSound: Bool
+            do throws(StoreError) {
+                isSound = try await read { db in try String.fetchOne(db, sql: "PRAGMA quick_check(1)") == "ok" }
+            } catch {
+                isSound = false
+            }
+            damage.withLock { $0 = Damage(text: isSound ? nil : $0.text, examinedAt: .now) }
+            if isSound { logger.notice("Store is sound") }
+        }
+    }
+
+    /// Whether a write goes through right now.
+    public func isWritable() async -> Bool {
+        await state().isWritable
+    }
+
+    /// Keeps in mind that the database is damaged, and says so once.
+    private func took(_ error: StoreError) -> StoreError {
+        guard error.isDamage else { return error }
+        let text = "The file \(path) is damaged (\(error.message)); other data may still be served. Restore a backup."
+        let isNew = damage.withLock { damage in
+            defer { damage.text = text }
+            return damage.text == nil
+        }
+        if isNew { logger.critical("Store is damaged", metadata: ["error": "\(text)"]) }
+        return error
     }
 
     /// Finishes running work and closes the database. Idempotent.
@@ -75,13 +163,26 @@ public final class SQLiteStore: Sendable {
     }
 
     /// Runs a write in the next group commit; returns after the commit.
+    ///
+    /// - Parameter isDurable: whether it must be on the disk then, see ``GroupCommitter/write(isDurable:_:)``.
     func write<Value: Sendable>(
+        isDurable: Bool = true, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        do {
+            return try await committer.write(isDurable: isDurable, body)
+        } catch {
+            throw StoreError(database: error)
+        }
+    }
+
+    /// Looks a row up by an index, in one snapshot with whatever else is looked up at this moment.
+    func lookUp<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Value {
         do {
-            return try await committer.write(body)
+            return try await lookups.read(body)
         } catch {
-            throw StoreError(database: error)
+            throw took(StoreError(database: error))
         }
     }
 
@@ -92,12 +193,17 @@ public final class SQLiteStore: Sendable {
         do {
             return try await pool.read(body)
         } catch {
-            throw StoreError(database: error)
+            throw took(StoreError(database: error))
         }
     }
 }
 
 extension SQLiteStore {
+    private static func lastRecordedAt(_ db: Database) throws -> Timestamp? {
+        let time = try db.number("SELECT value FROM meta WHERE name = 'ledger_clock'") ?? 0
+        return time > 0 ? Timestamp(milliseconds: time) : nil
+    }
+
     private static func open(_ directory: StoreDirectory) throws -> DatabasePool {
         var configuration = Configuration()
         configuration.label = "store"
@@ -148,9 +254,24 @@ extension SQLiteStore {
             if let lock = try GatewayLock(directory: directory) { return lock }
             Thread.sleep(forTimeInterval: 0.05)
         }
+        let holder = GatewayLock.holder(of: directory).map { " (\($0))" } ?? ""
         throw StoreError(
             .inUse,
-            "Another gateway has the store in \(directory.path) open; stop it first, or give this one a data directory "
-                + "of its own.")
+            "Another gateway\(holder) has the store in \(directory.path) open; stop it first, or give this one a data "
+                + "directory of its own.")
+    }
+}
+
+/// How a store is.
+public struct StoreState: Hashable, Sendable {
+    /// Whether a write goes through.
+    public var isWritable = true
+    /// What is wrong, a sentence each; empty when all is well.
+    public var problems: [String] = []
+
+    /// A store that is well, or has problems.
+    public init(isWritable: Bool = true, problems: [String] = []) {
+        self.isWritable = isWritable
+        self.problems = problems
     }
 }

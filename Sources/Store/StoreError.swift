@@ -19,6 +19,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case failed
         /// A registration has as many topics as it may have.
         case tooManyTopics
+        /// The worker's lease was taken over: what it claimed belongs to others now.
+        case fenced
         /// A page token or cursor is not one of ours.
         case badCursor
     }

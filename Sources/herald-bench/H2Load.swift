@@ -58,7 +58,7 @@ struct H2Load {
     }
 
     /// `finished in 1.45s, 68880.34 req/s, 1.78MB/s`
-    private static func rate(in output: String) -> Double? {
+    static func rate(in output: String) -> Double? {
         for line in output.split(separator: "\n") where line.hasPrefix("finished in") {
             for part in line.split(separator: ", ") where part.hasSuffix(" req/s") {
                 return Double(part.dropLast(" req/s".count))
@@ -68,7 +68,7 @@ struct H2Load {
     }
 
     /// Each line: start in microseconds, status, microseconds.
-    private static func latencies(_ file: String) throws -> Percentiles {
+    static func latencies(_ file: String) throws -> Percentiles {
         guard let data = FileManager.default.contents(atPath: file) else {
             throw BenchFailure("h2load wrote no log")
         }

@@ -8,9 +8,9 @@ struct HeraldBench: ParsableCommand {
         commandName: "herald-bench",
         abstract: "Measures Herald's parts on this machine; nothing leaves 127.0.0.1.",
         subcommands: [
-            EngineCommand.self, SettleCommand.self, SinkCommand.self, SendCommand.self, MeasureCommand.self,
-            SenderCommand.self,
-            SendAPNSCommand.self,
+            EngineCommand.self, SenderCommand.self, BroadcastCommand.self, LatencyCommand.self, IngestCommand.self,
+            RecoveryCommand.self, RegistrationsCommand.self, LedgerCommand.self, SettleCommand.self, EchoCommand.self,
+            SinkCommand.self, SendCommand.self, SendAPNSCommand.self, MeasureCommand.self,
         ])
 }
 

@@ -2,10 +2,12 @@
 final class HeraldSink: Sink {
     let pathPrefix = "/3/device/"
     let port: Int
+    /// Where it tells what it saw.
+    private let reportPort: Int
     let program: Program
 
     /// Starts it on `cores` and returns once it takes connections.
-    init(_ scratch: Scratch, cores: String, streams: Int, threads: Int, delay: Duration) throws {
+    init(_ scratch: Scratch, cores: String, streams: Int = 500, threads: Int = 2, delay: Duration) throws {
         program = try Program(
             try Program.find("taskset", package: "util-linux"),
             [
@@ -14,9 +16,17 @@ final class HeraldSink: Sink {
                 "\(delay.microseconds)us",
             ], showsErrors: true)
         // The first line that it prints, once it listens.
-        guard let port = Int(program.readLine()) else { throw BenchFailure("the sink did not start") }
+        guard let port = Int(program.readLine()), let reportPort = Int(program.readLine()) else {
+            throw BenchFailure("the sink did not start")
+        }
         self.port = port
+        self.reportPort = reportPort
     }
 
     deinit { program.end() }
+
+    /// What it saw since it was asked last.
+    func takeReport() async throws -> SinkReport {
+        try await HTTP.get("http://127.0.0.1:\(reportPort)/", as: SinkReport.self)
+    }
 }

@@ -15,12 +15,14 @@ final class Program {
         process.standardOutput = output
         process.standardError = showsErrors ? FileHandle.standardError : FileHandle.nullDevice
         try process.run()
+        Cleanup.add(process: process.processIdentifier)
     }
 
     /// Waits until it ends; what it printed.
     func waitForOutput() -> String {
         let data = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
+        Cleanup.remove(process: process.processIdentifier)
         printed = String(decoding: data, as: UTF8.self)
         return printed
     }
@@ -50,6 +52,7 @@ final class Program {
         guard process.isRunning else { return }
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
+        Cleanup.remove(process: process.processIdentifier)
     }
 
     /// The path of a program; says which Debian package has it when it is not there.

@@ -11,6 +11,7 @@ final class Scratch {
 
     init() throws {
         path = FileManager.default.temporaryDirectory.path + "/herald-bench-\(UUID().uuidString)"
+        Cleanup.add(folder: path)
         try FileManager.default.createDirectory(
             atPath: path + "/root/3", withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
@@ -20,12 +21,13 @@ final class Scratch {
         try makeCertificate()
     }
 
-    deinit {
-        do {
-            try FileManager.default.removeItem(atPath: path)
-        } catch {
-            print("\(path) could not be removed: \(error)")
-        }
+    deinit { Cleanup.remove(folder: path) }
+
+    /// Replaces the body that h2load sends by one with so many bytes.
+    func writeBody(bytes: Int) throws {
+        let text = Push.body.utf8.prefix(bytes)
+        let padding = Array(repeating: UInt8(ascii: " "), count: bytes - text.count)
+        try (Data(text) + Data(padding)).write(to: URL(filePath: body))
     }
 
     private func makeCertificate() throws {

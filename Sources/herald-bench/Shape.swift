@@ -5,6 +5,11 @@ struct Shape: ExpressibleByArgument, Codable, Hashable, CustomStringConvertible 
     let connections: Int
     let threads: Int
 
+    init(connections: Int, threads: Int) {
+        self.connections = connections
+        self.threads = threads
+    }
+
     /// `4x2`: four connections, two threads.
     init?(argument: String) {
         let parts = argument.split(separator: "x")

@@ -1,6 +1,6 @@
 import ArgumentParser
+import Foundation
 import NIOCore
-import NIOHTTP2
 import NIOPosix
 import NIOSSL
 
@@ -10,8 +10,9 @@ struct SinkCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "sink", abstract: "Answers every push with 200, after a delay.",
         discussion: """
-            Listens on 127.0.0.1 with TLS and prints its port. Answers that fall due within the same millisecond leave \
-            together. Runs until it is ended.
+            Listens on 127.0.0.1 with TLS and prints its port, and in the next line that of its report: a GET there in \
+            the clear, whatever the path, tells in JSON what came since the last one. Answers that fall due within the \
+            same millisecond leave together. Runs until it is ended.
             """)
 
     @Option(help: "The port; 0 lets the kernel choose.") var port = 0
@@ -39,18 +40,52 @@ struct SinkCommand: ParsableCommand, Sendable {
         let tls = try NIOSSLContext(configuration: configuration)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
         let (streams, delay) = (streams, delay.duration)
+        let record = SinkRecord()
         let channel = try await ServerBootstrap(group: group)
             .serverChannelOption(ChannelOptions.backlog, value: 256)
+            .serverChannelOption(ChannelOptions.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(ChannelOptions.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 65_536))
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try SinkConnection.add(to: channel, tls: tls, streams: streams, delay: delay)
+                    try SinkConnection.add(to: channel, tls: tls, streams: streams, delay: delay, record: record)
                 }
             }
             .bind(host: "127.0.0.1", port: port).get()
-        show(String(channel.localAddress?.port ?? 0))
+        let report = try await ServerBootstrap(group: group)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(SinkReporter(record))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        show("\(channel.localAddress?.port ?? 0)\n\(report.localAddress?.port ?? 0)")
         try await channel.closeFuture.get()
+    }
+}
+
+/// Answers a request, the first bytes of which are enough, with a ``SinkReport``.
+private final class SinkReporter: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+    private let record: SinkRecord
+
+    init(_ record: SinkRecord) {
+        self.record = record
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let body: String
+        do {
+            body = String(decoding: try JSONEncoder().encode(record.take()), as: UTF8.self)
+        } catch {
+            return context.close(promise: nil)
+        }
+        var answer = ByteBuffer(
+            string: "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: \(body.utf8.count)\r\n\r\n")
+        answer.writeString(body)
+        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        context.writeAndFlush(wrapOutboundOut(answer)).whenComplete { _ in bound.value.close(promise: nil) }
     }
 }
 

@@ -4,6 +4,8 @@ struct Failure: Error, Hashable, CustomStringConvertible {
     let code: Code
     /// What is wrong, without the `herald: ` in front; more than one line when there is more than one problem.
     let message: String
+    /// Whether it may go away by itself, as a full disk does.
+    var mayPass = false
 
     /// Exit codes of `sysexits.h`, so that a supervisor can tell a wrong file from a busy port.
     enum Code: Int32, Hashable, Sendable {

@@ -9,12 +9,13 @@ struct Herald: AsyncParsableCommand {
         abstract: "A self-hosted push-notification delivery gateway.",
         groupedSubcommands: [
             CommandGroup(name: "Running", subcommands: [DevCommand.self, ServeCommand.self, SimulateCommand.self]),
-            CommandGroup(name: "Administering", subcommands: [KeyCommand.self, DoctorCommand.self]),
+            CommandGroup(
+                name: "Administering", subcommands: [KeyCommand.self, RegistrationCommand.self, DoctorCommand.self]),
             CommandGroup(
                 name: "Talking to a gateway",
                 subcommands: [
                     RegisterCommand.self, QuarantineCommand.self, TopicCommand.self, SendCommand.self,
-                    ReportCommand.self, ExportCommand.self,
+                    MessageCommand.self, ReportCommand.self, ExportCommand.self,
                 ]),
         ]
     )

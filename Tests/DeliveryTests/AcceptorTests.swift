@@ -101,13 +101,13 @@ struct AcceptorTests {
 
     @Test func beyondTheLimitMessagesAreRefusedUntilOthersAreComplete() async throws {
         var limits = DeliveryLimits()
-        limits.activeMessages = 2
+        limits.messagesWaiting = 2
         let rig = Rig(limits: limits, script: { _, _ in nil })
         try await rig.run { rig in
             _ = try await rig.accept(to: 1)
             _ = try await rig.accept(to: 2)
             await #expect { _ = try await rig.accept(to: 3) } throws: { error in
-                guard case MessageAcceptor.Refusal.full(let retryAfter) = error else { return false }
+                guard case MessageAcceptor.Refusal.full(.messages, let retryAfter) = error else { return false }
                 return retryAfter > .zero
             }
             #expect(await rig.store.books.count == 2)
@@ -123,12 +123,12 @@ struct AcceptorTests {
 
     @Test func theLimitCountsWhatAnEarlierRunLeft() async throws {
         var limits = DeliveryLimits()
-        limits.activeMessages = 1
+        limits.messagesWaiting = 1
         let rig = Rig(limits: limits)
         _ = try await rig.accept(to: 1)
         let other = MessageAcceptor(
-            store: rig.store, activeMessages: ActiveMessages(in: rig.store, limit: limits.activeMessages),
-            wallTime: { Sample.start }, wake: { _ in })
+            store: rig.store, admission: Admission(in: rig.store, limits: limits), runner: nil,
+            wallTime: { Sample.start })
         await #expect(throws: MessageAcceptor.Refusal.self) {
             _ = try await other.accept(Sample.submission(to: .registration(Sample.registration(1))))
         }

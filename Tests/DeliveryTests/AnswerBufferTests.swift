@@ -1,4 +1,5 @@
 import PushModel
+import Store
 import Testing
 
 @testable import Delivery
@@ -8,36 +9,57 @@ struct AnswerBufferTests {
         PushReport(index: index, outcome: .accepted, latency: .zero)
     }
 
+    private func batch(_ count: Int) -> SentBatch {
+        let delivery = SettlementTests.delivery()
+        var list = DeliveryList(of: Array(repeating: delivery.claim, count: count))
+        for place in 0..<count {
+            list.append(
+                place,
+                DeliveryTraits(apnsID: delivery.apnsID, isOnce: false, isForActivity: false, canProbe: false))
+        }
+        return SentBatch(list, lane: .bulk, worker: WorkerID(rawValue: 1))
+    }
+
     @Test func aSecondAnswerGoesNoFurther() {
         let buffer = AnswerBuffer()
-        let batch = SentBatch([SettlementTests.delivery(), SettlementTests.delivery()])
+        let batch = batch(2)
         #expect(buffer.append([report(0), report(0)], of: batch, at: Sample.start) == 1)
+        #expect(batch.take().map(\.index) == [0])
+        // Also when the first one was taken long since.
         #expect(buffer.append([report(0), report(1), report(2), report(-1)], of: batch, at: Sample.start) == 3)
-        #expect(buffer.take(atLeast: 10).count == 2)
-        #expect(buffer.take(atLeast: 10).isEmpty)
+        #expect(batch.take().map(\.index) == [1])
+        #expect(batch.take().isEmpty)
     }
 
     @Test func whatWasHeldBackStaysNoAttempt() {
-        let buffer = AnswerBuffer()
-        let batch = SentBatch([SettlementTests.delivery(), SettlementTests.delivery()])
+        let batch = batch(2)
         let held = Outcome.throttled(.forbidden, after: .seconds(30))
         let reports = [
             PushReport(index: 0, outcome: held, latency: .zero, isAttempt: false),
             PushReport(index: 1, outcome: held, latency: .zero),
         ]
-        _ = buffer.append(reports, of: batch, at: Sample.start)
-        let attempts = buffer.take(atLeast: 2).map { finding in
-            if case .answered(_, _, let isAttempt, _) = finding { isAttempt } else { nil as Bool? }
-        }
-        #expect(attempts == [false, true])
+        #expect(AnswerBuffer().append(reports, of: batch, at: Sample.start) == 0)
+        #expect(batch.take().map(\.isAttempt) == [false, true])
     }
 
-    @Test func findingsAreTakenInOrderAndInPieces() {
+    @Test func answersComeInTheOrderOfThePageWithTheirTimes() {
         let buffer = AnswerBuffer()
-        let batches = (0..<4).map { _ in SentBatch(Array(repeating: SettlementTests.delivery(), count: 3)) }
-        for batch in batches { _ = buffer.append((0..<3).map(report), of: batch, at: Sample.start) }
-        #expect(buffer.take(atLeast: 4).count == 6)
-        #expect(buffer.take(atLeast: 1).count == 3)
-        #expect(buffer.take(atLeast: 1000).count == 3)
+        let batch = batch(4)
+        for (index, seconds) in [(3, 1), (0, 2), (2, 3), (1, 4)] {
+            _ = buffer.append([report(index)], of: batch, at: Sample.start + .seconds(seconds))
+        }
+        let answers = batch.take()
+        #expect(answers.map(\.index) == [0, 1, 2, 3])
+        #expect(answers.map { $0.time - Sample.start } == [.seconds(2), .seconds(4), .seconds(3), .seconds(1)])
+    }
+
+    @Test func aBatchIsQueuedOnceUntilItIsTaken() {
+        let buffer = AnswerBuffer()
+        let batch = batch(3)
+        for index in 0..<2 { _ = buffer.append([report(index)], of: batch, at: Sample.start) }
+        #expect(buffer.take().count == 1)
+        #expect(batch.take().count == 2)
+        _ = buffer.append([report(2)], of: batch, at: Sample.start)
+        #expect(buffer.take().count == 1)
     }
 }

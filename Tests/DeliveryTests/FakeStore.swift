@@ -1,11 +1,12 @@
+import Delivery
 import PushModel
 import Store
 import Synchronization
 
-/// A store in memory that keeps the rules: only what is waiting can be claimed, only what is claimed can be settled,
-/// and after each step every message balances. A broken rule lands in ``violations``.
+/// A store in memory that keeps the rules: only what is waiting can be claimed, only what is claimed can be settled, by
+/// the worker that claimed it, and after each step every message balances. A broken rule lands in ``violations``.
 actor FakeStore: MessageStore, DeliveryStore {
-    private nonisolated let active = Atomic(0)
+    private nonisolated let counted = Mutex(StoreLoad())
 
     struct Key: Hashable {
         var message: MessageID
@@ -18,40 +19,85 @@ actor FakeStore: MessageStore, DeliveryStore {
         var history: AttemptHistory
     }
 
+    struct Claim {
+        var delivery: ClaimedDelivery
+        var worker: WorkerID
+        var shard: OpenFanOut.ID?
+    }
+
+    struct Shard {
+        var unclaimed: ArraySlice<RegistrationKey>
+        var route: PushRoute?
+        /// Pages that were given back, whole.
+        var returned: [[Key]] = []
+
+        var isDone: Bool { unclaimed.isEmpty && returned.isEmpty }
+    }
+
     struct Book {
+        var number: Int64
         var message: Message
         var facts: MessageFacts
-        /// Registrations of the topic that no page has claimed yet.
-        var unclaimed: ArraySlice<RegistrationKey> = []
+        var shards: [Int64: Shard] = [:]
         var recipients = 0
         var ended: [LedgerOutcome: Int] = [:]
+        var state = MessageState.active
         var isComplete = false
     }
 
+    /// The calls that can be made to fail.
+    enum Call: Hashable, CaseIterable {
+        case accept, message, enroll, renew, takeOver, openFanOuts, claimPage, dueRoutes, claimDue, settle
+        case bookCancelled, backlog, control
+    }
+
+    /// What becomes of a call.
+    enum Fault: Hashable, CaseIterable {
+        /// It fails and changes nothing.
+        case error
+        /// It takes long.
+        case slow
+        /// The process ends before it changed anything; every later call fails until ``restart()``.
+        case crashBefore
+        /// The process ends when it was committed.
+        case crashAfter
+    }
+
     private(set) var registrations: [RegistrationKey: Registration] = [:]
-    private(set) var subscribers: [RegistrationKey] = []
+    private(set) var subscribers: [Topic: [RegistrationKey]] = [:]
     private(set) var books: [MessageID: Book] = [:]
     private(set) var order: [MessageID] = []
     private(set) var waiting: [Key: Waiting] = [:]
-    private(set) var claimed: [Key: ClaimedDelivery] = [:]
+    private(set) var claims: [Key: Claim] = [:]
     private(set) var ledger: [Key: LedgerEntry] = [:]
     private(set) var retries: [Key: [Timestamp]] = [:]
     private(set) var violations: [String] = []
     private(set) var pageSizes: [Int] = []
-    private(set) var claims = 0
-    private(set) var rescues = 0
+    /// Which project each claimed page was of, in order, with its size and time.
+    private(set) var pages: [(project: ProjectID, message: MessageID, count: Int, time: Timestamp)] = []
+    private(set) var calls: [Call: Int] = [:]
+    private(set) var workers: [WorkerID: Timestamp] = [:]
+    private(set) var idempotency: [String: (key: IdempotencyKey, id: MessageID, time: Timestamp)] = [:]
+    private var isFresh = true
+    private var isCrashed = false
     private var nextPage: Int64 = 1
+    private var nextWorker: Int64 = 1
     private var settleFailures = 0
     private var refused: RegistrationKey?
     private var unreadable: Set<MessageID> = []
     private var claimFailures = 0
+    private var shardCount = 1
+    private var fault: (@Sendable (Call, Int) -> Fault?)?
     private var watchers: [(condition: @Sendable (isolated FakeStore) -> Bool, CheckedContinuation<Void, Never>)] = []
+
+    /// The claimed deliveries.
+    var claimed: [Key: ClaimedDelivery] { claims.mapValues(\.delivery) }
 
     // MARK: What tests do
 
     func add(_ registration: Registration, subscribed: Bool = false) {
         registrations[registration.key] = registration
-        if subscribed { subscribers.append(registration.key) }
+        if subscribed { subscribers[Sample.topic, default: []].append(registration.key) }
     }
 
     func end(_ key: RegistrationKey, _ cause: RegistrationEnd.Cause) {
@@ -63,6 +109,26 @@ actor FakeStore: MessageStore, DeliveryStore {
     func refuse(_ key: RegistrationKey?) { refused = key }
     func damage(_ message: MessageID) { unreadable.insert(message) }
     func failClaims(_ count: Int) { claimFailures = count }
+    func split(into count: Int) { shardCount = count }
+    /// Asked with each call and its number (from 1) of that kind.
+    func inject(_ fault: (@Sendable (Call, Int) -> Fault?)?) { self.fault = fault }
+    /// Whether a fault ended the process.
+    var hasCrashed: Bool { isCrashed }
+
+    /// The process ends, whatever it is doing.
+    func crashNow() { crash() }
+
+    /// Another process opens the store.
+    func restart() {
+        isFresh = true
+        isCrashed = false
+        fault = nil
+    }
+
+    /// Ends all workers, as if others had taken over.
+    func fence(at time: Timestamp) {
+        giveBack(Set(workers.keys), at: time)
+    }
 
     /// Waits until `condition` holds.
     func until(_ condition: @escaping @Sendable (isolated FakeStore) -> Bool) async {
@@ -81,97 +147,295 @@ actor FakeStore: MessageStore, DeliveryStore {
 
     // MARK: MessageStore
 
-    func accept(_ new: NewMessage) throws(StoreError) -> Message {
-        expect(books[new.id] == nil, "message \(new.id) accepted twice")
-        let recipient: Message.Recipient
-        var unclaimed: ArraySlice<RegistrationKey> = []
-        switch new.recipient {
-        case .registration(let key, let id): recipient = .registration(key, id)
-        case .topic(let topic):
-            unclaimed = subscribers[...]
-            recipient = .topic(topic, audience: unclaimed.count)
+    func accept(_ messages: [NewMessage], claimedBy worker: WorkerID?) async throws(StoreError) -> [AcceptResult] {
+        let crashes = try await begin(.accept)
+        let results = messages.map { accept($0, by: worker.flatMap { workers[$0] == nil ? nil : $0 }) }
+        count()
+        checkLaw()
+        try end(crashes)
+        return results
+    }
+
+    private func accept(_ new: NewMessage, by worker: WorkerID?) -> AcceptResult {
+        if let key = new.idempotency {
+            if let known = idempotency[new.project.rawValue + key.key] {
+                return known.key.digest == key.digest ? .repeated(known.id) : .conflict
+            }
+            idempotency[new.project.rawValue + key.key] = (key, new.id, new.acceptedAt)
         }
+        expect(books[new.id] == nil, "message \(new.id) accepted twice")
+        let keys = audience(of: new.recipient)
+        let recipient: Message.Recipient =
+            switch new.recipient {
+            case .registration(let key, let id): .registration(key, id)
+            case .topic(let topic): .topic(topic, audience: keys.count)
+            case .condition(let condition): .condition(condition, audience: keys.count)
+            case .list: .list(audience: keys.count)
+            case .user(let user, _): .user(user, audience: keys.count)
+            }
+        expect(keys == keys.sorted() && Set(keys).count == keys.count, "recipients out of order or named twice")
         let message = Message(
-            id: new.id, project: new.project, recipient: recipient, content: new.content, acceptedAt: new.acceptedAt,
-            expiresAt: new.expiresAt)
-        var book = Book(message: message, facts: new.facts, unclaimed: unclaimed)
-        if case .registration(let key, _) = recipient {
-            book.recipients = 1
-            waiting[Key(message: new.id, registration: key)] = Waiting(
-                lane: .interactive, due: new.acceptedAt, history: AttemptHistory())
+            id: new.id, project: new.project, recipient: recipient, content: new.content, options: new.options,
+            lane: new.lane, acceptedAt: new.acceptedAt, expiresAt: new.expiresAt)
+        var book = Book(number: Int64(order.count + 1), message: message, facts: new.facts)
+        let isSingle =
+            switch new.recipient {
+            case .registration: true
+            case .topic, .condition: false
+            case .list, .user: keys.count <= NewMessage.smallListLimit
+            }
+        expect(isSingle || new.lane == .bulk, "a fan-out in the interactive lane")
+        var claimed: [ClaimedDelivery] = []
+        if isSingle {
+            book.recipients = keys.count
+        } else {
+            let size = max(1, (keys.count + shardCount - 1) / shardCount)
+            for (number, start) in stride(from: 0, to: max(1, keys.count), by: size).enumerated() {
+                book.shards[Int64(number)] = Shard(unclaimed: keys[start..<min(start + size, keys.count)])
+            }
         }
         books[new.id] = book
         order.append(new.id)
-        countActive()
-        checkLaw()
-        return message
+        for key in isSingle ? keys : [] {
+            let name = Key(message: new.id, registration: key)
+            if let worker, new.lane == .interactive {
+                claimed += claim(name, by: worker, page: nil, shard: nil, history: AttemptHistory()).map { [$0] } ?? []
+            } else {
+                waiting[name] = Waiting(lane: new.lane, due: new.acceptedAt, history: AttemptHistory())
+            }
+        }
+        return .accepted(message, claims: claimed)
     }
 
-    func message(_ id: MessageID, in project: ProjectID) throws(StoreError) -> Message? {
+    private func audience(of recipient: NewMessage.Recipient) -> [RegistrationKey] {
+        switch recipient {
+        case .registration(let key, _): [key]
+        case .topic(let topic): (subscribers[topic] ?? []).sorted()
+        case .condition(let condition):
+            registrations.keys.filter { key in
+                condition.holds { subscribers[$0]?.contains(key) ?? false }
+            }.sorted()
+        case .list(let keys), .user(_, let keys): keys
+        }
+    }
+
+    func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? {
+        let crashes = try await begin(.message)
         guard !unreadable.contains(id) else { throw StoreError(.failed, "the message is damaged") }
+        try end(crashes)
         return books[id].flatMap { $0.message.project == project ? $0.message : nil }
     }
 
-    nonisolated var activeMessages: Int { active.load(ordering: .acquiring) }
+    nonisolated var load: StoreLoad { counted.withLock { $0 } }
 
-    private func countActive() {
-        active.store(books.values.count { !$0.isComplete }, ordering: .releasing)
+    private func count() {
+        var load = StoreLoad()
+        for book in books.values where !book.isComplete {
+            let bytes = book.message.content.source.canonicalBytes.count
+            load.total.messages += 1
+            load.total.bytes += bytes
+            load.byProject[book.message.project, default: .init()].messages += 1
+            load.byProject[book.message.project, default: .init()].bytes += bytes
+        }
+        counted.withLock { $0 = load }
+    }
+
+    func audience(of recipient: NewMessage.Recipient, in project: ProjectID) throws(StoreError) -> Int {
+        audience(of: recipient).count { registrations[$0]?.isActive == true && registrations[$0]?.project == project }
+    }
+
+    func control(
+        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp
+    ) async throws(StoreError) -> MessageState? {
+        let crashes = try await begin(.control)
+        guard let book = books[id], book.message.project == project else { return nil }
+        switch (book.state, control) {
+        case (.active, .pause): books[id]?.state = .paused
+        case (.paused, .resume): books[id]?.state = .active
+        case (.active, .cancel), (.paused, .cancel): books[id]?.state = .cancelled
+        case (.active, .resume), (.paused, .pause), (.complete, _), (.cancelled, _): break
+        }
+        changed()
+        try end(crashes)
+        return books[id]?.state
+    }
+
+    func forgetIdempotencyKeys(before time: Timestamp, limit: Int) throws(StoreError) -> Int {
+        let old = idempotency.filter { $0.value.time < time }.prefix(limit)
+        for key in old.map(\.key) { idempotency[key] = nil }
+        changed()
+        return old.count
     }
 
     // MARK: DeliveryStore
 
-    func rescue() throws(StoreError) -> Int {
-        expect(claims == 0 || !claimed.isEmpty || rescues == 0, "rescue with nothing to rescue after claims")
-        rescues += 1
-        let count = claimed.count
-        for (key, delivery) in claimed {
-            let lane: Lane = books[key.message]?.message.lane ?? .interactive
-            var history = delivery.history
-            history.attempts += 1
-            history.unknownAttempts += 1
-            history.lastCause = TransportCause.interrupted.rawValue
-            waiting[key] = Waiting(lane: lane, due: Sample.start, history: history)
-        }
-        claimed = [:]
-        checkLaw()
+    func enroll(_ name: String, until lease: Timestamp) async throws(StoreError) -> WorkerID {
+        let crashes = try await begin(.enroll)
+        let worker = WorkerID(rawValue: nextWorker)
+        nextWorker += 1
+        workers[worker] = lease
+        try end(crashes)
+        return worker
+    }
+
+    func renew(_ worker: WorkerID, until lease: Timestamp) async throws(StoreError) {
+        let crashes = try await begin(.renew)
+        try checkFence(worker)
+        workers[worker] = lease
+        changed()
+        try end(crashes)
+    }
+
+    func takeOver(at time: Timestamp) async throws(StoreError) -> Int {
+        let crashes = try await begin(.takeOver)
+        let over = isFresh ? Set(workers.keys) : Set(workers.filter { $0.value < time }.keys)
+        isFresh = false
+        let count = giveBack(over, at: time)
+        try end(crashes)
         return count
     }
 
-    func claimPage(limit: Int, at time: Timestamp) throws(StoreError) -> FanOutPage? {
-        try failClaim()
-        guard let id = order.first(where: { books[$0]?.unclaimed.isEmpty == false }), let book = books[id] else {
-            return nil
+    @discardableResult
+    private func giveBack(_ over: Set<WorkerID>, at time: Timestamp) -> Int {
+        for worker in over { workers[worker] = nil }
+        let back = claims.filter { over.contains($0.value.worker) }
+        var pages: [FanOutPage.ID: [Key]] = [:]
+        for (key, claim) in back {
+            var history = claim.delivery.history
+            history.attempts += 1
+            history.unknownAttempts += 1
+            history.lastCause = TransportCause.interrupted.rawValue
+            let lane: Lane = books[key.message]?.message.lane ?? .interactive
+            claims[key] = nil
+            waiting[key] = Waiting(lane: lane, due: time, history: history)
+            if let page = claim.delivery.page { pages[page, default: []].append(key) }
         }
-        let keys = book.unclaimed.prefix(limit)
-        let page = FanOutPage.ID(rawValue: nextPage)
-        nextPage += 1
-        books[id]?.unclaimed.removeFirst(keys.count)
-        books[id]?.recipients += keys.count
-        let deliveries = keys.compactMap { key in
-            claim(Key(message: id, registration: key), page: page, history: AttemptHistory())
+        // Of pages: they come again whole, as part of their shard.
+        for (_, keys) in pages {
+            guard let first = keys.first, let shard = back[first]?.shard else { continue }
+            books[first.message]?.shards[shard.shard]?.returned.append(
+                keys.sorted { $0.registration < $1.registration })
         }
-        pageSizes.append(deliveries.count)
         checkLaw()
-        return FanOutPage(id: page, message: id, deliveries: deliveries)
+        return back.count
     }
 
-    func claimDue(_ lane: Lane, limit: Int, at time: Timestamp) throws(StoreError) -> [ClaimedDelivery] {
+    /// The rows of pages that were given back are claimed with their page, not one by one.
+    private func isOfPage(_ key: Key) -> Bool {
+        books[key.message]?.shards.values.contains { $0.returned.contains { $0.contains(key) } } ?? false
+    }
+
+    func openFanOuts(limitPerProject limit: Int) async throws(StoreError) -> [OpenFanOut] {
+        let crashes = try await begin(.openFanOuts)
+        var counts: [ProjectID: Int] = [:]
+        var open: [OpenFanOut] = []
+        for id in order {
+            guard let book = books[id], book.state == .active else { continue }
+            let remaining = book.shards.values.reduce(0) { $0 + $1.unclaimed.count }
+            for (number, shard) in book.shards.sorted(by: { $0.key < $1.key }) where !shard.isDone {
+                guard counts[book.message.project, default: 0] < limit else { continue }
+                counts[book.message.project, default: 0] += 1
+                open.append(
+                    OpenFanOut(
+                        id: .init(message: book.number, shard: number), message: id, project: book.message.project,
+                        rate: book.message.options.rate, finishBy: book.message.options.finishBy,
+                        remaining: remaining, route: shard.route))
+            }
+        }
+        try end(crashes)
+        return open
+    }
+
+    func claimPage(
+        of fanOut: OpenFanOut.ID, limit: Int, held: Set<PushRoute>, by worker: WorkerID, at time: Timestamp
+    ) async throws(StoreError) -> FanOutClaim {
+        let crashes = try await begin(.claimPage)
         try failClaim()
-        let due = waiting.filter { $0.value.lane == lane && $0.value.due <= time }
-            .sorted { $0.value.due < $1.value.due }.prefix(limit)
+        try checkFence(worker)
+        expect(limit > 0, "a claim for nobody")
+        let id = order[Int(fanOut.message) - 1]
+        guard let book = books[id], book.state == .active, var shard = book.shards[fanOut.shard] else {
+            return FanOutClaim(page: nil, isDone: true)
+        }
+        if shard.route == nil { splitOff(held, from: &shard, of: id) }
+        let page = FanOutPage.ID(rawValue: nextPage)
+        nextPage += 1
+        var deliveries: [ClaimedDelivery] = []
+        if let returned = shard.returned.popLast() {
+            for key in returned {
+                guard let entry = waiting.removeValue(forKey: key) else { continue }
+                deliveries += [claim(key, by: worker, page: page, shard: fanOut, history: entry.history)].compactMap(
+                    \.self)
+            }
+        } else {
+            let keys = shard.unclaimed.prefix(limit)
+            shard.unclaimed.removeFirst(keys.count)
+            books[id]?.recipients += keys.count
+            for key in keys {
+                let name = Key(message: id, registration: key)
+                deliveries +=
+                    [claim(name, by: worker, page: page, shard: fanOut, history: AttemptHistory())].compactMap(\.self)
+            }
+        }
+        books[id]?.shards[fanOut.shard] = shard
+        pageSizes.append(deliveries.count)
+        pages.append((book.message.project, id, deliveries.count, time))
+        checkLaw()
+        try end(crashes)
+        return FanOutClaim(
+            page: deliveries.isEmpty ? nil : FanOutPage(id: page, message: id, deliveries: deliveries),
+            isDone: shard.isDone)
+    }
+
+    private func splitOff(_ held: Set<PushRoute>, from shard: inout Shard, of id: MessageID) {
+        for route in held {
+            let keys = shard.unclaimed.filter { registrations[$0].map(PushRoute.init) == route }
+            guard !keys.isEmpty else { continue }
+            shard.unclaimed.removeAll { keys.contains($0) }
+            let number = Int64(books[id]?.shards.count ?? 0)
+            books[id]?.shards[number] = Shard(unclaimed: keys[...], route: route)
+        }
+    }
+
+    func dueRoutes(_ lane: Lane, at time: Timestamp) async throws(StoreError) -> DueRoutes {
+        let crashes = try await begin(.dueRoutes)
+        let rows = waiting.filter { key, row in
+            row.lane == lane && books[key.message]?.state == .active && !isOfPage(key)
+        }
+        let routes = Set(rows.filter { $0.value.due <= time }.keys.compactMap(route))
+        try end(crashes)
+        return DueRoutes(
+            routes: routes.sorted { $0.environment.rawValue < $1.environment.rawValue },
+            next: rows.values.map(\.due).filter { $0 > time }.min())
+    }
+
+    private func route(of key: Key) -> PushRoute? {
+        registrations[key.registration].map(PushRoute.init)
+    }
+
+    func claimDue(
+        _ lane: Lane, _ route: PushRoute, limit: Int, by worker: WorkerID, at time: Timestamp
+    ) async throws(StoreError) -> [ClaimedDelivery] {
+        let crashes = try await begin(.claimDue)
+        try failClaim()
+        try checkFence(worker)
+        expect(limit > 0, "a claim for nobody")
+        let due = waiting.filter { key, row in
+            row.lane == lane && row.due <= time && books[key.message]?.state == .active
+                && self.route(of: key) == route && !isOfPage(key)
+        }
+        .sorted { $0.value.due < $1.value.due }.prefix(limit)
         let deliveries = due.compactMap { key, entry in
             waiting[key] = nil
-            return claim(key, page: nil, history: entry.history)
+            return claim(key, by: worker, page: nil, shard: nil, history: entry.history)
         }
         checkLaw()
+        try end(crashes)
         return deliveries
     }
 
-    func nextDue(_ lane: Lane, after time: Timestamp) throws(StoreError) -> Timestamp? {
-        waiting.values.filter { $0.lane == lane && $0.due > time }.map(\.due).min()
-    }
-
-    func settle(_ settlements: [Settlement]) throws(StoreError) -> [MessageID] {
+    func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> [MessageID] {
+        let crashes = try await begin(.settle)
         if settleFailures > 0 {
             settleFailures -= 1
             changed()
@@ -179,41 +443,122 @@ actor FakeStore: MessageStore, DeliveryStore {
         }
         guard !settlements.contains(where: { $0.delivery.registration.key == refused }) else {
             changed()
-            throw StoreError(.failed, "a constraint failed")
+            throw StoreError(.failed, "a row is refused")
         }
-        for settlement in settlements { settle(settlement) }
-        var complete: [MessageID] = []
-        for id in Set(settlements.map(\.delivery.message)) {
-            guard let book = books[id], !book.isComplete, book.unclaimed.isEmpty, open(id) == 0 else { continue }
-            books[id]?.isComplete = true
-            countActive()
-            complete.append(id)
-        }
+        try checkFence(worker)
+        for settlement in settlements { settle(settlement, by: worker) }
+        let complete = complete(Set(settlements.map(\.delivery.message)))
         checkLaw()
+        try end(crashes)
         return complete
     }
 
-    func backlog() throws(StoreError) -> [Lane: Int] {
+    private func complete(_ ids: Set<MessageID>) -> [MessageID] {
+        var complete: [MessageID] = []
+        for id in ids {
+            guard let book = books[id], !book.isComplete, book.shards.values.allSatisfy(\.isDone), open(id) == 0
+            else { continue }
+            books[id]?.isComplete = true
+            if book.state != .cancelled { books[id]?.state = .complete }
+            complete.append(id)
+        }
+        count()
+        return complete
+    }
+
+    func bookCancelled(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
+        let crashes = try await begin(.bookCancelled)
+        var booked = 0
+        var touched: Set<MessageID> = []
+        for (id, book) in books where book.state == .cancelled && !book.isComplete {
+            touched.insert(id)
+            for key in waiting.keys.filter({ $0.message == id }).prefix(limit - booked) {
+                let history = waiting.removeValue(forKey: key)?.history ?? AttemptHistory()
+                cancel(key, history: history, at: time)
+                booked += 1
+            }
+            for number in book.shards.keys {
+                books[id]?.shards[number]?.returned = []
+                let keys = books[id]?.shards[number]?.unclaimed.prefix(limit - booked) ?? []
+                books[id]?.shards[number]?.unclaimed.removeFirst(keys.count)
+                for key in keys {
+                    books[id]?.recipients += 1
+                    cancel(Key(message: id, registration: key), history: AttemptHistory(), at: time)
+                    booked += 1
+                }
+            }
+        }
+        _ = complete(touched)
+        checkLaw()
+        try end(crashes)
+        return booked
+    }
+
+    private func cancel(_ key: Key, history: AttemptHistory, at time: Timestamp) {
+        expect(ledger[key] == nil, "ended twice")
+        ledger[key] = LedgerEntry(
+            outcome: .cancelled, reason: nil, verdict: nil, history: history, time: time, latencyMilliseconds: 0,
+            apnsID: APNSID(message: key.message, registration: key.registration))
+        books[key.message]?.ended[.cancelled, default: 0] += 1
+    }
+
+    func backlog() async throws(StoreError) -> [Lane: Int] {
+        let crashes = try await begin(.backlog)
         var counts: [Lane: Int] = [:]
-        for key in Array(waiting.keys) + Array(claimed.keys) {
+        for key in Array(waiting.keys) + Array(claims.keys) {
             guard let lane = books[key.message]?.message.lane else { continue }
             counts[lane, default: 0] += 1
         }
+        try end(crashes)
         return counts
     }
 
     // MARK: Rules
 
+    /// - Returns: whether the process ends when the call is committed.
+    private func begin(_ call: Call) async throws(StoreError) -> Bool {
+        guard !isCrashed else { throw StoreError(.unavailable, "the process has ended") }
+        calls[call, default: 0] += 1
+        changed()
+        switch fault?(call, calls[call] ?? 0) {
+        case nil: return false
+        case .crashAfter: return true
+        case .error: throw StoreError(.failed, "injected")
+        case .slow:
+            for _ in 0..<100 { await Task.yield() }
+            return false
+        case .crashBefore:
+            crash()
+            throw StoreError(.unavailable, "the process has ended")
+        }
+    }
+
+    private func end(_ crashes: Bool) throws(StoreError) {
+        guard crashes else { return }
+        crash()
+        throw StoreError(.unavailable, "the process has ended")
+    }
+
+    private func crash() {
+        isCrashed = true
+        changed()
+    }
+
+    private func checkFence(_ worker: WorkerID) throws(StoreError) {
+        guard workers[worker] != nil else { throw StoreError(.fenced, "the lease was taken over") }
+    }
+
     private func failClaim() throws(StoreError) {
-        claims += 1
         guard claimFailures > 0 else { return }
         claimFailures -= 1
         changed()
         throw StoreError(.failed, "disk I/O error")
     }
 
-    private func claim(_ key: Key, page: FanOutPage.ID?, history: AttemptHistory) -> ClaimedDelivery? {
-        expect(claimed[key] == nil, "claimed twice")
+    private func claim(
+        _ key: Key, by worker: WorkerID, page: FanOutPage.ID?, shard: OpenFanOut.ID?, history: AttemptHistory
+    ) -> ClaimedDelivery? {
+        expect(claims[key] == nil, "claimed twice")
         expect(ledger[key] == nil, "claimed after its end")
         guard let registration = registrations[key.registration], let book = books[key.message] else {
             expect(false, "a claim names what is not there")
@@ -221,17 +566,20 @@ actor FakeStore: MessageStore, DeliveryStore {
         }
         let delivery = ClaimedDelivery(
             message: key.message, project: book.message.project, acceptedAt: book.message.acceptedAt,
-            expiresAt: book.message.expiresAt, registration: registration, page: page, history: history)
-        claimed[key] = delivery
+            expiresAt: book.message.expiresAt, registration: DeliveryRegistration(registration), page: page,
+            history: history)
+        claims[key] = Claim(delivery: delivery, worker: worker, shard: shard)
         return delivery
     }
 
-    private func settle(_ settlement: Settlement) {
+    private func settle(_ settlement: Settlement, by worker: WorkerID) {
         let key = Key(
             message: settlement.delivery.message, registration: settlement.delivery.registration.key)
-        guard let held = claimed.removeValue(forKey: key) else {
+        guard let claim = claims.removeValue(forKey: key) else {
             return expect(false, "settled what is not claimed")
         }
+        let held = claim.delivery
+        expect(claim.worker == worker, "settled by another worker")
         expect(held.page == settlement.delivery.page, "settled with another page")
         switch settlement.result {
         case .ended(let entry):
@@ -241,6 +589,9 @@ actor FakeStore: MessageStore, DeliveryStore {
             books[key.message]?.ended[entry.outcome, default: 0] += 1
             note(entry.verdict, about: held.registration, at: entry.time)
         case .retry(let history, let notBefore):
+            guard books[key.message]?.state != .cancelled else {
+                return cancel(key, history: history, at: notBefore)
+            }
             let expiresAt = books[key.message]?.message.expiresAt ?? notBefore
             expect(notBefore < expiresAt, "a retry after the expiry")
             let lane = books[key.message]?.message.lane ?? .interactive
@@ -249,7 +600,7 @@ actor FakeStore: MessageStore, DeliveryStore {
         }
     }
 
-    private func note(_ verdict: DeviceTokenVerdict?, about sent: Registration, at time: Timestamp) {
+    private func note(_ verdict: DeviceTokenVerdict?, about sent: DeliveryRegistration, at time: Timestamp) {
         guard let registration = registrations[sent.key], registration.isActive,
             registration.deviceToken == sent.deviceToken
         else { return }
@@ -263,7 +614,7 @@ actor FakeStore: MessageStore, DeliveryStore {
             expect(sent.isProven, "doubted what was never proven")
             registrations[sent.key]?.provenAt = nil
         case .refused(let reason)?:
-            expect(!sent.isProven && sent.quarantine == nil, "quarantined at once, or twice")
+            expect(!sent.isProven && !sent.isQuarantined, "quarantined at once, or twice")
             guard !registration.isProven, registration.refreshedAt == sent.refreshedAt else { return }
             registrations[sent.key]?.quarantine = Quarantine(time: time, reason: reason)
         case .dead(let since)?:
@@ -274,14 +625,14 @@ actor FakeStore: MessageStore, DeliveryStore {
     }
 
     private func open(_ id: MessageID) -> Int {
-        waiting.keys.count { $0.message == id } + claimed.keys.count { $0.message == id }
+        waiting.keys.count { $0.message == id } + claims.keys.count { $0.message == id }
     }
 
     /// recipients = ended + in flight, for every message.
     private func checkLaw() {
         var open: [MessageID: Int] = [:]
         for key in waiting.keys { open[key.message, default: 0] += 1 }
-        for key in claimed.keys { open[key.message, default: 0] += 1 }
+        for key in claims.keys { open[key.message, default: 0] += 1 }
         for (id, book) in books {
             let ended = book.ended.values.reduce(0, +)
             expect(book.recipients == ended + (open[id] ?? 0), "message \(id) does not balance")
@@ -301,5 +652,12 @@ actor FakeStore: MessageStore, DeliveryStore {
             return true
         }
         watchers = rest
+    }
+}
+
+extension PushRoute {
+    /// The way of a registration.
+    init(_ registration: Registration) {
+        self.init(project: registration.project, app: registration.app, environment: registration.environment)
     }
 }

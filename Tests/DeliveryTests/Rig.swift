@@ -8,30 +8,34 @@ import Testing
 
 /// A runner between a fake store and a scripted upstream, on a test clock.
 struct Rig {
-    let clock = TestClock()
-    let store = FakeStore()
+    let clock: TestClock
+    let store: FakeStore
     let sender: ScriptedSender
     let projects: ProjectDirectory
     let runner: DeliveryRunner
     let acceptor: MessageAcceptor
+    let controller: MessageController
     let group: ServiceGroup
 
     init(
-        limits: DeliveryLimits = DeliveryLimits(), project: Project = Sample.project,
+        limits: DeliveryLimits = DeliveryLimits(), project: Project = Sample.project, others: [Project] = [],
+        store: FakeStore = FakeStore(), clock: TestClock = TestClock(), wallTime: WallTime? = nil,
         atShutdown: Outcome? = .unknown(.shutdown), hangs: Bool = false,
         script: @escaping ScriptedSender.Script = { _, _ in .accepted }
     ) {
         let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        let activeMessages = ActiveMessages(in: store, limit: limits.activeMessages)
-        let wallTime = clock.wallTime(startingAt: Sample.start)
+        self.store = store
+        self.clock = clock
+        let admission = Admission(in: store, limits: limits)
+        let wallTime = wallTime ?? clock.wallTime(startingAt: Sample.start)
         sender = ScriptedSender(atShutdown: atShutdown, hangs: hangs, script)
-        projects = ProjectDirectory([project])
+        projects = ProjectDirectory([project] + others)
         runner = DeliveryRunner(
-            store: store, sender: sender, projects: projects, limits: limits, activeMessages: activeMessages,
+            store: store, sender: sender, projects: projects, limits: limits, admission: admission,
             clock: clock, wallTime: wallTime, random: { 0.5 }, logger: quiet)
         acceptor = MessageAcceptor(
-            store: store, activeMessages: activeMessages, wallTime: wallTime,
-            wake: { [runner] in runner.wake($0) })
+            store: store, admission: admission, runner: runner, wallTime: wallTime)
+        controller = MessageController(store: store, runner: runner, wallTime: wallTime)
         group = ServiceGroup(services: [runner], logger: quiet)
     }
 
@@ -40,18 +44,29 @@ struct Rig {
         for number in 1...count { await store.add(Sample.registration(number), subscribed: true) }
     }
 
+    /// Waits until the lanes have a worker and know that there is nothing to do.
+    func untilIdle() async {
+        await store.until { ($0.calls[.dueRoutes] ?? 0) >= 2 }
+    }
+
     /// Accepts a message to one registration, which is added.
     func accept(
         to number: Int64, _ json: String = #"{"notification":{"title":"Hello"}}"#
     ) async throws -> Message {
         let registration = Sample.registration(number)
         if await store.registrations[registration.key] == nil { await store.add(registration) }
-        return try await acceptor.accept(Sample.submission(to: .registration(registration), json))
+        return try await acceptMessage(Sample.submission(to: .registration(registration), json))
     }
 
     /// Accepts a message to the topic.
     func acceptTopic(_ json: String = #"{"notification":{"title":"Hello"}}"#) async throws -> Message {
-        try await acceptor.accept(Sample.submission(to: .topic(Sample.topic), json))
+        try await acceptMessage(Sample.submission(to: .topic(Sample.topic), json))
+    }
+
+    /// Accepts a message that was not sent before.
+    func acceptMessage(_ submission: MessageAcceptor.Submission) async throws -> Message {
+        let accepted = try await acceptor.accept(submission)
+        return try #require(accepted.message)
     }
 
     /// Runs the runner while `body` runs, then shuts it down gracefully and checks the store's rules.

@@ -180,7 +180,7 @@ struct RunnerTests {
         try await rig.run { rig in
             await rig.store.until { $0.waiting.values.contains { $0.history.lastCause == "no_route" } }
             rig.projects.replace(with: [Sample.project])
-            await rig.clock.sleepers(2, within: .seconds(16))
+            await rig.clock.sleepers(3, within: .seconds(16))
             rig.clock.advance(by: .seconds(16))
             await rig.store.untilEnded(1)
             let entry = try #require(await rig.store.entries(of: message.id).first)
@@ -278,7 +278,7 @@ struct RunnerTests {
         let rig = Rig(project: project)
         await rig.subscribe(2)
         try await rig.run { rig in
-            _ = try await rig.acceptor.accept(Sample.submission(to: .topic(Sample.topic), project: project))
+            _ = try await rig.acceptMessage(Sample.submission(to: .topic(Sample.topic), project: project))
             await rig.store.untilEnded(2)
             for push in rig.sender.pushes {
                 let number: Int64 = push.deviceToken == Sample.registration(1).deviceToken ? 1 : 2

@@ -17,7 +17,7 @@ struct SQLiteDeliveryTests {
         let wallTime = clock.wallTime(startingAt: Sample.start)
         var limits = DeliveryLimits()
         limits.pageSize = 100
-        let active = ActiveMessages(in: store, limit: limits.activeMessages)
+        let admission = Admission(in: store, limits: limits)
         let sender = ScriptedSender { push, attempt in
             switch (push.deviceToken.bytes.last ?? 0) % 3 {
             case 0: .accepted
@@ -27,15 +27,16 @@ struct SQLiteDeliveryTests {
         }
         let runner = DeliveryRunner(
             store: store, sender: sender, projects: ProjectDirectory([Sample.project]), limits: limits,
-            activeMessages: active, clock: clock, wallTime: wallTime, random: { 0.5 }, logger: quiet)
+            admission: admission, clock: clock, wallTime: wallTime, random: { 0.5 }, logger: quiet)
         let acceptor = MessageAcceptor(
-            store: store, activeMessages: active, wallTime: wallTime, wake: { runner.wake($0) })
+            store: store, admission: admission, runner: runner, wallTime: wallTime)
         let registrations = try await register(250, in: store)
         let group = ServiceGroup(services: [runner], logger: quiet)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
-            let topic = try await acceptor.accept(Sample.submission(to: .topic(Sample.topic)))
-            let single = try await acceptor.accept(Sample.submission(to: .registration(registrations[0])))
+            let topic = try #require(try await acceptor.accept(Sample.submission(to: .topic(Sample.topic))).message)
+            let single = try #require(
+                try await acceptor.accept(Sample.submission(to: .registration(registrations[0]))).message)
             for message in [topic, single] {
                 let report = try await untilComplete(message, in: store, clock: clock)
                 #expect(report.state == .complete)
@@ -46,7 +47,60 @@ struct SQLiteDeliveryTests {
             await group.triggerGracefulShutdown()
             try await tasks.waitForAll()
         }
-        #expect(store.activeMessages == 0)
+        #expect(store.load.total.messages == 0)
+        try store.close()
+    }
+
+    @Test func listsConditionsPacesAndControlsWorkWithSQLite() async throws {
+        let directory = try TestDirectory()
+        let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let store = try SQLiteStore(directory: directory.path, role: .gateway, logger: quiet)
+        let clock = TestClock()
+        let wallTime = clock.wallTime(startingAt: Sample.start)
+        var limits = DeliveryLimits()
+        limits.pageSize = 20
+        let admission = Admission(in: store, limits: limits)
+        let sender = ScriptedSender { push, attempt in
+            (push.deviceToken.bytes.last ?? 0) % 5 == 0 && attempt == 1 ? .notSent(.refused) : .accepted
+        }
+        let runner = DeliveryRunner(
+            store: store, sender: sender, projects: ProjectDirectory([Sample.project]), limits: limits,
+            admission: admission, clock: clock, wallTime: wallTime, random: { 0.5 }, logger: quiet)
+        let acceptor = MessageAcceptor(store: store, admission: admission, runner: runner, wallTime: wallTime)
+        let controller = MessageController(store: store, runner: runner, wallTime: wallTime)
+        let registrations = try await register(200, in: store)
+        let addressees = registrations.map { MessageAcceptor.Addressee(key: $0.key, app: $0.app) }
+        let group = ServiceGroup(services: [runner], logger: quiet)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            var paced = try Sample.submission(to: .topic(Sample.topic))
+            paced.options.rate = 1000
+            var slow = try Sample.submission(to: .topic(Sample.topic))
+            slow.options.rate = 1
+            let condition = Condition(text: "'news' in topics", expression: .subscribed(Sample.topic))
+            let results = await acceptor.accept([
+                paced, slow, try Sample.submission(to: .condition(condition)),
+                try Sample.submission(to: .list(addressees)),
+                try Sample.submission(to: .list(Array(addressees.prefix(30)))),
+                try Sample.submission(to: .user(try #require(UserID(rawValue: "alice")), [addressees[0]])),
+            ])
+            let messages = try results.map { try #require(try $0.get().message) }
+            #expect(try await controller.control(messages[1].id, in: Sample.projectID, .pause) == .paused)
+            for (message, count) in zip(messages, [200, 0, 200, 200, 30, 1]) where count > 0 {
+                let report = try await untilComplete(message, in: store, clock: clock)
+                #expect(report.ended[.accepted] == count)
+                #expect(report.recipients == count)
+            }
+            #expect(try await controller.control(messages[1].id, in: Sample.projectID, .cancel) == .cancelled)
+            while store.load.total.messages > 0 {
+                clock.advance(by: .milliseconds(10))
+                await Task.yield()
+            }
+            let report = try #require(try await store.report(messages[1].id, in: Sample.projectID))
+            #expect(report.state == .cancelled && report.recipients == 200 && report.inFlight == 0)
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
         try store.close()
     }
 

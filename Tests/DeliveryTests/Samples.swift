@@ -1,6 +1,7 @@
 import Delivery
 import PushModel
 import Store
+import Synchronization
 
 /// Values that the tests share.
 enum Sample {
@@ -21,13 +22,13 @@ enum Sample {
 
     /// Registration number `number`, made and refreshed at ``start``.
     static func registration(
-        _ number: Int64, app: AppID = appID, end: RegistrationEnd? = nil
+        _ number: Int64, project: ProjectID = projectID, app: AppID = appID, end: RegistrationEnd? = nil
     ) -> Registration {
         let digits = String(number)
         let id = "c" + String(repeating: "A", count: 21 - digits.count) + digits
         return Registration(
             key: RegistrationKey(rawValue: number), id: RegistrationID(rawValue: id)!,
-            token: RegistrationToken(rawValue: id + ":APA91b_token" + digits)!, project: projectID, app: app,
+            token: RegistrationToken(rawValue: id + ":APA91b_token" + digits)!, project: project, app: app,
             deviceToken: DeviceToken(bytes: Array("device \(number)".utf8))!, environment: .production,
             appVersion: nil, createdAt: start, refreshedAt: start, end: end)
     }
@@ -37,5 +38,15 @@ enum Sample {
         _ json: String = #"{"notification":{"title":"Hello"}}"#
     ) throws -> MessageAcceptor.Submission {
         MessageAcceptor.Submission(project: project, recipient: recipient, content: try content(json))
+    }
+}
+
+/// How far somebody set the wall clock.
+final class Dial: Sendable {
+    private let value = Mutex(Duration.zero)
+
+    var offset: Duration {
+        get { value.withLock { $0 } }
+        set { value.withLock { $0 = newValue } }
     }
 }

@@ -18,6 +18,8 @@ final class ScriptedSender: PushSender {
         var pushes: [Push] = []
         var held: [Held] = []
         var standing: Outcome?
+        var heldRoutes: [PushRoute: HeldRoute] = [:]
+        var onChange: (@Sendable () -> Void)?
         /// Hand-overs that are kept from returning.
         var shutdowns = 0
         var hung: [CheckedContinuation<Void, Never>] = []
@@ -42,6 +44,21 @@ final class ScriptedSender: PushSender {
     }
 
     let upstreams: [UpstreamStatus] = []
+
+    var heldRoutes: [PushRoute: HeldRoute] { state.withLock { $0.heldRoutes } }
+
+    func onHeldRoutesChange(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.onChange = body }
+    }
+
+    /// Holds these routes and no others.
+    func hold(_ routes: [PushRoute: HeldRoute]) {
+        let onChange = state.withLock { state in
+            state.heldRoutes = routes
+            return state.onChange
+        }
+        onChange?()
+    }
 
     /// Everything that was handed over, in order.
     var pushes: [Push] { state.withLock { $0.pushes } }

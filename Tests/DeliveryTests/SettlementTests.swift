@@ -19,7 +19,7 @@ struct SettlementTests {
         return OpenDelivery(
             claim: ClaimedDelivery(
                 message: message, project: Sample.projectID, acceptedAt: Sample.start, expiresAt: Sample.start + life,
-                registration: registration, page: nil, history: history),
+                registration: DeliveryRegistration(registration), page: nil, history: history),
             lane: .interactive, isOnce: isOnce,
             isForActivity: isForActivity,
             apnsID: APNSID(message: message, registration: registration.key), canProbe: canProbe)

@@ -14,7 +14,7 @@ struct ShutdownTests {
             await rig.sender.untilSent(3)
             await rig.group.triggerGracefulShutdown()
             // The time limit of the shutdown begins to run: the runner has stopped.
-            await rig.clock.sleepers(2, within: .seconds(20))
+            await rig.clock.sleepers(3, within: .seconds(20))
             _ = try await rig.accept(to: 4)
             rig.sender.release(.accepted)
             await rig.store.untilEnded(3)
@@ -32,7 +32,7 @@ struct ShutdownTests {
         try await rig.run { rig in
             await rig.sender.untilSent(1)
             await rig.group.triggerGracefulShutdown()
-            await rig.clock.sleepers(2, within: .seconds(20))
+            await rig.clock.sleepers(3, within: .seconds(20))
             rig.clock.advance(by: .seconds(20))
         }
         #expect(await rig.store.claimed.isEmpty)
@@ -48,7 +48,7 @@ struct ShutdownTests {
         try await rig.run { rig in
             await rig.sender.untilSent(1)
             await rig.group.triggerGracefulShutdown()
-            await rig.clock.sleepers(2, within: .seconds(20))
+            await rig.clock.sleepers(3, within: .seconds(20))
             rig.clock.advance(by: .seconds(20))
             await rig.clock.advanceToSleeper(within: .seconds(3))
         }
@@ -62,7 +62,7 @@ struct ShutdownTests {
         try await rig.run { rig in
             await rig.sender.untilSent(1)
             await rig.group.triggerGracefulShutdown()
-            await rig.clock.sleepers(2, within: .seconds(20))
+            await rig.clock.sleepers(3, within: .seconds(20))
             rig.clock.advance(by: .seconds(20))
         }
         #expect(await rig.store.waiting.count == 1)
@@ -85,9 +85,9 @@ struct ShutdownTests {
         _ = try await rig.accept(to: 1)
         try await rig.run { rig in
             await rig.sender.untilSent(1)
-            await rig.clock.sleepers(2, within: .seconds(15))
+            await rig.clock.sleepers(3, within: .seconds(15))
             await rig.group.triggerGracefulShutdown()
-            await rig.clock.sleepers(3, within: .seconds(20))
+            await rig.clock.sleepers(4, within: .seconds(20))
             rig.clock.advance(by: .seconds(20))
             await rig.clock.sleepers(2, within: .seconds(2))
             rig.clock.advance(by: .seconds(2))
@@ -98,12 +98,14 @@ struct ShutdownTests {
     @Test func anEarlierRunsClaimsAreRescued() async throws {
         let rig = Rig()
         let message = try await rig.accept(to: 1)
-        let lost = try await rig.store.claimDue(.interactive, limit: 10, at: Sample.start)
+        let earlier = try await rig.store.enroll("earlier", until: Sample.start + .seconds(1000))
+        let route = PushRoute(Sample.registration(1))
+        let lost = try await rig.store.claimDue(.interactive, route, limit: 10, by: earlier, at: Sample.start)
         #expect(lost.count == 1)
         try await rig.run { rig in
             await rig.store.until { $0.books[message.id]?.isComplete == true }
         }
-        #expect(await rig.store.rescues == 1)
+        #expect(await rig.store.entries(of: message.id).first?.history.unknownAttempts == 1)
         #expect(rig.sender.pushes.count == 1)
     }
 }

@@ -82,9 +82,14 @@ struct AuthenticationTests {
     /// Who may use each route that needs a key, written out again on its own.
     private static let table: [String: Set<Role>] = [
         "POST /v1/projects/{project}/messages:send": [.admin, .sender],
+        "POST /v1/projects/{project}/messages:batchSend": [.admin, .sender],
+        "POST /v1/projects/{project}/messages/{message}:pause": [.admin, .sender],
+        "POST /v1/projects/{project}/messages/{message}:resume": [.admin, .sender],
+        "POST /v1/projects/{project}/messages/{message}:cancel": [.admin, .sender],
         "GET /v1/projects/{project}/messages": [.admin, .sender],
         "GET /v1/projects/{project}/messages/{message}": [.admin, .sender],
         "GET /v1/projects/{project}/messages/{message}/deliveries": [.admin, .sender],
+        "GET /v1/projects/{project}/registrations/{registration}/deliveries": [.admin, .sender],
         "GET /v1/projects/{project}/export": [.admin, .sender],
         "GET /v1/projects/{project}/export/schema": [.admin, .sender],
         "POST /v1/projects/{project}/registrations": [.admin, .client],

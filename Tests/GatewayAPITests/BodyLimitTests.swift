@@ -44,7 +44,7 @@ struct BodyLimitTests {
     }
 
     @Test func noRouteTakesMoreThanItNeedsOrThanIsConfigured() async throws {
-        for route in Route.all { #expect(route.bodyLimitBytes <= 1 << 20) }
+        for route in Route.all where !route.isBatch { #expect(route.bodyLimitBytes <= 1 << 20) }
         let gateway = try await TestGateway(bodyLimitBytes: 100)
         let answer = try await gateway.request(
             .post, "/v1/projects/demo/messages:send", Self.unknownNames(size: 101))

@@ -45,14 +45,33 @@ struct ErrorAnswerTests {
                 == #"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND"}}"#)
     }
 
-    @Test func aFullGatewaySaysWhenToComeBack() throws {
-        let error = FCMError(.full(retryAfter: .milliseconds(1200)), project: TestGateway.project("demo", 1))
+    @Test(
+        arguments: [
+            (.messages, "gateway", "Too many messages are waiting to be delivered (limits.messages)."),
+            (
+                .bytes, "gateway",
+                "The messages that are waiting to be delivered are too large together (limits.bytes)."
+            ),
+            (
+                .projectMessages, "project:demo",
+                "Too many messages of the project are waiting to be delivered (limits.projectMessages)."
+            ),
+            (
+                .projectBytes, "project:demo",
+                "The project's messages that are waiting to be delivered are too large together (limits.projectBytes)."
+            ),
+        ] as [(MessageAcceptor.WaitingLimit, String, String)])
+    func aFullGatewaySaysOfWhatAndWhenToComeBack(
+        limit: MessageAcceptor.WaitingLimit, subject: String, message: String
+    ) throws {
+        let project = TestGateway.project("demo", 1)
+        let error = FCMError(.full(limit, retryAfter: .milliseconds(1200)), project: project)
         #expect(
             text(error)
-                == #"{"error":{"code":429,"message":"Too many messages are waiting to be delivered.","status":"RESOURCE_EXHAUSTED","details":[\#(Self.fcm)"QUOTA_EXCEEDED"},{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":"project:demo","description":"Too many messages are waiting to be delivered."}]}]}}"#
+                == #"{"error":{"code":429,"message":"\#(message)","status":"RESOURCE_EXHAUSTED","details":[\#(Self.fcm)"QUOTA_EXCEEDED"},{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":"\#(subject)","description":"\#(message)"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"2s"}]}}"#
         )
         #expect(error.response(for: "/v1/projects/demo/messages:send").headers[.retryAfter] == "2")
-        let soon = FCMError(.full(retryAfter: .zero), project: TestGateway.project("demo", 1))
+        let soon = FCMError(.full(limit, retryAfter: .zero), project: project)
         #expect(soon.response(for: "/v1/projects/demo/messages:send").headers[.retryAfter] == "1")
     }
 

@@ -33,7 +33,8 @@ struct ListenerTests {
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
         let server = try GatewayServer(
             listener: ListenerConfiguration(
-                host: "127.0.0.1", port: 0, tls: tls, bodyLimitBytes: bodyLimitBytes, shutdownLimit: shutdownLimit,
+                host: "127.0.0.1", port: 0, tls: tls, bodyLimits: BodyLimits(standard: bodyLimitBytes),
+                shutdownLimit: shutdownLimit,
                 requestLimit: requestLimit),
             services: gateway.services, onListening: { continuation.yield($0) })
         let group = ServiceGroup(
@@ -160,15 +161,16 @@ struct ListenerTests {
         let (released, release) = AsyncStream.makeStream(of: Void.self)
         let gateway = try await TestGateway()
         var services = gateway.services
-        services.isStoreWritable = {
+        services.storeState = {
             enteredContinuation.yield()
             for await _ in released { break }
-            return true
+            return StoreState()
         }
         let files = isEncrypted ? try await makeCertificate(in: gateway.directory) : nil
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
         let server = try GatewayServer(
-            listener: ListenerConfiguration(host: "127.0.0.1", port: 0, tls: files, bodyLimitBytes: 1000),
+            listener: ListenerConfiguration(
+                host: "127.0.0.1", port: 0, tls: files, bodyLimits: BodyLimits(standard: 1000)),
             services: services, onListening: { continuation.yield($0) })
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [server], logger: gateway.services.logger))
@@ -246,7 +248,8 @@ struct ListenerTests {
         let gateway = try await TestGateway()
         let code = try await withServer(gateway) { port in
             let second = try GatewayServer(
-                listener: ListenerConfiguration(host: "127.0.0.1", port: port, tls: nil, bodyLimitBytes: 1000),
+                listener: ListenerConfiguration(
+                    host: "127.0.0.1", port: port, tls: nil, bodyLimits: BodyLimits(standard: 1000)),
                 services: gateway.services, onListening: { _ in })
             let error = await #expect(throws: IOError.self) { try await second.run() }
             return error?.errnoCode
@@ -269,7 +272,7 @@ struct ListenerTests {
             let error = #expect(throws: (any Error).self) {
                 try GatewayServer(
                     listener: ListenerConfiguration(
-                        host: "127.0.0.1", port: 0, tls: (certificate, key), bodyLimitBytes: 1000),
+                        host: "127.0.0.1", port: 0, tls: (certificate, key), bodyLimits: BodyLimits(standard: 1000)),
                     services: gateway.services, onListening: { _ in })
             }
             #expect("\(error.map { "\($0)" } ?? "")".contains(culprit))

@@ -1,5 +1,7 @@
+import Delivery
 import HTTPTypes
 import PushModel
+import Store
 import Testing
 
 @testable import GatewayAPI
@@ -20,7 +22,7 @@ struct OperationsTests {
         #expect(answer.status == 200)
         #expect(
             answer.text
-                == #"{"status":"ready","store":{"writable":true},"upstreams":[{"name":"api.push.apple.com:443 TEAM123456/ABC1234567","reachable":false,"lastFailure":"connection refused","connections":0,"streamsInUse":0,"streamLimit":0,"queued":3,"queueLimit":10000,"circuit":"open"}]}"#
+                == #"{"status":"ready","problems":[],"store":{"writable":true},"upstreams":[{"name":"api.push.apple.com:443 TEAM123456/ABC1234567","reachable":false,"lastFailure":"connection refused","connections":0,"streamsInUse":0,"streamLimit":0,"queued":3,"queueLimit":10000,"circuit":"open"}]}"#
         )
     }
 
@@ -50,10 +52,31 @@ struct OperationsTests {
     }
 
     @Test func aStoreThatTakesNoWritesMakesTheGatewayUnready() async throws {
-        let gateway = try await TestGateway(isStoreWritable: false)
+        let text = "The disk of the store is full."
+        let gateway = try await TestGateway(storeState: StoreState(isWritable: false, problems: [text]))
         let answer = try await gateway.request(.get, "/readyz", as: nil)
         #expect(answer.status == 503)
+        #expect(answer.headers[.retryAfter] == "5")
         #expect(try answer.json["status"] == .string("unready"))
+        #expect(try answer.json["problems"] == .array([.string(text)]))
+        #expect(try answer.json["store"] == .object([.init("writable", .bool(false))]))
+    }
+
+    @Test func aDamagedStoreMakesTheGatewayUnreadyAlsoWhenItTakesWrites() async throws {
+        let gateway = try await TestGateway(storeState: StoreState(problems: ["The file x is damaged."]))
+        let answer = try await gateway.request(.get, "/readyz", as: nil)
+        #expect(answer.status == 503)
+        #expect(try answer.json["problems"] == .array([.string("The file x is damaged.")]))
+        #expect(try answer.json["store"] == .object([.init("writable", .bool(true))]))
+    }
+
+    @Test func aStoppingGatewayIsUnready() async throws {
+        let gateway = try await TestGateway()
+        #expect(try await gateway.request(.get, "/readyz", as: nil).status == 200)
+        gateway.acceptor.stop()
+        let answer = try await gateway.request(.get, "/readyz", as: nil)
+        #expect(answer.status == 503)
+        #expect(try answer.json["problems"] == .array([.string("The gateway is stopping.")]))
     }
 
     @Test func metricsAreTextForPrometheus() async throws {

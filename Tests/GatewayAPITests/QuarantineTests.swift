@@ -17,7 +17,7 @@ struct QuarantineTests {
         let made = try await gateway.register(deviceToken, app: app)
         _ = try await gateway.send(#""token":"\#(made.token)""#)
         let now = gateway.clock.now
-        let settlements = try await gateway.store.claimDue(.interactive, limit: 9, at: now).map { delivery in
+        let settlements = try await gateway.claim(.interactive).map { delivery in
             let entry = LedgerEntry(
                 outcome: .rejected, reason: "BadDeviceToken", verdict: .refused(.badDeviceToken),
                 history: AttemptHistory(attempts: 2), time: now, latencyMilliseconds: 1,
@@ -25,7 +25,7 @@ struct QuarantineTests {
             return Settlement(delivery: delivery, result: .ended(entry))
         }
         #expect(settlements.count == 1)
-        _ = try await gateway.store.settle(settlements)
+        _ = try await gateway.store.settle(settlements, by: gateway.worker)
         return made
     }
 

@@ -137,4 +137,102 @@ struct RegistrationTests {
         #expect(try await gateway.request(.get, "\(Self.path)/abcdefgh:APA91bxyz").status == 404)
         #expect(try await gateway.request(.get, "\(Self.path)/A%3Ab%2Fc").status == 400)
     }
+
+    @Test func aUserIsShownAndAnotherOneGetsAnotherRegistration() async throws {
+        let gateway = try await TestGateway()
+        func post(_ user: String, _ rest: String = "") async throws -> Answer {
+            try await gateway.request(
+                .post, Self.path,
+                #"{"ios":{"apns_token":"00aa","bundle_id":"com.example.app"},"user":"\#(user)"\#(rest)}"#, as: .client)
+        }
+        let first = try await post("alice").json
+        let again = try await post("alice").json
+        #expect(first == again)
+        let name = try #require(first["name"]?.stringValue)
+        let token = try #require(first["token"]?.stringValue)
+        let shown = try await gateway.request(.get, "/v1/\(name)")
+        #expect(try shown.json["user"] == .string("alice"))
+
+        let second = try await post("bob").json
+        #expect(second["name"] != first["name"] && second["token"] != first["token"])
+        let ended = try await gateway.request(.get, "/v1/\(name)").json
+        #expect(ended["state"] == .string("ENDED") && ended["endCause"] == .string("REPLACED"))
+        // What is sent to the one before does not reach the device.
+        let refused = try await gateway.request(
+            .post, "/v1/projects/demo/messages:send",
+            #"{"message":{"token":"\#(token)","notification":{"title":"x"}}}"#,
+            as: .sender)
+        #expect(refused.status == 404)
+        #expect(try refused.errorCode == "UNREGISTERED")
+
+        // Signed out: a registration of nobody. By PATCH too the answer is the new one.
+        let bobs = try #require(second["token"]?.stringValue).replacing(":", with: "%3A")
+        let patched = try await gateway.request(
+            .patch, "\(Self.path)/\(bobs)", #"{"ios":{},"user":""}"#, as: .client)
+        #expect(patched.status == 200, "\(patched.text)")
+        #expect(try patched.json["user"] == nil && patched.json["token"] != second["token"])
+
+        let audit = try await gateway.request(.get, "/v1/\(try #require(second["name"]?.stringValue))/audit")
+        guard case .array(let entries)? = try audit.json["entries"] else {
+            Issue.record("\(audit.text)")
+            return
+        }
+        #expect(entries.map { $0["cause"] } == [.string("USER_CHANGED"), .string("USER_CHANGED")])
+        #expect(entries[0]["formerUser"] == .string("bob") && entries[0]["user"] == nil)
+        #expect(entries[1]["formerRegistration"] == .string(name) && entries[1]["user"] == .string("bob"))
+        #expect(try await gateway.request(.get, "/v1/\(name)/audit", as: .client).status == 403)
+        #expect(try await gateway.request(.get, "\(Self.path)/cZZZZZZZZZZZZZZZZZZZZZ/audit").status == 404)
+    }
+
+    @Test func aUserOfAnotherFormIsRefused() async throws {
+        let gateway = try await TestGateway()
+        for user in [#""a\nb""#, "\"\(String(repeating: "x", count: 257))\"", "7"] {
+            let answer = try await gateway.request(
+                .post, Self.path, #"{"ios":{"apns_token":"00","bundle_id":"com.example.app"},"user":\#(user)}"#)
+            #expect(answer.status == 400)
+            #expect(try answer.badFields == ["user"])
+        }
+    }
+
+    @Test func registrationsAreListedByUserAndStateInPages() async throws {
+        let gateway = try await TestGateway()
+        for number in 0..<5 {
+            let answer = try await gateway.request(
+                .post, Self.path,
+                #"{"ios":{"apns_token":"0\#(number)","bundle_id":"com.example.app"},"user":"u \"\#(number % 2)"}"#)
+            #expect(answer.status == 200)
+        }
+        func list(_ filter: String?, _ size: Int = 2) async throws -> [String] {
+            var names: [String] = []
+            var token: String?
+            repeat {
+                var query = "pageSize=\(size)"
+                if let filter { query += "&filter=\(filter)" }
+                if let token { query += "&pageToken=\(token)" }
+                let answer = try await gateway.request(.get, "\(Self.path)?\(query)")
+                #expect(answer.status == 200, "\(answer.text)")
+                if case .array(let found)? = try answer.json["registrations"] {
+                    #expect(found.count <= size)
+                    names += found.compactMap { $0["name"]?.stringValue }
+                }
+                token = try answer.json["nextPageToken"]?.stringValue
+            } while token != nil
+            return names
+        }
+        #expect(try await list(nil).count == 5)
+        #expect(try await list("state%3DACTIVE", 5).count == 5)
+        #expect(try await list("user%3D%22u%20%5C%221%22").count == 2)
+        #expect(try await list("state%3DQUARANTINED") == [])
+        #expect(try await list("state%3DSTALE") == [])
+        gateway.clock.advance(by: .seconds(271 * 86_400))
+        #expect(try await list("state%3DSTALE").count == 5)
+        let one = try #require(try await list(nil, 9).first)
+        #expect(try await gateway.request(.get, "/v1/\(one)").json["stale"] == .bool(true))
+        for wrong in ["state%3DX", "user%3D", "x", "color%3Dred"] {
+            let answer = try await gateway.request(.get, "\(Self.path)?filter=\(wrong)")
+            #expect(try answer.badFields == ["filter"])
+        }
+        #expect(try await gateway.request(.get, "\(Self.path)?pageToken=x").status == 400)
+        #expect(try await gateway.request(.get, Self.path, as: .sender).status == 403)
+    }
 }

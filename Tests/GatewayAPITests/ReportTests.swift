@@ -13,11 +13,7 @@ extension TestGateway {
         _ end: (Int) -> (outcome: LedgerOutcome, reason: String?) = { _ in (.accepted, nil) }
     ) async throws {
         clock.advance(by: latency)
-        let claimed =
-            switch lane {
-            case .interactive: try await store.claimDue(.interactive, limit: 1000, at: clock.now)
-            case .bulk: try await store.claimPage(limit: 1000, at: clock.now)?.deliveries ?? []
-            }
+        let claimed = try await claim(lane)
         let settlements = claimed.enumerated().map { index, delivery in
             let (outcome, reason) = end(index)
             return Settlement(
@@ -28,7 +24,7 @@ extension TestGateway {
                         time: clock.now, latencyMilliseconds: latency.wholeMilliseconds,
                         apnsID: APNSID(message: delivery.message, registration: delivery.registration.key))))
         }
-        _ = try await store.settle(settlements)
+        _ = try await store.settle(settlements, by: worker)
         // An export ends before the present.
         clock.advance(by: .milliseconds(1))
     }
@@ -154,5 +150,25 @@ struct ReportTests {
         let answer = try await gateway.request(.get, "/v1/projects/demo/messages?pageToken=nonsense!")
         #expect(answer.status == 400)
         #expect(try answer.badFields == ["page_token"])
+    }
+
+    @Test func aDevicesOwnDeliveriesAreListed() async throws {
+        let gateway = try await TestGateway()
+        let (id, token) = try await gateway.register()
+        let first = try await gateway.send(#""token":"\#(token)""#)
+        try await gateway.finish(.interactive) { _ in (.rejected, "BadTopic") }
+        let second = try await gateway.send(#""token":"\#(token)""#)
+        try await gateway.finish(.interactive)
+        for name in [id, token] {
+            let answer = try await gateway.request(.get, "/v1/projects/demo/registrations/\(name)/deliveries")
+            #expect(answer.status == 200, "\(answer.text)")
+            guard case .array(let deliveries) = try answer.json["deliveries"] else { continue }
+            #expect(deliveries.map { $0["message"] } == [.string(second), .string(first)])
+            #expect(deliveries.map { $0["outcome"] } == [.string("ACCEPTED"), .string("REJECTED")])
+        }
+        let unknown = try await gateway.request(
+            .get, "/v1/projects/demo/registrations/abcdefgh:APA91bunknown/deliveries")
+        #expect(unknown.status == 404)
+        #expect(try await gateway.request(.get, "/v1/projects/demo/registrations/x/deliveries").status == 400)
     }
 }

@@ -38,7 +38,7 @@ struct SendTests {
                 .post, Self.path, #"{"message":{"topic":"news","notification":{"title":"Hi"}},"\#(field)":true}"#)
             #expect(answer.status == 200, "\(answer.text)")
         }
-        #expect(gateway.store.activeMessages == 0)
+        #expect(gateway.store.load.total.messages == 0)
         let demo = try #require(ProjectID(rawValue: "demo"))
         #expect(try await gateway.store.reports(in: demo, after: nil, limit: 10).elements.isEmpty)
     }
@@ -127,7 +127,7 @@ struct SendTests {
 
     @Test func aFullGatewayRefusesWithQuotaExceeded() async throws {
         var limits = DeliveryLimits()
-        limits.activeMessages = 1
+        limits.messagesWaiting = 1
         let gateway = try await TestGateway(limits: limits)
         _ = try await gateway.register("01")
         let token = try await gateway.register("02").token
@@ -167,5 +167,136 @@ struct SendTests {
                 == #"{"error":{"code":413,"message":"Request payload size exceeds the limit: 100 bytes.","status":"INVALID_ARGUMENT"}}"#
         )
         #expect(answer.status == 413)
+    }
+
+    @Test func aConditionIsATarget() async throws {
+        let gateway = try await TestGateway()
+        let installs = try await gateway.subscribe(3)
+        _ = try await gateway.request(
+            .post, "/iid/v1:batchAdd", #"{"to":"/topics/sport","registration_tokens":["\#(installs[0].token)"]}"#)
+        let condition = "'news' in topics && !('sport' in topics)"
+        let name = try await gateway.send(#""condition":"\#(condition)""#)
+        let report = try await gateway.request(.get, "/v1/\(name)").json
+        #expect(report["target"] == .object([.init("condition", .string(condition))]))
+        let claimed = try await gateway.claim(.bulk)
+        #expect(Set(claimed.map(\.registration.id.rawValue)) == Set(installs.dropFirst().map(\.id)))
+    }
+
+    @Test(arguments: ["'a' in topics &", "a", String(repeating: "(", count: 5000)])
+    func aWrongConditionIsRefusedWithItsPlace(condition: String) async throws {
+        let gateway = try await TestGateway()
+        let answer = try await gateway.request(
+            .post, Self.path, #"{"message":{"condition":"\#(condition)","notification":{"title":"Hi"}}}"#)
+        #expect(answer.status == 400)
+        #expect(try answer.errorCode == "INVALID_ARGUMENT")
+        #expect(try answer.badFields == ["message.condition"])
+        #expect(try answer.errorMessage?.contains("at byte ") == true)
+    }
+
+    // MARK: - Idempotency
+
+    private func send(_ gateway: TestGateway, _ body: String, key: String) async throws -> Answer {
+        try await gateway.request(.post, Self.path, body, as: .sender, headers: [.idempotencyKey: key])
+    }
+
+    @Test func theSameKeyAndBodyGiveTheSameName() async throws {
+        let gateway = try await TestGateway()
+        let token = try await gateway.register().token
+        let body = #"{"message":{"token":"\#(token)","notification":{"title":"Hi"}}}"#
+        let first = try await send(gateway, body, key: "k1")
+        #expect(first.status == 200, "\(first.text)")
+        for _ in 0..<3 { #expect(try await send(gateway, body, key: "k1").text == first.text) }
+        #expect(try await send(gateway, body, key: "k2").text != first.text)
+        #expect(gateway.store.load.total.messages == 2)
+        #expect(try await gateway.claim(.interactive).count == 2)
+    }
+
+    @Test func theSameKeyWithAnotherBodyConflicts() async throws {
+        let gateway = try await TestGateway()
+        let token = try await gateway.register().token
+        let body = #"{"message":{"token":"\#(token)","notification":{"title":"Hi"}}}"#
+        _ = try await send(gateway, body, key: "k")
+        for other in [body + " ", body.replacing("Hi", with: "Ho")] {
+            let answer = try await send(gateway, other, key: "k")
+            #expect(answer.status == 409)
+            #expect(try answer.errorStatus == "ALREADY_EXISTS")
+            #expect(try answer.errorMessage?.contains("Idempotency-Key") == true)
+        }
+        #expect(gateway.store.load.total.messages == 1)
+    }
+
+    @Test func requestsThatRaceMakeOneMessage() async throws {
+        let gateway = try await TestGateway()
+        let token = try await gateway.register().token
+        let body = #"{"message":{"token":"\#(token)","notification":{"title":"Hi"}}}"#
+        let answers = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<20 { group.addTask { try await send(gateway, body, key: "k").text } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(answers.count == 1)
+        #expect(gateway.store.load.total.messages == 1)
+    }
+
+    @Test(arguments: ["", "a b", String(repeating: "k", count: 256)])
+    func aMalformedKeyIsRefused(key: String) async throws {
+        let gateway = try await TestGateway()
+        let answer = try await send(gateway, #"{"message":{"topic":"a","notification":{"title":"Hi"}}}"#, key: key)
+        #expect(answer.status == 400)
+        #expect(try answer.badFields == ["Idempotency-Key"])
+    }
+
+    // MARK: - Preflight
+
+    @Test func aPreflightTellsWhomItWouldReachAndHowLarge() async throws {
+        let gateway = try await TestGateway()
+        let installs = try await gateway.subscribe(3)
+        func preflight(_ target: String, _ rest: String = "") async throws -> JSONValue {
+            let answer = try await gateway.request(
+                .post, Self.path,
+                #"{"message":{\#(target),"notification":{"title":"Hi"}},"validate_only":true\#(rest)}"#)
+            #expect(answer.status == 200, "\(answer.text)")
+            return try answer.json
+        }
+        let topic = try await preflight(#""topic":"news""#, #","delivery":{"rate":2}"#)
+        #expect(topic["name"]?.stringValue?.hasPrefix("projects/demo/messages/") == true)
+        #expect(topic["audience"] == .number("3"))
+        #expect(topic["expectedDuration"] == .string("1.500s"))
+        #expect(topic["refusals"] == .array([]))
+        let size = #"{"aps":{"alert":{"title":"Hi"}}}"#.utf8.count
+        #expect(
+            topic["payloadBytes"]
+                == .object([
+                    .init("com.example.app", .integer(size)), .init("com.example.dev", .integer(size)),
+                ]))
+        #expect(try await preflight(#""condition":"!('news' in topics)""#)["audience"] == .number("0"))
+        let single = try await preflight(#""token":"\#(installs[0].token)""#)
+        #expect(single["audience"] == .number("1"))
+        #expect(single["payloadBytes"] == .object([.init("com.example.app", .integer(size))]))
+        #expect(gateway.store.load.total.messages == 0)
+    }
+
+    @Test func aPreflightOfAFullGatewayTellsOfTheLimit() async throws {
+        var limits = DeliveryLimits()
+        limits.messagesWaiting = 1
+        let gateway = try await TestGateway(limits: limits)
+        let token = try await gateway.register().token
+        _ = try await gateway.send(#""token":"\#(token)""#)
+        let answer = try await gateway.request(
+            .post, Self.path, #"{"message":{"topic":"news","notification":{"title":"Hi"}},"validate_only":true}"#)
+        #expect(answer.status == 200)
+        #expect(try answer.json["refusals"] != .array([]))
+        #expect(answer.text.contains("limits.messages"))
+    }
+
+    @Test func aPreflightOfAWrongMessageIsRefusedAsSendingItWouldBe() async throws {
+        let gateway = try await TestGateway()
+        let text = String(repeating: "x", count: 5000)
+        for validates in ["true", "false"] {
+            let answer = try await gateway.request(
+                .post, Self.path,
+                #"{"message":{"topic":"news","notification":{"title":"\#(text)"}},"validate_only":\#(validates)}"#)
+            #expect(answer.status == 400)
+            #expect(try answer.errorCode == "INVALID_ARGUMENT")
+        }
     }
 }

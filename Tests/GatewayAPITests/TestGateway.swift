@@ -25,23 +25,24 @@ final class TestGateway: Sendable {
     /// An admin key of the project `other`.
     let foreignKey: APIKey
     let clock: Dial
+    /// Who claims and settles.
+    let worker: WorkerID
     private let bodyLimitBytes: Int
 
     init(
-        isStoreWritable: Bool = true, limits: DeliveryLimits = DeliveryLimits(), bodyLimitBytes: Int = 1 << 20,
+        storeState: StoreState = StoreState(), limits: DeliveryLimits = DeliveryLimits(), bodyLimitBytes: Int = 1 << 20,
         isBroken: Bool = false, logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     ) async throws {
         let clock = Dial(Self.startTime)
         directory = try TestDirectory()
         store = try SQLiteStore(directory: directory.file("data"), role: .gateway, logger: logger)
         acceptor = MessageAcceptor(
-            store: store, activeMessages: ActiveMessages(in: store, limit: limits.activeMessages),
-            wallTime: { clock.now },
-            wake: { _ in })
+            store: store, admission: Admission(in: store, limits: limits), runner: nil, wallTime: { clock.now })
         services = GatewayServices(
             store: isBroken ? BrokenStore(keys: store) : store, acceptor: acceptor,
+            controller: MessageController(store: store, runner: nil, wallTime: { clock.now }),
             projects: ProjectDirectory([Self.project("demo", 123_456_789_012), Self.project("other", 99)]),
-            upstreams: { [Self.upstream] }, isStoreWritable: { isStoreWritable }, metricsText: { "herald_up 1\n" },
+            upstreams: { [Self.upstream] }, storeState: { storeState }, metricsText: { "herald_up 1\n" },
             wallTime: { clock.now }, logger: logger)
         let demo = try #require(ProjectID(rawValue: "demo"))
         let other = try #require(ProjectID(rawValue: "other"))
@@ -50,6 +51,7 @@ final class TestGateway: Sendable {
         foreignKey = APIKey(project: other, role: .admin, at: Self.startTime)
         self.clock = clock
         self.bodyLimitBytes = bodyLimitBytes
+        worker = try await store.enroll("test", until: Self.startTime + .seconds(1_000_000))
         for key in Array(keys.values) + [foreignKey] { try await store.insert(key.record) }
     }
 
@@ -84,7 +86,7 @@ final class TestGateway: Sendable {
     /// The application that the server runs.
     var application: some ApplicationProtocol {
         Application(
-            responder: GatewayRouter(services: services, bodyLimitBytes: bodyLimitBytes).responder(),
+            responder: GatewayRouter(services: services, limits: BodyLimits(standard: bodyLimitBytes)).responder(),
             logger: services.logger)
     }
 }
@@ -155,6 +157,24 @@ extension TestGateway {
         )
     }
 
+    /// Claims what is due in a lane, as a worker would: of each fan-out a page.
+    func claim(_ lane: Lane) async throws -> [ClaimedDelivery] {
+        var claimed: [ClaimedDelivery] = []
+        switch lane {
+        case .interactive:
+            for route in try await store.dueRoutes(.interactive, at: clock.now).routes {
+                claimed += try await store.claimDue(.interactive, route, limit: 1000, by: worker, at: clock.now)
+            }
+        case .bulk:
+            for fanOut in try await store.openFanOuts(limitPerProject: 100) {
+                let claim = try await store.claimPage(
+                    of: fanOut.id, limit: 1000, held: [], by: worker, at: clock.now)
+                claimed += claim.page?.deliveries ?? []
+            }
+        }
+        return claimed
+    }
+
     /// Sends to a target and returns the message's name.
     func send(_ target: String, _ rest: String = #""notification":{"title":"Hi"}"#) async throws -> String {
         let answer = try await request(
@@ -186,6 +206,19 @@ struct BrokenStore: RegistrationStore, SubscriptionStore, MessageStore, LedgerSt
     func change(
         _ key: RegistrationKey, _ change: RegistrationChange, at time: Timestamp
     ) async throws(StoreError) -> Registration? { throw failure }
+    func registrations(
+        named names: [RegistrationReference], in project: ProjectID
+    ) async throws(StoreError) -> [Registration?] { throw failure }
+    func registrations(
+        of user: UserID, in project: ProjectID, limit: Int
+    ) async throws(StoreError) -> [Registration] { throw failure }
+    func registrations(
+        in project: ProjectID, _ filter: RegistrationFilter, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<Registration> { throw failure }
+    func audit(
+        of id: RegistrationID, in project: ProjectID, limit: Int
+    ) async throws(StoreError) -> [RegistrationAudit] { throw failure }
+    func purge(endedBefore time: Timestamp, limit: Int) async throws(StoreError) -> Int { throw failure }
     func liftQuarantine(
         of app: AppID, in project: ProjectID, since time: Timestamp
     ) async throws(StoreError) -> Int { throw failure }
@@ -204,19 +237,31 @@ struct BrokenStore: RegistrationStore, SubscriptionStore, MessageStore, LedgerSt
         of key: RegistrationKey, after topic: Topic?, limit: Int
     ) async throws(StoreError) -> [Subscription] { throw failure }
 
-    func accept(_ message: NewMessage) async throws(StoreError) -> Message { throw failure }
+    func accept(
+        _ messages: [NewMessage], claimedBy worker: WorkerID?
+    ) async throws(StoreError) -> [AcceptResult] { throw failure }
     func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? { throw failure }
-    var activeMessages: Int { 0 }
+    var load: StoreLoad { StoreLoad() }
+    func audience(
+        of recipient: NewMessage.Recipient, in project: ProjectID
+    ) async throws(StoreError) -> Int { throw failure }
+    func control(
+        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp
+    ) async throws(StoreError) -> MessageState? { throw failure }
+    func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int { throw failure }
 
     func report(
         _ id: MessageID, in project: ProjectID
     ) async throws(StoreError) -> DeliveryReport? { throw failure }
     func reports(
-        in project: ProjectID, after cursor: String?, limit: Int
+        in project: ProjectID, state: MessageState?, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<DeliveryReport> { throw failure }
     func deliveries(
         of id: MessageID, in project: ProjectID, outcome: LedgerOutcome?, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<DeliveryRecord> { throw failure }
+    func deliveries(
+        to registration: RegistrationID, in project: ProjectID, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<ExportRow> { throw failure }
     func export(
         project: ProjectID, from start: Timestamp, to end: Timestamp, at now: Timestamp, after cursor: String?,
         limit: Int

@@ -28,12 +28,12 @@ struct ValueTests {
         (" outcome =accepted ", .accepted), ("outcome=\"cancelled\"", .cancelled),
     ])
     func filtersNameAnOutcome(filter: String, outcome: LedgerOutcome) throws {
-        #expect(try OutcomeFilter.outcome(filter) == outcome)
+        #expect(try Filter<LedgerOutcome>("outcome", filter).value == outcome)
     }
 
     @Test(arguments: ["rejected", "outcome=lost", "outcome!=rejected", "outcome=\"rejected", "reason=BadTopic", ""])
     func otherFiltersAreRefusedByName(filter: String) throws {
-        let error = #expect(throws: FCMError.self) { try OutcomeFilter.outcome(filter) }
+        let error = #expect(throws: FCMError.self) { try Filter<LedgerOutcome>("outcome", filter).value }
         #expect(error?.violations.map(\.field) == ["filter"])
     }
 

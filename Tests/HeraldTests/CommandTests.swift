@@ -26,6 +26,57 @@ struct CommandTests {
                 + #""payload":{"aps":{"badge":1,"sound":"default"}}},"fcm_options":{"analytics_label":"l"}}"#)
     }
 
+    private static func request(_ arguments: [String]) throws -> String {
+        let command = try #require(try Herald.parseAsRoot(["send"] + arguments) as? SendCommand)
+        return String(decoding: try command.request().bytes, as: UTF8.self)
+    }
+
+    @Test func sendSaysHowToDeliver() throws {
+        #expect(
+            try Self.request(["--user", "alice", "--body", "B", "--rate", "5", "--keep-repeats"])
+                == #"{"message":{"notification":{"body":"B"}},"target":{"user":"alice"},"#
+                + #""delivery":{"rate":5,"collapseRepeats":false}}"#)
+        #expect(
+            try Self.request([
+                "--condition", "'a' in topics", "--body", "B", "--finish-by", "2026-01-02T03:04:05Z", "--dry-run",
+            ])
+                == #"{"message":{"condition":"'a' in topics","notification":{"body":"B"}},"#
+                + #""delivery":{"finishBy":"2026-01-02T03:04:05Z"},"validate_only":true}"#)
+    }
+
+    @Test func aPreflightIsToldInWords() throws {
+        let answer = #"""
+            {"name":"n","audience":12,"payloadBytes":{"com.example.app":93},"expectedDuration":"2.500s",
+            "refusals":[{"code":429,"message":"Too many messages."}]}
+            """#
+        #expect(
+            SendCommand.preflight(try JSONValue(parsing: Array(answer.utf8))) == """
+                The message is valid.
+                Audience   12
+                Payload    93 bytes for com.example.app
+                Duration   2.500s
+                Refused    Too many messages.
+                """)
+    }
+
+    @Test(arguments: ["0:1-ab", "projects/demo/messages/0:1-ab"])
+    func aMessageIsNamedByItsIdOrItsWholeName(text: String) throws {
+        for verb in ["report", "pause", "resume", "cancel"] {
+            let command = try Herald.parseAsRoot(["message", verb, text])
+            let id =
+                switch command {
+                case let command as MessageCommand.Report: try command.name.id
+                case let command as MessageCommand.Pause: try command.name.id
+                case let command as MessageCommand.Resume: try command.name.id
+                case let command as MessageCommand.Cancel: try command.name.id
+                default: MessageID?.none
+                }
+            #expect(id?.rawValue == "0:1-ab")
+        }
+        let wrong = try MessageCommand.Name.parse(["a b"])
+        #expect(throws: Failure.self) { try wrong.id }
+    }
+
     @Test func sendLeavesOutWhatIsNotGiven() throws {
         #expect(try Self.message(["--fid", "f", "--body", "B"]) == #"{"fid":"f","notification":{"body":"B"}}"#)
     }
@@ -41,7 +92,10 @@ struct CommandTests {
 
     @Test(arguments: [
         ["send", "--title", "x"], ["send", "--topic", "a", "--token", "b"], ["send", "--topic", "a", "--data", "x"],
-        ["send", "--topic", "a", "--message", "f", "--title", "t"], ["report", "--watch"], ["report", "--limit", "0"],
+        ["send", "--topic", "a", "--message", "f", "--title", "t"], ["report", "--watch"],
+        ["send", "--topic", "a", "--user", "b"], ["send", "--topic", "a", "--rate", "1", "--finish-by", "x"],
+        ["message", "list", "--state", "gone"], ["message", "list", "--limit", "0"], ["message", "pause"],
+        ["report", "--limit", "0"],
         ["export"], ["export", "--out", "f", "--start", "yesterday"],
         ["register", "--app", "a", "--device-token", "xyz"],
         ["topic", "subscribe", "a b", "t"], ["key", "create", "--project", "a b", "--role", "admin"],

@@ -72,16 +72,36 @@ struct ProjectFileTests {
         """
     }
 
+    @Test func thePolicyForStaleRegistrationsIsRead() throws {
+        let files = try Files()
+        func write(_ tail: String) throws {
+            try files.write(
+                "projects/demo.yaml", Self.project(tail: tail).replacing("KEYS", with: files.directory.path))
+        }
+        try write("")
+        #expect(try files.read().projects.first?.stale == StalePolicy())
+        try write("registrations:\n  staleAfterDays: 30\n  stale: skip")
+        let policy = try files.read().projects.first?.stale
+        #expect(policy?.afterDays == 30 && policy?.action == .skip)
+        try write("registrations:\n  staleAfterDays: 0\n  stale: drop\n  stael: x")
+        let problems = files.problems()
+        #expect(problems.count == 3)
+        #expect(problems.contains { $0.contains("registrations.stael: unknown key") }, "\(problems)")
+        #expect(problems.contains { $0.contains("registrations.staleAfterDays") })
+        #expect(problems.contains { $0.contains("registrations.stale:") })
+    }
+
     @Test func goodFileGivesProjectAndUpstream() throws {
         let files = try Files()
         let text = Self.project(
             more: "environment: sandbox\n      endpoint: 127.0.0.1:2197\n      trust: KEYS/ca.pem",
-            tail: "    firebaseKeys: full")
+            tail: "    firebaseKeys: full\nweight: 7")
         try files.write("projects/demo.yaml", text.replacing("KEYS", with: files.directory.path))
         let set = try files.read()
         let app = try #require(set.projects.first?.apps.values.first)
         #expect(set.projects.map(\.id.rawValue) == ["demo"])
         #expect(set.projects.map(\.number) == [123_456_789_012])
+        #expect(set.projects.map(\.weight) == [7])
         #expect(app.id.rawValue == "com.example.app")
         #expect(app.environment == .sandbox)
         #expect(app.firebaseKeys == .full)
@@ -104,6 +124,7 @@ struct ProjectFileTests {
         let app = try #require(set.projects.first?.apps.values.first)
         #expect(app.environment == .production)
         #expect(app.firebaseKeys == .standard)
+        #expect(set.projects.map(\.weight) == [1])
         #expect(set.upstreams.first?.trustFile == nil)
         #expect(
             set.upstreams.first?.endpoints
@@ -150,6 +171,7 @@ struct ProjectFileTests {
             #"demo.yaml:1: project: "123" is not a project id; use 1 to 63 of A-Z a-z 0-9 _ - with at least one letter"#
         ),
         Mistake(project(number: "-5"), "demo.yaml:2: number: -5 is out of range; use 1 or more"),
+        Mistake(project(tail: "weight: 101"), "demo.yaml:9: weight: 101 is out of range; use 1 to 100"),
         Mistake(project(number: "abc"), #"demo.yaml:2: number: expected a whole number, found "abc""#),
         Mistake(
             project(app: "com/example"),

@@ -64,9 +64,12 @@ struct ConfigurationTests {
             [
                 "HERALD_LISTEN_HOST": "::1", "HERALD_LISTEN_PORT": "0", "HERALD_LISTEN_CERTIFICATE": "c.pem",
                 "HERALD_LISTEN_KEY": "k.pem", "HERALD_DATA": "d", "HERALD_PROJECTS": "p",
-                "HERALD_LIMITS_ACTIVE_MESSAGES": "1", "HERALD_LIMITS_PAGE_SIZE": "2", "HERALD_LIMITS_IN_FLIGHT": "3",
+                "HERALD_LIMITS_MESSAGES": "1", "HERALD_LIMITS_PAGE_SIZE": "2", "HERALD_LIMITS_IN_FLIGHT": "3",
+                "HERALD_LIMITS_BYTES": "7000", "HERALD_LIMITS_PROJECT_MESSAGES": "8",
+                "HERALD_LIMITS_PROJECT_BYTES": "9000", "HERALD_LIMITS_BATCH_BODY_BYTES": "10000",
                 "HERALD_LIMITS_SHUTDOWN_SECONDS": "4", "HERALD_LIMITS_BODY_BYTES": "5000",
-                "HERALD_LIMITS_UPSTREAM_THREADS": "6", "HERALD_LOG_LEVEL": "error", "HERALD_LOG_FORMAT": "text",
+                "HERALD_LIMITS_UPSTREAM_THREADS": "6", "HERALD_LIMITS_UPSTREAM_CONNECTIONS": "7",
+                "HERALD_LOG_LEVEL": "error", "HERALD_LOG_FORMAT": "text",
             ]
         ).get()
         #expect(
@@ -82,10 +85,26 @@ struct ConfigurationTests {
         #expect(
             configuration.limits
                 == GatewayConfiguration.Limits(
-                    activeMessages: 1, pageSize: 2, inFlight: 3, shutdownSeconds: 4, bodyBytes: 5000, upstreamThreads: 6
-                ))
+                    messages: 1, bytes: 7000, projectMessages: 8, projectBytes: 9000, pageSize: 2, inFlight: 3,
+                    shutdownSeconds: 4, bodyBytes: 5000, batchBodyBytes: 10_000, upstreamThreads: 6, upstreamConnections: 7))
         #expect(configuration.log == GatewayConfiguration.Log(level: .error, format: .text))
         #expect(configuration.listen.url(port: 8443) == "https://[::1]:8443")
+    }
+
+    @Test func theLimitsOfWhatWaitsReachTheDelivery() throws {
+        let limits = try Self.read(
+            "limits: {messages: 10, bytes: 5000, projectMessages: 3, projectBytes: 4096}"
+        ).get().deliveryLimits
+        #expect(limits.messagesWaiting == 10 && limits.bytesWaiting == 5000)
+        #expect(limits.projectMessagesWaiting == 3 && limits.projectBytesWaiting == 4096)
+        let defaults = try Self.read(Self.good).get().deliveryLimits
+        #expect(defaults.projectMessagesWaiting == nil && defaults.projectBytesWaiting == nil)
+    }
+
+    @Test func theLimitOfMessagesHasItsOldNameToo() throws {
+        #expect(try Self.read("limits: {activeMessages: 7}").get().limits.messages == 7)
+        #expect(try Self.read("limits: {activeMessages: 7, messages: 8}").get().limits.messages == 8)
+        #expect(try Self.read(Self.good, ["HERALD_LIMITS_ACTIVE_MESSAGES": "9"]).get().limits.messages == 9)
     }
 
     @Test func theShareOfBadDeviceTokensIsReadFromFileAndEnvironment() throws {

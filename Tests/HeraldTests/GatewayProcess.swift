@@ -13,9 +13,14 @@ final class GatewayProcess: Sendable {
     }
 
     /// Starts `herald serve` and returns once it listens.
-    static func serving(config: String, environment: [String: String] = [:]) async throws -> GatewayProcess {
+    ///
+    /// - Parameter prefix: a program that runs it, with its arguments.
+    static func serving(
+        config: String, environment: [String: String] = [:], prefix: [String] = []
+    ) async throws -> GatewayProcess {
+        let command = prefix + [try executable(), "serve", "--config", config]
         let process = try ChildProcess(
-            executable(), ["serve", "--config", config], environment: Self.environment(with: environment))
+            command[0], Array(command.dropFirst()), environment: Self.environment(with: environment))
         guard let line = await process.output.first(containing: " listening address="),
             let port = line.firstMatch(of: /port=(\d+)/)?.output.1
         else {
@@ -27,10 +32,15 @@ final class GatewayProcess: Sendable {
 
     /// Runs a command of `herald` to its end.
     static func run(
-        _ arguments: [String], environment: [String: String] = [:]
+        _ arguments: [String], environment: [String: String] = [:], prefix: [String] = []
     ) async throws -> (status: Int32, lines: [String]) {
-        try await ChildProcess.run(executable(), arguments, environment: Self.environment(with: environment))
+        let command = prefix + [try executable()] + arguments
+        return try await ChildProcess.run(
+            command[0], Array(command.dropFirst()), environment: Self.environment(with: environment))
     }
+
+    /// Its process id.
+    var id: Int32 { process.id }
 
     /// Sends a signal, waits for the end and gives the exit status, negative for the signal that ended it.
     @discardableResult

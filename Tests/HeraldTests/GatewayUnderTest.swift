@@ -23,14 +23,17 @@ struct GatewayUnderTest {
 
     /// Starts the simulator, writes the configuration, makes keys, runs `body`, stops the simulator.
     static func with<Result: Sendable>(
-        settings: String = "", usesCertificate: Bool = false, _ body: (GatewayUnderTest) async throws -> Result
+        settings: String = "", usesCertificate: Bool = false, recordingLimit: Int = 10_000,
+        wallTimeMilliseconds: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) },
+        _ body: (GatewayUnderTest) async throws -> Result
     ) async throws -> Result {
         let directory = try TestDirectory()
         let identity = try SimulatorIdentity(
             directory: directory.file("apns"), topics: ["com.example.app"])
         var configuration = SimulatedAPNS.Configuration(
-            identity: identity, wallTimeMilliseconds: { Int64(Date().timeIntervalSince1970 * 1000) })
+            identity: identity, wallTimeMilliseconds: wallTimeMilliseconds)
         configuration.port = 0
+        configuration.recordingLimit = recordingLimit
         if usesCertificate { configuration.clientCAFile = identity.caFile }
         let (ports, announcePort) = AsyncStream.makeStream(of: Int.self)
         let simulator = SimulatedAPNS(

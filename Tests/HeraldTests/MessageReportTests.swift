@@ -31,6 +31,25 @@ struct MessageReportTests {
             ])
     }
 
+    @Test func aRunningBroadcastShowsItsPaceAndItsEnd() throws {
+        let text = """
+            {"name":"projects/demo/messages/0:1-ab","target":{"registrations":12},"state":"ACTIVE",
+            "pace":{"rate":7},"expectedEndTime":"2026-01-02T04:00:00Z","audience":12}
+            """
+        let report = MessageReport(try JSONValue(parsing: Array(text.utf8)))
+        #expect(report.target == "12 registrations")
+        let lines = report.lines(width: 60)
+        #expect(lines.contains("Pace       7/s"))
+        #expect(lines.contains("Expected   2026-01-02T04:00:00Z"))
+    }
+
+    @Test(arguments: [#"{"state":"CANCELLED"}"#, #"{"state":"PAUSED"}"#, #"{"state":"ACTIVE"}"#])
+    func whatIsStillOpenIsNotFinal(text: String) throws {
+        #expect(try !MessageReport(JSONValue(parsing: Array(text.utf8))).isFinal)
+        let ended = #"{"state":"CANCELLED","completeTime":"2026-01-02T04:00:00Z"}"#
+        #expect(try MessageReport(JSONValue(parsing: Array(ended.utf8))).isFinal)
+    }
+
     @Test(arguments: [12, 20, 41, 80, 200])
     func barFillsItsWidthAndShowsTheSmallest(width: Int) throws {
         let bar = try Self.report(audience: 1_000_000, 999_999, 1).bar(width: width)

@@ -59,4 +59,34 @@ struct IdentifierTests {
     func apnsIdsAreCanonicalUUIDs(text: String, isValid: Bool) {
         #expect(APNSID(rawValue: text)?.rawValue == (isValid ? text.lowercased() : nil))
     }
+
+    @Test(arguments: ["", "a\nb", "\u{7f}", "\u{85}", String(repeating: "ü", count: 129)])
+    func aUserIsAShortTextWithoutControlCharacters(text: String) {
+        #expect(UserID(rawValue: text) == nil)
+    }
+
+    @Test func usersAreComparedByteForByte() {
+        #expect(UserID(rawValue: String(repeating: "ü", count: 128)) != nil)
+        #expect(UserID(rawValue: "\u{e9}") != UserID(rawValue: "e\u{301}"))
+        #expect(Set([UserID(rawValue: "a b"), UserID(rawValue: "a b")]).count == 1)
+    }
+
+    @Test func aRegistrationIsStaleByThePolicyOfItsProject() {
+        let now = Timestamp(milliseconds: 300 * 86_400_000)
+        func registration(_ day: Int64) -> Registration {
+            Registration(
+                key: RegistrationKey(rawValue: 1), id: RegistrationID(rawValue: "cAAAAAAAAAAAAAAAAAAAAA")!,
+                token: RegistrationToken(rawValue: "cAAAAAAAAAAAAAAAAAAAAA:APA91b_x")!,
+                project: ProjectID(rawValue: "p")!, app: AppID(rawValue: "a")!, deviceToken: DeviceToken(bytes: [1])!,
+                environment: .production, appVersion: nil, createdAt: now,
+                refreshedAt: Timestamp(milliseconds: day * 86_400_000), end: nil)
+        }
+        var policy = StalePolicy()
+        #expect(policy.shows(registration(29), at: now) && !policy.shows(registration(30), at: now))
+        #expect(policy.refreshedSince(at: now) == nil)
+        policy.action = .skip
+        #expect(policy.refreshedSince(at: now) == Timestamp(milliseconds: 30 * 86_400_000))
+        policy.action = .send
+        #expect(!policy.shows(registration(0), at: now) && policy.refreshedSince(at: now) == nil)
+    }
 }

@@ -346,22 +346,37 @@ struct TargetTests {
             #"{"fid":"cabcdefghijklmnopqrstu"}"#,
             .registration(RegistrationID(rawValue: "cabcdefghijklmnopqrstu")!)
         ),
+        (
+            #"{"condition":"'a' in topics"}"#,
+            .condition(Condition(text: "'a' in topics", expression: .subscribed(Topic(rawValue: "a")!)))
+        ),
     ])
     func targetsAreRead(text: String, target: Target) throws {
         #expect(try MessageContent.target(of: json(text)) == target)
     }
 
     @Test(arguments: [
-        ("{}", "message", false), (#"{"token":null}"#, "message", false), ("null", "message", false),
         (#"{"token":"a","topic":"b"}"#, "message", true), (#"{"fid":"x"}"#, "message.fid", false),
         (#"{"topic":"a b"}"#, "message.topic", false), (#"{"topic":"/topics/"}"#, "message.topic", false),
         (#"{"topic":"/topics//topics/a"}"#, "message.topic", false),
-        (#"{"condition":"'a' in topics"}"#, "message.condition", false), (#"{"topic":1}"#, "message.topic", true),
+        (#"{"condition":"a"}"#, "message.condition", false), (#"{"topic":1}"#, "message.topic", true),
     ])
     func otherTargetsAreRefused(text: String, field: String, isFrontEnd: Bool) throws {
         let error = try #require(throws: InvalidMessage.self) { try MessageContent.target(of: json(text)) }
         #expect(error.violations.map(\.field) == [field])
         #expect(error.isFrontEnd == isFrontEnd)
+    }
+
+    @Test(arguments: ["{}", #"{"token":null}"#, "null"])
+    func aMessageWithoutATargetNamesNone(text: String) throws {
+        #expect(try MessageContent.target(of: json(text)) == nil)
+    }
+
+    @Test func aWrongConditionIsToldWithItsPlace() throws {
+        let error = try #require(throws: InvalidMessage.self) {
+            try MessageContent.target(of: json(#"{"condition":"'a' in topics & 'b' in topics"}"#))
+        }
+        #expect(error.violations[0].description == "Malformed condition at byte 14: expected '&&' or '||'.")
     }
 
     @Test func aSecondTargetIsRefusedInGooglesWords() throws {

@@ -56,24 +56,75 @@ extension ConformanceCase {
             #expect(report.state == .complete && report.completedAt == Timestamp(milliseconds: 2000))
             #expect(report.recipients == 0)
         },
-        ConformanceCase("fan-outs are served in turn, and a new one waits for its turn") { scene in
+        ConformanceCase("open fan-outs are offered by project, the oldest first, no more than asked for") { scene in
             let topics = ["a", "b", "c"].map { Scene.topic($0) }
+            var messages: [MessageID] = []
             for (index, topic) in topics.enumerated() {
-                _ = try await scene.audience(6, of: topic, from: index * 10)
+                _ = try await scene.audience(3, of: topic, from: index * 10)
+                messages.append(try await scene.broadcast(topic).id)
             }
-            let first = try await scene.broadcast(topics[0])
-            let second = try await scene.broadcast(topics[1])
-            var order: [MessageID] = []
-            for _ in 0..<3 { order.append(try #require(try await scene.claimPage(2)).message) }
-            let third = try await scene.broadcast(topics[2])
-            while let page = try await scene.claimPage(2) { order.append(page.message) }
-            let names = [first.id: "1", second.id: "2", third.id: "3"]
-            let text = order.compactMap { names[$0] }.joined()
-            #expect(text.filter { $0 == "1" }.count == 3 && text.filter { $0 == "3" }.count == 3)
-            // The new fan-out is served before any other is served twice more.
-            let after = text.dropFirst(3)
-            let wait = after.firstIndex(of: "3").map { after.distance(from: after.startIndex, to: $0) }
-            #expect((wait ?? 9) <= 2, "\(text)")
+            var request = scene.request(50)
+            request.project = ProjectID(rawValue: "other")!
+            let stranger = try await scene.store.register(request, at: Timestamp(milliseconds: 1)).registration
+            _ = try await scene.store.subscribe([stranger.key], to: topics[0], at: Timestamp(milliseconds: 1))
+            var foreign = try scene.newMessage(.topic(topics[0]), at: 1000)
+            foreign.project = request.project
+            foreign.options = DeliveryOptions(rate: 7, finishBy: nil)
+            _ = try await scene.store.accept(foreign)
+            let open = try await scene.store.openFanOuts(limitPerProject: 2)
+            #expect(open.filter { $0.project == scene.project }.map(\.message) == Array(messages[0..<2]))
+            #expect(open.filter { $0.project == request.project }.map(\.message) == [foreign.id])
+            #expect(open.filter { $0.project == request.project }.map(\.rate) == [7])
+            #expect(open.first { $0.message == messages[0] }?.remaining == 3)
+            let page = try #require(try await scene.claimPage(2))
+            #expect(page.message == messages[0])
+            #expect(try await scene.openFanOuts().first { $0.message == messages[0] }?.remaining == 1)
+            _ = try await scene.claimPage(2)
+            #expect(try await scene.openFanOuts().contains { $0.message == messages[0] } == false)
+        },
+        ConformanceCase("a shard that is at its end or unknown has nothing to claim") { scene in
+            let topic = Scene.topic("news")
+            _ = try await scene.audience(2, of: topic)
+            _ = try await scene.broadcast(topic)
+            let shard = try #require(try await scene.openFanOuts().first).id
+            let time = Timestamp(milliseconds: 2000)
+            let (store, worker) = (scene.store, scene.worker)
+            let first = try await store.claimPage(of: shard, limit: 9, held: [], by: worker, at: time)
+            #expect(first.page?.deliveries.count == 2 && first.isDone)
+            for id in [shard, OpenFanOut.ID(message: 99, shard: 0)] {
+                let claim = try await store.claimPage(of: id, limit: 9, held: [], by: worker, at: time)
+                #expect(claim.page == nil && claim.isDone)
+            }
+        },
+        ConformanceCase("workers that claim from one shard at once share its recipients") { scene in
+            let topic = Scene.topic("news")
+            let audience = try await scene.audience(60, of: topic)
+            _ = try await scene.broadcast(topic)
+            let keys = try await withThrowingTaskGroup(of: [RegistrationKey].self) { [scene] group in
+                for number in 0..<4 {
+                    group.addTask {
+                        let worker = try await scene.store.enroll("w\(number)", until: Scene.lease)
+                        var keys: [RegistrationKey] = []
+                        while let page = try await scene.claimPage(4, by: worker) {
+                            keys += page.deliveries.map(\.registration.key)
+                        }
+                        return keys
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(keys.sorted() == audience.map(\.key))
+        },
+        ConformanceCase("stale registrations are passed by when a message asks for that") { scene in
+            let topic = Scene.topic("news")
+            let audience = try await scene.audience(3, of: topic)
+            _ = try await scene.store.change(audience[1].key, RegistrationChange(), at: Timestamp(milliseconds: 500))
+            var message = try scene.newMessage(.topic(topic), at: 1000)
+            message.skipsStaleBefore = Timestamp(milliseconds: 500)
+            let sent = try await scene.send(message)
+            let page = try #require(try await scene.claimPage())
+            #expect(page.deliveries.map(\.registration.key) == [audience[1].key])
+            #expect(try await scene.settle(page.deliveries.map { $0.ended() }) == [sent.id])
         },
         ConformanceCase("due deliveries come the longest due first, lane by lane") { scene in
             let made = try await scene.register(1)
@@ -82,12 +133,17 @@ extension ConformanceCase {
             #expect(try await scene.claimDue(.bulk).isEmpty)
             #expect(try await scene.claimDue(.interactive, at: 999).isEmpty)
             #expect(
-                try await scene.store.nextDue(.interactive, after: Timestamp(milliseconds: 1000)) == later.acceptedAt)
+                try await scene.store.dueRoutes(.interactive, at: Timestamp(milliseconds: 1000)).next
+                    == later.acceptedAt)
             let due = try await scene.claimDue(.interactive, at: 1500)
             #expect(due.map(\.message) == [earlier.id, later.id])
-            #expect(due.allSatisfy { $0.page == nil && $0.registration == made && $0.project == scene.project })
+            #expect(
+                due.allSatisfy {
+                    $0.page == nil && $0.registration == DeliveryRegistration(made) && $0.project == scene.project
+                })
             #expect(try await scene.claimDue(.interactive, at: 1500).isEmpty)
-            #expect(try await scene.store.nextDue(.interactive, after: Timestamp(milliseconds: 0)) == nil)
+            #expect(try await scene.store.dueRoutes(.interactive, at: Timestamp(milliseconds: 0)).next == nil)
+            #expect(try await scene.store.dueRoutes(.interactive, at: Timestamp(milliseconds: 9000)) == DueRoutes())
         },
         ConformanceCase("a claim of due deliveries sees the registration as it is now") { scene in
             let made = try await scene.register(1)

@@ -28,8 +28,9 @@ public final class StoreSubject: Sendable {
         self.verify = verify
     }
 
-    func makeScene() throws -> Scene {
-        Scene(subject: self, store: try open())
+    func makeScene() async throws -> Scene {
+        let store = try open()
+        return Scene(subject: self, store: store, worker: try await store.enroll("first", until: Scene.lease))
     }
 
     fileprivate func reopen(_ store: any CompleteStore) throws -> any CompleteStore {
@@ -58,14 +59,15 @@ public struct ConformanceCase: Sendable, CustomTestStringConvertible {
 
     /// Checks the claim on an empty store.
     public func run(on subject: StoreSubject) async throws {
-        var scene = try subject.makeScene()
+        var scene = try await subject.makeScene()
         try await body(&scene)
         try await scene.check()
     }
 
     /// All claims.
     public static let all: [ConformanceCase] =
-        registrations + subscriptions + messages + deliveries + settling + quarantine + rescue + ledger + credentials
+        registrations + owners + lifeCycle + subscriptions + messages + idempotency + deliveries + conditions + lists
+        + routes + settling + quarantine + rescue + workers + control + faults + ledger + credentials
 }
 
 /// A store with a project in it, and the steps that the cases are made of. Times are milliseconds.
@@ -76,35 +78,55 @@ struct Scene {
     let app = AppID(rawValue: "com.example.app")!
     /// Messages sent so far, in the order of accept.
     private(set) var sent: [MessageID] = []
+    /// Who claims and settles.
+    private(set) var worker: WorkerID
 
-    init(subject: StoreSubject, store: any CompleteStore) {
+    /// The end of leases that do not run out.
+    static let lease = Timestamp(milliseconds: 1 << 50)
+
+    init(subject: StoreSubject, store: any CompleteStore, worker: WorkerID) {
         self.subject = subject
         self.store = store
+        self.worker = worker
     }
 
-    /// Loses the process and begins a new one.
-    mutating func crash() throws {
+    /// Loses the process and begins a new one, with a worker of its own.
+    mutating func crash() async throws {
         store = try subject.reopen(store)
+        worker = try await store.enroll("next", until: Self.lease)
+    }
+
+    /// Gives back what earlier processes had claimed.
+    func rescue(at time: Int64 = 2000) async throws -> Int {
+        try await store.takeOver(at: Timestamp(milliseconds: time))
     }
 
     /// Checks the law of every message, and what the implementation can check of itself.
     func check() async throws {
+        try await checkLaw()
+        try await subject.check(store)
+    }
+
+    /// Checks the law of every message by its report.
+    func checkLaw() async throws {
         for id in sent {
             let report = try #require(try await store.report(id, in: project))
             let ended = report.ended.values.reduce(0, +)
             #expect(report.recipients == ended + report.inFlight, "\(id)")
-            #expect((report.state == .complete) == (report.completedAt != nil))
+            #expect(report.state != .complete || report.completedAt != nil)
+            #expect(report.completedAt == nil || [.complete, .cancelled].contains(report.state))
+            #expect(report.completedAt == nil || report.inFlight == 0)
             #expect(report.rejectedByReason.values.reduce(0, +) == report.ended[.rejected] ?? 0)
         }
-        try await subject.check(store)
     }
 
     func request(
-        _ number: Int, version: String? = "1.0", environment: APNSEnvironment = .production
+        _ number: Int, version: String? = "1.0", environment: APNSEnvironment = .production,
+        owner: RegistrationOwner? = nil
     ) -> RegistrationRequest {
         RegistrationRequest(
             project: project, app: app, deviceToken: Self.deviceToken(number), environment: environment,
-            appVersion: version)
+            appVersion: version, owner: owner)
     }
 
     static func deviceToken(_ number: Int) -> DeviceToken {
@@ -135,7 +157,7 @@ struct Scene {
         ])
         return NewMessage(
             id: MessageID(acceptedAt: accepted, random: number ?? .random(in: 0 ... .max)), project: project,
-            recipient: recipient, content: try MessageContent(source: source),
+            recipient: recipient, content: try MessageContent(source: source), lane: recipient.lane,
             facts: MessageFacts(
                 label: AnalyticsLabel(rawValue: "spring"), isDisplayed: true, collapseKey: "news", priority: 10,
                 timeToLiveSeconds: 3600),
@@ -143,9 +165,18 @@ struct Scene {
     }
 
     mutating func send(_ recipient: NewMessage.Recipient, at time: Int64) async throws -> Message {
-        let message = try await store.accept(newMessage(recipient, at: time))
-        sent.append(message.id)
+        try await send(newMessage(recipient, at: time))
+    }
+
+    mutating func send(_ new: NewMessage) async throws -> Message {
+        let message = try await store.accept(new)
+        note(message)
         return message
+    }
+
+    /// Has the law of a message checked that was accepted past ``send(_:)``.
+    mutating func note(_ message: Message) {
+        sent.append(message.id)
     }
 
     mutating func send(to registration: Registration, at time: Int64 = 1000) async throws -> Message {
@@ -156,21 +187,69 @@ struct Scene {
         try await send(.topic(topic), at: time)
     }
 
-    func claimPage(_ limit: Int = 1000, at time: Int64 = 2000) async throws -> FanOutPage? {
-        try await store.claimPage(limit: limit, at: Timestamp(milliseconds: time))
+    /// Shards with something to claim.
+    func openFanOuts() async throws -> [OpenFanOut] {
+        try await store.openFanOuts(limitPerProject: 1000)
     }
 
-    func claimDue(_ lane: Lane, at time: Int64 = 2000, limit: Int = 1000) async throws -> [ClaimedDelivery] {
-        try await store.claimDue(lane, limit: limit, at: Timestamp(milliseconds: time))
+    /// Claims from the first shard that has somebody.
+    func claimPage(
+        _ limit: Int = 1000, at time: Int64 = 2000, held: Set<PushRoute> = [], by worker: WorkerID? = nil
+    ) async throws -> FanOutPage? {
+        for fanOut in try await openFanOuts() where fanOut.route.map({ !held.contains($0) }) ?? true {
+            while true {
+                let claim = try await store.claimPage(
+                    of: fanOut.id, limit: limit, held: held, by: worker ?? self.worker,
+                    at: Timestamp(milliseconds: time))
+                if let page = claim.page { return page }
+                if claim.isDone { break }
+            }
+        }
+        return nil
+    }
+
+    /// Claims from every route that has something due.
+    func claimDue(
+        _ lane: Lane, at time: Int64 = 2000, limit: Int = 1000, by worker: WorkerID? = nil
+    ) async throws -> [ClaimedDelivery] {
+        let time = Timestamp(milliseconds: time)
+        var claimed: [ClaimedDelivery] = []
+        // What moved to another route is due there.
+        while claimed.count < limit, let route = try await store.dueRoutes(lane, at: time).routes.first {
+            claimed += try await store.claimDue(
+                lane, route, limit: limit - claimed.count, by: worker ?? self.worker, at: time)
+        }
+        return claimed
     }
 
     @discardableResult
-    func settle(_ settlements: [Settlement]) async throws -> [MessageID] {
-        try await store.settle(settlements)
+    func settle(_ settlements: [Settlement], by worker: WorkerID? = nil) async throws -> [MessageID] {
+        try await store.settle(settlements, by: worker ?? self.worker)
     }
 
     func report(_ message: Message) async throws -> DeliveryReport {
         try #require(try await store.report(message.id, in: project))
+    }
+}
+
+extension MessageStore {
+    /// Accepts one message that was not there before, and claims nothing of it.
+    func accept(_ message: NewMessage) async throws(StoreError) -> Message {
+        guard case .accepted(let message, _)? = try await accept([message], claimedBy: nil).first else {
+            throw StoreError(.failed, "The message was there before.")
+        }
+        return message
+    }
+}
+
+extension NewMessage.Recipient {
+    /// The lane of an urgent message.
+    var lane: Lane {
+        switch self {
+        case .registration: .interactive
+        case .list(let keys), .user(_, let keys): keys.count > NewMessage.smallListLimit ? .bulk : .interactive
+        case .topic, .condition: .bulk
+        }
     }
 }
 

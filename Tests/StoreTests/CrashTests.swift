@@ -40,13 +40,14 @@ struct CrashTests {
             _ = try await store.subscribe([registration.key], to: topic, at: Timestamp(milliseconds: 1))
         }
         let content = try MessageContent(source: .object([.init("data", .object([.init("k", .string("v"))]))]))
-        return try await store.accept(
-            NewMessage(
-                id: MessageID(acceptedAt: Timestamp(milliseconds: 5), random: 1), project: project,
-                recipient: .topic(topic), content: content,
-                facts: MessageFacts(
-                    label: nil, isDisplayed: false, collapseKey: nil, priority: 5, timeToLiveSeconds: 60),
-                acceptedAt: Timestamp(milliseconds: 5), expiresAt: Timestamp(milliseconds: 60_005)))
+        let message = NewMessage(
+            id: MessageID(acceptedAt: Timestamp(milliseconds: 5), random: 1), project: project,
+            recipient: .topic(topic), content: content, lane: .bulk,
+            facts: MessageFacts(label: nil, isDisplayed: false, collapseKey: nil, priority: 5, timeToLiveSeconds: 60),
+            acceptedAt: Timestamp(milliseconds: 5), expiresAt: Timestamp(milliseconds: 60_005))
+        let result = try await store.accept([message], claimedBy: nil)
+        guard case .accepted(let accepted, _)? = result.first else { throw StoreError(.failed, "not accepted") }
+        return accepted
     }
 
     private func accepted(_ delivery: ClaimedDelivery) -> Settlement {
@@ -59,6 +60,12 @@ struct CrashTests {
                     apnsID: APNSID(message: delivery.message, registration: delivery.registration.key))))
     }
 
+    private func retried(_ delivery: ClaimedDelivery) -> Settlement {
+        Settlement(
+            delivery: delivery,
+            result: .retry(AttemptHistory(attempts: 1, lastCause: "refused"), notBefore: Timestamp(milliseconds: 60)))
+    }
+
     /// Works on `store` until nothing is left, and kills it before step `killedAt` by copying its files.
     private func work(_ store: SQLiteStore, name: String, killedAt: Int) async throws -> Bool {
         var step = 0
@@ -69,16 +76,25 @@ struct CrashTests {
             return true
         }
         let now = Timestamp(milliseconds: 100)
+        let worker = try await store.enroll(name, until: now)
         while true {
             if try isKilled() { return true }
-            let page = try await store.claimPage(limit: 4, at: now)
+            guard let shard = try await store.openFanOuts(limitPerProject: 1).first else { break }
+            let claim = try await store.claimPage(of: shard.id, limit: 4, held: [], by: worker, at: now)
             if try isKilled() { return true }
-            guard let deliveries = page?.deliveries else { return false }
+            guard let deliveries = claim.page?.deliveries else { continue }
             let half = deliveries.count / 2
-            _ = try await store.settle(deliveries[..<half].map(accepted))
+            _ = try await store.settle(deliveries[..<half].map(accepted), by: worker)
             if try isKilled() { return true }
-            _ = try await store.settle(deliveries[half...].map(accepted))
+            _ = try await store.settle(deliveries[half...].map(retried), by: worker)
         }
+        while let route = try await store.dueRoutes(.bulk, at: now).routes.first {
+            if try isKilled() { return true }
+            let due = try await store.claimDue(.bulk, route, limit: 3, by: worker, at: now)
+            if try isKilled() { return true }
+            _ = try await store.settle(due.map(accepted), by: worker)
+        }
+        return false
     }
 
     @Test func aKillAtAnyStepLosesAndRepeatsNoRecordedDelivery() async throws {
@@ -89,9 +105,14 @@ struct CrashTests {
             let message = try await broadcast(first, to: 10)
             guard try await work(first, name: name, killedAt: killedAt) else { break }
             steps += 1
-            let before = try #require(try await first.report(message.id, in: project))
+            let claimed = try await first.lastColumn(
+                of: """
+                    SELECT (SELECT coalesce(sum(open), 0) FROM page)
+                        + (SELECT count(*) FROM pending WHERE worker IS NOT NULL)
+                    """)
             let second = try open("copy")
-            #expect(try await second.rescue() == before.inFlight)
+            let rescued = try await second.takeOver(at: Timestamp(milliseconds: 100))
+            #expect(["\(rescued)"] == claimed)
             #expect(try await second.check() == [])
             _ = try await work(second, name: "copy", killedAt: .max)
             let report = try #require(try await second.report(message.id, in: project))
@@ -100,6 +121,6 @@ struct CrashTests {
             try second.close()
             try FileManager.default.removeItem(atPath: directory.file("copy"))
         }
-        #expect(steps >= 9)
+        #expect(steps >= 14)
     }
 }

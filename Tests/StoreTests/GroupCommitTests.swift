@@ -1,4 +1,5 @@
 import Dispatch
+import GRDB
 import Logging
 import PushModel
 import TestSupport
@@ -96,5 +97,38 @@ struct GroupCommitTests {
         try await task.value
         try await blocker.value
         #expect(try await store.apiKey("k1") != nil)
+    }
+
+    /// How the connection syncs while a write of this kind is committed (1 NORMAL, 2 FULL).
+    private func level(isDurable: Bool) async throws -> Int? {
+        try await store.write(isDurable: isDurable) { db in try Int.fetchOne(db, sql: "PRAGMA synchronous") }
+    }
+
+    @Test func onlyGroupsThatHoldNothingButClaimsAreCommittedWithoutASync() async throws {
+        for isDurable in [true, false, false, true, true, false, true] {
+            #expect(try await level(isDurable: isDurable) == (isDurable ? 2 : 1))
+        }
+        let gate = DispatchSemaphore(value: 0)
+        let blocker = await occupy(until: gate)
+        let levels = try await withThrowingTaskGroup(of: Int?.self) { group in
+            let (queued, isQueued) = AsyncStream.makeStream(of: Void.self)
+            for number in 0..<10 {
+                group.addTask {
+                    isQueued.yield()
+                    return try await level(isDurable: number == 7)
+                }
+            }
+            var count = 0
+            for await _ in queued {
+                count += 1
+                if count == 10 { break }
+            }
+            // The last ones may come a moment after the gate opens, in a group of their own.
+            gate.signal()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(levels.contains(2))
+        try await blocker.value
+        #expect(try await level(isDurable: true) == 2)
     }
 }

@@ -135,7 +135,7 @@ struct SQLiteStoreTests {
         #expect(
             try await second.lastColumn(of: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
                 == tables)
-        #expect(tables.contains("ledger") && tables.contains("fan_out"))
+        #expect(tables.contains("message") && tables.contains("fan_out"))
         #expect(try await second.check() == [])
     }
 
@@ -160,15 +160,15 @@ struct SQLiteStoreTests {
         ).registration
         let chosen = "6c4f6b60-1f4c-4a52-9c1e-2a3b4c5d6e7f"
         let id = MessageID(acceptedAt: Timestamp(milliseconds: 1), random: 1)
-        _ = try await store.accept(
-            NewMessage(
-                id: id, project: project, recipient: .registration(made.key, made.id),
-                content: try MessageContent(
-                    source: JSONValue(
-                        parsing: Array(#"{"data":{"a":"b"},"apns":{"headers":{"apns-id":"\#(chosen)"}}}"#.utf8))),
-                facts: MessageFacts(
-                    label: nil, isDisplayed: false, collapseKey: nil, priority: 5, timeToLiveSeconds: 60),
-                acceptedAt: Timestamp(milliseconds: 1), expiresAt: Timestamp(milliseconds: 60_001)))
+        let new = NewMessage(
+            id: id, project: project, recipient: .registration(made.key, made.id),
+            content: try MessageContent(
+                source: JSONValue(
+                    parsing: Array(#"{"data":{"a":"b"},"apns":{"headers":{"apns-id":"\#(chosen)"}}}"#.utf8))),
+            lane: .interactive,
+            facts: MessageFacts(label: nil, isDisplayed: false, collapseKey: nil, priority: 5, timeToLiveSeconds: 60),
+            acceptedAt: Timestamp(milliseconds: 1), expiresAt: Timestamp(milliseconds: 60_001))
+        _ = try await store.accept([new], claimedBy: nil)
         let older = #"{"data":{"a":"b"},"gone":1}"#
         _ = try await store.lastColumn(of: "UPDATE message SET source = '\(older)'")
         #expect(try await store.message(id, in: project)?.content.data.map(\.key) == ["a"])
@@ -178,7 +178,10 @@ struct SQLiteStoreTests {
         #expect(try await store.reports(in: project, after: nil, limit: 1).elements.count == 1)
         let listed = try await store.deliveries(of: id, in: project, outcome: nil, after: nil, limit: 9)
         #expect(listed.elements.map(\.apnsID?.rawValue) == [chosen])
-        let claimed = try await store.claimDue(.interactive, limit: 1, at: Timestamp(milliseconds: 1))
+        let worker = try await store.enroll("test", until: Timestamp(milliseconds: 1))
+        let route = PushRoute(project: project, app: made.app, environment: .production)
+        let claimed = try await store.claimDue(
+            .interactive, route, limit: 1, by: worker, at: Timestamp(milliseconds: 1))
         #expect(claimed.map(\.expiresAt) == [Timestamp(milliseconds: 60_001)])
     }
 

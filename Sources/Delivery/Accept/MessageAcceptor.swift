@@ -3,117 +3,110 @@ public import PushModel
 public import Store
 import Synchronization
 
-/// Takes messages in: checks the finished bytes, commits, wakes the workers.
+/// Takes messages in: checks the finished bytes, commits, hands what was claimed in the same step to its lane.
 ///
 /// Safe to share and to call from any number of requests at once; their commits join in the store.
 public final class MessageAcceptor: Sendable {
-    /// What a caller wants sent.
-    public struct Submission: Sendable {
-        /// The project.
-        public var project: Project
-        /// To whom.
-        public var recipient: Recipient
-        /// What.
-        public var content: MessageContent
-
-        /// To whom.
-        public enum Recipient: Sendable {
-            /// One active registration.
-            case registration(Registration)
-            /// A topic.
-            case topic(Topic)
-        }
-
-        /// Puts a submission together.
-        public init(project: Project, recipient: Recipient, content: MessageContent) {
-            self.project = project
-            self.recipient = recipient
-            self.content = content
-        }
-    }
-
-    /// Why a message was not accepted. Nothing was kept.
-    public enum Refusal: Error, Sendable {
-        /// The message breaks a rule.
-        case invalid(InvalidMessage)
-        /// Too much is queued; come back after this.
-        case full(retryAfter: Duration)
-        /// The gateway is stopping.
-        case stopping
-        /// The store failed.
-        case store(StoreError)
-    }
-
     /// When a caller that found no place should come back: long enough to settle thousands of deliveries.
     private static let retryAfter: Duration = .seconds(5)
+    /// Messages that share a transaction, at most.
+    private static let chunkSize = 500
 
     private let store: any MessageStore
-    private let activeMessages: ActiveMessages
+    private let admission: Admission
+    private let runner: DeliveryRunner?
     private let wallTime: WallTime
     private let random: @Sendable () -> UInt64
-    private let wake: @Sendable (Lane) -> Void
     private let isStopped = Atomic(false)
     private let accepted = Counter(label: MetricName.messagesAccepted.rawValue)
 
     /// Prepares an acceptor.
     ///
     /// - Parameters:
-    ///   - activeMessages: the count of messages that are not complete and its limit, beyond which new ones are
-    ///     refused; the same object as the runner's.
+    ///   - admission: what waits, and its limits, beyond which new messages are refused.
+    ///   - runner: who sends what is accepted: it is woken after each commit, and single deliveries that it has room for
+    ///     go to it directly. `nil`: nobody does in this process.
     ///   - random: 64 bits for each message id.
-    ///   - wake: called after each commit.
     public init(
-        store: any MessageStore, activeMessages: ActiveMessages, wallTime: @escaping WallTime,
-        random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) },
-        wake: @escaping @Sendable (Lane) -> Void
+        store: any MessageStore, admission: Admission, runner: DeliveryRunner?, wallTime: @escaping WallTime,
+        random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
     ) {
         self.store = store
-        self.activeMessages = activeMessages
+        self.admission = admission
+        self.runner = runner
         self.wallTime = wallTime
         self.random = random
-        self.wake = wake
     }
 
-    /// Checks a submission as ``accept(_:)`` would and keeps nothing (`validate_only`).
+    /// Checks a submission as ``accept(_:)-([Submission])`` would and keeps nothing (`validate_only`).
     ///
     /// - Returns: an id of the usual form that names no message.
     public func check(_ submission: Submission) throws(Refusal) -> MessageID {
-        try counted { () throws(Refusal) in try prepare(submission).id }
+        do throws(Refusal) {
+            return try prepare(submission).message.id
+        } catch {
+            throw count(error)
+        }
     }
 
     /// Accepts a message: when this returns, it is committed.
-    public func accept(_ submission: Submission) async throws(Refusal) -> Message {
-        let new = try counted { () throws(Refusal) in try prepare(submission) }
-        let result: Message?
+    public func accept(_ submission: Submission) async throws(Refusal) -> Accepted {
+        let results = await accept([submission])
+        // One result for each submission.
+        guard let result = results.first else { throw .stopping }
+        return try result.get()
+    }
+
+    /// Accepts messages, each for itself: one that is refused does not stop the others. When this returns, those that
+    /// were taken are committed; up to 500 share a transaction, and with it its failure.
+    ///
+    /// - Returns: a result for each submission, in their order.
+    public func accept(_ submissions: [Submission]) async -> [Result<Accepted, Refusal>] {
+        var results: [Result<Accepted, Refusal>] = []
+        results.reserveCapacity(submissions.count)
+        var rest = submissions[...]
+        while !rest.isEmpty {
+            results += await acceptChunk(rest.prefix(Self.chunkSize))
+            rest = rest.dropFirst(Self.chunkSize)
+        }
+        return results
+    }
+
+    /// Says what would become of a submission, without keeping anything: whom it would reach, how large it is, how long
+    /// it would take, why it would be refused.
+    ///
+    /// - Throws: ``Refusal/store(_:)`` when the audience can't be counted, and ``Refusal/stopping``.
+    public func preflight(_ submission: Submission) async throws(Refusal) -> Preflight {
+        guard !isStopped.load(ordering: .acquiring) else { throw count(.stopping) }
+        let now = wallTime()
+        let survey = Survey(of: submission, id: MessageID(acceptedAt: now, random: random()), acceptedAt: now)
+        var refusals = survey.violations.map(Refusal.invalid)
+        if let limit = admission.full(submission.project.id, bytes: survey.bytes) {
+            refusals.append(.full(limit, retryAfter: Self.retryAfter))
+        }
+        let audience: Int
         do throws(StoreError) {
-            result = try await commit(new)
+            audience = try await store.audience(of: survey.recipient, in: submission.project.id)
         } catch {
             throw count(.store(error))
         }
-        guard let message = result else { throw count(.full(retryAfter: Self.retryAfter)) }
-        accepted.increment()
-        wake(message.lane)
-        return message
+        return Preflight(
+            id: survey.id, audience: audience, payloadBytes: survey.pushes.mapValues(\.payload.count),
+            expectedDuration: duration(of: audience, submission.options, at: now), refusals: refusals)
     }
+
+    /// Whether ``stop()`` was called.
+    public var isStopping: Bool { isStopped.load(ordering: .acquiring) }
 
     /// Refuses everything from now on.
     public func stop() {
         isStopped.store(true, ordering: .releasing)
     }
 
-    /// Commits a message if there is a place for it; `nil`: there is none.
-    private func commit(_ new: NewMessage) async throws(StoreError) -> Message? {
-        guard activeMessages.enter() else { return nil }
-        defer { activeMessages.leave() }
-        return try await store.accept(new)
-    }
-
-    private func counted<Value>(_ body: () throws(Refusal) -> Value) throws(Refusal) -> Value {
-        do throws(Refusal) {
-            return try body()
-        } catch {
-            throw count(error)
-        }
+    private func duration(of audience: Int, _ options: DeliveryOptions, at now: Timestamp) -> Duration? {
+        if let rate = options.rate { return .seconds(Double(audience) / Double(max(1, rate))) }
+        if let end = options.finishBy { return max(.zero, end - now) }
+        return runner?.recentRate.map { .seconds(Double(audience) / $0) }
     }
 
     private func count(_ refusal: Refusal) -> Refusal {
@@ -127,6 +120,7 @@ extension MessageAcceptor.Refusal {
     fileprivate var label: String {
         switch self {
         case .invalid: "invalid"
+        case .conflict: "conflict"
         case .full: "full"
         case .stopping: "stopping"
         case .store: "store"
@@ -134,86 +128,120 @@ extension MessageAcceptor.Refusal {
     }
 }
 
+// MARK: - Committing
+
+extension MessageAcceptor {
+    /// A message on its way into the store.
+    private struct Prepared {
+        var message: NewMessage
+        /// What it says to the devices of each app that it may reach.
+        var pushes: [AppID: ApplePush]
+        /// What it counts for against the limits.
+        var bytes: Int
+        /// The ways of its single deliveries, as far as they are known; empty when it has none in the interactive lane.
+        var routes: [PushRoute]
+        /// How many single deliveries of the interactive lane it makes.
+        var singles: Int
+    }
+
+    private func acceptChunk(_ submissions: ArraySlice<Submission>) async -> [Result<Accepted, Refusal>] {
+        var results: [Result<Accepted, Refusal>] = []
+        var admitted: [(place: Int, Prepared)] = []
+        for submission in submissions {
+            do throws(Refusal) {
+                let prepared = try admit(submission)
+                admitted.append((results.count, prepared))
+                // Overwritten below.
+                results.append(.failure(.stopping))
+            } catch {
+                results.append(.failure(count(error)))
+            }
+        }
+        // What goes to a route that is held is not claimed: it waits in the store.
+        let free = admitted.filter { !isHeld($0.1) }
+        let held = admitted.filter { isHeld($0.1) }
+        for (part, isClaimed) in [(free, true), (held, false)] where !part.isEmpty {
+            let outcome = await commit(part.map(\.1), isClaimed: isClaimed)
+            for (item, result) in zip(part, outcome) { results[item.place] = result }
+        }
+        return results
+    }
+
+    private func isHeld(_ prepared: Prepared) -> Bool {
+        guard let runner else { return false }
+        return prepared.routes.contains(where: runner.isHeld)
+    }
+
+    private func admit(_ submission: Submission) throws(Refusal) -> Prepared {
+        let prepared = try prepare(submission)
+        if let limit = admission.enter(submission.project.id, bytes: prepared.bytes) {
+            throw .full(limit, retryAfter: Self.retryAfter)
+        }
+        return prepared
+    }
+
+    /// Commits admitted messages in one transaction.
+    private func commit(_ admitted: [Prepared], isClaimed: Bool) async -> [Result<Accepted, Refusal>] {
+        defer { for item in admitted { admission.leave(item.message.project, bytes: item.bytes) } }
+        let reservation = isClaimed ? reserve(for: admitted) : nil
+        let answers: [AcceptResult]
+        do throws(StoreError) {
+            answers = try await store.accept(admitted.map(\.message), claimedBy: reservation?.worker)
+        } catch {
+            if let reservation { runner?.release(reservation) }
+            return admitted.map { _ in .failure(count(.store(error))) }
+        }
+        var results: [Result<Accepted, Refusal>] = []
+        var claims: [DirectClaims] = []
+        for (item, answer) in zip(admitted, answers) {
+            switch answer {
+            case .accepted(let message, let claimed):
+                if !claimed.isEmpty {
+                    claims.append(DirectClaims(message: message, pushes: item.pushes, deliveries: claimed))
+                }
+                wake(item, claimed: claimed.count)
+                results.append(.success(Accepted(id: message.id, lane: message.lane, message: message)))
+            case .repeated(let id):
+                results.append(.success(Accepted(id: id, lane: item.message.lane, message: nil)))
+            case .conflict:
+                results.append(.failure(count(.conflict)))
+            }
+        }
+        if let reservation { runner?.deliver(claims, reserved: reservation) }
+        accepted.increment(by: results.count { if case .success(let value) = $0 { !value.isRepeat } else { false } })
+        return results
+    }
+
+    private func reserve(for admitted: [Prepared]) -> Reservation? {
+        var counts: [ProjectID: Int] = [:]
+        for item in admitted where item.singles > 0 { counts[item.message.project, default: 0] += item.singles }
+        return counts.isEmpty ? nil : runner?.reserve(counts)
+    }
+
+    /// Tells the lane of what was not claimed with the commit.
+    private func wake(_ item: Prepared, claimed: Int) {
+        guard item.singles == 0 || claimed < item.singles else { return }
+        runner?.wake(item.message.lane)
+    }
+}
+
 // MARK: - Building
 
 extension MessageAcceptor {
     /// The message as the store takes it, after all checks.
-    private func prepare(_ submission: Submission) throws(Refusal) -> NewMessage {
-        guard !isStopped.load(ordering: .acquiring) else { throw .stopping }
-        do throws(InvalidMessage) {
-            return try build(submission)
-        } catch {
-            throw .invalid(error)
-        }
-    }
-
-    private func build(_ submission: Submission) throws(InvalidMessage) -> NewMessage {
+    private func prepare(_ submission: Submission) throws(Refusal) -> Prepared {
+        guard !isStopping else { throw .stopping }
         let now = wallTime()
-        let id = MessageID(acceptedAt: now, random: random())
-        let life = Lifetime(of: submission.content, acceptedAt: now)
-        let pushes = try build(submission, id: id, expiresAt: life.expiresAt)
-        let recipient: NewMessage.Recipient =
-            switch submission.recipient {
-            case .registration(let registration): .registration(registration.key, registration.id)
-            case .topic(let topic): .topic(topic)
-            }
-        return NewMessage(
-            id: id, project: submission.project.id, recipient: recipient, content: submission.content,
-            facts: facts(of: submission.content, pushes: pushes, life: life), acceptedAt: now,
-            expiresAt: life.expiresAt)
-    }
-
-    /// The push of every app that the message may reach: each has its own bytes and so its own size.
-    private func build(
-        _ submission: Submission, id: MessageID, expiresAt: Timestamp
-    ) throws(InvalidMessage) -> [ApplePush] {
-        let project = submission.project
-        var topic: Topic?
-        if case .topic(let name) = submission.recipient { topic = name }
-        var pushes: [ApplePush] = []
-        for app in try apps(for: submission) {
-            pushes.append(
-                try ApplePush(
-                    submission.content,
-                    in: ApplePush.Context(
-                        message: id, projectNumber: project.number, broadcastTopic: topic, app: app,
-                        expiresAt: expiresAt)))
-        }
-        return pushes
-    }
-
-    private func apps(for submission: Submission) throws(InvalidMessage) -> [App] {
-        let project = submission.project
-        switch submission.recipient {
-        case .registration(let registration):
-            guard registration.project == project.id, let app = project.apps[registration.app] else {
-                throw InvalidMessage(
-                    "message.token",
-                    "The registration belongs to the app \(registration.app), which project \(project.id) does not have."
-                )
-            }
-            return [app]
-        case .topic:
-            guard !project.apps.isEmpty else {
-                throw InvalidMessage("message.topic", "The project \(project.id) has no apps to send to.")
-            }
-            return project.apps.values.sorted { $0.id.rawValue < $1.id.rawValue }
-        }
-    }
-
-    private func facts(of content: MessageContent, pushes: [ApplePush], life: Lifetime) -> MessageFacts {
-        MessageFacts(
-            label: content.label,
-            isDisplayed: content.isDisplayed,
-            collapseKey: pushes.first?.collapseID,
-            priority: pushes.first?.priority.rawValue ?? APNSPriority.immediate.rawValue,
-            timeToLiveSeconds: life.timeToLiveSeconds)
-    }
-}
-
-extension InvalidMessage {
-    /// One wrong field.
-    fileprivate init(_ field: String, _ description: String) {
-        self.init([FieldViolation(field: field, description: description)])
+        let survey = Survey(of: submission, id: MessageID(acceptedAt: now, random: random()), acceptedAt: now)
+        if let violation = survey.violations.first { throw .invalid(violation) }
+        let isInteractive = survey.lane == .interactive
+        return Prepared(
+            message: NewMessage(
+                id: survey.id, project: submission.project.id, recipient: survey.recipient,
+                content: submission.content, options: submission.options, lane: survey.lane, facts: survey.facts,
+                acceptedAt: now, expiresAt: survey.life.expiresAt, idempotency: submission.idempotency,
+                skipsStaleBefore: submission.project.stale.refreshedSince(at: now)),
+            pushes: survey.pushes, bytes: survey.bytes, routes: isInteractive ? survey.routes : [],
+            singles: isInteractive ? survey.singles : 0)
     }
 }

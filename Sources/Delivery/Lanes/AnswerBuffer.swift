@@ -2,68 +2,98 @@ import PushModel
 import Store
 import Synchronization
 
-/// A batch that was handed to the upstream, and which of its pushes have been answered.
+/// A batch that was handed to the upstream, and what has been answered of it and not taken by the settler.
 final class SentBatch: Sendable {
+    /// What is known about one delivery.
+    struct Answer {
+        let index: Int
+        let outcome: Outcome
+        let isAttempt: Bool
+        let time: Timestamp
+    }
+
+    private struct State {
+        var isAnswered: [Bool]
+        var chunks: [(reports: [PushReport], time: Timestamp)] = []
+        /// Whether it waits in the buffer.
+        var isQueued = false
+    }
+
     /// The deliveries, in the order of the pushes.
-    let deliveries: [OpenDelivery]
-    private let isAnswered: Mutex<[Bool]>
+    let deliveries: DeliveryList
+    /// The lane where they count as in flight.
+    let lane: Lane
+    /// Who claimed them.
+    let worker: WorkerID
+    private let state: Mutex<State>
 
-    init(_ deliveries: [OpenDelivery]) {
+    init(_ deliveries: DeliveryList, lane: Lane, worker: WorkerID) {
         self.deliveries = deliveries
-        isAnswered = Mutex(Array(repeating: false, count: deliveries.count))
+        self.lane = lane
+        self.worker = worker
+        state = Mutex(State(isAnswered: Array(repeating: false, count: deliveries.count)))
     }
 
-    /// The reports that are the first for their push. A second one would settle a delivery twice and break the
-    /// ledger's law, so it goes no further.
-    func firsts(of reports: [PushReport]) -> [PushReport] {
-        isAnswered.withLock { isAnswered in
-            reports.filter { report in
-                guard isAnswered.indices.contains(report.index), !isAnswered[report.index] else { return false }
-                isAnswered[report.index] = true
-                return true
+    /// Takes answers in. A second answer to a push would settle a delivery twice and break the ledger's law, so it goes
+    /// no further.
+    ///
+    /// - Returns: how many were taken, and whether the batch is to be queued.
+    func add(_ reports: [PushReport], at time: Timestamp) -> (count: Int, isNew: Bool) {
+        state.withLock { state in
+            var kept: [PushReport]?
+            for (place, report) in reports.enumerated() {
+                if state.isAnswered.indices.contains(report.index), !state.isAnswered[report.index] {
+                    state.isAnswered[report.index] = true
+                    kept?.append(report)
+                } else if kept == nil {
+                    kept = Array(reports[..<place])
+                }
+            }
+            let firsts = kept ?? reports
+            guard !firsts.isEmpty else { return (0, false) }
+            state.chunks.append((firsts, time))
+            defer { state.isQueued = true }
+            return (firsts.count, !state.isQueued)
+        }
+    }
+
+    /// Takes out what was answered since the last time, in the order of the batch.
+    func take() -> [Answer] {
+        let chunks = state.withLock { state in
+            state.isQueued = false
+            defer { state.chunks = [] }
+            return state.chunks
+        }
+        // Numbers are sorted, not the answers.
+        var order: [UInt64] = []
+        order.reserveCapacity(chunks.reduce(0) { $0 + $1.reports.count })
+        for (number, chunk) in chunks.enumerated() {
+            for (place, report) in chunk.reports.enumerated() {
+                order.append(UInt64(report.index) << 40 | UInt64(number) << 20 | UInt64(place))
             }
         }
-    }
-}
-
-/// What is known about a claimed delivery and not recorded yet.
-enum Finding: Sendable {
-    /// The upstream answered at `time`; `isAttempt`: see ``PushModel/PushReport/isAttempt``.
-    case answered(OpenDelivery, Outcome, isAttempt: Bool, time: Timestamp)
-    /// The result is clear without an attempt.
-    case decided(Settlement, Lane)
-
-    /// The message of the delivery.
-    var message: MessageID {
-        switch self {
-        case .answered(let delivery, _, _, _): delivery.claim.message
-        case .decided(let settlement, _): settlement.delivery.message
-        }
-    }
-
-    /// The lane where the delivery counts as in flight.
-    var lane: Lane {
-        switch self {
-        case .answered(let delivery, _, _, _): delivery.lane
-        case .decided(_, let lane): lane
+        order.sort()
+        return order.map { key in
+            let chunk = chunks[Int(key >> 20) & 0xfffff]
+            let report = chunk.reports[Int(key) & 0xfffff]
+            return Answer(
+                index: report.index, outcome: report.outcome, isAttempt: report.isAttempt, time: chunk.time)
         }
     }
 }
 
-/// Findings on their way to the settler, from any thread.
+/// What is known about claimed deliveries, on its way to the settler, from any thread.
 ///
-/// Every finding belongs to a delivery that is in flight, so the lanes' in-flight limits are the limit of this queue.
+/// Everything here belongs to deliveries that are in flight, so the lanes' in-flight limits are the limit of this queue.
 final class AnswerBuffer: Sendable {
-    private enum Entry {
-        case reports(SentBatch, [PushReport], time: Timestamp)
-        case decided([Settlement], Lane)
-
-        var count: Int {
-            switch self {
-            case .reports(_, let reports, _): reports.count
-            case .decided(let settlements, _): settlements.count
-            }
-        }
+    /// Something to be settled.
+    enum Entry {
+        /// The upstream answered some of a batch.
+        case answered(SentBatch)
+        /// Results that are clear without an attempt.
+        case decided([Settlement], Lane, WorkerID)
+        /// Deliveries that belong to another worker by now: only their room comes back.
+        case dropped(Int, of: ProjectID, Lane)
     }
 
     private struct State {
@@ -75,18 +105,23 @@ final class AnswerBuffer: Sendable {
     /// Raised when there is something to take or nothing more will come.
     let changed = Signal()
 
-    /// Takes answers in: one lock and one append for all of them, on the thread of the upstream.
+    /// Takes answers in, on the thread of the upstream: the reports themselves are not copied.
     ///
     /// - Returns: how many of the reports were no first answer and were left out.
     func append(_ reports: [PushReport], of batch: SentBatch, at time: Timestamp) -> Int {
-        let firsts = batch.firsts(of: reports)
-        if !firsts.isEmpty { append(.reports(batch, firsts, time: time)) }
-        return reports.count - firsts.count
+        let (count, isNew) = batch.add(reports, at: time)
+        if isNew { append(.answered(batch)) }
+        return reports.count - count
     }
 
     /// Takes results in that needed no attempt.
-    func append(_ settlements: [Settlement], in lane: Lane) {
-        if !settlements.isEmpty { append(.decided(settlements, lane)) }
+    func append(_ settlements: [Settlement], in lane: Lane, by worker: WorkerID) {
+        if !settlements.isEmpty { append(.decided(settlements, lane, worker)) }
+    }
+
+    /// Takes note of deliveries that are not sent, because they belong to another worker by now.
+    func drop(_ batch: SentBatch, of project: ProjectID) {
+        append(.dropped(batch.deliveries.count, of: project, batch.lane))
     }
 
     private func append(_ entry: Entry) {
@@ -105,28 +140,11 @@ final class AnswerBuffer: Sendable {
         state.withLock { $0.isFinishing }
     }
 
-    /// Takes out the oldest findings: entries until there are `count` findings or more.
-    func take(atLeast count: Int) -> [Finding] {
-        let entries: [Entry] = state.withLock { state in
-            var taken = 0
-            var sum = 0
-            while taken < state.entries.count, sum < count {
-                sum += state.entries[taken].count
-                taken += 1
-            }
-            let entries = Array(state.entries.prefix(taken))
-            state.entries.removeFirst(taken)
-            return entries
-        }
-        return entries.flatMap { entry -> [Finding] in
-            switch entry {
-            case .reports(let batch, let reports, let time):
-                reports.map {
-                    .answered(batch.deliveries[$0.index], $0.outcome, isAttempt: $0.isAttempt, time: time)
-                }
-            case .decided(let settlements, let lane):
-                settlements.map { .decided($0, lane) }
-            }
+    /// Takes out everything, the oldest first.
+    func take() -> [Entry] {
+        state.withLock { state in
+            defer { state.entries = [] }
+            return state.entries
         }
     }
 }

@@ -1,24 +1,31 @@
 import PushModel
+import Store
 import Synchronization
 
-/// The state of a lane where several threads meet: its worker, the settler, whoever accepts messages.
+/// The schedule of a lane where several threads meet: its worker, the settler, whoever accepts messages.
 final class LaneGate: Sendable {
     /// Which lane.
     let lane: Lane
-    private let state: Mutex<LaneState>
+    private struct State {
+        var schedule: LaneSchedule
+        var direct: [(claims: DirectClaims, worker: WorkerID)] = []
+    }
+    private let state: Mutex<State>
+    /// Whether any route is held: nearly never, and asked for each message that is accepted.
+    private let hasHeldRoutes = Atomic(false)
     /// Raised after each change that may let the worker go on.
     private let changed = Signal()
     /// Raised when the lane is stopped and nothing is in flight.
     let drained = Signal()
 
-    init(_ lane: Lane, state: consuming LaneState) {
+    init(_ lane: Lane, size: LaneSchedule.Size) {
         self.lane = lane
-        self.state = Mutex(state)
+        state = Mutex(State(schedule: LaneSchedule(size)))
     }
 
     /// What the worker does now.
-    func next(at now: Timestamp) -> LaneState.Action {
-        state.withLock { $0.next(at: now) }
+    func next(at now: Timestamp) -> LaneSchedule.Action {
+        state.withLock { $0.schedule.next(at: now) }
     }
 
     /// Waits for a change, at most for `duration`.
@@ -26,14 +33,20 @@ final class LaneGate: Sendable {
         await changed.wait(atMost: duration, on: clock)
     }
 
-    /// See ``LaneState/claimed(_:of:hasMore:nextDue:)``.
-    func claimed(_ count: Int, of limit: Int, hasMore: Bool, nextDue: Timestamp?) {
-        update { $0.claimed(count, of: limit, hasMore: hasMore, nextDue: nextDue) }
+    /// Changes the schedule, and lets the worker look at it.
+    func update<Value: Sendable>(_ change: (inout LaneSchedule) -> Value) -> Value {
+        let (value, isDrained) = state.withLock { state in
+            let value = change(&state.schedule)
+            return (value, state.schedule.isStopped && state.schedule.inFlight == 0)
+        }
+        changed.raise()
+        if isDrained { drained.raise() }
+        return value
     }
 
-    /// See ``LaneState/claimFailed(of:pausedUntil:)``.
-    func claimFailed(of limit: Int, pausedUntil time: Timestamp) {
-        update { $0.claimFailed(of: limit, pausedUntil: time) }
+    /// Reads the schedule.
+    func read<Value: Sendable>(_ body: (borrowing LaneSchedule) -> Value) -> Value {
+        state.withLock { body($0.schedule) }
     }
 
     /// There may be work.
@@ -41,35 +54,55 @@ final class LaneGate: Sendable {
         update { $0.wake() }
     }
 
-    /// `count` pushes are settled, and the earliest of their retries falls due at `due`.
-    func settled(_ count: Int, due: Timestamp?) {
-        update { state in
-            state.settled(count)
-            if let due { state.expect(due) }
+    /// Which routes are held, as of `now`.
+    func hold(_ routes: [PushRoute: HeldRoute], at now: Timestamp) {
+        update { $0.hold(routes, at: now) }
+        hasHeldRoutes.store(!routes.isEmpty, ordering: .releasing)
+    }
+
+    /// Whether nothing is to be taken for a route.
+    func isHeld(_ route: PushRoute) -> Bool {
+        hasHeldRoutes.load(ordering: .acquiring) && read { $0.isHeld(route) }
+    }
+
+    /// Takes room for deliveries that are claimed with their accept; `nil`: there is none.
+    func reserve(_ counts: [ProjectID: Int], at now: Timestamp) -> Reservation? {
+        // Nothing changed for the worker: it is not woken.
+        let worker = state.withLock { $0.schedule.reserve(counts, at: now) }
+        return worker.map { Reservation(worker: $0, counts: counts) }
+    }
+
+    /// Takes deliveries in that were claimed with their accept, and gives back the room that they do not need.
+    func deliver(_ claims: [DirectClaims], reserved reservation: Reservation) {
+        var surplus = reservation.counts
+        for claim in claims { surplus[claim.message.project, default: 0] -= claim.deliveries.count }
+        let isDrained = state.withLock { state in
+            for claim in claims { state.direct.append((claim, reservation.worker)) }
+            for (project, count) in surplus where count > 0 { state.schedule.settled(count, of: project) }
+            return state.schedule.isStopped && state.schedule.inFlight == 0
+        }
+        changed.raise()
+        if isDrained { drained.raise() }
+    }
+
+    /// What was delivered directly since the last question.
+    func takeDirect() -> [(claims: DirectClaims, worker: WorkerID)] {
+        state.withLock { state in
+            guard !state.direct.isEmpty else { return [] }
+            defer { state.direct = [] }
+            return state.direct
         }
     }
 
-    /// Results can't be recorded, or can again.
-    func hold(_ isHeld: Bool) {
-        update { $0.hold(isHeld) }
-    }
-
-    /// No claims from now on.
-    func stop() {
-        update { $0.stop() }
+    /// Gives room back, by project.
+    func vacate(_ counts: [ProjectID: Int]) {
+        update { schedule in
+            for (project, count) in counts where count > 0 { schedule.settled(count, of: project) }
+        }
     }
 
     /// Claimed and not settled.
     var inFlight: Int {
-        state.withLock { $0.inFlight }
-    }
-
-    private func update(_ change: (inout LaneState) -> Void) {
-        let isDrained = state.withLock { state in
-            change(&state)
-            return state.isStopped && state.inFlight == 0
-        }
-        changed.raise()
-        if isDrained { drained.raise() }
+        read { $0.inFlight }
     }
 }

@@ -1,73 +1,70 @@
 import Logging
 import PushModel
 import Store
+import Synchronization
 
-/// Claims the deliveries of one lane and hands their pushes to the upstream, as long as the lane's gate lets it.
-struct LaneWorker: Sendable {
-    let gate: LaneGate
-    let store: any MessageStore & DeliveryStore
-    let sender: any PushSender
-    let projects: ProjectDirectory
-    let answers: AnswerBuffer
-    let metrics: DeliveryMetrics
-    let clock: any Clock<Duration>
-    let wallTime: WallTime
-    let random: @Sendable () -> Double
-    let logger: Logger
+/// Claims the deliveries of one lane and hands their pushes to the upstream, as the lane's schedule says.
+///
+/// Several claims may be under way at once, and while one page is being built and handed over the next is read.
+final class LaneWorker: Sendable {
+    private let gate: LaneGate
+    private let lease: WorkerLease
+    private let store: any MessageStore & DeliveryStore
+    private let sender: any PushSender
+    private let projects: ProjectDirectory
+    private let answers: AnswerBuffer
+    private let metrics: DeliveryMetrics
+    private let clock: any Clock<Duration>
+    private let wallTime: WallTime
+    private let random: @Sendable () -> Double
+    private let logger: Logger
+    private let cache = MessageCache(limit: cacheLimit)
+    /// Store calls that failed in a row.
+    private let failures = Atomic(0)
 
     /// Messages that one lane keeps at hand.
-    private static let cacheLimit = 32
+    private static let cacheLimit = 64
+    /// Open fan-outs that take turns in a project.
+    private static let fanOutsPerProject = 16
     /// The longest sleep on the monotonic clock for a wall time: the wall clock may be set meanwhile.
     private static let longestSleep: Duration = .seconds(60)
 
-    /// Works until the gate is stopped. Hand-overs may still be under way then: they end with the sender.
+    init(
+        gate: LaneGate, lease: WorkerLease, store: any MessageStore & DeliveryStore, sender: any PushSender,
+        projects: ProjectDirectory, answers: AnswerBuffer, metrics: DeliveryMetrics, clock: any Clock<Duration>,
+        wallTime: @escaping WallTime, random: @escaping @Sendable () -> Double, logger: Logger
+    ) {
+        self.gate = gate
+        self.lease = lease
+        self.store = store
+        self.sender = sender
+        self.projects = projects
+        self.answers = answers
+        self.metrics = metrics
+        self.clock = clock
+        self.wallTime = wallTime
+        self.random = random
+        self.logger = logger
+    }
+
+    /// Works until the task is cancelled; a stopped lane claims nothing more, but what was claimed with its accept may
+    /// still come. Hand-overs may be under way at the end: they end with the sender.
     func run() async {
-        var cache = MessageCache(limit: Self.cacheLimit)
-        var isPageFirst = true
-        var failures = 0
-        while !Task.isCancelled {
-            let now = wallTime()
-            switch gate.next(at: now) {
-            case .stop:
-                return
-            case .wait(let due):
-                let sleep = due.map { min(max(.milliseconds(1), $0 - now), Self.longestSleep) }
-                await gate.change(atMost: sleep, on: clock)
-            case .claim(let limit):
-                let claim = await claim(limit, isPageFirst: isPageFirst, at: now)
-                isPageFirst.toggle()
-                if let error = claim.error, claim.deliveries.isEmpty {
-                    failures += 1
-                    pause(after: error, failures: failures, limit: limit)
-                    continue
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled {
+                handOver(gate.takeDirect())
+                let now = wallTime()
+                switch gate.next(at: now) {
+                case .stop:
+                    await gate.change(atMost: nil, on: clock)
+                case .wait(let time):
+                    let sleep = time.map { min(max(.milliseconds(1), $0 - now), Self.longestSleep) }
+                    await gate.change(atMost: sleep, on: clock)
+                case .refresh:
+                    group.addTask { await self.refresh() }
+                case .claim(let order):
+                    group.addTask { await self.claim(order) }
                 }
-                failures = 0
-                gate.claimed(
-                    claim.deliveries.count, of: limit, hasMore: claim.hasMore, nextDue: claim.nextDue)
-                metrics.inFlight(gate.inFlight, in: gate.lane)
-                for batch in await prepare(claim.deliveries, cache: &cache) {
-                    // A task for each batch, not for each push: a full upstream holds up its own batch only. It is
-                    // no child of this task, because nothing but the sender's shutdown ends a hand-over, and one
-                    // that hangs must not keep the gateway from stopping. The in-flight limit is their limit.
-                    Task { await send(batch) }
-                }
-            }
-        }
-    }
-
-    private func pause(after error: StoreError, failures: Int, limit: Int) {
-        let delay = StoreBackoff.delay(failures: failures, random: random())
-        logger.error(
-            "claiming deliveries failed", metadata: ["lane": "\(gate.lane)", "error": "\(error)", "retry": "\(delay)"])
-        gate.claimFailed(of: limit, pausedUntil: wallTime() + delay)
-    }
-
-    private func send(_ batch: Batch) async {
-        let sent = SentBatch(batch.deliveries)
-        await sender.send(batch.pushes) { [answers, wallTime, logger] reports in
-            let surplus = answers.append(reports, of: sent, at: wallTime())
-            if surplus > 0 {
-                logger.error("the upstream answered a push twice", metadata: ["count": "\(surplus)"])
             }
         }
     }
@@ -76,143 +73,125 @@ struct LaneWorker: Sendable {
 // MARK: - Claiming
 
 extension LaneWorker {
-    /// What one round of claiming brought.
-    private struct Claim {
-        var deliveries: [ClaimedDelivery] = []
-        var hasMore = false
-        var nextDue: Timestamp?
-        /// Why the round ended early; what was claimed before that counts.
-        var error: StoreError?
-    }
-
-    /// Claims up to `limit` deliveries. The bulk lane takes new pages and due retries in turns, so that neither
-    /// starves the other when room is scarce.
-    private func claim(_ limit: Int, isPageFirst: Bool, at now: Timestamp) async -> Claim {
-        var claim = Claim()
+    private func refresh() async {
         do throws(StoreError) {
-            switch (gate.lane, isPageFirst) {
-            case (.interactive, _):
-                try await claimDue(limit, at: now, into: &claim)
-            case (.bulk, true):
-                try await claimPage(limit, at: now, into: &claim)
-                try await claimDue(limit - claim.deliveries.count, at: now, into: &claim)
-            case (.bulk, false):
-                try await claimDue(limit, at: now, into: &claim)
-                try await claimPage(limit - claim.deliveries.count, at: now, into: &claim)
+            let fanOuts =
+                gate.lane == .bulk ? try await store.openFanOuts(limitPerProject: Self.fanOutsPerProject) : []
+            let routes = try await store.dueRoutes(gate.lane, at: wallTime())
+            failures.store(0, ordering: .relaxed)
+            let (projects, now) = (projects.projects, wallTime())
+            gate.update {
+                $0.offered(fanOuts, routes, projects: projects, limitPerProject: Self.fanOutsPerProject, at: now)
             }
         } catch {
-            claim.error = error
-            claim.hasMore = true
+            let time = pauseEnd(after: error)
+            gate.update { $0.refreshFailed(pausedUntil: time) }
         }
-        return claim
     }
 
-    private func claimPage(_ limit: Int, at now: Timestamp, into claim: inout Claim) async throws(StoreError) {
-        guard limit > 0 else {
-            claim.hasMore = true
+    private func claim(_ order: LaneOrder) async {
+        let deliveries: [ClaimedDelivery]
+        do throws(StoreError) {
+            var isDone = false
+            switch order.source {
+            case .page(let fanOut):
+                let claim = try await store.claimPage(
+                    of: fanOut.id, limit: order.limit, held: order.held, by: order.worker, at: wallTime())
+                deliveries = claim.page?.deliveries ?? []
+                isDone = claim.isDone
+            case .due(let route):
+                deliveries = try await store.claimDue(
+                    gate.lane, route, limit: order.limit, by: order.worker, at: wallTime())
+            }
+            failures.store(0, ordering: .relaxed)
+            let now = wallTime()
+            gate.update { [isDone] in $0.finished(order, with: deliveries.count, isDone: isDone, at: now) }
+        } catch {
+            fail(order, error)
             return
         }
-        guard let page = try await store.claimPage(limit: limit, at: now) else { return }
-        claim.deliveries += page.deliveries
-        claim.hasMore = true
+        guard !deliveries.isEmpty else { return }
+        metrics.inFlight(gate.inFlight, in: gate.lane)
+        await prepare(deliveries, worker: order.worker)
     }
 
-    private func claimDue(_ limit: Int, at now: Timestamp, into claim: inout Claim) async throws(StoreError) {
-        guard limit > 0 else {
-            claim.hasMore = true
+    private func fail(_ order: LaneOrder, _ error: StoreError) {
+        guard error.code != .fenced else {
+            if lease.lose(order.worker) {
+                logger.warning("the worker's lease was taken over", metadata: ["worker": "\(order.worker.rawValue)"])
+            }
+            gate.update {
+                $0.failed(order, pausedUntil: nil)
+                $0.lose(order.worker)
+            }
             return
         }
-        let due = try await store.claimDue(gate.lane, limit: limit, at: now)
-        claim.deliveries += due
-        if due.count >= limit {
-            claim.hasMore = true
-        } else {
-            claim.nextDue = try await store.nextDue(gate.lane, after: now)
+        let time = pauseEnd(after: error)
+        gate.update { $0.failed(order, pausedUntil: time) }
+    }
+
+    /// When the store is asked again after an error.
+    private func pauseEnd(after error: StoreError) -> Timestamp {
+        let count = failures.add(1, ordering: .relaxed).newValue
+        let delay = StoreBackoff.delay(failures: count, random: random())
+        if !Task.isCancelled {
+            logger.error(
+                "claiming deliveries failed",
+                metadata: ["lane": "\(gate.lane)", "error": "\(error)", "retry": "\(delay)"])
         }
+        return wallTime() + delay
     }
 }
 
-// MARK: - Building
+// MARK: - Handing over
 
 extension LaneWorker {
-    /// Pushes of one route, with their deliveries in the same order.
-    private struct Batch: Sendable {
-        var deliveries: [OpenDelivery] = []
-        var pushes: [Push] = []
-    }
-
-    /// Builds the pushes of claimed deliveries, a batch for each route; what needs no attempt goes to the settler.
-    private func prepare(_ claims: [ClaimedDelivery], cache: inout MessageCache) async -> [Batch] {
-        var batches: [PushRoute: Batch] = [:]
-        var decided: [Settlement] = []
-        var unreadable: Set<MessageID> = []
-        for claim in claims {
-            guard !unreadable.contains(claim.message) else {
-                decided.append(postponed(claim))
-                continue
-            }
+    /// Builds the pushes of claimed deliveries and sends them; what needs no attempt goes to the settler.
+    private func prepare(_ claims: [ClaimedDelivery], worker: WorkerID) async {
+        var desk = PushDesk(claims, lane: gate.lane, now: wallTime(), random: random)
+        var place = 0
+        while place < claims.count {
+            let id = claims[place].message
             let message: Message?
-            do {
-                message = try await load(claim, cache: &cache)
+            var isReadable = true
+            do throws(StoreError) {
+                message = try await load(id, in: claims[place].project)
             } catch {
-                unreadable.insert(claim.message)
-                logger.error(
-                    "a message can't be read", metadata: ["message.id": "\(claim.message)", "error": "\(error)"])
-                decided.append(postponed(claim))
-                continue
+                message = nil
+                isReadable = false
+                logger.error("a message can't be read", metadata: ["message.id": "\(id)", "error": "\(error)"])
             }
-            switch plan(claim, message: message, cache: &cache) {
-            case .push(let push, let delivery):
-                batches[push.route, default: Batch()].deliveries.append(delivery)
-                batches[push.route, default: Batch()].pushes.append(push)
-            case .settle(let result):
-                decided.append(Settlement(delivery: claim, result: result))
+            if message == nil, isReadable {
+                logger.error("a delivery has no message", metadata: ["message.id": "\(id)"])
             }
+            if let message { desk.open(message) }
+            let project = message.flatMap { projects.project($0.project) }
+            // All deliveries of the message that stand together; a page has only those.
+            repeat {
+                if let message {
+                    desk.add(place) { look($0, project, message) }
+                } else if isReadable {
+                    desk.addMissing(place)
+                } else {
+                    desk.addUnreadable(place)
+                }
+                place += 1
+            } while place < claims.count && claims[place].message == id
         }
-        answers.append(decided, in: gate.lane)
-        return Array(batches.values)
+        finish(desk, worker: worker)
     }
 
-    private func load(_ claim: ClaimedDelivery, cache: inout MessageCache) async throws(StoreError) -> Message? {
-        if let message = cache.message(claim.message) { return message }
-        let message = try await store.message(claim.message, in: claim.project)
+    private func load(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? {
+        if let message = cache.message(id) { return message }
+        let message = try await store.message(id, in: project)
         if let message { cache.insert(message) }
         return message
     }
 
-    /// The store may serve other messages: this delivery goes back until its time runs out, and does not hold up the
-    /// lane.
-    private func postponed(_ claim: ClaimedDelivery) -> Settlement {
-        Settlement(
-            delivery: claim,
-            result: OpenDelivery(claim, lane: gate.lane).setBack(
-                by: .messageUnreadable, at: wallTime(), random: random()))
-    }
-
-    /// What happens to one claimed delivery.
-    private enum Plan {
-        case push(Push, OpenDelivery)
-        case settle(Settlement.Result)
-    }
-
-    private func plan(_ claim: ClaimedDelivery, message: Message?, cache: inout MessageCache) -> Plan {
-        let now = wallTime()
-        guard let message else {
-            logger.error("a delivery has no message", metadata: ["message.id": "\(claim.message)"])
-            return .settle(OpenDelivery(claim, lane: gate.lane).messageMissing(at: now))
-        }
-        let registration = claim.registration
-        let project = projects.project(claim.project)
-        let app = project?.apps[registration.app]
-        let delivery = OpenDelivery(
-            claim, of: message, lane: gate.lane, canProbe: app?.reachesBothEnvironments ?? false)
-        guard now < message.expiresAt else { return .settle(delivery.expired(at: now)) }
-        guard registration.isActive else { return .settle(delivery.unregistered(at: now)) }
-        guard let project, let app else {
-            return .settle(delivery.setBack(by: .noRoute, at: now, random: random()))
-        }
-        guard !delivery.isProbe || delivery.canProbe else { return .settle(delivery.unprobed(at: now)) }
+    private func look(_ id: AppID, _ project: Project?, _ message: Message) -> (app: App?, push: ApplePush?) {
+        guard let project, let app = project.apps[id] else { return (nil, nil) }
         switch cache.push(of: message, project: project, app: app) {
+        case .success(let push): return (app, push)
         case .failure(let invalid):
             logger.warning(
                 "a message can't be built any more",
@@ -220,35 +199,54 @@ extension LaneWorker {
                     "message.id": "\(message.id)", "app": "\(app.id)",
                     "reason": "\(invalid.violations.first?.description ?? "")",
                 ])
-            return .settle(delivery.unbuildable(at: now))
-        case .success(let content):
-            let push = Push(
-                route: PushRoute(project: project.id, app: app.id, environment: delivery.environment),
-                lane: gate.lane,
-                deviceToken: message.content.apns.liveActivityToken ?? registration.deviceToken,
-                isProven: !delivery.isSuspect, content: content, payload: content.payload(for: registration.id),
-                id: delivery.apnsID)
-            return .push(push, delivery)
+            return (app, nil)
         }
     }
-}
 
-extension OpenDelivery {
-    /// Opens a claimed delivery whose message is not known.
-    init(_ claim: ClaimedDelivery, lane: Lane) {
-        self.init(
-            claim: claim, lane: lane, isOnce: false, isForActivity: false,
-            apnsID: APNSID(message: claim.message, registration: claim.registration.key), canProbe: false)
+    /// Sends deliveries that were claimed with their accept: message and finished pushes come with them.
+    private func handOver(_ direct: [(claims: DirectClaims, worker: WorkerID)]) {
+        guard let worker = direct.first?.worker else { return }
+        let (own, others) = (direct.filter { $0.worker == worker }, direct.filter { $0.worker != worker })
+        var desk = PushDesk(
+            own.flatMap(\.claims.deliveries), lane: gate.lane, now: wallTime(), random: random)
+        var place = 0
+        for item in own {
+            let claims = item.claims
+            desk.open(claims.message)
+            let project = projects.project(claims.message.project)
+            for _ in claims.deliveries {
+                desk.add(place) { (project?.apps[$0], claims.pushes[$0]) }
+                place += 1
+            }
+        }
+        metrics.inFlight(gate.inFlight, in: gate.lane)
+        finish(desk, worker: worker)
+        handOver(others)
     }
 
-    /// Opens a claimed delivery of `message`.
-    init(_ claim: ClaimedDelivery, of message: Message, lane: Lane, canProbe: Bool) {
-        let content = message.content
-        self.init(
-            claim: claim, lane: lane,
-            isOnce: content.timeToLive(acceptedAt: message.acceptedAt) == .once,
-            isForActivity: content.apns.liveActivityToken != nil,
-            apnsID: content.apns.headers.id ?? APNSID(message: message.id, registration: claim.registration.key),
-            canProbe: canProbe)
+    /// Hands a desk's batches to the upstream, a task for each: a full upstream holds up its own batch only. They are no
+    /// children of this task, because nothing but the sender's shutdown ends a hand-over, and one that hangs must not
+    /// keep the gateway from stopping. The in-flight limit is their limit.
+    private func finish(_ desk: PushDesk, worker: WorkerID) {
+        answers.append(desk.decided, in: gate.lane, by: worker)
+        for batch in desk.batches {
+            let sent = SentBatch(batch.deliveries, lane: gate.lane, worker: worker)
+            guard lease.isCurrent(worker) else {
+                // Another worker has these by now: they are not sent, and the settler gives their room back.
+                answers.drop(sent, of: batch.route.project)
+                continue
+            }
+            let pushes = batch.pushes
+            Task { await send(pushes, sent) }
+        }
+    }
+
+    private func send(_ pushes: [Push], _ sent: SentBatch) async {
+        await sender.send(pushes) { [answers, wallTime, logger] reports in
+            let surplus = answers.append(reports, of: sent, at: wallTime())
+            if surplus > 0 {
+                logger.error("the upstream answered a push twice", metadata: ["count": "\(surplus)"])
+            }
+        }
     }
 }

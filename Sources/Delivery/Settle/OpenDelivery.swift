@@ -103,7 +103,7 @@ extension OpenDelivery {
     /// | was sent to the other environment, or there is none        | ended, rejected, with ``verdictOfRefusal`` |
     private func refused(at now: Timestamp) -> Settlement.Result {
         let reason = APNSReason.badDeviceToken
-        guard !isForActivity, claim.registration.quarantine == nil else {
+        guard !isForActivity, !claim.registration.isQuarantined else {
             return standing(reason, verdict: nil, after: reason.rawValue, at: now)
         }
         guard !isProbe, canProbe else {

@@ -2,17 +2,21 @@ import Logging
 import PushModel
 import Store
 
-/// Records findings: takes what has come in, decides each delivery's settlement and writes them in one transaction.
+/// Records results: takes what has come in, decides each delivery's settlement and writes them in one transaction.
 ///
 /// It never waits for a batch to fill: while one transaction is being written the next batch gathers by itself, so
 /// batches are small when little is going on and grow with the load. When the store refuses a batch, the lanes are held
 /// and the same batch is written again: nothing is dropped. A batch that is refused time and again is cut in halves, and
 /// a single result that is still refused is set aside and tried from time to time, so that it does not hold the rest.
+///
+/// Only what belongs to a worker that was fenced is dropped: its deliveries were given back, and others send and settle
+/// them.
 struct Settler: Sendable {
     let answers: AnswerBuffer
     let gates: [Lane: LaneGate]
+    let lease: WorkerLease
     let store: any DeliveryStore
-    let activeMessages: ActiveMessages
+    let admission: Admission
     let metrics: DeliveryMetrics
     let clock: any Clock<Duration>
     let random: @Sendable () -> Double
@@ -20,28 +24,26 @@ struct Settler: Sendable {
     /// Raised when the settler is to give up waiting for a failing store.
     let finishing = Signal()
 
-    /// Findings for one transaction, more or less.
-    private static let batchSize = 1000
+    /// Results for one transaction, at most but for the last page of it.
+    private static let batchSize = 5000
     /// After so many failures a batch is cut, or a single result set aside.
     private static let patience = 5
     /// How often what was set aside is tried, when nothing else is to do.
     private static let asideInterval: Duration = .seconds(30)
 
-    /// Findings that are recorded together, and how often the store refused them.
-    private struct Batch {
-        var findings: [Finding]
-        var failures = 0
-    }
-
     /// Records until ``finish()`` was called and nothing is left, or the task is cancelled.
     func run() async {
-        var aside: [Finding] = []
+        var aside: [ResultBatch] = []
         var hasWaited = false
         while !Task.isCancelled {
-            let findings = answers.take(atLeast: Self.batchSize)
-            if !findings.isEmpty {
+            var entries = answers.take()[...]
+            if !entries.isEmpty {
                 hasWaited = false
-                guard await record(findings, aside: &aside) else { return }
+                while !entries.isEmpty {
+                    for batch in takeBatches(from: &entries) {
+                        guard await record(batch, aside: &aside) else { return }
+                    }
+                }
             } else if answers.isFinishing || hasWaited {
                 hasWaited = false
                 await tryAgain(&aside)
@@ -59,27 +61,69 @@ struct Settler: Sendable {
         finishing.raise()
     }
 
-    /// Records findings, however long the store takes to accept them; what it refuses for good goes to `aside`.
+    /// Takes the results for the next transaction out of `entries`: a batch for each worker, which is one, or two after
+    /// a takeover.
+    private func takeBatches(from entries: inout ArraySlice<AnswerBuffer.Entry>) -> [ResultBatch] {
+        var batches: [ResultBatch] = []
+        var attempts = AttemptCounts()
+        func place(_ worker: WorkerID, _ count: Int) -> Int {
+            let place = batches.firstIndex { $0.worker == worker } ?? batches.count
+            if place == batches.count { batches.append(ResultBatch(of: worker)) }
+            batches[place].reserve(count)
+            return place
+        }
+        while (batches.first?.count ?? 0) < Self.batchSize, let entry = entries.popFirst() {
+            switch entry {
+            case .answered(let sent):
+                let found = sent.take()
+                let place = place(sent.worker, found.count)
+                for answer in found {
+                    let delivery = sent.deliveries.delivery(answer.index, lane: sent.lane)
+                    let result = delivery.settlement(
+                        of: answer.outcome, isAttempt: answer.isAttempt, at: answer.time, random: random())
+                    batches[place].append(Settlement(delivery: delivery.claim, result: result), in: sent.lane)
+                    if answer.isAttempt { attempts.add(answer.outcome) }
+                }
+            case .decided(let settlements, let lane, let worker):
+                let place = place(worker, settlements.count)
+                for settlement in settlements { batches[place].append(settlement, in: lane) }
+            case .dropped(let count, let project, let lane):
+                gates[lane]?.vacate([project: count])
+            }
+        }
+        metrics.count(attempts)
+        return batches
+    }
+
+    /// Records results, however long the store takes to accept them; what it refuses for good goes to `aside`.
     ///
     /// - Returns: `false` when the gateway stopped first: these deliveries stay claimed and the next run rescues them.
-    private func record(_ findings: [Finding], aside: inout [Finding]) async -> Bool {
-        var batches = [Batch(findings: findings)]
+    private func record(_ results: ResultBatch, aside: inout [ResultBatch]) async -> Bool {
+        var batches = [results]
         var failures = 0
         while var batch = batches.popLast() {
+            guard lease.isCurrent(batch.worker) else {
+                drop(batch)
+                continue
+            }
             do throws(StoreError) {
-                try await write(batch.findings)
+                try await write(batch)
                 if failures > 0 { hold(false) }
                 failures = 0
                 continue
             } catch {
+                if error.code == .fenced {
+                    fenced(batch)
+                    continue
+                }
                 failures += 1
                 batch.failures += 1
                 let delay = StoreBackoff.delay(failures: failures, random: random())
-                tell(error, of: batch.findings, retry: delay)
+                tell(error, of: batch, retry: delay)
                 hold(true)
                 batches.append(batch)
                 if answers.isFinishing || Task.isCancelled {
-                    let left = batches.reduce(0) { $0 + $1.findings.count }
+                    let left = batches.reduce(0) { $0 + $1.count }
                     logger.error("results are left to the next run", metadata: ["count": "\(left)"])
                     return false
                 }
@@ -93,86 +137,98 @@ struct Settler: Sendable {
     }
 
     /// Cuts the last batch in two, each of which is cut again at its next failure, or sets it aside if it is one result.
-    private func cut(_ batches: inout [Batch], aside: inout [Finding]) {
+    private func cut(_ batches: inout [ResultBatch], aside: inout [ResultBatch]) {
         guard let batch = batches.popLast() else { return }
-        guard batch.findings.count > 1 else {
+        guard batch.count > 1 else {
             logger.error(
                 "a result can't be recorded and is set aside",
-                metadata: batch.findings.first.map { ["message.id": "\($0.message)"] })
-            aside += batch.findings
+                metadata: batch.settlements.first.map { ["message.id": "\($0.delivery.message)"] })
+            aside.append(batch)
             return
         }
-        let middle = batch.findings.count / 2
-        for half in [batch.findings[middle...], batch.findings[..<middle]] {
-            batches.append(Batch(findings: Array(half), failures: Self.patience - 1))
+        let middle = batch.count / 2
+        for half in [middle..<batch.count, 0..<middle] {
+            batches.append(batch.part(half, failures: Self.patience - 1))
         }
     }
 
     /// Tries once what was set aside, one by one.
-    private func tryAgain(_ aside: inout [Finding]) async {
-        var left: [Finding] = []
-        for finding in aside {
+    private func tryAgain(_ aside: inout [ResultBatch]) async {
+        var left: [ResultBatch] = []
+        for batch in aside {
+            guard lease.isCurrent(batch.worker) else {
+                drop(batch)
+                continue
+            }
             do throws(StoreError) {
-                try await write([finding])
+                try await write(batch)
             } catch {
-                tell(error, of: [finding], retry: Self.asideInterval)
-                left.append(finding)
+                if error.code == .fenced {
+                    fenced(batch)
+                } else {
+                    tell(error, of: batch, retry: Self.asideInterval)
+                    left.append(batch)
+                }
             }
         }
         aside = left
     }
 
-    /// Writes findings in one transaction, and what follows from them.
-    private func write(_ findings: [Finding]) async throws(StoreError) {
-        let settlements = findings.map(settlement)
-        let complete = try await store.settle(settlements)
-        follow(findings, settlements, complete: complete)
+    /// Writes results in one transaction, and what follows from them.
+    private func write(_ batch: ResultBatch) async throws(StoreError) {
+        let complete = try await store.settle(batch.settlements, by: batch.worker)
+        follow(batch, complete: complete)
     }
 
-    private func tell(_ error: StoreError, of findings: [Finding], retry: Duration) {
+    private func tell(_ error: StoreError, of batch: ResultBatch, retry: Duration) {
         var metadata: Logger.Metadata = [
-            "count": "\(findings.count)", "error": "\(error)", "retry": "\(retry)",
+            "count": "\(batch.count)", "error": "\(error)", "retry": "\(retry)",
         ]
-        if findings.count == 1, let finding = findings.first { metadata["message.id"] = "\(finding.message)" }
+        if batch.count == 1, let only = batch.settlements.first { metadata["message.id"] = "\(only.delivery.message)" }
         logger.error("recording results failed", metadata: metadata)
     }
 
-    private func settlement(of finding: Finding) -> Settlement {
-        switch finding {
-        case .answered(let delivery, let outcome, let isAttempt, let time):
-            Settlement(
-                delivery: delivery.claim,
-                result: delivery.settlement(of: outcome, isAttempt: isAttempt, at: time, random: random()))
-        case .decided(let settlement, _):
-            settlement
-        }
+    private func hold(_ isHeld: Bool) {
+        for gate in gates.values { gate.update { $0.hold(isHeld) } }
     }
 
-    private func hold(_ isHeld: Bool) {
-        for gate in gates.values { gate.hold(isHeld) }
+    /// The worker is not the owner of these deliveries any more.
+    private func fenced(_ batch: ResultBatch) {
+        if lease.lose(batch.worker) {
+            for gate in gates.values { gate.update { $0.lose(batch.worker) } }
+        }
+        drop(batch)
+    }
+
+    private func drop(_ batch: ResultBatch) {
+        logger.warning(
+            "results of a worker that was taken over are dropped; others send and record these deliveries",
+            metadata: ["count": "\(batch.count)", "worker": "\(batch.worker.rawValue)"])
+        giveBack(batch)
     }
 
     /// What follows from a recorded batch: counts, log lines, room in the lanes.
-    private func follow(_ findings: [Finding], _ settlements: [Settlement], complete: [MessageID]) {
-        metrics.count(findings, settlements)
-        let lessons = Lessons(settlements)
+    private func follow(_ batch: ResultBatch, complete: [MessageID]) {
+        metrics.count(batch.settlements)
+        let lessons = Lessons(batch.settlements)
         metrics.count(lessons)
         lessons.log(to: logger)
-        log(settlements)
+        log(batch.settlements)
         for message in complete {
             logger.debug("message complete", metadata: ["message.id": "\(message)"])
         }
-        activeMessages.record()
-        for gate in gates.values {
-            var count = 0
-            var due: Timestamp?
-            for (finding, settlement) in zip(findings, settlements) where finding.lane == gate.lane {
-                count += 1
-                if case .retry(_, let notBefore) = settlement.result { due = min(due ?? notBefore, notBefore) }
+        admission.record()
+        giveBack(batch)
+    }
+
+    private func giveBack(_ batch: ResultBatch) {
+        for (lane, back) in batch.returns() {
+            guard let gate = gates[lane] else { continue }
+            gate.update { schedule in
+                for (project, count) in back.counts { schedule.settled(count, of: project) }
+                if let due = back.due { schedule.expect(due) }
             }
-            guard count > 0 else { continue }
-            gate.settled(count, due: due)
-            metrics.inFlight(gate.inFlight, in: gate.lane)
+            metrics.inFlight(gate.inFlight, in: lane)
         }
     }
 

@@ -4,10 +4,12 @@ import Store
 /// Finds out who sent a request.
 struct Authenticator: Sendable {
     private let store: any CredentialStore
+    private let cache: KeyCache
 
-    /// Looks keys up in `store`, for each request anew: a revoked key ends at once.
-    init(store: any CredentialStore) {
+    /// Looks keys up in `store`; what was found lately comes from `cache`.
+    init(store: any CredentialStore, cache: KeyCache = KeyCache()) {
         self.store = store
+        self.cache = cache
     }
 
     /// The caller of a request.
@@ -18,7 +20,7 @@ struct Authenticator: Sendable {
         guard let id = APIKey.id(in: text) else { throw Self.invalidKey }
         let record: APIKeyRecord?
         do {
-            record = try await store.apiKey(id)
+            record = try await cache.key(id, from: store)
         } catch {
             throw FCMError(error)
         }
@@ -31,7 +33,8 @@ struct Authenticator: Sendable {
         guard let authorization = headers[.authorization] else {
             return headers[.googleAPIKey].map(trimmed).flatMap { $0.isEmpty ? nil : $0 }
         }
-        for scheme in ["bearer ", "key="] where authorization.lowercased().hasPrefix(scheme) {
+        let start = authorization.prefix(7).lowercased()
+        for scheme in ["bearer ", "key="] where start.hasPrefix(scheme) {
             let key = trimmed(authorization.dropFirst(scheme.count))
             return key.isEmpty ? nil : key
         }

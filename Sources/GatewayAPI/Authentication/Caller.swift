@@ -20,6 +20,8 @@ struct Access: Hashable, Sendable {
 
     /// Everything with messages and what became of them.
     static let send = Access(roles: [.admin, .sender], action: "sending")
+    /// Pausing, resuming and cancelling messages.
+    static let control = Access(roles: [.admin, .sender], action: "controlling messages")
     /// Reports, deliveries, exports.
     static let read = Access(roles: [.admin, .sender], action: "reading reports")
     /// A new registration, by the app.
@@ -30,6 +32,8 @@ struct Access: Hashable, Sendable {
     static let changeRegistration = Access(roles: [.admin, .client], action: "changing a registration")
     /// The end of many quarantines at once.
     static let liftQuarantine = Access(roles: [.admin], action: "lifting quarantines")
+    /// Lists of registrations, and who followed whom on a device.
+    static let listRegistrations = Access(roles: [.admin], action: "listing registrations")
     /// The topics of a registration.
     static let topics = Access(roles: [.admin, .client], action: "changing topics")
     /// The topics of many registrations at once.

@@ -18,9 +18,11 @@ extension FCMError {
         switch refusal {
         case .invalid(let invalid):
             self.init(invalid)
-        case .full(let retryAfter):
-            self.init(.quotaExceeded)
-            quotaSubject = "project:\(project.id)"
+        case .conflict:
+            self.init(.idempotencyConflict)
+        case .full(let limit, let retryAfter):
+            self.init(.quotaExceeded, limit.text)
+            quotaSubject = limit.isOfProject ? "project:\(project.id)" : "gateway"
             retryAfterSeconds = Int(clamping: (retryAfter.wholeMilliseconds + 999) / 1000)
         case .stopping:
             self.init(.unavailable)
@@ -37,7 +39,7 @@ extension FCMError {
             self = .badRequest("page_token", "The page token is not one of this list's.")
         case .tooManyTopics:
             self = .tooManyTopics
-        case .unavailable, .inUse, .newerSchema, .failed:
+        case .unavailable, .inUse, .newerSchema, .failed, .fenced:
             self.init(.unavailable)
             cause = error.message
         }
@@ -64,6 +66,27 @@ extension FCMError {
             self.init(.internal)
             // Of an unknown error only the type is known to hold no secret.
             cause = "\(type(of: error))"
+        }
+    }
+}
+
+extension MessageAcceptor.WaitingLimit {
+    /// What a sender reads who met it: what there is too much of, and the limit's name.
+    fileprivate var text: String {
+        switch self {
+        case .messages: "Too many messages are waiting to be delivered (limits.messages)."
+        case .bytes: "The messages that are waiting to be delivered are too large together (limits.bytes)."
+        case .projectMessages:
+            "Too many messages of the project are waiting to be delivered (limits.projectMessages)."
+        case .projectBytes:
+            "The project's messages that are waiting to be delivered are too large together (limits.projectBytes)."
+        }
+    }
+
+    fileprivate var isOfProject: Bool {
+        switch self {
+        case .messages, .bytes: false
+        case .projectMessages, .projectBytes: true
         }
     }
 }

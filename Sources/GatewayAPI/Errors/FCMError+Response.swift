@@ -5,7 +5,10 @@ import PushModel
 extension FCMError {
     /// The body: `{"error": {"code", "message", "status", "details"}}`, the FcmError detail first, since SDKs take
     /// the first detail of that type and Java's fails on an unknown `status`.
-    var body: JSONValue {
+    var body: JSONValue { .object([.init("error", status)]) }
+
+    /// The google.rpc.Status alone, as it stands in `error` and in the results of a batch.
+    var status: JSONValue {
         var members: [JSONValue.Member] = [
             .init("code", .number(String(code.httpStatus))),
             .init("message", .string(message)),
@@ -13,7 +16,7 @@ extension FCMError {
         ]
         let details = self.details
         if !details.isEmpty { members.append(.init("details", .array(details))) }
-        return .object([.init("error", .object(members))])
+        return .object(members)
     }
 
     private var details: [JSONValue] {
@@ -36,6 +39,10 @@ extension FCMError {
                 .init("subject", .string(quotaSubject)), .init("description", .string(message)),
             ])
             details.append(Self.detail("google.rpc.QuotaFailure", [.init("violations", .array([violation]))]))
+        }
+        if let retryAfterSeconds {
+            let delay = durationText(milliseconds: Int64(max(1, retryAfterSeconds)) * 1000)
+            details.append(Self.detail("google.rpc.RetryInfo", [.init("retryDelay", .string(delay))]))
         }
         return details
     }

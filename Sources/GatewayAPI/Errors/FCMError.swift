@@ -97,6 +97,13 @@ extension FCMError {
             nil, 405, "UNIMPLEMENTED", "The method is not allowed for this path.")
         /// The resource is there already.
         static let alreadyExists = Code(nil, 409, "ALREADY_EXISTS", "Requested entity already exists.")
+        /// The idempotency key stands for another request.
+        static let idempotencyConflict = Code(
+            nil, 409, "ALREADY_EXISTS",
+            "The Idempotency-Key was used for a request with another body. Nothing was sent; use a new key.")
+        /// The resource's state does not allow it.
+        static let failedPrecondition = Code(
+            nil, 400, "FAILED_PRECONDITION", "The state of the resource does not allow this.")
         /// The request did not come to its end.
         static let requestTimeout = Code(
             nil, 408, "DEADLINE_EXCEEDED", "The request was not complete in time.")

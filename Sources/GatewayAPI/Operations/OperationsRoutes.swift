@@ -1,12 +1,14 @@
+import Delivery
 import HTTPTypes
 import Hummingbird
 import PushModel
+import Store
 
 /// What load balancers, supervisors and Prometheus ask for. Open to everyone: no secret is in the answers.
 enum OperationsRoutes {
     static let all: [Route] = [
         .open(.get, "/healthz") { _ in
-            Response(json: .object([.init("status", .string("ok"))]))
+            Response(json: alive)
         },
         .open(.get, "/readyz", readiness),
         .open(.get, "/metrics") { call in
@@ -16,15 +18,28 @@ enum OperationsRoutes {
         },
     ]
 
+    /// The body of `/healthz`: the process answers.
+    static let alive = JSONValue.object([.init("status", .string("ok"))])
+
     // An upstream that is down does not make the gateway unready: it still accepts, and delivers later.
     @Sendable private static func readiness(_ call: Call) async throws -> Response {
-        let isWritable = await call.services.isStoreWritable()
+        let store = await call.services.storeState()
+        let problems = (call.services.acceptor.isStopping ? ["The gateway is stopping."] : []) + store.problems
+        return readiness(problems: problems, isWritable: store.isWritable, upstreams: call.services.upstreams())
+    }
+
+    /// The answer of `/readyz`.
+    static func readiness(problems: [String], isWritable: Bool, upstreams: [UpstreamStatus]) -> Response {
+        let isReady = problems.isEmpty && isWritable
         let body = JSONValue.object([
-            .init("status", .string(isWritable ? "ready" : "unready")),
+            .init("status", .string(isReady ? "ready" : "unready")),
+            .init("problems", .array(problems.map { .string($0) })),
             .init("store", .object([.init("writable", .bool(isWritable))])),
-            .init("upstreams", .array(call.services.upstreams().map(Self.state))),
+            .init("upstreams", .array(upstreams.map(Self.state))),
         ])
-        return Response(json: body, status: isWritable ? .ok : .serviceUnavailable)
+        var response = Response(json: body, status: isReady ? .ok : .serviceUnavailable)
+        if !isReady { response.headers[.retryAfter] = FCMError.Code.unavailable.retryAfterSeconds.map(String.init) }
+        return response
     }
 
     /// How one upstream is doing; what is usual is left out.

@@ -2,11 +2,11 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import Logging
-import Metrics
-import PushModel
 
 /// Logs and counts requests: method, route, status, time. Never the path itself, which can hold a registration token.
 struct RequestLog: RouterMiddleware {
+    private let metrics = RequestMetrics()
+
     func handle(
         _ request: Request, context: GatewayRequestContext,
         next: (Request, GatewayRequestContext) async throws -> Response
@@ -15,9 +15,8 @@ struct RequestLog: RouterMiddleware {
         let response = try await next(request, context)
         let duration = ContinuousClock.now - start
         let route = Self.label(context.endpointPath)
-        let status = String(response.status.code)
-        Counter(label: MetricName.httpRequests.rawValue, dimensions: [("route", route), ("status", status)]).increment()
-        Timer(label: MetricName.httpDuration.rawValue, dimensions: [("route", route)]).record(duration: duration)
+        let status = response.status.code
+        metrics.record(route: route, status: status, duration: duration)
         context.logger.debug(
             "Request answered",
             metadata: [

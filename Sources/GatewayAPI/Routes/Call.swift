@@ -1,3 +1,4 @@
+import Crypto
 import Hummingbird
 import HummingbirdCore
 import Logging
@@ -14,6 +15,13 @@ struct Call: Sendable {
     let services: GatewayServices
     /// The largest body in bytes.
     let bodyLimitBytes: Int
+    /// Room for large bodies.
+    let batches: BatchGate
+
+    /// How large the body says it will be; as large as it may be when it does not say.
+    var announcedBytes: Int {
+        request.headers[.contentLength].flatMap { Int($0) }.map { min(max($0, 0), bodyLimitBytes) } ?? bodyLimitBytes
+    }
 
     /// The query.
     var query: Query { Query(request.uri) }
@@ -29,14 +37,19 @@ struct Call: Sendable {
         return text
     }
 
-    /// The body as JSON; an empty one as an empty object where `allowsEmpty`.
-    func json(allowsEmpty: Bool = false) async throws -> ObjectReader {
+    /// The body, in one piece.
+    func body() async throws(FCMError) -> RequestBody {
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bodyLimitBytes {
             throw FCMError(.bodyTooLarge, "Request payload size exceeds the limit: \(bodyLimitBytes) bytes.")
         }
-        let body = try await collectedBody()
-        if allowsEmpty && body.readableBytes == 0 { return try ObjectReader(root: .object([])) }
-        return try ObjectReader(root: Self.parsed(body.readableBytesView))
+        return RequestBody(bytes: try await collectedBody())
+    }
+
+    /// The body as JSON; an empty one as an empty object where `allowsEmpty`.
+    func json(allowsEmpty: Bool = false) async throws(FCMError) -> ObjectReader {
+        let body = try await body()
+        if allowsEmpty && body.bytes.readableBytes == 0 { return try ObjectReader(root: .object([])) }
+        return try body.json()
     }
 
     private func collectedBody() async throws(FCMError) -> ByteBuffer {
@@ -51,13 +64,35 @@ struct Call: Sendable {
             throw ended
         }
     }
+}
 
-    private static func parsed(_ bytes: some Collection<UInt8>) throws(FCMError) -> JSONValue {
-        do {
-            return try JSONValue(parsing: bytes)
+/// What a request carries.
+struct RequestBody: Sendable {
+    /// The bytes as they came.
+    let bytes: ByteBuffer
+
+    /// The body as JSON.
+    func json() throws(FCMError) -> ObjectReader {
+        let value: JSONValue
+        do throws(JSONSyntaxError) {
+            value = try JSONValue(parsing: bytes.readableBytesView)
         } catch {
             throw .badRequest("", "Invalid JSON payload received. \(error.message) (at byte \(error.offset))")
         }
+        return try ObjectReader(root: value)
+    }
+
+    /// SHA-256 of the bytes and of what they were sent to: two methods may be sent the same.
+    func digest(for method: String) -> [UInt8] {
+        var hash = SHA256()
+        hash.update(data: Array("\(method)\n".utf8))
+        // In pieces: a batch is not copied as a whole.
+        var rest = bytes.readableBytesView[...]
+        while !rest.isEmpty {
+            hash.update(data: Array(rest.prefix(64 << 10)))
+            rest = rest.dropFirst(64 << 10)
+        }
+        return Array(hash.finalize())
     }
 }
 

@@ -7,12 +7,12 @@ import PushModel
 /// Builds the responder for every request from the route table.
 struct GatewayRouter {
     private let services: GatewayServices
-    private let bodyLimitBytes: Int
+    private let limits: BodyLimits
 
     /// Prepares a router over `services`.
-    init(services: GatewayServices, bodyLimitBytes: Int) {
+    init(services: GatewayServices, limits: BodyLimits) {
         self.services = services
-        self.bodyLimitBytes = bodyLimitBytes
+        self.limits = limits
     }
 
     /// The responder: request log and metrics around error answers around the routes.
@@ -22,11 +22,13 @@ struct GatewayRouter {
         router.add(middleware: RequestLog())
         router.add(middleware: ErrorAnswers(paths: RoutePaths(routes)))
         let authenticator = Authenticator(store: services.store)
+        let batches = BatchGate(limitBytes: 4 * limits.batch)
         for route in routes {
-            router.on(RouterPath(route.path), method: route.method) { [services, bodyLimitBytes] request, context in
+            let bodyLimitBytes = min(route.isBatch ? limits.batch : limits.standard, route.bodyLimitBytes)
+            router.on(RouterPath(route.path), method: route.method) { [services] request, context in
                 let call = Call(
-                    request: request, context: context, services: services,
-                    bodyLimitBytes: min(bodyLimitBytes, route.bodyLimitBytes))
+                    request: request, context: context, services: services, bodyLimitBytes: bodyLimitBytes,
+                    batches: batches)
                 return try await route.respond(to: call, authenticator: authenticator)
             }
         }

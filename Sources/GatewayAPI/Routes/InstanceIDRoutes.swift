@@ -100,19 +100,21 @@ private struct TopicBatch {
 
     /// Finds the registrations; the order stays.
     func resolve(_ call: ProjectCall) async throws -> Entries {
+        let names = tokens.map(RegistrationReference.init(rawValue:))
+        let found = try await call.services.store.registrations(
+            named: names.compactMap { $0 }, in: call.project.id)
+        var rest = found.makeIterator()
         var entries = Entries()
-        for text in tokens {
-            guard let name = RegistrationReference(rawValue: text) else {
+        for name in names {
+            guard let name else {
                 entries.items.append(.failed(.invalidArgument))
                 continue
             }
+            let registration = rest.next() ?? nil
             if case .id = name, call.caller.role == .client {
                 // A FID is no secret: a client proves with the token that the registration is its own.
                 entries.items.append(.failed(.permissionDenied))
-                continue
-            }
-            let registration = try await name.find(in: call.project, call.services.store)
-            if let registration, registration.isActive {
+            } else if let registration, registration.isActive {
                 entries.items.append(.found(registration.key))
             } else {
                 entries.items.append(.failed(.notFound))

@@ -7,7 +7,9 @@ import Store
 enum RegistrationRoutes {
     static let all: [Route] = [
         .project(.post, "registrations", .register, create),
+        .project(.get, "registrations", .listRegistrations, RegistrationList.list),
         .project(.get, "registrations/{registration}", .readRegistration, get),
+        .project(.get, "registrations/{registration}/audit", .listRegistrations, RegistrationList.audit),
         .project(.patch, "registrations/{registration}", .changeRegistration, change),
         .project(.delete, "registrations/{registration}", .changeRegistration, delete),
         .project(.post, "registrations:liftQuarantine", .liftQuarantine, liftQuarantine),
@@ -22,7 +24,7 @@ enum RegistrationRoutes {
         let request = RegistrationRequest(
             project: call.project.id, app: app.id, deviceToken: deviceToken,
             environment: body.environment ?? app.environment, isEnvironmentStated: body.environment != nil,
-            appVersion: body.appVersion)
+            appVersion: body.appVersion, owner: body.owner)
         let registration = try await call.services.store.register(request, at: call.now).registration
         return Response(json: RegistrationView(registration).brief)
     }
@@ -31,21 +33,23 @@ enum RegistrationRoutes {
         let (registration, name) = try await call.registration()
         var knowsToken = call.caller.role == .admin
         if case .token = name { knowsToken = true }
-        return Response(json: RegistrationView(registration).full(withToken: knowsToken))
+        return Response(json: RegistrationView(registration, in: call).full(withToken: knowsToken))
     }
 
+    /// With another user than the registration has, the answer is the new registration that took its place.
     @Sendable private static func change(_ call: ProjectCall) async throws -> Response {
         let body = try RegistrationBody(await call.call.json())
         let (registration, name) = try await call.registration()
         try body.check(keepsAppOf: registration)
         let change = RegistrationChange(
-            deviceToken: body.deviceToken, environment: body.environment, appVersion: body.appVersion)
+            deviceToken: body.deviceToken, environment: body.environment, appVersion: body.appVersion,
+            owner: body.owner)
         guard let changed = try await call.services.store.change(registration.key, change, at: call.now) else {
             throw FCMError(.notFound)
         }
         var knowsToken = call.caller.role == .admin
         if case .token = name { knowsToken = true }
-        return Response(json: RegistrationView(changed).full(withToken: knowsToken))
+        return Response(json: RegistrationView(changed, in: call).full(withToken: knowsToken))
     }
 
     @Sendable private static func delete(_ call: ProjectCall) async throws -> Response {
@@ -114,10 +118,13 @@ struct RegistrationBody: Sendable {
     let environment: APNSEnvironment?
     /// `ios.app_version`.
     let appVersion: String?
+    /// `user`, beside `ios`: who uses the device, empty for nobody.
+    let owner: RegistrationOwner?
 
     /// Decodes a body.
     init(_ body: ObjectReader) throws(FCMError) {
-        try body.refuseUnknown(except: ["ios", "fcm_sdk_version"])
+        try body.refuseUnknown(except: ["ios", "fcm_sdk_version", "user"])
+        owner = try Self.owner(body)
         // Checked for its type only: nothing depends on the SDK's version.
         _ = try body.string("fcm_sdk_version")
         guard let ios = try body.object("ios", type: "TYPE_MESSAGE") else {
@@ -144,6 +151,15 @@ struct RegistrationBody: Sendable {
         guard bundleID == nil || bundleID == registration.app.rawValue else {
             throw .badRequest("ios.bundle_id", "The bundle id is not that of the registration and can't be changed.")
         }
+    }
+
+    private static func owner(_ body: ObjectReader) throws(FCMError) -> RegistrationOwner? {
+        guard let text = try body.string("user") else { return nil }
+        guard !text.isEmpty else { return .nobody }
+        guard let user = UserID(rawValue: text) else {
+            throw .badRequest("user", "The user must be \(UserID.expectation), or empty for nobody.")
+        }
+        return .user(user)
     }
 
     private static func deviceToken(_ ios: ObjectReader) throws(FCMError) -> DeviceToken? {
@@ -176,9 +192,17 @@ struct RegistrationBody: Sendable {
 /// A registration as callers see it.
 struct RegistrationView {
     private let registration: Registration
+    private let isStale: Bool
 
     init(_ registration: Registration) {
         self.registration = registration
+        isStale = false
+    }
+
+    /// A view that says whether the registration is stale by the project's policy.
+    init(_ registration: Registration, in call: ProjectCall) {
+        self.registration = registration
+        isStale = call.project.stale.shows(registration, at: call.now)
     }
 
     /// The answer to the app that registered.
@@ -197,11 +221,13 @@ struct RegistrationView {
             .init("apnsEnvironment", .string(registration.environment == .production ? "PROD" : "SANDBOX")),
         ]
         if let version = registration.appVersion { members.append(.init("appVersion", .string(version))) }
+        if let user = registration.user { members.append(.init("user", .string(user.rawValue))) }
         members += [
             .init("createTime", .string(registration.createdAt.rfc3339)),
             .init("refreshTime", .string(registration.refreshedAt.rfc3339)),
             .init("state", .string(state)),
         ]
+        if isStale { members.append(.init("stale", .bool(true))) }
         if let quarantine = registration.quarantine, registration.isActive {
             members += [
                 .init("quarantineTime", .string(quarantine.time.rfc3339)),

@@ -1,3 +1,4 @@
+import Delivery
 import Hummingbird
 import PushModel
 import Store
@@ -8,27 +9,35 @@ enum ReportRoutes {
         .project(.get, "messages", .read, list),
         .project(.get, "messages/{message}", .read, get),
         .project(.get, "messages/{message}/deliveries", .read, deliveries),
+        .project(.get, "registrations/{registration}/deliveries", .read, deliveriesToRegistration),
     ]
 
     @Sendable private static func list(_ call: ProjectCall) async throws -> Response {
         let query = call.call.query
         let size = try query.pageSize(default: 50, maximum: 1000)
-        let store = call.services.store
-        let page = try await store.reports(in: call.project.id, after: query["pageToken"], limit: size)
-        return answer("messages", page.elements.map(ReportView.report), page.nextCursor)
+        let state = try query["filter"].map { text throws(FCMError) in try Filter<MessageState>("state", text).value }
+        let (store, controller) = (call.services.store, call.services.controller)
+        let page = try await store.reports(
+            in: call.project.id, state: state, after: query["pageToken"], limit: size)
+        let views = page.elements.map { report in
+            ReportView.report(report, expectedEnd: controller.expectedEnd(of: report.message.id))
+        }
+        return answer("messages", views, page.nextCursor)
     }
 
     @Sendable private static func get(_ call: ProjectCall) async throws -> Response {
         guard let id = MessageID(rawValue: try call.call.parameter("message")),
             let report = try await call.services.store.report(id, in: call.project.id)
         else { throw FCMError(.notFound) }
-        return Response(json: ReportView.report(report))
+        return Response(json: ReportView.report(report, expectedEnd: call.services.controller.expectedEnd(of: id)))
     }
 
     @Sendable private static func deliveries(_ call: ProjectCall) async throws -> Response {
         let query = call.call.query
         let size = try query.pageSize(default: 100, maximum: 1000)
-        let outcome = try query["filter"].map(OutcomeFilter.outcome)
+        let outcome = try query["filter"].map { text throws(FCMError) in
+            try Filter<LedgerOutcome>("outcome", text).value
+        }
         let store = call.services.store
         guard let id = MessageID(rawValue: try call.call.parameter("message")),
             try await store.message(id, in: call.project.id) != nil
@@ -39,6 +48,32 @@ enum ReportRoutes {
         return answer("deliveries", views, page.nextCursor)
     }
 
+    /// Why a device got something or not: the newest first. A page may be short, or empty, and still have a next one.
+    @Sendable private static func deliveriesToRegistration(_ call: ProjectCall) async throws -> Response {
+        let query = call.call.query
+        let size = try query.pageSize(default: 100, maximum: 1000)
+        let store = call.services.store
+        let id: RegistrationID
+        switch RegistrationReference(rawValue: try call.call.parameter("registration")) {
+        case .id(let named)?: id = named
+        case .token(let token)?:
+            guard let found = try await store.registration(token: token, in: call.project.id) else {
+                throw FCMError(.notFound)
+            }
+            id = found.id
+        case nil: throw FCMError.badRequest("name", "The registration is neither an installation id nor a token.")
+        }
+        let page = try await store.deliveries(to: id, in: call.project.id, after: query["pageToken"], limit: size)
+        let views = page.elements.map { row in
+            let message = JSONValue.Member("message", .string("\(call.projectName)/messages/\(row.message)"))
+            guard case .object(let members) = ReportView.delivery(row.delivery, in: call.project.id) else {
+                return JSONValue.object([message])
+            }
+            return .object([message] + members)
+        }
+        return answer("deliveries", views, page.nextCursor)
+    }
+
     private static func answer(_ name: String, _ elements: [JSONValue], _ nextCursor: String?) -> Response {
         var members: [JSONValue.Member] = [.init(name, .array(elements))]
         if let nextCursor { members.append(.init("nextPageToken", .string(nextCursor))) }
@@ -46,24 +81,33 @@ enum ReportRoutes {
     }
 }
 
-/// `filter` of a list of deliveries: `outcome = "REJECTED"`, spaces, quotes and case being free (AIP-160's simplest).
-enum OutcomeFilter {
-    /// The outcome that a filter asks for.
-    static func outcome(_ filter: String) throws(FCMError) -> LedgerOutcome {
-        guard let match = filter.wholeMatch(of: /\s*outcome\s*=\s*("?)([A-Za-z]+)("?)\s*/), match.1 == match.3,
-            let outcome = LedgerOutcome(rawValue: match.2.lowercased())
-        else {
-            let values = LedgerOutcome.allCases.map { $0.rawValue.uppercased() }.joined(separator: ", ")
-            throw .badRequest("filter", "The filter '\(filter)' is not of the form outcome = VALUE, one of \(values).")
+/// `filter` of a list: `outcome = "REJECTED"`, spaces, quotes and case being free (AIP-160's simplest).
+struct Filter<Value: RawRepresentable & CaseIterable> where Value.RawValue == String {
+    /// What is asked for.
+    let value: Value
+
+    /// Reads a filter on `field`.
+    init(_ field: String, _ filter: String) throws(FCMError) {
+        let values = Value.allCases
+        if let match = filter.wholeMatch(of: /\s*([A-Za-z]+)\s*=\s*("?)([A-Za-z]+)("?)\s*/), match.1 == field,
+            match.2 == match.4,
+            let value = values.first(where: { $0.rawValue.uppercased() == match.3.uppercased() })
+        {
+            self.value = value
+            return
         }
-        return outcome
+        let names = values.map { $0.rawValue.uppercased() }.joined(separator: ", ")
+        throw .badRequest(
+            "filter", "The filter '\(filter.excerpt)' is not of the form \(field) = VALUE, one of \(names).")
     }
 }
 
 /// Reports as callers see them.
 enum ReportView {
     /// A message's report.
-    static func report(_ report: DeliveryReport) -> JSONValue {
+    ///
+    /// - Parameter expectedEnd: when its fan-out will be through, as far as that is known.
+    static func report(_ report: DeliveryReport, expectedEnd: Timestamp?) -> JSONValue {
         let message = report.message
         var members: [JSONValue.Member] = [
             .init("name", .string("projects/\(message.project)/messages/\(message.id)")),
@@ -77,9 +121,12 @@ enum ReportView {
         ]
         if let completedAt = report.completedAt {
             members.append(.init("completeTime", .string(completedAt.rfc3339)))
+        } else if let expectedEnd {
+            members.append(.init("expectedEndTime", .string(expectedEnd.rfc3339)))
         }
+        if let pace = pace(message.options) { members.append(.init("pace", pace)) }
         members += [
-            .init("audience", .integer(audience(message))),
+            .init("audience", .integer(message.recipient.audience)),
             .init("ledger", ledger(report)),
             .init("rejectedByReason", reasons(report.rejectedByReason)),
         ]
@@ -115,14 +162,16 @@ enum ReportView {
             .object([.init("registration", .string("projects/\(message.project)/registrations/\(id)"))])
         case .topic(let topic, _):
             .object([.init("topic", .string(topic.rawValue))])
+        case .condition(let condition, _): .object([.init("condition", .string(condition.text))])
+        case .list(let audience): .object([.init("registrations", .integer(audience))])
+        case .user(let user, _): .object([.init("user", .string(user.rawValue))])
         }
     }
 
-    private static func audience(_ message: MessageSummary) -> Int {
-        switch message.recipient {
-        case .registration: 1
-        case .topic(_, let audience): audience
-        }
+    /// The `delivery` options of the request that set the pace; `nil`: as fast as possible.
+    private static func pace(_ options: DeliveryOptions) -> JSONValue? {
+        if let rate = options.rate { return .object([.init("rate", .integer(rate))]) }
+        return options.finishBy.map { .object([.init("finishBy", .string($0.rfc3339))]) }
     }
 
     // recipients == accepted + rejected + expired + cancelled + inFlight, always.

@@ -13,6 +13,8 @@ struct Route: Sendable {
     let scope: Scope
     /// The largest body that the route's requests can need; the configured limit may be lower.
     var bodyLimitBytes = 16 << 10
+    /// Whether requests are batches, for which another configured limit holds.
+    var isBatch = false
 
     /// Who may use a route, and on what.
     enum Scope: Sendable {
@@ -53,14 +55,22 @@ struct Route: Sendable {
         return route
     }
 
+    /// The route for batches, whose body limit is the configured one for these.
+    var forBatches: Route {
+        var route = limited(toBytes: .max)
+        route.isBatch = true
+        return route
+    }
+
     /// Every route of the gateway.
     static var all: [Route] {
         SendRoutes.all + RegistrationRoutes.all + TopicRoutes.all + InstanceIDRoutes.all + ReportRoutes.all
+            + ControlRoutes.all
             + ExportRoutes.all + OperationsRoutes.all
     }
 
     /// Whether a key of another project is told so in FCM's own words: only where messages are sent.
-    var isSend: Bool { path.hasSuffix("/messages:send") }
+    var isSend: Bool { path.hasSuffix("/messages:send") || path.hasSuffix("/messages:batchSend") }
 }
 
 extension Route {

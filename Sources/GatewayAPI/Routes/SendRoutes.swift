@@ -4,90 +4,157 @@ import Logging
 import PushModel
 import Store
 
-/// `POST /v1/projects/{p}/messages:send`, as FCM has it.
+/// `POST /v1/projects/{p}/messages:send`, as FCM has it, and `messages:batchSend` beside it.
 enum SendRoutes {
     // FCM's messages end at 4096 bytes of payload for each platform; blocks of other platforms may stand beside.
-    static let all: [Route] = [.project(.post, "messages:send", .send, send).limited(toBytes: 64 << 10)]
+    static let all: [Route] = [
+        .project(.post, "messages:send", .send, send).limited(toBytes: 64 << 10),
+        .project(.post, "messages:batchSend", .send, BatchSend.respond).forBatches,
+    ]
 
     @Sendable private static func send(_ call: ProjectCall) async throws -> Response {
-        let request = try SendRequest(await call.call.json())
+        let key = try IdempotencyHeader.key(in: call.call.request.headers)
+        let body = try await call.call.body()
+        let request = try SendRequest(body.json(), at: call.now)
         let submission = MessageAcceptor.Submission(
-            project: call.project, recipient: try await recipient(of: request.target, call), content: request.content)
-        let id = try await request.validatesOnly ? check(submission, call) : accept(submission, call)
-        return Response(json: .object([.init("name", .string("\(call.projectName)/messages/\(id)"))]))
-    }
-
-    private static func accept(
-        _ submission: MessageAcceptor.Submission, _ call: ProjectCall
-    ) async throws(FCMError) -> MessageID {
-        do {
-            let message = try await call.services.acceptor.accept(submission)
-            call.call.logger.debug(
-                "Message accepted",
-                metadata: [
-                    "message.id": "\(message.id)", "project.id": "\(call.project.id)", "lane": "\(message.lane)",
-                ])
-            return message.id
-        } catch {
-            throw FCMError(error, project: call.project)
+            project: call.project, recipient: try await call.recipient(of: request.item.requiredTarget()),
+            content: request.item.content, options: request.item.options,
+            idempotency: key.map { IdempotencyKey(key: $0, digest: body.digest(for: "messages:send")) })
+        guard !request.validatesOnly else {
+            return Response(json: .object(try await call.preflight(submission).members))
         }
-    }
-
-    private static func check(
-        _ submission: MessageAcceptor.Submission, _ call: ProjectCall
-    ) throws(FCMError) -> MessageID {
-        do {
-            return try call.services.acceptor.check(submission)
-        } catch {
-            throw FCMError(error, project: call.project)
-        }
-    }
-
-    private static func recipient(
-        of target: Target, _ call: ProjectCall
-    ) async throws -> MessageAcceptor.Submission.Recipient {
-        let name: RegistrationReference
-        switch target {
-        case .topic(let topic): return .topic(topic)
-        case .registration(let id): name = .id(id)
-        case .token(let text):
-            guard let parsed = RegistrationReference(rawValue: text) else {
-                throw FCMError.invalid(
-                    "message.token", "The registration token is not a valid FCM registration token")
-            }
-            name = parsed
-        }
-        // Ended, unknown and another project's are one answer: nothing is revealed.
-        guard let registration = try await name.find(in: call.project, call.services.store),
-            registration.isAddressable(at: call.now)
-        else { throw FCMError(.unregistered) }
-        return .registration(registration)
+        let accepted = try await call.accept(submission)
+        return Response(json: .object([.init("name", .string(call.name(of: accepted.id)))]))
     }
 }
 
-/// The body of a send request: `{message, validate_only}`.
-struct SendRequest: Sendable {
-    /// What to send.
-    let content: MessageContent
-    /// To whom.
-    let target: Target
-    /// Whether nothing is to be kept.
-    let validatesOnly: Bool
+extension ProjectCall {
+    /// `projects/<project>/messages/<id>`.
+    func name(of message: MessageID) -> String { "\(projectName)/messages/\(message)" }
 
-    /// Decodes a body.
-    init(_ body: ObjectReader) throws(FCMError) {
-        try body.refuseUnknown(except: ["message", "validate_only"])
-        validatesOnly = try body.bool("validate_only") ?? false
-        guard let message = body.value("message") else {
-            throw .invalid("message", "The message is missing.")
+    /// Accepts one message.
+    func accept(_ submission: MessageAcceptor.Submission) async throws(FCMError) -> MessageAcceptor.Accepted {
+        do throws(MessageAcceptor.Refusal) {
+            let accepted = try await services.acceptor.accept(submission)
+            log(accepted)
+            return accepted
+        } catch {
+            throw FCMError(error, project: project)
         }
-        _ = try body.object("message", type: "type.googleapis.com/google.firebase.fcm.v1.Message")
-        do {
-            content = try MessageContent(source: message)
-            target = try MessageContent.target(of: message)
+    }
+
+    /// Says what would become of a message.
+    ///
+    /// - Throws: the error for a message that breaks a rule, as accepting it would.
+    func preflight(_ submission: MessageAcceptor.Submission) async throws(FCMError) -> PreflightView {
+        let preflight: MessageAcceptor.Preflight
+        do throws(MessageAcceptor.Refusal) {
+            preflight = try await services.acceptor.preflight(submission)
+        } catch {
+            throw FCMError(error, project: project)
+        }
+        // What the sender has to mend is answered as FCM does; what only waiting helps against is told.
+        for refusal in preflight.refusals {
+            if case .invalid(let invalid) = refusal { throw FCMError(invalid) }
+        }
+        return PreflightView(
+            name: name(of: preflight.id), preflight: preflight,
+            errors: preflight.refusals.map { FCMError($0, project: project) })
+    }
+
+    /// Notes a message that was taken.
+    func log(_ accepted: MessageAcceptor.Accepted) {
+        call.logger.debug(
+            "Message accepted",
+            metadata: [
+                "message.id": "\(accepted.id)", "project.id": "\(project.id)", "lane": "\(accepted.lane)",
+                "repeat": "\(accepted.isRepeat)",
+            ])
+    }
+
+    /// Whom a target means now.
+    ///
+    /// - Throws: INVALID_ARGUMENT for a token that is none, UNREGISTERED for one that is nobody's.
+    func recipient(of target: Target) async throws(FCMError) -> MessageAcceptor.Submission.Recipient {
+        switch target {
+        case .topic(let topic): return .topic(topic)
+        case .condition(let condition): return .condition(condition)
+        case .user(let user): return .user(user, try await addressees(of: user))
+        case .registration, .token: break
+        }
+        guard let reference = target.reference else { throw FCMError.malformedToken("message.token") }
+        let registration: Registration?
+        do throws(StoreError) {
+            registration = try await reference.find(in: project, services.store)
         } catch {
             throw FCMError(error)
         }
+        return .registration(try addressable(registration))
+    }
+
+    /// The registrations of a user that a message to them is taken for.
+    ///
+    /// - Throws: UNREGISTERED when there is none.
+    private func addressees(of user: UserID) async throws(FCMError) -> [MessageAcceptor.Addressee] {
+        let registrations: [Registration]
+        do throws(StoreError) {
+            registrations = try await services.store.registrations(
+                of: user, in: project.id, limit: NewMessage.listLimit)
+        } catch {
+            throw FCMError(error)
+        }
+        let addressees = registrations.filter { $0.isAddressable(at: now) && project.apps[$0.app] != nil }
+            .map { MessageAcceptor.Addressee(key: $0.key, app: $0.app) }
+        guard !addressees.isEmpty else { throw FCMError(.unregistered) }
+        return addressees
+    }
+
+    /// A registration that a message to it alone is taken for. Ended, unknown and another project's are one answer:
+    /// nothing is revealed.
+    func addressable(_ registration: Registration?) throws(FCMError) -> Registration {
+        guard let registration, registration.isAddressable(at: now) else { throw FCMError(.unregistered) }
+        return registration
+    }
+}
+
+extension Target {
+    /// The registration that is named, when one is named well.
+    var reference: RegistrationReference? {
+        switch self {
+        case .registration(let id): .id(id)
+        case .token(let text): RegistrationReference(rawValue: text)
+        case .topic, .condition, .user: nil
+        }
+    }
+}
+
+extension FCMError {
+    /// A token that has not the form of one.
+    static func malformedToken(_ field: String) -> FCMError {
+        .invalid(field, "The registration token is not a valid FCM registration token")
+    }
+}
+
+/// What `validate_only` answers: FCM's `name`, and our own figures beside it, which its SDKs pass over.
+struct PreflightView {
+    let name: String
+    let preflight: MessageAcceptor.Preflight
+    let errors: [FCMError]
+
+    /// The members of the answer.
+    var members: [JSONValue.Member] {
+        let sizes = preflight.payloadBytes.sorted { $0.key.rawValue < $1.key.rawValue }
+        var members: [JSONValue.Member] = [
+            .init("name", .string(name)),
+            .init("audience", .integer(preflight.audience)),
+            .init("payloadBytes", .object(sizes.map { .init($0.key.rawValue, .integer($0.value)) })),
+        ]
+        if let duration = preflight.expectedDuration {
+            members.append(
+                .init("expectedDuration", .string(durationText(milliseconds: duration.wholeMilliseconds))))
+        }
+        members.append(.init("refusals", .array(errors.map(\.status))))
+        return members
     }
 }
 

@@ -24,6 +24,8 @@ struct ObjectReader {
 
     /// Refuses every member that is not one of `names` (given in snake_case).
     func refuseUnknown(except names: [String]) throws(FCMError) {
+        // Nearly all requests are right, and have a handful of names.
+        if members.count <= names.count, members.allSatisfy({ names.contains($0.name) }) { return }
         let known = Set(names + names.map(Self.camelCase))
         let unknown = members.lazy.filter { !known.contains($0.name) }.prefix(InvalidMessage.violationLimit)
         let violations = unknown.map { FieldViolation.unknownName($0.name, at: path) }
@@ -32,10 +34,10 @@ struct ObjectReader {
 
     /// A member as it stands.
     func value(_ name: String) -> JSONValue? {
-        let camel = Self.camelCase(name)
-        guard let member = members.last(where: { $0.name == name || $0.name == camel }), member.value != .null else {
-            return nil
-        }
+        // Most names are one word, of one spelling.
+        let camel = name.utf8.contains(UInt8(ascii: "_")) ? Self.camelCase(name) : name
+        guard let member = members.last(where: { $0.name == name || $0.name == camel }) else { return nil }
+        if case .null = member.value { return nil }
         return member.value
     }
 
@@ -51,6 +53,37 @@ struct ObjectReader {
         guard let value = value(name) else { return nil }
         guard case .bool(let flag) = value else { throw wrongType(name, "TYPE_BOOL", value) }
         return flag
+    }
+
+    /// A whole number, as proto-JSON takes it: a number without a fraction, or one in a string.
+    func integer(_ name: String) throws(FCMError) -> Int? {
+        guard let value = value(name) else { return nil }
+        let text: String
+        switch value {
+        case .number(let digits), .string(let digits): text = digits
+        case .null, .bool, .array, .object: throw wrongType(name, "TYPE_INT32", value)
+        }
+        // `5e2` and `500.0` are whole numbers too.
+        guard let number = Int32(text) ?? Double(text).flatMap(Int32.init(exactly:)) else {
+            throw wrongType(name, "TYPE_INT32", value)
+        }
+        return Int(number)
+    }
+
+    /// An RFC 3339 time.
+    func time(_ name: String) throws(FCMError) -> Timestamp? {
+        guard let text = try string(name) else { return nil }
+        guard let time = Timestamp(rfc3339: text) else {
+            throw wrongType(name, "type.googleapis.com/google.protobuf.Timestamp", .string(text))
+        }
+        return time
+    }
+
+    /// An array, its elements as they stand.
+    func array(_ name: String) throws(FCMError) -> [JSONValue]? {
+        guard let value = value(name) else { return nil }
+        guard case .array(let elements) = value else { throw wrongType(name, "TYPE_MESSAGE", value) }
+        return elements
     }
 
     /// An object.

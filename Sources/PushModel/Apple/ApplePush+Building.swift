@@ -5,7 +5,7 @@ extension ApplePush {
     ///
     /// - Throws: ``InvalidMessage`` that names the field, for size both sizes.
     public convenience init(_ content: MessageContent, in context: Context) throws(InvalidMessage) {
-        if context.broadcastTopic != nil { try content.checkForBroadcast() }
+        if context.isForMany { try content.checkForBroadcast() }
         var template = AppleTemplate(content)
         template.values.merge(context.values(label: content.label), uniquingKeysWith: { _, new in new })
         // A device-management wake-up is exactly `{"mdm": …}`.
@@ -19,7 +19,8 @@ extension ApplePush {
         self.init(
             payload: payload, pushType: parts.pushType, topic: topic, priority: parts.priority,
             expiration: parts.headers.expiration ?? parts.pushType.defaultExpiration ?? .until(context.expiresAt),
-            collapseID: parts.headers.collapseID, id: parts.headers.id, registrationIDOffset: offset)
+            collapseID: parts.headers.collapseID ?? context.collapseID(of: parts), id: parts.headers.id,
+            registrationIDOffset: offset)
     }
 
     /// What is spliced in at ``registrationIDOffset`` for one registration: right behind the opening brace, in front
@@ -40,13 +41,13 @@ extension MessageContent {
     /// What names one device cannot go to many.
     fileprivate func checkForBroadcast() throws(InvalidMessage) {
         if apns.headers.id != nil {
-            throw InvalidMessage(header: "apns-id", "apns-id names one push: it cannot be set for a topic.")
+            throw InvalidMessage(header: "apns-id", "apns-id names one push: it cannot be set for several devices.")
         }
         if apns.liveActivityToken != nil {
             throw InvalidMessage([
                 FieldViolation(
                     field: "message.apns.live_activity_token",
-                    description: "A Live Activity token names one activity: it cannot be set for a topic.")
+                    description: "A Live Activity token names one activity: it cannot be set for several devices.")
             ])
         }
     }
@@ -67,6 +68,11 @@ extension AppleTemplate {
 }
 
 extension ApplePush.Context {
+    /// The collapse id of an alert whose sender gave none. It has at most 64 bytes, as a message id has.
+    fileprivate func collapseID(of parts: AppleParts) -> String? {
+        collapsesRepeats && parts.pushType == .alert ? message.rawValue : nil
+    }
+
     /// What the gateway adds.
     fileprivate func values(label: AnalyticsLabel?) -> [FCMSource: JSONValue] {
         var values: [FCMSource: JSONValue] = [

@@ -42,6 +42,11 @@ public final class ApplePush: Sendable {
         public var projectNumber: Int64
         /// The topic of a broadcast (`from`).
         public var broadcastTopic: Topic?
+        /// Whether it goes to more than one registration by its target: what names one device is refused then.
+        public var isForMany: Bool
+        /// Whether an alert without a collapse id gets the message's id as one, so that a repeat of the push replaces
+        /// the first on the screen.
+        public var collapsesRepeats: Bool
         /// The app of the devices.
         public var app: App
         /// When the message stops being worth delivering: the `apns-expiration` unless the sender set one.
@@ -49,11 +54,14 @@ public final class ApplePush: Sendable {
 
         /// Puts a context together.
         public init(
-            message: MessageID, projectNumber: Int64, broadcastTopic: Topic?, app: App, expiresAt: Timestamp
+            message: MessageID, projectNumber: Int64, broadcastTopic: Topic?, isForMany: Bool = false,
+            collapsesRepeats: Bool = false, app: App, expiresAt: Timestamp
         ) {
             self.message = message
             self.projectNumber = projectNumber
             self.broadcastTopic = broadcastTopic
+            self.isForMany = isForMany || broadcastTopic != nil
+            self.collapsesRepeats = collapsesRepeats
             self.app = app
             self.expiresAt = expiresAt
         }

@@ -60,6 +60,34 @@ public struct RegistrationID: TextIdentifier {
     }
 }
 
+/// Who uses a device, in the words of the project's own user database: 1 to 256 bytes of UTF-8 without control
+/// characters. Compared byte for byte.
+public struct UserID: TextIdentifier {
+    /// The id.
+    public let rawValue: String
+
+    /// What ``init(rawValue:)`` takes, for the texts of errors.
+    public static let expectation = "1 to 256 bytes of UTF-8 without control characters"
+
+    /// Takes `rawValue` when it has the form of a user's id.
+    public init?(rawValue: String) {
+        guard (1...256).contains(rawValue.utf8.count),
+            rawValue.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+        else { return nil }
+        self.rawValue = rawValue
+    }
+
+    /// Whether both are the same bytes: Swift's strings would also be equal when they only look the same.
+    public static func == (lhs: UserID, rhs: UserID) -> Bool {
+        lhs.rawValue.utf8.elementsEqual(rhs.rawValue.utf8)
+    }
+
+    /// Hashes the bytes.
+    public func hash(into hasher: inout Hasher) {
+        for byte in rawValue.utf8 { hasher.combine(byte) }
+    }
+}
+
 /// What senders hold for one registration, in FCM's form: at most 4096 bytes of `[A-Za-z0-9_:.-]` with a `:` that has
 /// at least 8 characters on either side. A secret: it never goes into a log.
 public struct RegistrationToken: TextIdentifier {
@@ -123,32 +151,76 @@ public struct RegistrationKey: RawRepresentable, Hashable, Comparable, Sendable 
     }
 }
 
-/// The `apns-id` of a push: a lower-case canonical UUID.
+/// The `apns-id` of a push: a canonical UUID.
+///
+/// Kept as a number: a broadcast makes a million of them, and most are copied often and written once.
 public struct APNSID: TextIdentifier {
-    /// The UUID as 8-4-4-4-12 lower-case hex digits.
-    public let rawValue: String
+    private let high: UInt64
+    private let low: UInt64
 
     /// Takes `rawValue` when it is a canonical UUID; upper-case digits are lowered.
     public init?(rawValue: String) {
-        let groups = rawValue.split(separator: "-", omittingEmptySubsequences: false)
-        guard groups.map(\.utf8.count) == [8, 4, 4, 4, 12],
-            groups.allSatisfy({ $0.utf8.allSatisfy { Character(UnicodeScalar($0)).isHexDigit } })
-        else { return nil }
-        self.rawValue = rawValue.lowercased()
+        guard rawValue.utf8.count == 36 else { return nil }
+        var bits: (high: UInt64, low: UInt64) = (0, 0)
+        for (place, byte) in rawValue.utf8.enumerated() {
+            if Self.isDash(at: place) {
+                guard byte == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            guard let nibble = Self.nibble(of: byte) else { return nil }
+            bits.high = bits.high << 4 | bits.low >> 60
+            bits.low = bits.low << 4 | nibble
+        }
+        (high, low) = bits
     }
 
     /// The id of the delivery of one message to one registration: the same each time it is derived, so that a push
     /// repeated after a crash carries the same id. A version 8 UUID (RFC 9562 §5.8).
     public init(message: MessageID, registration: RegistrationKey) {
-        let seed = message.seed
-        let high = (Self.mixed(seed) & ~0xf000) | 0x8000
-        let low =
+        self.init(seed: message.seed, registration: registration)
+    }
+
+    /// The id of the delivery of the message with this ``MessageID/seed``, which is worth computing once for many.
+    public init(seed: UInt64, registration: RegistrationKey) {
+        high = (Self.mixed(seed) & ~0xf000) | 0x8000
+        low =
             (Self.mixed(seed ^ UInt64(bitPattern: registration.rawValue) &* 0x9e37_79b9_7f4a_7c15) >> 2)
             | (0b10 << 62)
-        let digits = Self.hex(high) + Self.hex(low)
-        let ends = [8, 12, 16, 20, 32]
-        rawValue = zip([0] + ends, ends).map { String(decoding: digits[$0..<$1], as: UTF8.self) }
-            .joined(separator: "-")
+    }
+
+    /// The UUID as 8-4-4-4-12 lower-case hex digits.
+    public var rawValue: String {
+        String(decoding: text, as: UTF8.self)
+    }
+
+    /// The bytes of ``rawValue``.
+    public var text: [UInt8] {
+        var text = [UInt8](repeating: UInt8(ascii: "-"), count: 36)
+        var shift: UInt64 = 64
+        var half = high
+        for place in 0..<36 where !Self.isDash(at: place) {
+            if shift == 0 {
+                shift = 64
+                half = low
+            }
+            shift -= 4
+            let nibble = UInt8(truncatingIfNeeded: half >> shift) & 0xf
+            text[place] = nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+        }
+        return text
+    }
+
+    private static func isDash(at place: Int) -> Bool {
+        place == 8 || place == 13 || place == 18 || place == 23
+    }
+
+    private static func nibble(of byte: UInt8) -> UInt64? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(byte - UInt8(ascii: "A") + 10)
+        default: nil
+        }
     }
 
     /// The finaliser of SplitMix64: a bijection that spreads near inputs over all 64 bits.
@@ -157,12 +229,5 @@ public struct APNSID: TextIdentifier {
         bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
         bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
         return bits ^ (bits >> 31)
-    }
-
-    private static func hex(_ value: UInt64) -> [UInt8] {
-        (0..<16).map { index in
-            let nibble = UInt8(truncatingIfNeeded: value >> UInt64(60 - 4 * index)) & 0xf
-            return nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
-        }
     }
 }

@@ -14,7 +14,7 @@ extension String {
     /// Whether the text is one to `limit` characters long, all of them ASCII letters, digits or one of `others`.
     func isMade(of others: StaticString, upTo limit: Int) -> Bool {
         guard !isEmpty, utf8.count <= limit else { return false }
-        let allowed = Array(others.description.utf8)
+        let allowed = others.description.utf8
         return utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

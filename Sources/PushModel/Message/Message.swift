@@ -8,45 +8,56 @@ public struct Message: Sendable {
     public let recipient: Recipient
     /// What was asked, decoded.
     public let content: MessageContent
+    /// How it is to be delivered.
+    public let options: DeliveryOptions
+    /// The queue its pushes wait in, decided at accept.
+    public let lane: Lane
     /// When it was accepted.
     public let acceptedAt: Timestamp
     /// After this no attempt is started; deliveries still open then end as `expired`.
     public let expiresAt: Timestamp
 
-    /// The target, resolved at accept.
+    /// The target, resolved at accept. `audience` is the estimate of accept; exact for lists and users.
     public enum Recipient: Hashable, Sendable {
         /// One registration.
         case registration(RegistrationKey, RegistrationID)
-        /// Everyone who subscribed to the topic by the time of accept, `audience` of them.
+        /// Everyone who subscribed to the topic by the time of accept.
         case topic(Topic, audience: Int)
+        /// Everyone for whom the condition held by the time of accept.
+        case condition(Condition, audience: Int)
+        /// The registrations that a multicast named.
+        case list(audience: Int)
+        /// The active registrations that a user had at accept.
+        case user(UserID, audience: Int)
+
+        /// How many registrations were meant at accept.
+        public var audience: Int {
+            switch self {
+            case .registration: 1
+            case .topic(_, let audience), .condition(_, let audience), .list(let audience), .user(_, let audience):
+                audience
+            }
+        }
     }
 
     /// Puts a message together.
     public init(
-        id: MessageID, project: ProjectID, recipient: Recipient, content: MessageContent, acceptedAt: Timestamp,
-        expiresAt: Timestamp
+        id: MessageID, project: ProjectID, recipient: Recipient, content: MessageContent, options: DeliveryOptions,
+        lane: Lane, acceptedAt: Timestamp, expiresAt: Timestamp
     ) {
         self.id = id
         self.project = project
         self.recipient = recipient
         self.content = content
+        self.options = options
+        self.lane = lane
         self.acceptedAt = acceptedAt
         self.expiresAt = expiresAt
     }
 
-    /// The queue its pushes wait in.
-    public var lane: Lane {
-        switch recipient {
-        case .registration: .interactive
-        case .topic: .bulk
-        }
-    }
-
     /// The topic it goes to, if it goes to one.
     public var topic: Topic? {
-        switch recipient {
-        case .registration: nil
-        case .topic(let topic, _): topic
-        }
+        guard case .topic(let topic, _) = recipient else { return nil }
+        return topic
     }
 }

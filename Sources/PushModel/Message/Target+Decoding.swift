@@ -1,16 +1,15 @@
 extension MessageContent {
-    /// Reads the target of a `message` object: exactly one of `fid`, `token` and `topic` (`condition` is refused with
-    /// a clear text until conditions are supported).
+    /// Reads the target of a `message` object: one of `fid`, `token`, `topic` and `condition`; `nil` when it names
+    /// none.
     ///
-    /// - Throws: ``InvalidMessage`` that names the field.
-    public static func target(of source: JSONValue) throws(InvalidMessage) -> Target {
-        let violations = MessageSchema.message.check(source, at: "message")
-        guard violations.isEmpty else { throw InvalidMessage(violations, isFrontEnd: true) }
+    /// - Throws: ``InvalidMessage`` that names the field, also for more than one target.
+    public static func target(of source: JSONValue) throws(InvalidMessage) -> Target? {
         let named = MessageSchema.message.fields(of: source).filter { Target.fieldNames.contains($0.name) }
-        guard let first = named.first, case .string(let text) = first.value else {
-            throw InvalidMessage([
-                FieldViolation(field: "message", description: "Recipient of the message is not set.")
-            ])
+        guard let first = named.first else { return nil }
+        guard case .string(let text) = first.value else {
+            let violation = FieldViolation.invalidValue(
+                first.value, at: "message.\(first.name)", type: "TYPE_STRING")
+            throw InvalidMessage([violation], isFrontEnd: true)
         }
         if named.count > 1 {
             let text = "oneof field 'target' is already set. Cannot set '\(named[1].name)'"
@@ -48,7 +47,12 @@ extension Target {
             }
             problem = "Malformed topic name: it must match [a-zA-Z0-9-_.~%]{1,900}."
         default:
-            problem = "Conditions are not supported yet: send to a topic, a token or a fid."
+            do {
+                self = .condition(try Condition(parsing: text))
+                return
+            } catch {
+                problem = "Malformed condition at byte \(error.offset): \(error.message)."
+            }
         }
         throw InvalidMessage([FieldViolation(field: "message.\(field)", description: problem)])
     }

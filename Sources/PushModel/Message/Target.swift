@@ -1,4 +1,4 @@
-/// To whom a message goes. Exactly one of FCM's targets.
+/// To whom a message goes. Exactly one of FCM's targets, or the gateway's own `target.user`.
 public enum Target: Hashable, Sendable {
     /// One registration, by the token that senders hold (`token`; during FCM's transition it may be a FID).
     case token(String)
@@ -6,12 +6,16 @@ public enum Target: Hashable, Sendable {
     case registration(RegistrationID)
     /// All that subscribe to a topic (`topic`).
     case topic(Topic)
+    /// All for whom a condition over topics holds (`condition`).
+    case condition(Condition)
+    /// All active registrations of a user (`target.user`, beside `message`).
+    case user(UserID)
 }
 
 /// Which of two queues a push waits in, so that a one-time password never waits behind a broadcast.
 public enum Lane: String, Hashable, Sendable, CaseIterable {
-    /// Messages to one device.
+    /// Messages of high priority (`apns-priority: 10`) to a single device, or to a hundred at most.
     case interactive
-    /// Fan-outs.
+    /// Fan-outs, and what is not urgent.
     case bulk
 }

@@ -8,6 +8,12 @@ import Synchronization
 /// While a commit is on its way to the disk, new writes gather; the next commit takes up to ``groupLimit`` of them in
 /// the order they came. Each runs in a savepoint of its own, so one that fails takes back its own changes only. A
 /// caller resumes after the commit: what it was told is on the disk. Cancelling the caller's task does not stop a write.
+///
+/// Claims and renewals of leases need no fsync of their own: a group that holds nothing else is committed with
+/// `synchronous = NORMAL`. The last of such commits may be lost with the power (never by the end of the process, and
+/// never one without those after it: the journal is a sequence, and the next durable commit syncs all that is before
+/// it). That is harmless: what a lost claim had taken is due again, and its worker ended with the power as well. What
+/// was sent under a lost claim and not settled may be sent again, just as under a claim that was kept.
 final class GroupCommitter: Sendable {
     /// The most writes in one transaction.
     static let groupLimit = 500
@@ -18,6 +24,7 @@ final class GroupCommitter: Sendable {
     private typealias Finish = @Sendable (_ commitError: (any Error)?) -> Void
 
     private struct Job: Sendable {
+        let isDurable: Bool
         let run: @Sendable (Database) -> Finish
         let fail: @Sendable (any Error) -> Void
     }
@@ -31,22 +38,33 @@ final class GroupCommitter: Sendable {
     private let queue = Mutex(Queue())
     private let gauge: Gauge
 
-    /// Messages that are not complete, as of the last commit.
-    let activeMessages: Atomic<Int>
+    private let loadState: Mutex<LoadState>
+    /// Whether the connection that writes syncs each commit.
+    private let isSyncing = Mutex(true)
+
+    /// What is not complete, as of the last commit.
+    var load: StoreLoad { loadState.withLock { $0.load } }
 
     /// - Parameter metrics: where the gauges of the queue go.
-    /// - Throws: the database's error when the counter of active messages can't be read.
+    /// - Throws: the database's error when the counters of the load can't be read.
     init(pool: DatabasePool, metrics: any MetricsFactory) throws {
         self.pool = pool
-        activeMessages = Atomic(try pool.read(Self.countActiveMessages))
+        var load = LoadState()
+        load.apply(try pool.read { db in try LoadChange.all(after: -1, in: db) })
+        loadState = Mutex(load)
         gauge = Gauge(label: MetricName.storeQueue.rawValue, factory: metrics)
         Gauge(label: MetricName.storeQueueLimit.rawValue, factory: metrics).record(Self.queueLimit)
     }
 
     /// Runs `body` in one of the next transactions and returns its value after the commit.
-    func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    ///
+    /// - Parameter isDurable: whether it must survive a loss of power.
+    func write<Value: Sendable>(
+        isDurable: Bool, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws -> Value {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
             let job = Job(
+                isDurable: isDurable,
                 run: { db in
                     let result = Result { try Self.inSavepoint(db, body) }
                     return { commitError in
@@ -104,8 +122,9 @@ final class GroupCommitter: Sendable {
     private func commit(_ group: [Job], _ db: Database) {
         var finishes: [Finish] = []
         var failure: (any Error)?
-        var active = 0
         do {
+            try sync(group.contains(where: \.isDurable), db)
+            var changes: [LoadChange] = []
             try db.inTransaction(.immediate) {
                 for job in group {
                     finishes.append(job.run(db))
@@ -115,10 +134,10 @@ final class GroupCommitter: Sendable {
                         throw DatabaseError(resultCode: .SQLITE_ABORT, message: "the transaction was aborted")
                     }
                 }
-                active = try Self.countActiveMessages(db)
+                changes = try LoadChange.all(after: loadState.withLock { $0.lastChange }, in: db)
                 return .commit
             }
-            activeMessages.store(active, ordering: .releasing)
+            loadState.withLock { [changes] in $0.apply(changes) }
         } catch {
             failure = error
         }
@@ -138,8 +157,50 @@ final class GroupCommitter: Sendable {
         return value
     }
 
-    /// The counter that the schema's triggers keep.
-    private static func countActiveMessages(_ db: Database) throws -> Int {
-        Int(try db.number("SELECT value FROM meta WHERE name = 'active_messages'") ?? 0)
+    /// Sets whether the next commits are synced (sqlite.org/pragma.html#pragma_synchronous); not inside a transaction.
+    private func sync(_ isDurable: Bool, _ db: Database) throws {
+        guard isSyncing.withLock({ $0 }) != isDurable else { return }
+        try db.execute(sql: isDurable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
+        isSyncing.withLock { $0 = isDurable }
+    }
+}
+
+/// The load of a project after a change, as the schema's triggers count it.
+struct LoadChange: Sendable {
+    static let after = """
+        SELECT name, messages, bytes, change FROM project INDEXED BY project_changed WHERE change > ? ORDER BY change
+        """
+
+    let project: ProjectID
+    let sum: StoreLoad.Sum
+    let number: Int64
+
+    /// The projects whose load changed after change `number`, in the order of change.
+    static func all(after number: Int64, in db: Database) throws -> [LoadChange] {
+        let rows = try Row.fetchCursor(db.cachedStatement(sql: after), arguments: [number])
+        var changes: [LoadChange] = []
+        while let row = try rows.next() {
+            changes.append(
+                LoadChange(
+                    project: try ProjectID(stored: row[0]),
+                    sum: StoreLoad.Sum(messages: row[1], bytes: row[2]), number: row[3]))
+        }
+        return changes
+    }
+}
+
+/// The load as of a change.
+private struct LoadState {
+    private(set) var load = StoreLoad()
+    private(set) var lastChange: Int64 = 0
+
+    mutating func apply(_ changes: [LoadChange]) {
+        for change in changes {
+            let before = load.byProject[change.project] ?? StoreLoad.Sum()
+            load.total.messages += change.sum.messages - before.messages
+            load.total.bytes += change.sum.bytes - before.bytes
+            load.byProject[change.project] = change.sum.messages == 0 ? nil : change.sum
+            lastChange = max(lastChange, change.number)
+        }
     }
 }

@@ -28,33 +28,61 @@ extension Timestamp {
     }
 }
 
+extension APNSEnvironment {
+    /// The environment as `registration.environment` holds it.
+    var code: Int { self == .production ? 0 : 1 }
+
+    /// The environment that `registration.environment` holds.
+    init(code: Int) { self = code == 0 ? .production : .sandbox }
+}
+
 extension Registration {
+    /// The project of a registration named `r`, as an expression.
+    static let projectName = "(SELECT project FROM app WHERE id = r.app)"
+    /// The bundle id of a registration named `r`, as an expression.
+    static let appName = "(SELECT name FROM app WHERE id = r.app)"
+
     /// The columns that ``init(row:from:)`` reads, of a registration named `r`.
-    static let columns = """
-        r.key, r.fid, r.token, r.project, r.app, r.device_token, r.environment, r.app_version, r.created_at, \
-        r.refreshed_at, r.ended_at, r.end_cause, r.proven_at, r.quarantined_at, r.quarantine_reason
+    static let columns = "r.app, \(bareColumns), \(projectName), \(appName)"
+
+    private static let bareColumns = """
+        r.key, r.fid, r.token, r.device_token, r.environment, r.app_version, r.user, r.created_at, r.refreshed_at, \
+        r.proven_at, r.quarantined_at, r.quarantine_reason, r.ended_at, r.end_cause
         """
+
+    /// The columns for a reader of many rows, which knows the names of the apps: project and bundle id are in none of
+    /// them, but ``init(row:from:app:)`` is told both.
+    static let columnsWithoutNames = "r.app, \(bareColumns)"
 
     /// Reads ``columns``, which begin at `start`.
     init(row: Row, from start: Int = 0) throws {
-        guard let deviceToken = DeviceToken(bytes: [UInt8](row[start + 5] as Data)) else {
+        try self.init(
+            row: row, from: start,
+            app: AppNames.Name(
+                project: try ProjectID(stored: row[start + 15]), app: try AppID(stored: row[start + 16])))
+    }
+
+    /// Reads ``columnsWithoutNames``, which begin at `start`, of a registration of `app`.
+    init(row: Row, from start: Int, app: AppNames.Name) throws {
+        guard let deviceToken = DeviceToken(bytes: [UInt8](row[start + 4] as Data)) else {
             throw StoreError.invalid("a device token")
         }
-        let cause: String? = row[start + 11]
+        let fid: String = row[start + 2]
+        let cause: String? = row[start + 14]
         let end = try cause.map {
-            RegistrationEnd(time: Timestamp(milliseconds: row[start + 10]), cause: try .init(storedCase: $0))
+            RegistrationEnd(time: Timestamp(milliseconds: row[start + 13]), cause: try .init(storedCase: $0))
         }
-        let reason: String? = row[start + 14]
+        let reason: String? = row[start + 12]
         let quarantine = reason.map {
-            Quarantine(time: Timestamp(milliseconds: row[start + 13]), reason: APNSReason(rawValue: $0))
+            Quarantine(time: Timestamp(milliseconds: row[start + 11]), reason: APNSReason(rawValue: $0))
         }
         self.init(
-            key: RegistrationKey(rawValue: row[start]), id: try RegistrationID(stored: row[start + 1]),
-            token: try RegistrationToken(stored: row[start + 2]), project: try ProjectID(stored: row[start + 3]),
-            app: try AppID(stored: row[start + 4]), deviceToken: deviceToken,
-            environment: try APNSEnvironment(storedCase: row[start + 6]), appVersion: row[start + 7],
+            key: RegistrationKey(rawValue: row[start + 1]), id: try RegistrationID(stored: fid),
+            token: try StoredToken(row[start + 3]).token(of: fid), project: app.project, app: app.app,
+            deviceToken: deviceToken, environment: APNSEnvironment(code: row[start + 5]), appVersion: row[start + 6],
             createdAt: Timestamp(milliseconds: row[start + 8]), refreshedAt: Timestamp(milliseconds: row[start + 9]),
-            end: end, provenAt: Timestamp(stored: row[start + 12]), quarantine: quarantine)
+            end: end, provenAt: Timestamp(stored: row[start + 10]), quarantine: quarantine,
+            user: try (row[start + 7] as String?).map { try UserID(stored: $0) })
     }
 }
 

@@ -17,6 +17,11 @@ enum Schema {
         }
         migrator.registerMigration("2") { db in try db.execute(sql: proven) }
         migrator.registerMigration("3") { db in try db.execute(sql: quarantine) }
+        migrator.registerMigration("4") { db in
+            try migrateWork(db)
+            try migrateLedger(db)
+        }
+        migrator.registerMigration("5") { db in try migrateRegistrations(db) }
         return migrator
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+public import PushModel
 import Synchronization
 
 #if canImport(Glibc)
@@ -48,17 +49,33 @@ struct StoreDirectory {
 }
 
 /// The lock of the one gateway: an flock(2), so it goes with the process however that ends.
+///
+/// The file says who has it, for the gateway that comes second. Only the lock itself decides: what a killed gateway left
+/// in the file is overwritten by the next one.
 final class GatewayLock: Sendable {
     private let file: Mutex<FileHandle?>
 
     /// Takes the lock; `nil` when another process has it.
     init?(directory: StoreDirectory) throws(StoreError) {
         try directory.makeFile(directory.lockPath)
-        guard let handle = FileHandle(forUpdatingAtPath: directory.lockPath) else {
-            throw StoreError(.unavailable, "The file \(directory.lockPath) can't be opened for writing.")
+        let handle: FileHandle
+        do {
+            handle = try FileHandle(forUpdating: URL(filePath: directory.lockPath))
+        } catch {
+            throw StoreError(
+                .unavailable, "The file \(directory.lockPath) can't be opened for writing.", underlying: error)
         }
         guard flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
+        Self.write("", to: handle)
         file = Mutex(handle)
+    }
+
+    /// Notes who has the lock.
+    func note(_ holder: GatewayHolder) {
+        file.withLock { handle in
+            guard let handle else { return }
+            Self.write(holder.text + "\n", to: handle)
+        }
     }
 
     /// Gives the lock back. Idempotent.
@@ -66,7 +83,47 @@ final class GatewayLock: Sendable {
         file.withLock { handle in
             guard let open = handle else { return }
             handle = nil
+            Self.write("", to: open)
             _ = flock(open.fileDescriptor, LOCK_UN)
         }
+    }
+
+    /// Who has the lock of `directory`, as the holder wrote it down; `nil` when it did not.
+    static func holder(of directory: StoreDirectory) -> String? {
+        guard let data = FileManager.default.contents(atPath: directory.lockPath), data.count < 1024 else { return nil }
+        let text = String(decoding: data, as: UTF8.self).split(separator: "\n").first.map(String.init)
+        return text.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Replaces the text of the file; it is for people only, so a full disk is no reason not to run.
+    private static func write(_ text: String, to handle: FileHandle) {
+        do {
+            try handle.truncate(atOffset: 0)
+            try handle.write(contentsOf: Data(text.utf8))
+        } catch {
+            // The second gateway then says that there is another, and not which.
+        }
+    }
+}
+
+/// The gateway that has a store open, as a second one tells it.
+public struct GatewayHolder: Hashable, Sendable {
+    /// What the process was started as, for example `herald serve`.
+    public var command: String
+    /// Where it listens, or is about to.
+    public var address: String
+    /// When it took the store.
+    public var since: Timestamp
+
+    /// Describes a gateway of this process.
+    public init(command: String, address: String, since: Timestamp) {
+        self.command = command
+        self.address = address
+        self.since = since
+    }
+
+    /// One line, with the id of this process.
+    var text: String {
+        "\(command), process \(ProcessInfo.processInfo.processIdentifier), on \(address), since \(since.rfc3339)"
     }
 }

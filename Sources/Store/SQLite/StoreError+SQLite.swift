@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 extension StoreError {
@@ -25,6 +26,23 @@ extension StoreError {
     /// A stored value that no version of the store writes: the file was changed by something else, or is damaged.
     static func invalid(_ what: String) -> StoreError {
         StoreError(.failed, "The store holds \(what) that is not valid; run the integrity check of SQLite on it.")
+    }
+
+    /// Whether the same store may be opened later without another configuration: the disk is full, read-only, failing or
+    /// damaged. Everything else (a wrong path, missing rights, a newer schema) stays as it is until somebody changes it.
+    public var mayPass: Bool {
+        switch underlying {
+        case let error as DatabaseError:
+            [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_READONLY, .SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+        case let error as CocoaError: [.fileWriteOutOfSpace, .fileWriteVolumeReadOnly].contains(error.code)
+        default: false
+        }
+    }
+
+    /// Whether it says that the file is not what SQLite wrote.
+    var isDamage: Bool {
+        guard let error = underlying as? DatabaseError else { return false }
+        return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
     }
 
     private static func text(of error: DatabaseError) -> String {

@@ -117,7 +117,8 @@ private struct DevelopmentGateway: Service {
         let logger = development.log.logger(label: "herald")
         let keys = try await state.keys(logger: logger)
         let gateway = try Gateway(
-            configuration: development.gatewayConfiguration(), metrics: development.metrics, logger: logger
+            configuration: development.gatewayConfiguration(), command: "herald dev", metrics: development.metrics,
+            logger: logger
         ) { port in
             development.greet(keys, port: port, apnsPort: apnsPort)
         }

@@ -13,11 +13,14 @@ struct DoctorCommand: AsyncParsableCommand {
             Reads the configuration as serve does, opens the store if there is one, and sends one push that nobody can \
             receive to every APNs endpoint of every app: the answer shows whether address, TLS, credential and topic are \
             right, and how far this machine's clock is from APNs'. A gateway may run meanwhile.
-            Exit codes: 0 all well or warnings only, 69 something failed, 78 configuration.
+            With --ledger it does something else: it recounts the whole store from its rows and compares the sums, the \
+            law of every message and the pages of the file. It reads one snapshot, also beside a running gateway.
+            Exit codes: 0 all well or warnings only, 1 the ledger is off, 69 something failed, 74 disk, 78 configuration.
             """)
 
     @OptionGroup var file: ConfigurationOption
     @Option(help: "Seconds to wait for each endpoint.") var timeout = 10
+    @Flag(help: "Recount the ledger from its rows, and check nothing else.") var ledger = false
     @Flag(help: "Print JSON.") var json = false
 
     func validate() throws {
@@ -26,6 +29,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try file.read()
+        guard !ledger else { return try await recount(configuration) }
         let projects: ProjectSet
         var findings: [Finding]
         do {
@@ -78,9 +82,10 @@ struct DoctorCommand: AsyncParsableCommand {
             let store = try SQLiteStore(
                 directory: directory, role: .command,
                 logger: Logger(label: "store", factory: { _ in SwiftLogNoOpLogHandler() }))
-            let isWritable = await store.isWritable()
+            let state = await store.state()
             try store.close()
-            return isWritable
+            if let problem = state.problems.first { return Finding(.bad, "store", "\(directory): \(problem)") }
+            return state.isWritable
                 ? Finding(.good, "store", "\(directory) can be written")
                 : Finding(.bad, "store", "\(directory) can't be written; check owner, mode and free space")
         } catch {
@@ -96,6 +101,13 @@ struct DoctorCommand: AsyncParsableCommand {
                 .bad, "store", "\(directory) can't be made; name a directory that this user may make and write")
         }
         return Finding(.good, "store", "none in \(directory) yet; the first start makes it")
+    }
+
+    private func recount(_ configuration: GatewayConfiguration) async throws {
+        let findings = try await LedgerCheck(configuration: configuration).findings()
+        print(findings)
+        let failed = findings.filter { $0.grade == .bad }.count
+        if failed > 0 { throw Failure(.refused, "the ledger is off: \(failed) findings") }
     }
 
     private func print(_ findings: [Finding]) {

@@ -77,20 +77,23 @@ struct GatewayClient: Sendable {
 
     /// Asks, below `/v1/projects/<project>/`.
     func project(
-        _ method: HTTPMethod, _ path: String, query: [(String, String)] = [], body: JSONValue? = nil
+        _ method: HTTPMethod, _ path: String, query: [(String, String)] = [], body: JSONValue? = nil,
+        headers: [(String, String)] = []
     ) async throws(Failure) -> Answer {
-        try await send(method, "/v1/projects/\(project)/\(path)", query: query, body: body)
+        try await send(method, "/v1/projects/\(project)/\(path)", query: query, body: body, headers: headers)
     }
 
     /// Asks.
     func send(
-        _ method: HTTPMethod, _ path: String, query: [(String, String)] = [], body: JSONValue? = nil
+        _ method: HTTPMethod, _ path: String, query: [(String, String)] = [], body: JSONValue? = nil,
+        headers: [(String, String)] = []
     ) async throws(Failure) -> Answer {
         let pairs = query.map { "\(Self.escaped($0.0))=\(Self.escaped($0.1))" }
         var request = HTTPClientRequest(url: base + path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&")))
         request.method = method
         request.headers.add(name: "authorization", value: "Bearer \(key)")
         request.headers.add(name: "user-agent", value: "herald-cli")
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
         if let body {
             request.headers.add(name: "content-type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: body.bytes))

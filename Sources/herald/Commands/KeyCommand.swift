@@ -90,7 +90,7 @@ struct KeyCommand: AsyncParsableCommand {
         }
     }
 
-    private static func check(_ project: ProjectID, in configuration: GatewayConfiguration) throws(Failure) {
+    static func check(_ project: ProjectID, in configuration: GatewayConfiguration) throws(Failure) {
         let known: [ProjectID]
         do {
             known = try ProjectSet.declaredIDs(
@@ -106,7 +106,7 @@ struct KeyCommand: AsyncParsableCommand {
         throw Failure(.configuration, "no project \(project) in \(configuration.projectsDirectory); \(hint)")
     }
 
-    private static func withStore<Result>(
+    static func withStore<Result>(
         _ configuration: GatewayConfiguration, _ body: (SQLiteStore) async throws(StoreError) -> Result
     ) async throws(Failure) -> Result {
         do {

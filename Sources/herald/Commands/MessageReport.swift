@@ -14,6 +14,10 @@ struct MessageReport: Hashable {
     var acceptTime: String
     /// When its last delivery ended.
     var completeTime: String?
+    /// When its last recipient will have been claimed, as far as that is known.
+    var expectedEndTime: String?
+    /// Its pace: `500/s`, or `until …`.
+    var pace: String?
     /// How many it was meant for when it was accepted.
     var audience: Int
     /// Deliveries claimed so far.
@@ -42,10 +46,14 @@ struct MessageReport: Hashable {
         name = value["name"]?.stringValue ?? ""
         state = value["state"]?.stringValue ?? ""
         let last = { (text: String) in text.split(separator: "/").last.map(String.init) ?? text }
-        target = value["target"]?.members.first.map { "\($0.name) \(last($0.value.stringValue ?? ""))" } ?? ""
+        target = value["target"]?.members.first.map { Self.target($0, last) } ?? ""
         label = value["label"]?.stringValue
         acceptTime = value["acceptTime"]?.stringValue ?? ""
         completeTime = value["completeTime"]?.stringValue
+        expectedEndTime = value["expectedEndTime"]?.stringValue
+        pace =
+            value["pace"]?["rate"]?.integerValue.map { "\($0)/s" }
+            ?? value["pace"]?["finishBy"]?.stringValue.map { "until \($0)" }
         audience = value["audience"]?.integerValue ?? 0
         let ledger = value["ledger"]
         recipients = ledger?["recipients"]?.integerValue ?? 0
@@ -56,9 +64,19 @@ struct MessageReport: Hashable {
         latency = (value["latency"]?.members ?? []).map { ($0.name, $0.value.stringValue ?? "") }
     }
 
+    /// `topic weather`; of a name only its end, of a list how many it has.
+    private static func target(_ member: JSONValue.Member, _ last: (String) -> String) -> String {
+        switch member.name {
+        case "registration": "registration \(last(member.value.stringValue ?? ""))"
+        case "registrations": "\(member.value.integerValue ?? 0) registrations"
+        default: "\(member.name) \(member.value.stringValue ?? "")"
+        }
+    }
+
     static func == (one: MessageReport, other: MessageReport) -> Bool {
         one.name == other.name && one.state == other.state && one.counts == other.counts
             && one.recipients == other.recipients && one.reasons == other.reasons
+            && one.expectedEndTime == other.expectedEndTime
     }
 
     func hash(into hasher: inout Hasher) {
@@ -68,7 +86,7 @@ struct MessageReport: Hashable {
     }
 
     /// Whether nothing will change any more.
-    var isFinal: Bool { state == "COMPLETE" || state == "CANCELLED" }
+    var isFinal: Bool { state == "COMPLETE" || (state == "CANCELLED" && completeTime != nil) }
 
     /// The id alone.
     var id: String { name.split(separator: "/").last.map(String.init) ?? name }
@@ -89,6 +107,8 @@ struct MessageReport: Hashable {
         ]
         if let label { lines.insert("Label      \(Table.safe(label))", at: 2) }
         if let completeTime { lines.append("Completed  \(Table.safe(completeTime))") }
+        if let pace { lines.append("Pace       \(Table.safe(pace))") }
+        if let expectedEndTime { lines.append("Expected   \(Table.safe(expectedEndTime))") }
         if !latency.isEmpty {
             lines.append("Latency    " + latency.map { "\($0.0) \(Table.safe($0.1))" }.joined(separator: "  "))
         }

@@ -6,7 +6,7 @@ import PushModel
 /// `herald send`: sends one message.
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "send", abstract: "Send a message to a device or a topic.",
+        commandName: "send", abstract: "Send a message to a device, a topic, a condition or a user.",
         discussion:
             "--message takes a whole FCM v1 message as JSON (a file, or - for standard input); the other options "
             + "build one.")
@@ -16,6 +16,8 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "To one device: its registration token.") var token: String?
     @Option(help: "To one device: its FID.") var fid: String?
     @Option(help: "To all subscribers of a topic.") var topic: String?
+    @Option(help: "To all for whom a condition holds: \"'a' in topics && !('b' in topics)\".") var condition: String?
+    @Option(help: "To all devices of a user.") var user: String?
     @Option(help: "The title.") var title: String?
     @Option(help: "The text.") var body: String?
     @Option(help: "A custom key: name=value; may be repeated.") var data: [String] = []
@@ -25,13 +27,21 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "apns-collapse-id: a newer message replaces the older one.") var collapseID: String?
     @Option(help: "A label for reports.") var label: String?
     @Option(help: "A message as JSON, in a file; - is standard input.") var message: String?
-    @Flag(help: "Check the message and send nothing.") var dryRun = false
+    @Option(help: "At most so many pushes a second.") var rate: Int?
+    @Option(help: "Spread the pushes until this time, as 2026-01-31T12:00:00Z.") var finishBy: String?
+    @Flag(help: "Let a repeat after a crash stand beside the first push instead of replacing it.")
+    var keepRepeats = false
+    @Option(help: "An Idempotency-Key: the same again within a day sends nothing twice.") var idempotencyKey: String?
+    @Flag(help: "Check the message, say whom it would reach, and send nothing.") var dryRun = false
     @Flag(help: "Print the gateway's answer as JSON.") var json = false
 
     func validate() throws {
-        let targets = [token, fid, topic].compactMap { $0 }.count
+        let targets = [token, fid, topic, condition, user].compactMap { $0 }.count
         guard targets == 1 || (targets == 0 && message != nil) else {
-            throw ValidationError("Give exactly one of --token, --fid and --topic.")
+            throw ValidationError("Give exactly one of --token, --fid, --topic, --condition and --user.")
+        }
+        guard rate == nil || finishBy == nil else {
+            throw ValidationError("Give --rate or --finish-by, not both.")
         }
         for entry in data where !entry.dropFirst().contains("=") {
             throw ValidationError("--data takes name=value, not \"\(entry)\".")
@@ -45,12 +55,42 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        var request: [JSONValue.Member] = [.init("message", try content())]
-        if dryRun { request.append(.init("validate_only", .bool(true))) }
-        let answer = try await gateway.client().project(.POST, "messages:send", body: .object(request))
+        let headers = idempotencyKey.map { [("idempotency-key", $0)] } ?? []
+        let answer = try await gateway.client().project(
+            .POST, "messages:send", body: try request(), headers: headers)
         guard !json else { return Console.standard.print(answer.text) }
-        let name = try answer.json()["name"]?.stringValue ?? ""
-        Console.standard.print(dryRun ? "The message is valid." : name)
+        let value = try answer.json()
+        Console.standard.print(dryRun ? Self.preflight(value) : value["name"]?.stringValue ?? "")
+    }
+
+    /// The whole request.
+    func request() throws(Failure) -> JSONValue {
+        var request: [JSONValue.Member] = [.init("message", try content())]
+        if let user { request.append(.init("target", .object([.init("user", .string(user))]))) }
+        if let delivery { request.append(.init("delivery", delivery)) }
+        if dryRun { request.append(.init("validate_only", .bool(true))) }
+        return .object(request)
+    }
+
+    private var delivery: JSONValue? {
+        Self.object([
+            ("rate", rate.map { .number(String($0)) }), ("finishBy", finishBy.map(JSONValue.string)),
+            ("collapseRepeats", keepRepeats ? .bool(false) : nil),
+        ])
+    }
+
+    /// What a preflight says, for people.
+    static func preflight(_ value: JSONValue) -> String {
+        var lines = ["The message is valid."]
+        if let audience = value["audience"]?.integerValue { lines.append("Audience   \(audience)") }
+        for size in value["payloadBytes"]?.members ?? [] {
+            lines.append("Payload    \(size.value.integerValue ?? 0) bytes for \(Table.safe(size.name))")
+        }
+        if let duration = value["expectedDuration"]?.stringValue { lines.append("Duration   \(Table.safe(duration))") }
+        for refusal in value["refusals"]?.elements ?? [] {
+            lines.append("Refused    \(Table.safe(refusal["message"]?.stringValue ?? ""))")
+        }
+        return lines.joined(separator: "\n")
     }
 
     /// The `message` object.
@@ -58,7 +98,7 @@ struct SendCommand: AsyncParsableCommand {
         var members = target
         if let message {
             members = try Self.read(message).members.filter { member in
-                target.isEmpty || !["token", "fid", "topic", "condition"].contains(member.name)
+                (target.isEmpty && user == nil) || !["token", "fid", "topic", "condition"].contains(member.name)
             }
             members = target + members
             return .object(members)
@@ -74,7 +114,7 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     private var target: [JSONValue.Member] {
-        [("token", token), ("fid", fid), ("topic", topic)].compactMap { name, value in
+        [("token", token), ("fid", fid), ("topic", topic), ("condition", condition)].compactMap { name, value in
             value.map { .init(name, .string($0)) }
         }
     }

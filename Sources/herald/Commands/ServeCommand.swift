@@ -24,7 +24,7 @@ struct ServeCommand: AsyncParsableCommand {
         let log = LogFactory(
             format: configuration.log.format, level: configuration.log.level, output: .standardError)
         let metrics = GatewayProcessSetup.bootstrap(log: log)
-        let gateway = try Gateway(
+        let gateway = PatientGateway(
             configuration: configuration, metrics: metrics, logger: log.logger(label: "herald"))
         try await GatewayProcessSetup.run(
             [gateway], shutdownLimit: .seconds(configuration.limits.shutdownSeconds), log: log)

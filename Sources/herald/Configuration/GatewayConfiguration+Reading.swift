@@ -6,7 +6,10 @@ extension GatewayConfiguration {
     static let keys: [String: [String]] = [
         "": ["listen", "data", "projects", "limits", "apns", "log"],
         "listen": ["host", "port", "certificate", "key"],
-        "limits": ["activeMessages", "pageSize", "inFlight", "shutdownSeconds", "bodyBytes", "upstreamThreads"],
+        "limits": [
+            "messages", "bytes", "projectMessages", "projectBytes", "activeMessages", "pageSize", "inFlight",
+            "shutdownSeconds", "bodyBytes", "batchBodyBytes", "upstreamThreads", "upstreamConnections",
+        ],
         "apns": ["badDeviceTokens"],
         "apns.badDeviceTokens": ["share", "atLeast", "windowSeconds"],
         "log": ["level", "format"],
@@ -36,14 +39,24 @@ extension GatewayConfiguration {
         listen.key = settings.optionalText("listen.key", problems: &problems)
         settings.text("data", into: &dataDirectory, problems: &problems)
         settings.text("projects", into: &projectsDirectory, problems: &problems)
+        // The name of earlier versions; the new one wins.
+        settings.integer("limits.activeMessages", in: 1...100_000_000, into: &limits.messages, problems: &problems)
+        settings.integer("limits.messages", in: 1...100_000_000, into: &limits.messages, problems: &problems)
+        settings.integer("limits.bytes", in: 4096...Self.mostBytes, into: &limits.bytes, problems: &problems)
         settings.integer(
-            "limits.activeMessages", in: 1...100_000_000, into: &limits.activeMessages, problems: &problems)
+            "limits.projectMessages", in: 1...100_000_000, into: &limits.projectMessages, problems: &problems)
+        settings.integer(
+            "limits.projectBytes", in: 4096...Self.mostBytes, into: &limits.projectBytes, problems: &problems)
         settings.integer("limits.pageSize", in: 1...10_000, into: &limits.pageSize, problems: &problems)
         settings.integer("limits.inFlight", in: 1...1_000_000, into: &limits.inFlight, problems: &problems)
         settings.integer("limits.shutdownSeconds", in: 0...3600, into: &limits.shutdownSeconds, problems: &problems)
         settings.integer(
             "limits.bodyBytes", in: 4096...1_073_741_824, into: &limits.bodyBytes, problems: &problems)
+        settings.integer(
+            "limits.batchBodyBytes", in: 4096...1_073_741_824, into: &limits.batchBodyBytes, problems: &problems)
         settings.integer("limits.upstreamThreads", in: 1...64, into: &limits.upstreamThreads, problems: &problems)
+        settings.integer(
+            "limits.upstreamConnections", in: 1...64, into: &limits.upstreamConnections, problems: &problems)
         settings.share("apns.badDeviceTokens.share", into: &badDeviceTokens.share, problems: &problems)
         settings.integer(
             "apns.badDeviceTokens.atLeast", in: 1...1_000_000, into: &badDeviceTokens.atLeast, problems: &problems)
@@ -55,6 +68,9 @@ extension GatewayConfiguration {
         for setting in Setting.allCases { places[setting] = settings.place(setting.rawValue) }
         checkTogether(settings, problems: &problems)
     }
+
+    /// A terabyte: more would be a slip of the keyboard.
+    private static let mostBytes = 1 << 40
 
     /// Rules over more than one value.
     private func checkTogether(_ settings: SettingsReader, problems: inout [ConfigurationProblem]) {
@@ -164,6 +180,16 @@ private struct SettingsReader {
             return
         }
         value = number
+    }
+
+    /// A whole number that may be absent.
+    func integer(
+        _ field: String, in range: ClosedRange<Int>, into value: inout Int?, problems: inout [ConfigurationProblem]
+    ) {
+        // What is below the range stays only when nothing was read.
+        var number = range.lowerBound - 1
+        integer(field, in: range, into: &number, problems: &problems)
+        if range.contains(number) { value = number }
     }
 
     func share(_ field: String, into value: inout Double, problems: inout [ConfigurationProblem]) {

@@ -54,18 +54,29 @@ struct GatewayConfiguration: Sendable {
 
     /// The limits of queues, batches and requests.
     struct Limits: Hashable, Sendable {
-        /// `limits.activeMessages`: messages that may be active; beyond it new ones are refused with 429.
-        var activeMessages = 100_000
+        /// `limits.messages`: messages that may wait; beyond it, and beyond the next three, new ones are refused with
+        /// 429.
+        var messages = 100_000
+        /// `limits.bytes`: bytes of the messages that may wait.
+        var bytes = 1 << 30
+        /// `limits.projectMessages`: messages of one project that may wait; `nil`: as many as of all.
+        var projectMessages: Int?
+        /// `limits.projectBytes`: bytes of one project's messages that may wait; `nil`: as many as of all.
+        var projectBytes: Int?
         /// `limits.pageSize`: recipients claimed in one step of a fan-out.
         var pageSize = 1000
         /// `limits.inFlight`: pushes handed to the upstream and not settled, for each lane.
-        var inFlight = 10_000
+        var inFlight = 20_000
         /// `limits.shutdownSeconds`: how long a stopping gateway waits for answers.
         var shutdownSeconds = 20
         /// `limits.bodyBytes`: the largest request body.
         var bodyBytes = 4_194_304
+        /// `limits.batchBodyBytes`: the largest body of a batch of messages.
+        var batchBodyBytes = 33_554_432
         /// `limits.upstreamThreads`: threads that talk to APNs.
         var upstreamThreads = 2
+        /// `limits.upstreamConnections`: connections to APNs for each key or certificate and environment.
+        var upstreamConnections = 4
     }
 
     /// When a share of BadDeviceToken is taken for registrations in the wrong environment.
@@ -115,7 +126,8 @@ extension GatewayConfiguration {
             tls = (certificate, key)
         }
         return ListenerConfiguration(
-            host: listen.host, port: listen.port, tls: tls, bodyLimitBytes: limits.bodyBytes,
+            host: listen.host, port: listen.port, tls: tls,
+            bodyLimits: BodyLimits(standard: limits.bodyBytes, batch: limits.batchBodyBytes),
             shutdownLimit: .seconds(limits.shutdownSeconds))
     }
 
@@ -131,7 +143,10 @@ extension GatewayConfiguration {
     /// The limits as the delivery module takes them.
     var deliveryLimits: DeliveryLimits {
         var values = DeliveryLimits()
-        values.activeMessages = limits.activeMessages
+        values.messagesWaiting = limits.messages
+        values.bytesWaiting = limits.bytes
+        values.projectMessagesWaiting = limits.projectMessages
+        values.projectBytesWaiting = limits.projectBytes
         values.pageSize = limits.pageSize
         values.inFlight = limits.inFlight
         values.shutdown = .seconds(limits.shutdownSeconds)

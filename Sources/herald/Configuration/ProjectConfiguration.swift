@@ -10,8 +10,12 @@ struct ProjectConfiguration: Sendable {
     var id: ProjectID
     /// `number`.
     var number: Int64
+    /// `weight`.
+    var weight: Int
     /// `apps`.
     var apps: [AppConfiguration]
+    /// `registrations`.
+    var stale = StalePolicy()
     /// Where fields stand, by path.
     var places: [String: ConfigurationPlace]
 
@@ -23,7 +27,7 @@ struct ProjectConfiguration: Sendable {
                 App(
                     id: app.id, environment: app.environment, firebaseKeys: app.firebaseKeys,
                     credential: app.credentialKind, reachesBothEnvironments: app.reachesBothEnvironments)
-            })
+            }, stale: stale, weight: weight)
     }
 
     /// The ways of its apps to APNs.

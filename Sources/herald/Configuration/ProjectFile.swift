@@ -3,13 +3,15 @@ import Foundation
 import PushModel
 import Signing
 
-/// Reads one project file: `project`, `number` and `apps`.
+/// Reads one project file: `project`, `number`, `weight` and `apps`.
 struct ProjectFile {
     /// What one file gave: parts are `nil` when a problem was added for them.
     struct Content {
         var id: ProjectID?
         var number: Int64?
+        var weight = 1
         var apps: [AppConfiguration?] = []
+        var stale = StalePolicy()
         var places: [String: ConfigurationPlace] = [:]
         var appIDs: [(id: AppID, place: ConfigurationPlace, field: String)] = []
     }
@@ -22,12 +24,15 @@ struct ProjectFile {
         let root = ConfigurationFile(path: path).section(
             purpose: "a project file needs project, number and apps", problems: &problems)
         guard let root else { return nil }
-        root.refuseUnknownKeys(known: ["project", "number", "apps"], problems: &problems)
+        root.refuseUnknownKeys(
+            known: ["project", "number", "weight", "apps", "registrations"], problems: &problems)
         var content = Content()
         content.id = projectID(root, problems: &problems)
         content.places["project"] = root.place("project")
         content.number = number(root, problems: &problems)
         content.places["number"] = root.place("number")
+        content.stale = stalePolicy(root, problems: &problems)
+        if let weight = root.integer("weight", in: 1...100, problems: &problems) { content.weight = weight }
         guard root.has("apps") else {
             problems.append(root.problem("apps", "missing; add at least one app"))
             return content
@@ -53,6 +58,19 @@ struct ProjectFile {
             return nil
         }
         return id
+    }
+
+    private func stalePolicy(_ root: ConfigurationSection, problems: inout [ConfigurationProblem]) -> StalePolicy {
+        var policy = StalePolicy()
+        guard root.has("registrations"), let block = root.section("registrations", problems: &problems) else {
+            return policy
+        }
+        block.refuseUnknownKeys(known: ["staleAfterDays", "stale"], problems: &problems)
+        if let days = block.integer("staleAfterDays", in: 1...3650, problems: &problems) { policy.afterDays = days }
+        if let action = block.choice("stale", of: StalePolicy.Action.self, problems: &problems) {
+            policy.action = action
+        }
+        return policy
     }
 
     private func number(_ root: ConfigurationSection, problems: inout [ConfigurationProblem]) -> Int64? {

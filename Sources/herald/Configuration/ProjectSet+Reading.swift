@@ -97,6 +97,8 @@ extension ProjectConfiguration {
     fileprivate init?(file: String, content: ProjectFile.Content) {
         guard let id = content.id, let number = content.number else { return nil }
         self.init(
-            file: file, id: id, number: number, apps: content.apps.compactMap { $0 }, places: content.places)
+            file: file, id: id, number: number, weight: content.weight, apps: content.apps.compactMap { $0 },
+            stale: content.stale,
+            places: content.places)
     }
 }

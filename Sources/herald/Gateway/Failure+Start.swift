@@ -27,13 +27,16 @@ extension Failure {
         switch error.code {
         case .inUse: self.init(.unavailable, configuration.problem(.data, message))
         case .newerSchema: self.init(.configuration, configuration.problem(.data, message))
+        case .unavailable where error.mayPass:
+            self.init(.inputOutput, configuration.problem(.data, message))
         case .unavailable:
             self.init(
                 .inputOutput,
                 configuration.problem(.data, message + "; name a directory that this user may make and write"))
-        case .failed, .tooManyTopics, .badCursor:
+        case .failed, .fenced, .tooManyTopics, .badCursor:
             self.init(.inputOutput, configuration.problem(.data, message))
         }
+        mayPass = error.mayPass
     }
 
     /// What ends a gateway whose certificate or key can't be used; `error` names the file in its description.

@@ -1,5 +1,6 @@
 import APNS
 import Delivery
+import Foundation
 import GatewayAPI
 import Logging
 import PushModel
@@ -16,6 +17,7 @@ struct Gateway: Service {
     private let store: SQLiteStore
     private let acceptor: MessageAcceptor
     private let runner: DeliveryRunner
+    private let housekeeper: Housekeeper
     private let server: GatewayServer
     private let certificates: CertificateWatch
     private let logger: Logger
@@ -26,22 +28,24 @@ struct Gateway: Service {
     /// Wires a gateway.
     ///
     /// - Parameters:
+    ///   - command: what a second gateway on the same data directory calls this one.
     ///   - metrics: where `/metrics` reads; the process bootstraps swift-metrics with the same one.
     ///   - onListening: called with the bound port once the gateway listens.
     /// - Throws: ``Failure`` with the line to print and the exit code.
     init(
-        configuration: GatewayConfiguration, metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger,
+        configuration: GatewayConfiguration, command: String = "herald serve",
+        metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) -> Void = { _ in }
     ) throws(Failure) {
         do {
-            try self.init(configuration, metrics, logger, onListening)
+            try self.init(configuration, command, metrics, logger, onListening)
         } catch {
             throw Failure(starting: configuration, error)
         }
     }
 
     private init(
-        _ configuration: GatewayConfiguration, _ metrics: PrometheusRegistry, _ logger: Logger,
+        _ configuration: GatewayConfiguration, _ command: String, _ metrics: PrometheusRegistry, _ logger: Logger,
         _ onListening: @escaping @Sendable (_ port: Int) -> Void
     ) throws {
         let projects = try ProjectSet.read(
@@ -54,19 +58,30 @@ struct Gateway: Service {
             clock: ContinuousClock(), wallTime: Timestamp.systemTime, logger: logger)
         certificates.watch(projects.certificates)
 
-        let store = try SQLiteStore(directory: configuration.dataDirectory, role: .gateway, logger: logger)
+        let holder = GatewayHolder(
+            command: command, address: configuration.listen.url(port: configuration.listen.port),
+            since: Timestamp.systemTime())
+        let store = try SQLiteStore(
+            directory: configuration.dataDirectory, role: .gateway, holder: holder, logger: logger)
+        // What is delivered goes by a time that does not jump back when somebody sets the clock.
+        let start = ContinuousClock.now
+        let time = SteadyTime(
+            system: Timestamp.systemTime, uptime: { ContinuousClock.now - start }, lastRecordedAt: store.lastRecordedAt)
         let limits = configuration.deliveryLimits
-        let activeMessages = ActiveMessages(in: store, limit: limits.activeMessages)
+        let admission = Admission(in: store, limits: limits)
         let runner = DeliveryRunner(
-            store: store, sender: sender, projects: directory, limits: limits, activeMessages: activeMessages,
-            clock: ContinuousClock(), wallTime: Timestamp.systemTime, random: { Double.random(in: 0..<1) },
-            logger: logger)
+            name: "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)", store: store,
+            sender: sender, projects: directory, limits: limits, admission: admission, clock: ContinuousClock(),
+            wallTime: { time.now() }, random: { Double.random(in: 0..<1) }, logger: logger)
         acceptor = MessageAcceptor(
-            store: store, activeMessages: activeMessages, wallTime: Timestamp.systemTime,
-            wake: { runner.wake($0) })
+            store: store, admission: admission, runner: runner, wallTime: { time.now() })
+        housekeeper = Housekeeper(
+            [.idempotencyKeys(of: store), .endedRegistrations(of: store)], clock: ContinuousClock(),
+            wallTime: Timestamp.systemTime, logger: logger)
         let services = GatewayServices(
-            store: store, acceptor: acceptor, projects: directory, upstreams: { sender.upstreams },
-            isStoreWritable: { await store.isWritable() },
+            store: store, acceptor: acceptor,
+            controller: MessageController(store: store, runner: runner, wallTime: { time.now() }),
+            projects: directory, upstreams: { sender.upstreams }, storeState: { await store.state() },
             metricsText: {
                 metrics.setUpstreams(sender.upstreams)
                 metrics.setCertificates(certificates.watched)
@@ -74,7 +89,12 @@ struct Gateway: Service {
             },
             wallTime: Timestamp.systemTime, logger: logger)
         do {
-            server = try Self.server(configuration, services, onListening)
+            server = try Self.server(configuration, services) { port in
+                var holder = holder
+                holder.address = configuration.listen.url(port: port)
+                store.note(holder)
+                onListening(port)
+            }
         } catch {
             try store.close()
             throw error
@@ -96,7 +116,8 @@ struct Gateway: Service {
         for projects: ProjectSet, _ configuration: GatewayConfiguration, _ logger: Logger
     ) throws(ConfigurationError) -> APNSSender {
         let sender = APNSSender(
-            loopCount: configuration.limits.upstreamThreads, keyLogFile: configuration.keyLogFile,
+            loopCount: configuration.limits.upstreamThreads,
+            connectionLimit: configuration.limits.upstreamConnections, keyLogFile: configuration.keyLogFile,
             badDeviceTokens: configuration.badDeviceTokenLimits, wallTime: Timestamp.systemTime, logger: logger)
         if let proxy = configuration.environmentProxy?.proxy {
             logger.notice("the environment names a proxy", metadata: ["proxy": "\(proxy)"])
@@ -134,6 +155,7 @@ struct Gateway: Service {
         // Stopped from last to first: no new messages, no new requests, no new claims; the runner ends the connections.
         let services: [any Service] = [
             runner,
+            housekeeper,
             certificates,
             ReloadService(hangups: hangups, reloader: reloader),
             server,

@@ -1,4 +1,5 @@
 import CoreMetrics
+import Delivery
 import Synchronization
 
 extension PrometheusRegistry {
@@ -56,7 +57,7 @@ extension PrometheusRegistry {
     }
 
     /// One series: a number, or the buckets of a histogram.
-    final class Series: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler, TimerHandler,
+    final class Series: CounterHandler, FloatingPointCounterHandler, MeterHandler, CountedRecorder, TimerHandler,
         Sendable
     {
         private struct State {
@@ -85,13 +86,16 @@ extension PrometheusRegistry {
         func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1_000_000_000) }
 
         /// An observation of a histogram, or the value of a gauge.
-        func record(_ value: Double) {
+        func record(_ value: Double) { record(value, times: 1) }
+
+        /// So many equal observations.
+        func record(_ value: Double, times count: Int) {
             guard kind == .histogram else { return set(value) }
             let bucket = PrometheusRegistry.buckets.firstIndex { value <= $0 }
             state.withLock { state in
-                if let bucket { state.buckets[bucket] += 1 }
-                state.count += 1
-                state.sum += value
+                if let bucket { state.buckets[bucket] += UInt64(count) }
+                state.count += UInt64(count)
+                state.sum += value * Double(count)
             }
         }
 

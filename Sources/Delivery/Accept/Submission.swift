@@ -1,0 +1,112 @@
+public import PushModel
+public import Store
+
+extension MessageAcceptor {
+    /// What a caller wants sent.
+    public struct Submission: Sendable {
+        /// The project.
+        public var project: Project
+        /// To whom.
+        public var recipient: Recipient
+        /// What.
+        public var content: MessageContent
+        /// How it is to be delivered.
+        public var options: DeliveryOptions
+        /// What makes a repeat of the request the same one; `nil`: every request is a new one.
+        public var idempotency: IdempotencyKey?
+
+        /// To whom.
+        public enum Recipient: Sendable {
+            /// One active registration.
+            case registration(Registration)
+            /// A topic.
+            case topic(Topic)
+            /// A condition over topics.
+            case condition(Condition)
+            /// A multicast: active registrations in any order, repeats count once; 1 to ``NewMessage/listLimit``.
+            case list([Addressee])
+            /// The active registrations of a user, as ``list(_:)``.
+            case user(UserID, [Addressee])
+        }
+
+        /// Puts a submission together.
+        public init(
+            project: Project, recipient: Recipient, content: MessageContent,
+            options: DeliveryOptions = DeliveryOptions(), idempotency: IdempotencyKey? = nil
+        ) {
+            self.project = project
+            self.recipient = recipient
+            self.content = content
+            self.options = options
+            self.idempotency = idempotency
+        }
+    }
+
+    /// One of many registrations that a message names.
+    public struct Addressee: Hashable, Sendable {
+        /// Its number in the store.
+        public var key: RegistrationKey
+        /// Its app.
+        public var app: AppID
+
+        /// Names a registration.
+        public init(key: RegistrationKey, app: AppID) {
+            self.key = key
+            self.app = app
+        }
+    }
+
+    /// A message that was taken.
+    public struct Accepted: Sendable {
+        /// Its id: of a repeated request, the id of the first one's message.
+        public var id: MessageID
+        /// The queue that its pushes wait in.
+        public var lane: Lane
+        /// The message; `nil`: the request came before, and nothing new is sent.
+        public var message: Message?
+
+        /// Whether the request came before.
+        public var isRepeat: Bool { message == nil }
+    }
+
+    /// Why a message was not accepted. Nothing was kept.
+    public enum Refusal: Error, Sendable {
+        /// The message breaks a rule.
+        case invalid(InvalidMessage)
+        /// The idempotency key came before with another body.
+        case conflict
+        /// Too much is waiting, by this limit; come back after `retryAfter`.
+        case full(WaitingLimit, retryAfter: Duration)
+        /// The gateway is stopping.
+        case stopping
+        /// The store failed.
+        case store(StoreError)
+    }
+
+    /// The limits of what may wait.
+    public enum WaitingLimit: String, Hashable, Sendable, CaseIterable {
+        /// ``DeliveryLimits/messagesWaiting``.
+        case messages
+        /// ``DeliveryLimits/bytesWaiting``.
+        case bytes
+        /// ``DeliveryLimits/projectMessagesWaiting``.
+        case projectMessages
+        /// ``DeliveryLimits/projectBytesWaiting``.
+        case projectBytes
+    }
+
+    /// What would become of a submission: the answer to `validate_only`.
+    public struct Preflight: Sendable {
+        /// An id of the usual form that names no message.
+        public var id: MessageID
+        /// The active registrations that it would reach now.
+        public var audience: Int
+        /// The size of the finished payload of each app that it can be built for.
+        public var payloadBytes: [AppID: Int]
+        /// How long its fan-out would take: by the message's pace, otherwise by the pace of the last pushes; `nil`:
+        /// nothing was sent lately.
+        public var expectedDuration: Duration?
+        /// Why it would be refused; empty: it would be accepted.
+        public var refusals: [Refusal]
+    }
+}

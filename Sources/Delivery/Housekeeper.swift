@@ -1,0 +1,94 @@
+public import Logging
+public import PushModel
+public import ServiceLifecycle
+public import Store
+
+/// Clears away what is not needed any more, once an hour, a little at a time.
+public struct Housekeeper: Service {
+    /// Something that is cleared away.
+    public struct Chore: Sendable {
+        /// What it is, for logs.
+        public var name: String
+        /// Clears away at most `limit` things that are out of date at the given time, in one transaction.
+        ///
+        /// - Returns: how many; fewer than `limit`: nothing is left.
+        public var run: @Sendable (_ now: Timestamp, _ limit: Int) async throws(StoreError) -> Int
+
+        /// Describes a chore.
+        public init(
+            _ name: String, run: @escaping @Sendable (_ now: Timestamp, _ limit: Int) async throws(StoreError) -> Int
+        ) {
+            self.name = name
+            self.run = run
+        }
+
+        /// Forgets idempotency keys that are older than ``IdempotencyKey/lifetime``.
+        public static func idempotencyKeys(of store: any MessageStore) -> Chore {
+            Chore("idempotency keys") { now, limit throws(StoreError) in
+                try await store.forgetIdempotencyKeys(before: now + (.zero - IdempotencyKey.lifetime), limit: limit)
+            }
+        }
+
+        /// How long an ended registration is kept: until then reports can say of it what it was.
+        public static let endedRegistrationLifetime: Duration = .seconds(30 * 86_400)
+
+        /// Purges registrations that ended longer ago than ``endedRegistrationLifetime``.
+        public static func endedRegistrations(of store: any RegistrationStore) -> Chore {
+            Chore("ended registrations") { now, limit throws(StoreError) in
+                try await store.purge(endedBefore: now + (.zero - endedRegistrationLifetime), limit: limit)
+            }
+        }
+    }
+
+    private static let interval: Duration = .seconds(3600)
+    /// Things in one step: a transaction that others hardly notice.
+    private static let step = 1000
+    /// The rest between two steps, so that other writes come in between.
+    private static let rest: Duration = .milliseconds(50)
+
+    private let chores: [Chore]
+    private let clock: any Clock<Duration>
+    private let wallTime: WallTime
+    private let logger: Logger
+
+    /// Prepares a housekeeper.
+    public init(_ chores: [Chore], clock: any Clock<Duration>, wallTime: @escaping WallTime, logger: Logger) {
+        self.chores = chores
+        self.clock = clock
+        self.wallTime = wallTime
+        self.logger = logger
+    }
+
+    /// Works until graceful shutdown or cancellation; the first round begins at once.
+    public func run() async {
+        await cancelWhenGracefulShutdown {
+            do {
+                while true {
+                    for chore in chores { try await run(chore) }
+                    try await clock.sleep(for: Self.interval)
+                }
+            } catch {
+                // Cancelled: the gateway stops.
+            }
+        }
+    }
+
+    /// Runs a chore to its end; a failing store is left alone until the next round.
+    private func run(_ chore: Chore) async throws(CancellationError) {
+        var total = 0
+        do {
+            while true {
+                let count = try await chore.run(wallTime(), Self.step)
+                total += count
+                if count < Self.step { break }
+                try await clock.sleep(for: Self.rest)
+            }
+        } catch let error as StoreError {
+            if Task.isCancelled { throw CancellationError() }
+            logger.warning("housekeeping failed", metadata: ["chore": "\(chore.name)", "error": "\(error)"])
+        } catch {
+            throw CancellationError()
+        }
+        if total > 0 { logger.info("cleared away", metadata: ["chore": "\(chore.name)", "count": "\(total)"]) }
+    }
+}

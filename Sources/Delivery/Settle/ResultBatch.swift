@@ -1,0 +1,71 @@
+import PushModel
+import Store
+
+/// Results that are recorded together: of one worker, those of a page side by side and in the order of the page.
+struct ResultBatch {
+    /// Who claimed the deliveries.
+    let worker: WorkerID
+    /// What is to be recorded.
+    private(set) var settlements: [Settlement] = []
+    /// The lane of each.
+    private(set) var lanes: [Lane] = []
+    /// How often the store refused them.
+    var failures = 0
+
+    init(of worker: WorkerID) {
+        self.worker = worker
+    }
+
+    /// How many results there are.
+    var count: Int { settlements.count }
+
+    /// Adds a result.
+    mutating func append(_ settlement: Settlement, in lane: Lane) {
+        settlements.append(settlement)
+        lanes.append(lane)
+    }
+
+    /// Makes room for `count` more.
+    mutating func reserve(_ count: Int) {
+        settlements.reserveCapacity(settlements.count + count)
+        lanes.reserveCapacity(lanes.count + count)
+    }
+
+    /// The results at some places.
+    func part(_ places: Range<Int>, failures: Int) -> ResultBatch {
+        var part = ResultBatch(of: worker)
+        part.settlements = Array(settlements[places])
+        part.lanes = Array(lanes[places])
+        part.failures = failures
+        return part
+    }
+
+    /// What comes back to the lanes: room by project, and when the first retry of a lane falls due.
+    func returns() -> [Lane: LaneReturn] {
+        var returns: [Lane: LaneReturn] = [:]
+        var start = 0
+        while start < count {
+            let (lane, project) = (lanes[start], settlements[start].delivery.project)
+            var end = start
+            var due: Timestamp?
+            while end < count, lanes[end] == lane, settlements[end].delivery.project == project {
+                if case .retry(_, let notBefore) = settlements[end].result { due = min(due ?? notBefore, notBefore) }
+                end += 1
+            }
+            var back = returns[lane] ?? LaneReturn()
+            back.counts[project, default: 0] += end - start
+            if let due { back.due = min(back.due ?? due, due) }
+            returns[lane] = back
+            start = end
+        }
+        return returns
+    }
+}
+
+/// What settled results give back to a lane.
+struct LaneReturn {
+    /// Room, by project.
+    var counts: [ProjectID: Int] = [:]
+    /// When the first retry falls due.
+    var due: Timestamp?
+}

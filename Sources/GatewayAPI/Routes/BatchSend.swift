@@ -1,0 +1,252 @@
+import Delivery
+import Hummingbird
+import PushModel
+import Store
+import Synchronization
+
+/// `POST /v1/projects/{p}/messages:batchSend`: many messages, or one message to many tokens, in one request.
+///
+/// Answers 200 with a result for each item in order; an error for the whole request only when nothing of it was looked
+/// at. Messages are taken in chunks, each one transaction: what one chunk is refused for does not touch the others.
+enum BatchSend {
+    /// Messages in one transaction.
+    static let chunkSize = 500
+
+    @Sendable static func respond(_ call: ProjectCall) async throws -> Response {
+        let key = try IdempotencyHeader.key(in: call.call.request.headers)
+        let size = call.call.announcedBytes
+        try call.call.batches.enter(size)
+        defer { call.call.batches.leave(size) }
+        let body = try await call.call.body()
+        let request = try BatchSendRequest(body.json(), at: call.now)
+        let idempotency = key.map { IdempotencyKey(key: $0, digest: body.digest(for: "messages:batchSend")) }
+        switch request.batch {
+        case .messages(let messages):
+            let batch = MessageBatch(call: call, validatesOnly: request.validatesOnly, idempotency: idempotency)
+            return Response(json: .object([.init("responses", .array(try await batch.results(of: messages)))]))
+        case .multicast(let item, let tokens):
+            let multicast = Multicast(call: call, item: item, idempotency: idempotency)
+            return Response(
+                json: .object(try await multicast.answer(to: tokens, validatesOnly: request.validatesOnly)))
+        }
+    }
+}
+
+/// The bytes of batches that may be in memory at a time: read and decoded, each takes several times its body.
+final class BatchGate: Sendable {
+    private let limitBytes: Int
+    private let held = Mutex(0)
+
+    /// Has room for `limitBytes` of bodies.
+    init(limitBytes: Int) {
+        self.limitBytes = limitBytes
+    }
+
+    /// Takes room for a body; ``leave(_:)`` follows. One alone always has room.
+    func enter(_ bytes: Int) throws(FCMError) {
+        let isFull = held.withLock { held in
+            guard held == 0 || held + bytes <= limitBytes else { return true }
+            held += bytes
+            return false
+        }
+        guard isFull else { return }
+        var error = FCMError(.quotaExceeded, "Too many batches are being read already.")
+        error.quotaSubject = "gateway"
+        error.retryAfterSeconds = 1
+        throw error
+    }
+
+    /// Gives room back.
+    func leave(_ bytes: Int) {
+        held.withLock { $0 -= bytes }
+    }
+}
+
+/// Messages of their own.
+private struct MessageBatch {
+    let call: ProjectCall
+    let validatesOnly: Bool
+    let idempotency: IdempotencyKey?
+
+    func results(of messages: [JSONValue]) async throws -> [JSONValue] {
+        var results: [JSONValue] = []
+        results.reserveCapacity(messages.count)
+        while results.count < messages.count {
+            let end = min(results.count + BatchSend.chunkSize, messages.count)
+            results += await chunk(messages[results.count..<end])
+        }
+        return results
+    }
+
+    /// A chunk's results; its indices are the messages' places in the batch.
+    private func chunk(_ messages: ArraySlice<JSONValue>) async -> [JSONValue] {
+        let items = messages.map { message in Result { () throws(FCMError) in try item(message) } }
+        let prepared = await resolve(items, from: messages.startIndex)
+        guard !validatesOnly else {
+            var results: [JSONValue] = []
+            for submission in prepared { results.append(await preflight(submission)) }
+            return results
+        }
+        let submissions = prepared.compactMap { try? $0.get() }  // Errors are answered below.
+        var accepted = await call.services.acceptor.accept(submissions).makeIterator()
+        return prepared.map { submission in
+            switch submission {
+            case .failure(let error): return error.result
+            case .success:
+                switch accepted.next() {
+                case .success(let taken)?:
+                    call.log(taken)
+                    return .object([.init("name", .string(call.name(of: taken.id)))])
+                case .failure(let refusal)?: return FCMError(refusal, project: call.project).result
+                case nil: return FCMError(.internal).result
+                }
+            }
+        }
+    }
+
+    private func item(_ message: JSONValue) throws(FCMError) -> SendItem {
+        let reader = try ObjectReader(root: message)
+        try reader.refuseUnknown(except: SendItem.names)
+        return try SendItem(reader, at: call.now)
+    }
+
+    private func preflight(_ submission: Result<MessageAcceptor.Submission, FCMError>) async -> JSONValue {
+        do throws(FCMError) {
+            return .object(try await call.preflight(submission.get()).members)
+        } catch {
+            return error.result
+        }
+    }
+
+    /// Finds the registrations of a chunk in one read.
+    private func resolve(
+        _ items: [Result<SendItem, FCMError>], from start: Int
+    ) async -> [Result<MessageAcceptor.Submission, FCMError>] {
+        let references = items.compactMap { item in
+            if case .success(let item) = item { item.target?.reference } else { nil }
+        }
+        var found: [RegistrationReference: Registration] = [:]
+        var failure: FCMError?
+        do {
+            let registrations = try await call.services.store.registrations(named: references, in: call.project.id)
+            for (reference, registration) in zip(references, registrations) { found[reference] = registration }
+        } catch {
+            failure = FCMError(error)
+        }
+        var results: [Result<MessageAcceptor.Submission, FCMError>] = []
+        results.reserveCapacity(items.count)
+        for (place, item) in zip(start..., items) {
+            do throws(FCMError) {
+                results.append(.success(try await submission(item.get(), at: place, found, failure)))
+            } catch {
+                results.append(.failure(error))
+            }
+        }
+        return results
+    }
+
+    private func submission(
+        _ item: SendItem, at place: Int, _ found: [RegistrationReference: Registration], _ failure: FCMError?
+    ) async throws(FCMError) -> MessageAcceptor.Submission {
+        let target = try item.requiredTarget()
+        let recipient: MessageAcceptor.Submission.Recipient
+        if let reference = target.reference {
+            if let failure { throw failure }
+            recipient = .registration(try call.addressable(found[reference]))
+        } else {
+            recipient = try await call.recipient(of: target)
+        }
+        // A blank can't stand in a key that a sender chose.
+        return MessageAcceptor.Submission(
+            project: call.project, recipient: recipient, content: item.content, options: item.options,
+            idempotency: idempotency.map { IdempotencyKey(key: "\($0.key) \(place)", digest: $0.digest) })
+    }
+}
+
+/// One message to many tokens.
+private struct Multicast {
+    let call: ProjectCall
+    let item: SendItem
+    let idempotency: IdempotencyKey?
+
+    /// A token's own result.
+    private enum TokenResult {
+        case valid
+        case malformed
+        case unregistered
+    }
+
+    func answer(to tokens: [String], validatesOnly: Bool) async throws(FCMError) -> [JSONValue.Member] {
+        let (addressees, results) = try await resolve(tokens)
+        var members: [JSONValue.Member] = []
+        if !addressees.isEmpty {
+            let submission = MessageAcceptor.Submission(
+                project: call.project, recipient: .list(addressees), content: item.content, options: item.options,
+                idempotency: idempotency)
+            if validatesOnly {
+                members = try await call.preflight(submission).members
+            } else {
+                members = [.init("name", .string(call.name(of: try await call.accept(submission).id)))]
+            }
+        }
+        // One value for all that are alike: there may be a hundred thousand.
+        let (valid, malformed) = (JSONValue.object([]), FCMError.malformedToken("tokens").result)
+        let unregistered = FCMError(.unregistered).result
+        let responses = results.map { result in
+            switch result {
+            case .valid: valid
+            case .malformed: malformed
+            case .unregistered: unregistered
+            }
+        }
+        return members + [.init("responses", .array(responses))]
+    }
+
+    /// Who is meant, each once, and the result of each token.
+    private func resolve(
+        _ tokens: [String]
+    ) async throws(FCMError) -> (addressees: [MessageAcceptor.Addressee], results: [TokenResult]) {
+        var results: [TokenResult] = []
+        var addressees: [MessageAcceptor.Addressee] = []
+        var seen: Set<RegistrationKey> = []
+        results.reserveCapacity(tokens.count)
+        while results.count < tokens.count {
+            let part = tokens[results.count..<min(results.count + 5000, tokens.count)]
+            let references = part.map { RegistrationReference(rawValue: $0) }
+            let registrations: [Registration?]
+            do {
+                registrations = try await call.services.store.registrations(
+                    named: references.compactMap { $0 }, in: call.project.id)
+            } catch {
+                throw FCMError(error)
+            }
+            var found = registrations.makeIterator()
+            for reference in references {
+                guard reference != nil else {
+                    results.append(.malformed)
+                    continue
+                }
+                guard let registration = found.next() ?? nil, registration.isAddressable(at: call.now),
+                    call.project.apps[registration.app] != nil
+                else {
+                    results.append(.unregistered)
+                    continue
+                }
+                results.append(.valid)
+                if seen.insert(registration.key).inserted {
+                    addressees.append(MessageAcceptor.Addressee(key: registration.key, app: registration.app))
+                }
+            }
+        }
+        return (addressees, results)
+    }
+}
+
+extension FCMError {
+    /// The error as the result of one item: what `Retry-After` would say stands in it.
+    fileprivate var result: JSONValue {
+        var error = self
+        error.retryAfterSeconds = retryAfterSeconds ?? code.retryAfterSeconds
+        return .object([.init("error", error.status)])
+    }
+}

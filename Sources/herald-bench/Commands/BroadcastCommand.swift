@@ -1,0 +1,124 @@
+import ArgumentParser
+import Foundation
+
+/// `herald-bench broadcast`: a whole gateway beside h2load.
+struct BroadcastCommand: ParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+        commandName: "broadcast", abstract: "Compares broadcasts of a whole gateway with h2load.",
+        discussion: """
+            herald serve, the release binary beside this one, sends a message to a topic: accepted by HTTP, read from its \
+            SQLite store, sent over HTTP/2, every delivery in the ledger, durable. h2load sends as many pushes of the same \
+            size over as many connections to the same sink. The two take turns.
+
+            The first broadcast, to device tokens that were never accepted before, is shown by itself; then the gateway is \
+            started again. With --sizes broadcasts of growing size are sent one after the other, to see whether the cost of \
+            a push stays the same.
+            """)
+
+    @OptionGroup var options: GatewayOptions
+    @Option(help: "Registered devices; several numbers are measured one after the other.")
+    var devices = SizesArgument([100_000])
+    @Option(help: "Connections to the sink; several numbers are measured one after the other.")
+    var connections = SizesArgument([4])
+    @Option(help: "Threads of the gateway's HTTP/2 engine, and of h2load.") var threads = 1
+    @Option(help: "How long the sink waits with each answer, for example 20ms.") var delay = DelayArgument.zero
+    @Option(help: "Pairs of runs.") var rounds = 3
+    @Option(help: "Broadcasts of these sizes instead, without h2load.") var sizes: SizesArgument?
+
+    func validate() throws {
+        guard (1...100).contains(rounds) else { throw ValidationError("--rounds is 1 to 100.") }
+        guard connections.values.allSatisfy({ (1...64).contains($0) }) else {
+            throw ValidationError("--connections are 1 to 64.")
+        }
+        guard (1...64).contains(threads) else { throw ValidationError("--threads is 1 to 64.") }
+    }
+
+    func run() throws {
+        try waiting {
+            if let sizes { try await measure(sizes: sizes.values.sorted()) } else { try await compare() }
+        }
+    }
+
+    // MARK: Beside h2load
+
+    private func compare() async throws {
+        let table = ResultTable(BroadcastPair.titles, isJSON: options.json)
+        var results: [BroadcastPair.Summary] = []
+        for devices in devices.values {
+            for connections in connections.values {
+                let bench = try await GatewayBench(
+                    GatewayBench.Setup(
+                        sizes: [devices], connections: connections, threads: threads, delay: delay.duration), options)
+                let (first, bodyBytes) = try await bench.prove(devices)
+                table.add(first.cells("\(devices) first, \(connections)x\(threads)"))
+                let h2load = try h2load(beside: bench, pushes: devices, bodyBytes: bodyBytes)
+                let shape = Shape(connections: connections, threads: min(threads, connections))
+                var pairs: [BroadcastPair] = []
+                for round in 0..<rounds {
+                    let pair = try await pair(bench, devices, h2load, shape, gatewayIsFirst: round.isMultiple(of: 2))
+                    pairs.append(pair)
+                }
+                let summary = BroadcastPair.Summary(shape: shape, first: first, pairs: pairs)
+                for row in summary.rows { table.add(row) }
+                table.note(summary.remark)
+                results.append(summary)
+            }
+        }
+        try table.end(results)
+    }
+
+    /// Who goes first takes turns.
+    private func pair(
+        _ bench: GatewayBench, _ devices: Int, _ h2load: H2Load, _ shape: Shape, gatewayIsFirst: Bool
+    ) async throws -> BroadcastPair {
+        func broadcast() async throws -> (Broadcast, sinkMicroseconds: Double) {
+            let before = bench.sink.processorMicroseconds
+            let broadcast = try await bench.broadcast(to: devices)
+            return (broadcast, (bench.sink.processorMicroseconds - before) / Double(devices))
+        }
+        func load() throws -> Run {
+            let before = bench.sink.processorMicroseconds
+            var run = try h2load.run(shape)
+            run.sinkMicrosecondsPerPush = (bench.sink.processorMicroseconds - before) / Double(h2load.pushes)
+            return run
+        }
+        if gatewayIsFirst {
+            let (broadcast, sink) = try await broadcast()
+            return BroadcastPair(gateway: broadcast, gatewaySinkMicroseconds: sink, h2load: try load())
+        }
+        let run = try load()
+        let (broadcast, sink) = try await broadcast()
+        return BroadcastPair(gateway: broadcast, gatewaySinkMicroseconds: sink, h2load: run)
+    }
+
+    private func h2load(beside bench: GatewayBench, pushes: Int, bodyBytes: Int) throws -> H2Load {
+        try bench.scratch.writeAddresses(of: bench.sink, tokens: 20_000)
+        try bench.scratch.writeBody(bytes: bodyBytes)
+        return try H2Load(
+            bench.scratch, port: bench.sink.port, pushes: pushes, streams: 500, cores: options.senderCores)
+    }
+
+    // MARK: Growing sizes
+
+    private func measure(sizes: [Int]) async throws {
+        let table = ResultTable(Broadcast.titles, isJSON: options.json)
+        let connections = connections.values[0]
+        let bench = try await GatewayBench(
+            GatewayBench.Setup(sizes: sizes, connections: connections, threads: threads, delay: delay.duration), options
+        )
+        let first = try await bench.prove(sizes.last ?? 0).first
+        table.add(first.cells("\(first.devices) first"))
+        var results = [first]
+        for size in sizes {
+            // Small ones several times: their cost is only noise otherwise.
+            let times = max(1, min(rounds, 1_000_000 / size))
+            var runs: [Broadcast] = []
+            for _ in 0..<times { runs.append(try await bench.broadcast(to: size)) }
+            let median = Broadcast.median(of: runs)
+            table.add(median.cells(String(size)))
+            results.append(median)
+        }
+        table.note("\(connections) connections; all sizes in one store with \(sizes.last ?? 0) registrations")
+        try table.end(results)
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+
+/// What a gateway needs on disk: configuration, project, provider key, an empty data directory. Removed with the value.
+final class GatewayFiles {
+    /// How the gateway is set up.
+    struct Setup {
+        /// Where pushes go, on 127.0.0.1.
+        var sinkPort: Int
+        /// Connections to the sink.
+        var connections = 4
+        /// Threads of the HTTP/2 engine.
+        var threads = 1
+        /// Whether the listener speaks TLS.
+        var isEncrypted = false
+    }
+
+    /// The project of every benchmark.
+    static let project = "bench"
+    /// Its only app.
+    static let app = "com.example.bench"
+
+    let root: String
+    /// Certificate and key of the listener and the sink.
+    let scratch: Scratch
+    let setup: Setup
+    var configuration: String { root + "/herald.yaml" }
+    var data: String { root + "/data" }
+    var log: String { root + "/log" }
+
+    /// Writes the files into a new directory within `directory`.
+    init(_ setup: Setup, scratch: Scratch, in directory: String) throws {
+        root = directory + "/herald-bench-gateway-\(UUID().uuidString)"
+        Cleanup.add(folder: root)
+        self.setup = setup
+        self.scratch = scratch
+        try FileManager.default.createDirectory(
+            atPath: root + "/projects", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try makeProviderKey()
+        try write(
+            """
+            listen:
+              host: 127.0.0.1
+              port: 0
+            \(setup.isEncrypted ? "  certificate: \(scratch.certificate)\n  key: \(scratch.key)\n" : "")
+            data: \(data)
+            projects: \(root)/projects
+            limits:
+              activeMessages: 10000000
+              upstreamThreads: \(setup.threads)
+              upstreamConnections: \(setup.connections)
+            log:
+              level: notice
+            """, to: configuration)
+        try send(to: setup.sinkPort)
+    }
+
+    deinit { Cleanup.remove(folder: root) }
+
+    /// Lets pushes go to another sink from the gateway's next start on.
+    func send(to sinkPort: Int) throws {
+        try write(
+            """
+            project: \(Self.project)
+            number: 123456789012
+            apps:
+              - id: \(Self.app)
+                platform: apple
+                apns:
+                  team: TEAM123456
+                  key: \(providerKey)
+                  environment: production
+                  endpoint: 127.0.0.1:\(sinkPort)
+                  trust: \(scratch.certificate)
+            """, to: root + "/projects/bench.yaml")
+    }
+
+    /// Bytes of the store's files.
+    var dataBytes: Int {
+        get throws {
+            try FileManager.default.contentsOfDirectory(atPath: data).reduce(0) { sum, file in
+                let attributes = try FileManager.default.attributesOfItem(atPath: "\(data)/\(file)")
+                return sum + (attributes[.size] as? Int ?? 0)
+            }
+        }
+    }
+
+    /// Makes an API key that may do everything.
+    func makeAPIKey() throws -> String {
+        let words = ["key", "create", "--config", configuration, "--project", Self.project, "--role", "admin"]
+        let program = try Program(try GatewayProcess.herald, words, showsErrors: true)
+        let lines = program.waitForOutput().split(separator: "\n")
+        guard program.status == 0, let key = lines.last else { throw BenchFailure("herald key create failed") }
+        return String(key)
+    }
+
+    private var providerKey: String { root + "/AuthKey_ABC1234567.p8" }
+
+    private func makeProviderKey() throws {
+        let words = ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-out", providerKey]
+        let program = try Program(try Program.find("openssl", package: "openssl"), words)
+        _ = program.waitForOutput()
+        guard program.status == 0 else { throw BenchFailure("openssl genpkey failed") }
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: providerKey)
+    }
+
+    private func write(_ text: String, to path: String) throws {
+        try Data((text + "\n").utf8).write(to: URL(filePath: path))
+    }
+}

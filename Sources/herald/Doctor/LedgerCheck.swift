@@ -1,0 +1,74 @@
+import Foundation
+import Logging
+import Store
+
+/// Recounts everything in a store from its rows: `herald doctor --ledger`.
+///
+/// It reads one snapshot beside a running gateway. While it runs, SQLite can't reuse what the gateway writes to
+/// `herald.db-wal`, so that file grows until the end.
+struct LedgerCheck {
+    let configuration: GatewayConfiguration
+
+    /// How often a person who waits is told that it goes on.
+    private static let progressInterval: Duration = .seconds(1)
+
+    /// What does not hold; one good finding when all is well.
+    ///
+    /// - Throws: ``Failure`` when there is no store, or it can't be opened or read.
+    func findings() async throws(Failure) -> [Finding] {
+        let file = configuration.dataDirectory + "/herald.db"
+        guard FileManager.default.fileExists(atPath: file) else {
+            throw Failure(
+                .inputOutput,
+                configuration.problem(.data, "there is no store in \(configuration.dataDirectory)").description)
+        }
+        let start = ContinuousClock.now
+        var problems: [String]
+        do throws(StoreError) {
+            let store = try SQLiteStore(
+                directory: configuration.dataDirectory, role: .command,
+                logger: Logger(label: "store", factory: { _ in SwiftLogNoOpLogHandler() }))
+            problems = try await Self.check(store, Self.size(of: file))
+            try store.close()
+        } catch {
+            // A damaged page is a finding, as a sum that is off is one.
+            guard error.code == .failed else { throw Failure(store: error, in: configuration) }
+            problems = [error.message]
+        }
+        guard problems.isEmpty else { return problems.map { Finding(.bad, "ledger", $0) } }
+        let seconds = (ContinuousClock.now - start).components.seconds
+        return [Finding(.good, "ledger", "\(file) (\(Self.size(of: file))) balances; recounted in \(seconds) s")]
+    }
+
+    private static func check(_ store: SQLiteStore, _ size: String) async throws(StoreError) -> [String] {
+        let progress = Task {
+            let start = ContinuousClock.now
+            while !Task.isCancelled {
+                let seconds = (ContinuousClock.now - start).components.seconds
+                Console.standard.progress("recounting \(size): \(seconds) s")
+                do {
+                    try await Task.sleep(for: progressInterval)
+                } catch {
+                    break
+                }
+            }
+            Console.standard.progress("")
+        }
+        let result: Result<[String], StoreError>
+        do throws(StoreError) {
+            result = .success(try await store.check())
+        } catch {
+            result = .failure(error)
+        }
+        progress.cancel()
+        await progress.value
+        return try result.get()
+    }
+
+    private static func size(of file: String) -> String {
+        // For people only: a size that can't be read is told as none.
+        let bytes =
+            (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? NSNumber)?.int64Value ?? 0
+        return bytes < 10 << 20 ? "\(bytes >> 10) KiB" : "\(bytes >> 20) MiB"
+    }
+}

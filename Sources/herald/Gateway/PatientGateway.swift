@@ -1,0 +1,115 @@
+import Foundation
+import GatewayAPI
+import Logging
+import Metrics
+import PushModel
+import ServiceLifecycle
+import Store
+import Synchronization
+import UnixSignals
+
+/// A gateway that waits for a disk which is full, read-only or damaged at its start. Meanwhile it answers 503 and says
+/// why; when the store can be opened, it serves.
+///
+/// What only another configuration can cure ends it at once, with a line and a code.
+struct PatientGateway: Service {
+    let configuration: GatewayConfiguration
+    let metrics: PrometheusRegistry
+    let logger: Logger
+
+    /// Between two attempts to open the store.
+    private static let interval: Duration = .seconds(1)
+
+    /// Serves until graceful shutdown.
+    ///
+    /// - Throws: ``Failure`` with the line to print and the exit code.
+    func run() async throws {
+        do {
+            try await gateway().run()
+        } catch let failure as Failure where failure.mayPass {
+            guard try await wait(after: failure) else { return }
+            try await gateway().run()
+        }
+    }
+
+    private func gateway() throws(Failure) -> Gateway {
+        try Gateway(configuration: configuration, metrics: metrics, logger: logger)
+    }
+
+    /// Answers 503 until the store can be opened.
+    ///
+    /// - Returns: `false` when the gateway is stopped first.
+    private func wait(after failure: Failure) async throws -> Bool {
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
+        let problem = Problem(failure.message)
+        logger.error(
+            "the store can't be opened; every request is answered 503 until it can",
+            metadata: ["error": "\(failure.message)"])
+        let listen = configuration.listen
+        let group: ServiceGroup
+        do {
+            let server = try UnavailableServer(
+                listener: configuration.listener, problem: { problem.text }, logger: logger
+            ) { [logger] port in
+                logger.notice("listening", metadata: ["address": "\(listen.url(port: port))", "port": "\(port)"])
+            }
+            var quiet = logger
+            quiet.logLevel = max(logger.logLevel, .warning)
+            group = ServiceGroup(services: [server], logger: quiet)
+        } catch {
+            throw Failure(certificate: error, in: configuration)
+        }
+        defer { _ = hangups }
+        do {
+            return try await withThrowingTaskGroup(of: Bool.self) { tasks in
+                tasks.addTask {
+                    try await group.run()
+                    return false
+                }
+                tasks.addTask { try await untilOpen(problem) }
+                let isOpen = try await tasks.next() ?? false
+                await group.triggerGracefulShutdown()
+                tasks.cancelAll()
+                // The one that is left: the port is free when the server has ended.
+                while let _ = try await tasks.next() {}
+                return isOpen
+            }
+        } catch {
+            throw Failure(starting: configuration, error)
+        }
+    }
+
+    /// What callers are told.
+    private final class Problem: Sendable {
+        private let state: Mutex<String>
+
+        var text: String {
+            get { state.withLock { $0 } }
+            set { state.withLock { $0 = newValue } }
+        }
+
+        init(_ text: String) {
+            state = Mutex(text)
+        }
+    }
+
+    /// Tries to open the store again and again; `false` when the gateway is stopped first.
+    private func untilOpen(_ problem: Problem) async throws(Failure) -> Bool {
+        while true {
+            do {
+                // A file system has no signal for being writable again.
+                try await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
+            } catch {
+                return false
+            }
+            do throws(StoreError) {
+                try SQLiteStore(directory: configuration.dataDirectory, role: .gateway, logger: logger).close()
+                return true
+            } catch {
+                let failure = Failure(store: error, in: configuration)
+                guard error.mayPass else { throw failure }
+                problem.text = failure.message
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import PushModel
+import Store
+
+/// Reads a file of registrations into a store, chunk by chunk: parsing on all cores, beside the one writer.
+///
+/// A chunk is one transaction with the position in the file, so an import that ends at any instant goes on where it
+/// ended. Chunks are as large as fit into ``chunkTime``: a gateway that has the store open waits no longer for its turn.
+struct RegistrationImport {
+    /// What became of an import.
+    struct Summary: Hashable {
+        /// Registrations in the store now, those of earlier runs of it included.
+        var imported: Int64 = 0
+        /// Lines refused.
+        var rejected: Int64 = 0
+    }
+
+    /// A line that was not taken.
+    struct Reject {
+        let record: RegistrationRecord
+        let problem: LineProblem
+    }
+
+    private typealias Parsed = (record: RegistrationRecord, result: Result<ImportedRegistration, LineProblem>)
+
+    /// How long a transaction should take.
+    static let chunkTime: Duration = .milliseconds(25)
+    private static let batchSize = 8192
+    private static let chunkLimit = 4096
+
+    let store: SQLiteStore
+    let project: ProjectID
+    let decoder: RegistrationDecoder
+    /// The name under which the store keeps the position.
+    let source: String
+    /// Called for each line that is not taken; `nil`: the first one ends the import.
+    let reject: ((Reject) throws -> Void)?
+    /// Called after each chunk.
+    let progress: (Summary, _ position: ImportPosition) -> Void
+    let now: Timestamp
+
+    /// Reads all that `lines` has from where it stands.
+    ///
+    /// - Throws: ``Failure`` at the first line that is not taken; the lines before its chunk are in the store.
+    func run(_ lines: inout RegistrationLines, from start: Summary) async throws -> Summary {
+        var summary = start
+        var size = 500
+        let clock = ContinuousClock()
+        let decoder = decoder
+        var parsed = await Self.parse(try next(&lines), decoder)
+        while !parsed.isEmpty {
+            let records = try next(&lines)
+            async let following = Self.parse(records, decoder)
+            var rest = parsed[...]
+            while !rest.isEmpty {
+                let chunk = rest.prefix(size)
+                rest = rest.dropFirst(chunk.count)
+                let began = clock.now
+                try await take(chunk, lines.fingerprint, &summary)
+                size = Self.next(size, after: clock.now - began)
+            }
+            parsed = await following
+        }
+        return summary
+    }
+
+    /// The size of the next chunk after one that took so long: at most double, at most half.
+    static func next(_ size: Int, after duration: Duration) -> Int {
+        let share = chunkTime / max(duration, .microseconds(1))
+        return min(chunkLimit, max(50, Int(Double(size) * min(2, max(0.5, share)))))
+    }
+
+    private func next(_ lines: inout RegistrationLines) throws -> [RegistrationRecord] {
+        do {
+            return try lines.next(Self.batchSize)
+        } catch let problem as LineProblem {
+            throw Failure(.refused, problem.text(line: lines.nextLine))
+        }
+    }
+
+    /// Parses in parts beside each other; the order stays.
+    private static func parse(
+        _ records: [RegistrationRecord], _ decoder: RegistrationDecoder
+    ) async -> [Parsed] {
+        let part = max(1, (records.count + 3) / 4)
+        return await withTaskGroup(of: (Int, [Parsed]).self) { group in
+            for start in stride(from: 0, to: records.count, by: part) {
+                let records = records[start..<min(start + part, records.count)]
+                group.addTask {
+                    (
+                        start,
+                        records.map { record in
+                            (record, Result { () throws(LineProblem) in try decoder.registration(record) })
+                        }
+                    )
+                }
+            }
+            var parts: [(Int, [Parsed])] = []
+            for await part in group { parts.append(part) }
+            return parts.sorted { $0.0 < $1.0 }.flatMap(\.1)
+        }
+    }
+
+    private func take(_ chunk: ArraySlice<Parsed>, _ fingerprint: Int64, _ summary: inout Summary) async throws {
+        guard let first = chunk.first, let last = chunk.last else { return }
+        var rows: [ImportedRegistration] = []
+        var records: [RegistrationRecord] = []
+        var rejects: [Reject] = []
+        for (record, result) in chunk {
+            switch result {
+            case .success(let row):
+                rows.append(row)
+                records.append(record)
+            case .failure(let problem):
+                let wrong = Reject(record: record, problem: problem)
+                guard reject != nil else { throw stopped(at: wrong, chunk: first.record, summary) }
+                rejects.append(wrong)
+            }
+        }
+        var position = ImportPosition(fingerprint: fingerprint, line: last.record.line, offset: last.record.end)
+        position.imported = summary.imported
+        position.rejected = summary.rejected + Int64(rejects.count)
+        let result = try await store.importRegistrations(
+            rows, into: project, source: source, position: position, skipsRefused: reject != nil, at: now)
+        switch result {
+        case .rolledBack(let index, let refusal):
+            throw stopped(at: Reject(record: records[index], problem: refusal.problem), chunk: first.record, summary)
+        case .committed(let refused):
+            rejects += refused.map { Reject(record: records[$0.key], problem: $0.value.problem) }
+            for wrong in rejects.sorted(by: { $0.record.line < $1.record.line }) { try reject?(wrong) }
+            summary.imported += Int64(rows.count - refused.count)
+            summary.rejected += Int64(rejects.count)
+        }
+        progress(summary, position)
+    }
+
+    private func stopped(at wrong: Reject, chunk: RegistrationRecord, _ summary: Summary) -> Failure {
+        Failure(
+            .refused,
+            "\(wrong.problem.text(line: wrong.record.line))\n\(summary.imported) registrations of the lines before line "
+                + "\(chunk.line) are in the store; mend the line, then go on with --resume")
+    }
+}

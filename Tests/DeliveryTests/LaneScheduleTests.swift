@@ -1,0 +1,467 @@
+import PushModel
+import Store
+import Testing
+
+@testable import Delivery
+
+/// Whom a lane claims for, and when: no clock, no store.
+struct LaneScheduleTests {
+    private let now = Sample.start
+    private let worker = WorkerID(rawValue: 7)
+
+    static func project(_ name: String, weight: Int = 1) -> Project {
+        Project(id: ProjectID(rawValue: name)!, number: 1, apps: [Sample.app()], weight: weight)
+    }
+
+    static func route(_ project: String, _ environment: APNSEnvironment = .production) -> PushRoute {
+        PushRoute(project: ProjectID(rawValue: project)!, app: Sample.appID, environment: environment)
+    }
+
+    static func fanOut(
+        _ project: String, message: Int64, shard: Int64 = 0, rate: Int? = nil, finishBy: Timestamp? = nil,
+        remaining: Int = 1_000_000, route: PushRoute? = nil
+    ) -> OpenFanOut {
+        OpenFanOut(
+            id: .init(message: message, shard: shard), message: MessageID(rawValue: "m\(message)")!,
+            project: ProjectID(rawValue: project)!, rate: rate, finishBy: finishBy, remaining: remaining,
+            route: route)
+    }
+
+    private func schedule(
+        inFlight: Int = 4000, page: Int = 100, leastRoom: Int = 100, claims: Int = 1,
+        _ fanOuts: [OpenFanOut] = [], due: DueRoutes = DueRoutes(), projects: [Project] = [project("a")],
+        held: [PushRoute: HeldRoute] = [:]
+    ) -> LaneSchedule {
+        var schedule = LaneSchedule(.init(inFlight: inFlight, claim: page, leastRoom: leastRoom, claims: claims))
+        schedule.use(worker)
+        schedule.hold(held, at: now)
+        guard case .refresh = schedule.next(at: now) else {
+            Issue.record("the first step is no refresh")
+            return schedule
+        }
+        schedule.offered(fanOuts, due, projects: projects, limitPerProject: 16, at: now)
+        return schedule
+    }
+
+    /// Claims once; `count`: what the claim brings, all of it by default.
+    @discardableResult
+    private func claim(_ schedule: inout LaneSchedule, at time: Timestamp? = nil, count: Int? = nil) -> LaneOrder? {
+        guard case .claim(let order) = schedule.next(at: time ?? now) else { return nil }
+        schedule.finished(order, with: count ?? order.limit, isDone: false, at: time ?? now)
+        return order
+    }
+
+    private func wakeUp(_ schedule: inout LaneSchedule, at time: Timestamp? = nil) -> Timestamp? {
+        guard case .wait(let until) = schedule.next(at: time ?? now) else { return nil }
+        return until
+    }
+
+    // MARK: Room
+
+    @Test func withoutAWorkerNothingIsClaimed() {
+        var schedule = LaneSchedule(.init(inFlight: 10, claim: 10, leastRoom: 1, claims: 1))
+        #expect(wakeUp(&schedule) == nil)
+        schedule.use(worker)
+        guard case .refresh = schedule.next(at: now) else {
+            Issue.record("no refresh")
+            return
+        }
+        schedule.lose(worker)
+        schedule.offered([Self.fanOut("a", message: 1)], DueRoutes(), projects: [], limitPerProject: 4, at: now)
+        #expect(claim(&schedule) == nil)
+    }
+
+    @Test func aLaneWaitsForEnoughRoom() {
+        var schedule = schedule(inFlight: 200, [Self.fanOut("a", message: 1)])
+        #expect(claim(&schedule)?.limit == 100)
+        #expect(claim(&schedule)?.limit == 100)
+        #expect(claim(&schedule) == nil)
+        // A quarter of the share is enough.
+        schedule.settled(49, of: ProjectID(rawValue: "a")!)
+        #expect(claim(&schedule) == nil)
+        schedule.settled(1, of: ProjectID(rawValue: "a")!)
+        #expect(claim(&schedule)?.limit == 50)
+    }
+
+    @Test func aPageThatWasGivenBackMayOverfillTheLane() {
+        var schedule = schedule(inFlight: 100, [Self.fanOut("a", message: 1)])
+        claim(&schedule, count: 130)
+        #expect(schedule.inFlight == 130)
+        #expect(claim(&schedule) == nil)
+        schedule.settled(130, of: ProjectID(rawValue: "a")!)
+        #expect(claim(&schedule)?.limit == 100)
+    }
+
+    @Test func aRunningClaimKeepsAStoppedLaneFromLookingEmpty() {
+        var schedule = schedule([Self.fanOut("a", message: 1)])
+        guard case .claim(let order) = schedule.next(at: now) else {
+            Issue.record("no claim")
+            return
+        }
+        schedule.stop()
+        #expect(schedule.inFlight == 100)
+        schedule.finished(order, with: 3, isDone: true, at: now)
+        #expect(schedule.inFlight == 3)
+        guard case .stop = schedule.next(at: now) else {
+            Issue.record("not stopped")
+            return
+        }
+    }
+
+    @Test func aFailedClaimGivesItsRoomBackAndComesLater() {
+        var schedule = schedule([Self.fanOut("a", message: 1)])
+        guard case .claim(let order) = schedule.next(at: now) else {
+            Issue.record("no claim")
+            return
+        }
+        schedule.failed(order, pausedUntil: now + .seconds(1))
+        #expect(schedule.inFlight == 0)
+        schedule.wake()
+        #expect(wakeUp(&schedule) == now + .seconds(1))
+        guard case .refresh = schedule.next(at: now + .seconds(1)) else {
+            Issue.record("no refresh")
+            return
+        }
+    }
+
+    @Test func aLaneThatCanNotSettleClaimsNothing() {
+        var schedule = schedule([Self.fanOut("a", message: 1)])
+        schedule.hold(true)
+        #expect(claim(&schedule) == nil)
+        schedule.hold(false)
+        #expect(claim(&schedule) != nil)
+    }
+
+    // MARK: Offers
+
+    @Test func aWakeDuringARefreshIsNotLost() {
+        var schedule = LaneSchedule(.init(inFlight: 10, claim: 10, leastRoom: 1, claims: 1))
+        schedule.use(worker)
+        _ = schedule.next(at: now)
+        schedule.wake()
+        schedule.offered([], DueRoutes(), projects: [], limitPerProject: 4, at: now)
+        guard case .refresh = schedule.next(at: now) else {
+            Issue.record("no refresh")
+            return
+        }
+    }
+
+    @Test func offersAreNotReadBeforeEachClaim() {
+        var schedule = schedule([Self.fanOut("a", message: 1)])
+        for _ in 0..<40 { #expect(claim(&schedule) != nil) }
+    }
+
+    @Test func theEarliestRetryWakesTheLane() {
+        var schedule = schedule(due: DueRoutes(routes: [], next: now + .seconds(5)))
+        schedule.expect(now + .seconds(7))
+        #expect(wakeUp(&schedule) == now + .seconds(5))
+        schedule.expect(now + .seconds(3))
+        #expect(wakeUp(&schedule) == now + .seconds(3))
+        guard case .refresh = schedule.next(at: now + .seconds(3)) else {
+            Issue.record("no refresh")
+            return
+        }
+    }
+
+    @Test func anIdleLaneLooksAgainAfterAMinute() {
+        var schedule = schedule()
+        #expect(wakeUp(&schedule) == now + .seconds(60))
+    }
+
+    @Test func aDrainedRouteIsNotAskedAgain() {
+        var schedule = schedule(due: DueRoutes(routes: [Self.route("a")]))
+        #expect(claim(&schedule)?.limit == 100)
+        #expect(claim(&schedule, count: 40)?.limit == 100)
+        #expect(claim(&schedule) == nil)
+        #expect(schedule.inFlight == 140)
+    }
+
+    // MARK: Shares
+
+    private func shares(_ schedule: inout LaneSchedule, claims: Int) -> [ProjectID: Int] {
+        var had: [ProjectID: Int] = [:]
+        for _ in 0..<claims {
+            guard let order = claim(&schedule) else { break }
+            had[order.project, default: 0] += order.limit
+            schedule.settled(order.limit, of: order.project)
+        }
+        return had
+    }
+
+    @Test func projectsShareByWeight() {
+        let projects = [Self.project("a"), Self.project("b", weight: 3)]
+        var schedule = schedule(
+            [Self.fanOut("a", message: 1), Self.fanOut("b", message: 2)], projects: projects)
+        let had = shares(&schedule, claims: 400)
+        #expect(had[projects[0].id] == 10_000)
+        #expect(had[projects[1].id] == 30_000)
+    }
+
+    @Test func whoeverComesLaterHasItsShareFromThenOn() {
+        let projects = [Self.project("a"), Self.project("b")]
+        var schedule = schedule([Self.fanOut("a", message: 1)], projects: projects)
+        _ = shares(&schedule, claims: 1000)
+        schedule.wake()
+        _ = schedule.next(at: now)
+        schedule.offered(
+            [Self.fanOut("a", message: 1), Self.fanOut("b", message: 2)], DueRoutes(), projects: projects,
+            limitPerProject: 16, at: now)
+        let had = shares(&schedule, claims: 100)
+        #expect(had[projects[0].id] == 5000)
+        #expect(had[projects[1].id] == 5000)
+    }
+
+    @Test func aProjectWhoseUpstreamIsStuckLeavesRoomForOthers() {
+        let projects = [Self.project("a"), Self.project("b")]
+        var schedule = schedule([Self.fanOut("a", message: 1)], projects: projects)
+        while claim(&schedule) != nil {}
+        #expect(schedule.inFlight == 3000)
+        schedule.wake()
+        _ = schedule.next(at: now)
+        schedule.offered(
+            [Self.fanOut("a", message: 1), Self.fanOut("b", message: 2)], DueRoutes(), projects: projects,
+            limitPerProject: 16, at: now)
+        // Nothing of a is ever answered: b goes on all the same.
+        let had = shares(&schedule, claims: 1000)
+        #expect(had == [projects[1].id: 100_000])
+    }
+
+    @Test func aSingleProjectHasTheWholeLane() {
+        var schedule = schedule([Self.fanOut("a", message: 1)])
+        while claim(&schedule) != nil {}
+        #expect(schedule.inFlight == 4000)
+    }
+
+    @Test func broadcastsOfAProjectGoRoundAndRetriesTakeTurns() {
+        var schedule = schedule(
+            [Self.fanOut("a", message: 1), Self.fanOut("a", message: 2), Self.fanOut("a", message: 3)],
+            due: DueRoutes(routes: [Self.route("a")]))
+        let turns: [Int64] = (0..<8).map { _ in
+            switch claim(&schedule)?.source {
+            case .page(let fanOut)?: return fanOut.id.message
+            case .due?: return 0
+            case nil: return -1
+            }
+        }
+        #expect(turns == [1, 0, 2, 0, 3, 0, 1, 0])
+    }
+
+    @Test func shardsOfABroadcastAreClaimedSideBySide() {
+        var schedule = schedule(
+            claims: 3, (0..<4).map { Self.fanOut("a", message: 1, shard: Int64($0)) })
+        var shards: Set<OpenFanOut.ID> = []
+        while case .claim(let order) = schedule.next(at: now) {
+            if case .page(let fanOut) = order.source { shards.insert(fanOut.id) }
+        }
+        #expect(shards.count == 3)
+    }
+
+    // MARK: Pace
+
+    @Test func aRateIsKeptToThePush() {
+        var schedule = schedule([Self.fanOut("a", message: 1, rate: 50)])
+        var time = now
+        var claimed = 0
+        while time < now + .seconds(20) {
+            switch schedule.next(at: time) {
+            case .claim(let order):
+                claimed += order.limit
+                schedule.finished(order, with: order.limit, isDone: false, at: time)
+            case .wait(let until?):
+                #expect(until > time)
+                time = min(until, now + .seconds(20))
+            case .wait(nil), .refresh, .stop:
+                Issue.record("it waits for nothing")
+                return
+            }
+        }
+        // The first tenth of a second leaves at once.
+        #expect((50 * 20 - 5...50 * 20 + 5).contains(claimed))
+    }
+
+    @Test func aPacedMessageHoldsUpNobody() {
+        var schedule = schedule([Self.fanOut("a", message: 1, rate: 1), Self.fanOut("a", message: 2)])
+        let messages = (0..<20).compactMap { _ in
+            if case .page(let fanOut)? = claim(&schedule)?.source { fanOut.id.message } else { nil as Int64? }
+        }
+        #expect(messages.count == 20)
+        #expect(messages.count { $0 == 1 } == 1)
+    }
+
+    @Test func aMessageIsSpreadUntilItsTimeAndThenHurries() {
+        var pace = Pace(
+            Self.fanOut("a", message: 1, finishBy: now + .seconds(100), remaining: 1000), page: 100, at: now)
+        var claimed = 0
+        var time = now
+        while time < now + .seconds(50) {
+            let room = pace.room(page: 100, at: time)
+            if room > 0 {
+                pace.claimed(room)
+                claimed += room
+            } else {
+                time = pace.ready(page: 100, at: time)
+            }
+        }
+        #expect((490...510).contains(claimed))
+        #expect(pace.room(page: 100, at: now + .seconds(101)) == 100)
+    }
+
+    @Test func aBurstIsNoMoreThanASecondsWorth() {
+        var pace = Pace(Self.fanOut("a", message: 1, rate: 20), page: 100, at: now)
+        #expect(pace.room(page: 100, at: now) == 2)
+        #expect(pace.room(page: 100, at: now + .seconds(3600)) == 20)
+        var fast = Pace(Self.fanOut("a", message: 1, rate: 5000), page: 100, at: now)
+        #expect(fast.room(page: 100, at: now + .seconds(3600)) == 100)
+    }
+
+    @Test func whatCameBeyondThePaceIsADebt() {
+        var pace = Pace(Self.fanOut("a", message: 1, rate: 10), page: 100, at: now)
+        pace.claimed(31)
+        #expect(pace.room(page: 100, at: now + .seconds(3)) == 0)
+        #expect(pace.ready(page: 100, at: now + .seconds(3)) == now + .milliseconds(3100))
+    }
+
+    @Test func theExpectedEndFollowsThePaceOrTheRate() {
+        var schedule = schedule([
+            Self.fanOut("a", message: 1, rate: 10, remaining: 600), Self.fanOut("a", message: 2, remaining: 10_000),
+        ])
+        #expect(
+            schedule.expectedEnd(of: MessageID(rawValue: "m1")!, at: now) == now + .seconds(60))
+        #expect(schedule.expectedEnd(of: MessageID(rawValue: "m2")!, at: now) == nil)
+        var time = now
+        for _ in 0..<20 {
+            claim(&schedule, at: time)
+            time = time + .milliseconds(100)
+        }
+        let end = schedule.expectedEnd(of: MessageID(rawValue: "m2")!, at: time)
+        #expect(end.map { $0 > time && $0 < time + .seconds(60) } == true)
+    }
+
+    // MARK: Held routes
+
+    @Test func nothingIsTakenForAHeldRoute() {
+        var schedule = schedule(
+            due: DueRoutes(routes: [Self.route("a"), Self.route("a", .sandbox)]),
+            held: [Self.route("a"): HeldRoute(retryAfter: .seconds(10), limit: 2)])
+        for _ in 0..<3 {
+            guard case .due(let route)? = claim(&schedule)?.source else {
+                Issue.record("no claim")
+                return
+            }
+            #expect(route == Self.route("a", .sandbox))
+        }
+    }
+
+    @Test func aHeldRouteIsTriedWithAFewWhenItsTimeComes() {
+        var schedule = schedule(
+            due: DueRoutes(routes: [Self.route("a")]),
+            held: [Self.route("a"): HeldRoute(retryAfter: .seconds(10), limit: 2)])
+        #expect(wakeUp(&schedule) == now + .seconds(10))
+        let time = now + .seconds(10)
+        #expect(claim(&schedule, at: time)?.limit == 2)
+        // Not again before the sender says something, or a second later.
+        #expect(wakeUp(&schedule, at: time) == time + .seconds(1))
+        schedule.hold([:], at: time)
+        _ = schedule.next(at: time)
+        schedule.offered(
+            [], DueRoutes(routes: [Self.route("a")]), projects: [Self.project("a")], limitPerProject: 4, at: time)
+        #expect(claim(&schedule, at: time)?.limit == 100)
+    }
+
+    @Test func aFanOutGoesOnWithoutItsHeldRoutes() {
+        var schedule = schedule(
+            [Self.fanOut("a", message: 1), Self.fanOut("a", message: 1, shard: 1, route: Self.route("a"))],
+            held: [Self.route("a"): HeldRoute(retryAfter: .seconds(10), limit: 2)])
+        for _ in 0..<4 {
+            let order = claim(&schedule)
+            #expect(order?.held == [Self.route("a")])
+            guard case .page(let fanOut)? = order?.source else {
+                Issue.record("no page")
+                return
+            }
+            #expect(fanOut.route == nil)
+        }
+    }
+
+    @Test func anAudienceOfWhichNobodyCanBeReachedIsNotReadButTried() {
+        var schedule = schedule(
+            [Self.fanOut("a", message: 1)],
+            held: [
+                Self.route("a"): HeldRoute(retryAfter: .seconds(10), limit: 3),
+                Self.route("a", .sandbox): HeldRoute(retryAfter: .seconds(20), limit: 1),
+            ])
+        #expect(wakeUp(&schedule) == now + .seconds(10))
+        let order = claim(&schedule, at: now + .seconds(10))
+        #expect(order?.limit == 3)
+        #expect(order?.held == [Self.route("a", .sandbox)])
+    }
+
+    // MARK: Claims at accept
+
+    private let a = ProjectID(rawValue: "a")!
+
+    @Test func roomIsTakenForClaimsAtAcceptAndComesBack() {
+        var schedule = schedule(inFlight: 10, leastRoom: 1)
+        #expect(schedule.reserve([a: 4], at: now) == worker)
+        #expect(schedule.inFlight == 4)
+        schedule.settled(4, of: a)
+        #expect(schedule.inFlight == 0)
+        schedule.stop()
+        #expect(schedule.reserve([a: 1], at: now) == nil)
+    }
+
+    @Test func whatFoundNoRoomComesBeforeWhatIsAcceptedLater() {
+        var schedule = schedule(inFlight: 10, leastRoom: 1)
+        #expect(schedule.reserve([a: 10], at: now) == worker)
+        #expect(schedule.reserve([a: 1], at: now) == nil)
+        schedule.settled(10, of: a)
+        #expect(schedule.reserve([a: 1], at: now) == nil)
+        guard case .refresh = schedule.next(at: now) else {
+            Issue.record("no refresh")
+            return
+        }
+        schedule.offered(
+            [], DueRoutes(routes: [Self.route("a")]), projects: [Self.project("a")], limitPerProject: 4, at: now)
+        #expect(schedule.reserve([a: 1], at: now) == nil)
+        claim(&schedule, count: 1)
+        #expect(schedule.reserve([a: 1], at: now) == worker)
+    }
+
+    @Test func whatWaitsForAHeldRouteKeepsNobodyWaiting() {
+        var schedule = schedule(
+            inFlight: 10, leastRoom: 1, due: DueRoutes(routes: [Self.route("a")]),
+            held: [Self.route("a"): HeldRoute(retryAfter: .seconds(60), limit: 1)])
+        #expect(schedule.reserve([a: 11], at: now) == nil)
+        #expect(schedule.reserve([a: 1], at: now) == nil)
+        _ = schedule.next(at: now)
+        schedule.offered(
+            [], DueRoutes(routes: [Self.route("a")]), projects: [Self.project("a")], limitPerProject: 4, at: now)
+        #expect(schedule.reserve([a: 1], at: now) == worker)
+    }
+
+    @Test func aFencedWorkerClaimsNothingAtAccept() {
+        var schedule = schedule(inFlight: 10)
+        schedule.lose(worker)
+        #expect(schedule.reserve([a: 1], at: now) == nil)
+        schedule.use(WorkerID(rawValue: 8))
+        #expect(schedule.reserve([a: 1], at: now) == WorkerID(rawValue: 8))
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func aSignalIsNeverLost() async {
+        let there = Signal()
+        let back = Signal()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for _ in 0..<10_000 {
+                    await there.wait()
+                    back.raise()
+                }
+            }
+            for _ in 0..<10_000 {
+                there.raise()
+                await back.wait()
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+import Delivery
+import PushModel
+import Store
+import TestSupport
+import Testing
+
+/// Projects, paces, held routes and controls through the runner.
+@Suite(.timeLimit(.minutes(5)))
+struct SharingTests {
+    private static let other = Project(
+        id: ProjectID(rawValue: "other")!, number: 2, apps: [Sample.app()])
+
+    private static func limits(inFlight: Int, pageSize: Int) -> DeliveryLimits {
+        var limits = DeliveryLimits()
+        limits.inFlight = inFlight
+        limits.pageSize = pageSize
+        return limits
+    }
+
+    /// A list message to `numbers`, which are added.
+    private static func list(
+        _ numbers: ClosedRange<Int64>, of project: Project, in rig: Rig, options: DeliveryOptions = DeliveryOptions()
+    ) async throws -> Message {
+        for number in numbers { await rig.store.add(Sample.registration(number, project: project.id)) }
+        var submission = try Sample.submission(
+            to: .list(numbers.map { .init(key: RegistrationKey(rawValue: $0), app: Sample.appID) }), project: project)
+        submission.options = options
+        return try await rig.acceptMessage(submission)
+    }
+
+    @Test func aLargeBroadcastDoesNotStarveAnotherProjectsWhenNothingIsAnswered() async throws {
+        let rig = Rig(
+            limits: Self.limits(inFlight: 400, pageSize: 50), others: [Self.other],
+            script: { push, _ in push.route.project == Sample.projectID ? nil : .accepted })
+        await rig.subscribe(3000)
+        try await rig.run { rig in
+            let large = try await rig.acceptTopic()
+            await rig.sender.untilSent(300)
+            let small = try await Self.list(10_001...10_500, of: Self.other, in: rig)
+            await rig.store.until { $0.books[small.id]?.isComplete == true }
+            #expect(rig.sender.pushes.count { $0.route.project == Sample.projectID } == 300)
+            #expect(await rig.store.books[large.id]?.isComplete == false)
+            rig.sender.release(.accepted, isStanding: true)
+            await rig.store.until { $0.books[large.id]?.isComplete == true }
+        }
+    }
+
+    @Test func singlesOfAnotherProjectPassWhenAnUpstreamIsStuck() async throws {
+        let rig = Rig(
+            limits: Self.limits(inFlight: 40, pageSize: 10), others: [Self.other],
+            script: { push, _ in push.route.project == Sample.projectID ? nil : .accepted })
+        try await rig.run { rig in
+            for number in 1...60 { _ = try await rig.accept(to: Int64(number)) }
+            await rig.sender.untilSent(30)
+            let registration = Sample.registration(1001, project: Self.other.id)
+            await rig.store.add(registration)
+            for _ in 1...20 {
+                let message = try await rig.acceptMessage(
+                    Sample.submission(to: .registration(registration), project: Self.other))
+                await rig.store.until { $0.books[message.id]?.isComplete == true }
+            }
+            #expect(rig.sender.pushes.count { $0.route.project == Sample.projectID } == 30)
+            rig.sender.release(.accepted, isStanding: true)
+            await rig.store.untilEnded(80)
+        }
+    }
+
+    @Test func twoBroadcastsTakeTurnsByWeight() async throws {
+        let heavy = Project(id: Self.other.id, number: 2, apps: [Sample.app()], weight: 3)
+        let rig = Rig(limits: Self.limits(inFlight: 400, pageSize: 10), others: [heavy])
+        await rig.subscribe(2000)
+        let light = try await rig.acceptTopic()
+        let list = try await Self.list(10_001...12_000, of: heavy, in: rig)
+        try await rig.run { rig in
+            await rig.store.until { $0.books[light.id]?.isComplete == true && $0.books[list.id]?.isComplete == true }
+            // While both had something left.
+            let pages = await rig.store.pages
+            let end = pages.lastIndex { $0.message == list.id } ?? 0
+            let counts = pages[...end].reduce(into: [ProjectID: Int]()) { $0[$1.project, default: 0] += $1.count }
+            #expect(counts[heavy.id] == 2000)
+            #expect((400...950).contains(counts[Sample.projectID] ?? 0))
+        }
+    }
+
+    @Test func aRateIsKept() async throws {
+        let rig = Rig()
+        await rig.subscribe(300)
+        try await rig.run { rig in
+            var submission = try Sample.submission(to: .topic(Sample.topic))
+            submission.options.rate = 100
+            let message = try await rig.acceptMessage(submission)
+            let began = rig.clock.now
+            await rig.sender.untilSent(1)
+            while await rig.store.books[message.id]?.isComplete != true {
+                rig.clock.advance(by: .milliseconds(10))
+                for _ in 0..<20 { await Task.yield() }
+                let passed = Double(began.duration(to: rig.clock.now).wholeMilliseconds) / 1000
+                #expect(Double(rig.sender.pushes.count) <= 100 * passed + 11)
+            }
+            let passed = began.duration(to: rig.clock.now)
+            #expect(passed >= .milliseconds(2800))
+            // Not measured but woken: the schedule decides when, the test's clock moves from wake-up to wake-up.
+            #expect(rig.sender.pushes.count == 300)
+        }
+    }
+
+    @Test func finishBySpreadsAndThenHurries() async throws {
+        let rig = Rig()
+        await rig.subscribe(200)
+        try await rig.run { rig in
+            var submission = try Sample.submission(to: .topic(Sample.topic))
+            submission.options.finishBy = Sample.start + .seconds(20)
+            let message = try await rig.acceptMessage(submission)
+            await rig.sender.untilSent(1)
+            #expect(rig.sender.pushes.count < 20)
+            #expect(rig.controller.expectedEnd(of: message.id) == Sample.start + .seconds(20))
+            rig.clock.advance(by: .seconds(21))
+            await rig.store.until { $0.books[message.id]?.isComplete == true }
+        }
+    }
+
+    @Test func aHeldRouteWaitsAndTheRestGoesOn() async throws {
+        let rig = Rig()
+        let held = PushRoute(project: Sample.projectID, app: Sample.appID, environment: .sandbox)
+        for number in 1...100 {
+            var registration = Sample.registration(Int64(number))
+            if number % 2 == 0 { registration.environment = .sandbox }
+            await rig.store.add(registration, subscribed: true)
+        }
+        rig.sender.hold([held: HeldRoute(retryAfter: .seconds(3600), limit: 1)])
+        try await rig.run { rig in
+            let message = try await rig.acceptTopic()
+            let single = try await rig.accept(to: 2)
+            await rig.store.untilEnded(50)
+            #expect(rig.sender.pushes.allSatisfy { $0.route.environment == .production })
+            #expect(await rig.store.books[single.id]?.isComplete == false)
+            rig.sender.hold([:])
+            await rig.store.until {
+                $0.books[message.id]?.isComplete == true && $0.books[single.id]?.isComplete == true
+            }
+            #expect(rig.sender.pushes.count == 101)
+        }
+    }
+
+    @Test func aPausedMessageRestsAndAResumedOneGoesOn() async throws {
+        let rig = Rig(limits: Self.limits(inFlight: 20, pageSize: 10), script: { _, _ in nil })
+        await rig.subscribe(100)
+        try await rig.run { rig in
+            let message = try await rig.acceptTopic()
+            await rig.sender.untilSent(20)
+            #expect(try await rig.controller.control(message.id, in: Sample.projectID, .pause) == .paused)
+            rig.sender.release(.accepted, isStanding: true)
+            await rig.store.untilEnded(20)
+            let other = try await rig.accept(to: 1)
+            await rig.store.until { $0.books[other.id]?.isComplete == true }
+            #expect(rig.sender.pushes.count == 21)
+            #expect(try await rig.controller.control(message.id, in: Sample.projectID, .resume) == .active)
+            await rig.store.until { $0.books[message.id]?.isComplete == true }
+            #expect(rig.sender.pushes.count == 101)
+        }
+    }
+
+    @Test func aCancelledMessageIsBookedAndWhatIsOutEndsByItsAnswer() async throws {
+        let rig = Rig(limits: Self.limits(inFlight: 20, pageSize: 10), script: { _, _ in nil })
+        await rig.subscribe(100)
+        try await rig.run { rig in
+            let message = try await rig.acceptTopic()
+            await rig.sender.untilSent(20)
+            #expect(try await rig.controller.control(message.id, in: Sample.projectID, .cancel) == .cancelled)
+            await rig.store.until { $0.books[message.id]?.ended[.cancelled] == 80 }
+            rig.sender.release(.unknown(.timedOut), isStanding: true)
+            await rig.store.until { $0.books[message.id]?.isComplete == true }
+            #expect(rig.sender.pushes.count == 20)
+            #expect(await rig.store.books[message.id]?.ended == [.cancelled: 100])
+            #expect(await rig.store.books[message.id]?.recipients == 100)
+        }
+    }
+
+    @Test func whatWasCancelledBeforeACrashIsBookedAtTheStart() async throws {
+        let rig = Rig()
+        await rig.subscribe(50)
+        let message = try await rig.acceptTopic()
+        #expect(try await rig.controller.control(message.id, in: Sample.projectID, .cancel) == .cancelled)
+        try await rig.run { rig in
+            await rig.store.until { $0.books[message.id]?.isComplete == true }
+            #expect(rig.sender.pushes.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import Delivery
+import PushModel
+import Store
+import TestSupport
+import Testing
+
+/// Leases, the fence, claims at accept, and clocks that are set.
+@Suite(.timeLimit(.minutes(5)))
+struct WorkerTests {
+    @Test func aSingleSendIsClaimedWithItsAccept() async throws {
+        let rig = Rig()
+        try await rig.run { rig in
+            await rig.untilIdle()
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(1)
+            #expect(await rig.store.calls[.claimDue] == nil)
+            #expect(await rig.store.calls[.message] == nil)
+            #expect(rig.sender.pushes.count == 1)
+        }
+    }
+
+    @Test func withoutRoomASingleSendWaitsInTheStore() async throws {
+        var limits = DeliveryLimits()
+        limits.inFlight = 2
+        let rig = Rig(limits: limits, script: { _, _ in nil })
+        try await rig.run { rig in
+            for number in 1...5 { _ = try await rig.accept(to: Int64(number)) }
+            await rig.sender.untilSent(2)
+            #expect(await rig.store.waiting.count == 3)
+            rig.sender.release(.accepted, isStanding: true)
+            await rig.store.untilEnded(5)
+        }
+        #expect(rig.sender.pushes.count == 5)
+    }
+
+    @Test func aFailedAcceptGivesItsRoomBack() async throws {
+        var limits = DeliveryLimits()
+        limits.inFlight = 1
+        let rig = Rig(limits: limits)
+        await rig.store.inject { call, number in call == .accept && number <= 3 ? .error : nil }
+        try await rig.run { rig in
+            for _ in 1...3 { await #expect(throws: MessageAcceptor.Refusal.self) { _ = try await rig.accept(to: 1) } }
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(1)
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(2)
+        }
+        #expect(rig.sender.pushes.count == 2)
+    }
+
+    @Test func aSmallListIsClaimedAtAcceptToo() async throws {
+        let rig = Rig()
+        for number in 1...50 { await rig.store.add(Sample.registration(Int64(number))) }
+        try await rig.run { rig in
+            await rig.untilIdle()
+            let message = try await rig.acceptMessage(
+                Sample.submission(
+                    to: .list((1...50).map { .init(key: RegistrationKey(rawValue: $0), app: Sample.appID) })))
+            #expect(message.lane == .interactive)
+            await rig.store.until { $0.books[message.id]?.isComplete == true }
+            #expect(await rig.store.calls[.claimDue] == nil)
+        }
+        #expect(rig.sender.pushes.count == 50)
+    }
+
+    @Test func aRepeatedRequestSendsNothing() async throws {
+        let rig = Rig()
+        try await rig.run { rig in
+            await rig.store.add(Sample.registration(1))
+            var submission = try Sample.submission(to: .registration(Sample.registration(1)))
+            submission.idempotency = IdempotencyKey(key: "k", digest: [1])
+            let first = try await rig.acceptor.accept(submission)
+            let second = try await rig.acceptor.accept(submission)
+            #expect(first.id == second.id && second.isRepeat && !first.isRepeat)
+            submission.idempotency = IdempotencyKey(key: "k", digest: [2])
+            await #expect { _ = try await rig.acceptor.accept(submission) } throws: { error in
+                guard case MessageAcceptor.Refusal.conflict = error else { return false }
+                return true
+            }
+            await rig.store.untilEnded(1)
+        }
+        #expect(rig.sender.pushes.count == 1)
+    }
+
+    @Test func theLeaseIsRenewed() async throws {
+        let rig = Rig()
+        try await rig.run { rig in
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(1)
+            while await rig.store.calls[.renew, default: 0] < 6 {
+                await rig.clock.advanceToSleeper(within: .seconds(10))
+                for _ in 0..<20 { await Task.yield() }
+            }
+            #expect(rig.clock.now.offset >= .seconds(60))
+            #expect(await rig.store.calls[.enroll] == 1)
+            #expect(await rig.store.workers.count == 1)
+        }
+    }
+
+    @Test func aFencedRunDropsWhatItHasAndGoesOnAsAnother() async throws {
+        let rig = Rig(script: { _, attempt in attempt == 1 ? nil : .accepted })
+        await rig.subscribe(20)
+        try await rig.run { rig in
+            let topic = try await rig.acceptTopic()
+            let single = try await rig.accept(to: 1)
+            await rig.sender.untilSent(21)
+            await rig.store.fence(at: Sample.start)
+            // The answers come too late: others, here the same run with a new worker, have them.
+            rig.sender.release(.accepted)
+            await rig.store.until { ($0.calls[.enroll] ?? 0) >= 2 }
+            await rig.store.until { $0.books[topic.id]?.isComplete == true && $0.books[single.id]?.isComplete == true }
+            #expect(rig.sender.pushes.count == 42)
+            #expect(Set(rig.sender.pushes.map(\.id)).count == 21)
+            #expect(await rig.store.entries(of: topic.id).allSatisfy { $0.history.unknownAttempts == 1 })
+        }
+    }
+
+    @Test func aFenceIsSeenByTheRenewalOfAnIdleRun() async throws {
+        let rig = Rig()
+        try await rig.run { rig in
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(1)
+            await rig.store.fence(at: Sample.start)
+            await rig.clock.advanceToSleeper(within: .seconds(10))
+            await rig.store.until { ($0.calls[.enroll] ?? 0) >= 2 }
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(2)
+        }
+    }
+
+    @Test func anotherWorkersLeaseThatRanOutIsTakenOver() async throws {
+        let rig = Rig()
+        try await rig.run { rig in
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(1)
+            let stuck = try await rig.store.enroll("stuck", until: Sample.start + .seconds(15))
+            await rig.store.add(Sample.registration(2))
+            let message = try #require(
+                try await MessageAcceptor(
+                    store: rig.store, admission: Admission(in: rig.store, limits: DeliveryLimits()), runner: nil,
+                    wallTime: { Sample.start }
+                ).accept(Sample.submission(to: .registration(Sample.registration(2)))).message)
+            let route = PushRoute(Sample.registration(2))
+            #expect(
+                try await rig.store.claimDue(.interactive, route, limit: 1, by: stuck, at: Sample.start).count == 1)
+            while await rig.store.books[message.id]?.isComplete != true {
+                await rig.clock.advanceToSleeper(within: .seconds(15))
+                for _ in 0..<20 { await Task.yield() }
+            }
+            #expect(rig.clock.now.offset <= .seconds(40))
+            #expect(await rig.store.entries(of: message.id).first?.history.unknownAttempts == 1)
+        }
+    }
+
+    // MARK: Clocks
+
+    @Test(arguments: [Duration.seconds(-3600), .seconds(3600)])
+    func aClockThatIsSetDoesNotStallARetry(step: Duration) async throws {
+        let clock = TestClock()
+        let dial = Dial()
+        let steady = SteadyTime(
+            system: { Sample.start + clock.now.offset + dial.offset }, uptime: { clock.now.offset }, lastRecordedAt: nil)
+        let rig = Rig(
+            clock: clock, wallTime: { steady.now() },
+            script: { _, attempt in attempt == 1 ? .unknown(.timedOut) : .accepted })
+        try await rig.run { rig in
+            let message = try await rig.accept(to: 1)
+            await rig.store.until { $0.waiting.values.contains { $0.history.attempts == 1 } }
+            dial.offset = step
+            while await rig.store.books[message.id]?.isComplete != true {
+                await rig.clock.advanceToSleeper(within: .seconds(15))
+                for _ in 0..<20 { await Task.yield() }
+            }
+            #expect(rig.clock.now.offset <= .seconds(20))
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import APNSSimulator
+import AsyncHTTPClient
+import Foundation
+import TestSupport
+import Testing
+
+/// Callers, answers and deadlines of the fault tests.
+struct FaultSteps {
+    let process: GatewayProcess
+    let keys: GatewayUnderTest.Keys
+
+    var sender: APIClient { APIClient(baseURL: process.baseURL, key: keys.sender) }
+
+    /// Sends to a topic; what it is called is its title too.
+    func broadcast(_ title: String, to topic: String = "weather") async throws -> APIClient.Answer {
+        try await sender.post(
+            "/v1/projects/demo/messages:send",
+            #"{"message":{"topic":"\#(topic)","notification":{"title":"\#(title)"},"fcm_options":{"analytics_label":"\#(title)"}}}"#
+        )
+    }
+
+    /// Sends until the gateway refuses; gives the names that it accepted and the refusal.
+    func broadcastUntilRefused(_ prefix: String) async throws -> (names: [String], refusal: APIClient.Answer) {
+        var names: [String] = []
+        for number in 0..<20_000 {
+            let answer = try await broadcast("\(prefix)-\(number)")
+            guard answer.status == 200 else { return (names, answer) }
+            names.append(try #require(try answer.json["name"] as? String))
+        }
+        throw ChildProcessError("the gateway accepted everything")
+    }
+
+    /// The refusal of a store that does not take writes: nothing is kept, and the caller knows when to come back.
+    func expectUnavailable(_ answer: APIClient.Answer) throws {
+        #expect(answer.status == 503, "\(answer.text)")
+        #expect(Int(answer.headers["retry-after"] ?? "") ?? 0 >= 1)
+        let error = try #require(try answer.json["error"] as? [String: Any])
+        #expect(error["status"] as? String == "UNAVAILABLE")
+    }
+
+    /// What `/readyz` says is wrong; `nil` when it is ready.
+    func problems() async throws -> [String]? {
+        let answer: APIClient.Answer
+        do {
+            answer = try await sender.get("/readyz")
+        } catch let error as HTTPClientError where error == .remoteConnectionClosed {
+            // The gateway that waited has gone, and the one that serves is about to listen on its port.
+            return ["\(error)"]
+        }
+        guard answer.status != 200 else { return nil }
+        #expect(answer.status == 503 && answer.headers["retry-after"] != nil, "\(answer.text)")
+        return try #require(try answer.json["problems"] as? [String])
+    }
+
+    /// Asks until the gateway answers. A connection to the one before on the same port may still be in the pool of the
+    /// client.
+    func untilAlive() async throws {
+        try await until("alive") {
+            do {
+                return try await sender.get("/healthz").status == 200
+            } catch is HTTPClientError {
+                return false
+            }
+        }
+    }
+
+    /// Asks until the gateway is ready.
+    func untilReady() async throws {
+        try await until("ready") { try await problems() == nil }
+    }
+
+    /// Asks again and again: HTTP has no signal for what a gateway does by itself.
+    func until(_ what: String, within limit: Duration = .seconds(60), _ isSo: () async throws -> Bool) async throws {
+        let deadline = ContinuousClock.now + limit
+        while !(try await isSo()) {
+            guard ContinuousClock.now < deadline else {
+                throw ChildProcessError("not \(what) in time: \(process.lines.suffix(10))")
+            }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// Waits until each of `names` is complete, all of `count` recipients accepted.
+    func expectComplete(_ names: [String], recipients count: Int) async throws {
+        for name in names {
+            let report = try await WholeGatewayTests.completeReport(name, process, keys)
+            #expect(
+                try WholeGatewayTests.ledger(report) == [
+                    "recipients": count, "accepted": count, "rejected": 0, "expired": 0, "cancelled": 0, "inFlight": 0,
+                ], "\(name)")
+        }
+    }
+}

@@ -1,0 +1,295 @@
+import Foundation
+import Logging
+import PushModel
+import Store
+import TestSupport
+import Testing
+
+@testable import herald
+
+/// Files of registrations in and out.
+@Suite(.timeLimit(.minutes(5)))
+struct RegistrationImportTests {
+    private static let project = ProjectID(rawValue: "demo")!
+    private static let apps: [AppID: APNSEnvironment] = [
+        AppID(rawValue: "com.example.app")!: .production, AppID(rawValue: "com.example.dev")!: .sandbox,
+    ]
+    private let directory: TestDirectory
+
+    init() throws {
+        directory = try TestDirectory()
+    }
+
+    /// A store of its own, open.
+    private func store(_ name: String) throws -> SQLiteStore {
+        try SQLiteStore(directory: directory.file(name), role: .gateway, logger: Logger(label: "test"))
+    }
+
+    /// Imports `text`; the rejects come back by line.
+    private func take(
+        _ text: [UInt8], _ format: RegistrationFormat, _ store: SQLiteStore, continues: Bool = false,
+        from position: ImportPosition? = nil
+    ) async throws -> (summary: RegistrationImport.Summary, rejects: [Int64: LineProblem]) {
+        let path = directory.file(UUID().uuidString)
+        try Data(text).write(to: URL(filePath: path))
+        let handle = try FileHandle(forReadingFrom: URL(filePath: path))
+        var lines = try RegistrationLines(handle)
+        let header = format == .csv ? try lines.next(1).first : nil
+        let decoder = try RegistrationDecoder(format, apps: Self.apps, header: header)
+        if let position {
+            #expect(position.fingerprint == lines.fingerprint)
+            #expect(try lines.skip(to: position.offset, line: position.line))
+        }
+        var rejects: [Int64: LineProblem] = [:]
+        let job = RegistrationImport(
+            store: store, project: Self.project, decoder: decoder, source: "file",
+            reject: continues ? { rejects[$0.record.line] = $0.problem } : nil, progress: { _, _ in },
+            now: Timestamp(milliseconds: 777))
+        let summary = try await job.run(&lines, from: RegistrationImport.Summary())
+        return (summary, rejects)
+    }
+
+    private func exported(_ format: RegistrationFormat, _ store: SQLiteStore) async throws -> [UInt8] {
+        let encoder = RegistrationEncoder(format: format)
+        var bytes = Array(encoder.header.utf8)
+        var key = RegistrationKey(rawValue: 0)
+        while true {
+            let page = try await store.exportRegistrations(of: Self.project, after: key, limit: 7)
+            for row in page.rows { encoder.append(row, to: &bytes) }
+            key = page.last
+            if page.isLast { return bytes }
+        }
+    }
+
+    /// Registrations with everything that may stand in a column.
+    private static func rows(_ count: Int) -> [ImportedRegistration] {
+        var random = SeededGenerator(seed: 4)
+        let users = ["alice", "Grüße, \"x\"", "a b", ",", "\"", "\u{1F44B}\u{200D}", "o'hara;--"]
+        return (0..<count).map { number in
+            var row = ImportedRegistration(
+                app: apps.keys.sorted { $0.rawValue < $1.rawValue }[number % 2],
+                deviceToken: DeviceToken(bytes: (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })!,
+                environment: .allCases.randomElement(using: &random)!)
+            if Bool.random(using: &random) { row.user = UserID(rawValue: users.randomElement(using: &random)!) }
+            if Bool.random(using: &random) {
+                row.appVersion = ["1.2 (3)", "a,b", "\"2\""].randomElement(using: &random)
+            }
+            row.createdAt = Timestamp(milliseconds: .random(in: 0...2_000_000_000_000, using: &random))
+            row.refreshedAt = row.createdAt! + .milliseconds(Int.random(in: 0...9_999_999, using: &random))
+            if Bool.random(using: &random) { row.provenAt = row.refreshedAt }
+            if number % 9 == 0 {
+                row.quarantine = Quarantine(time: row.refreshedAt!, reason: APNSReason(rawValue: "BadDeviceToken"))
+            }
+            for name in ["news", "a.b", "~%-_"].prefix(Int.random(in: 0...3, using: &random)) {
+                let since = Bool.random(using: &random) ? nil : row.refreshedAt! + .milliseconds(5)
+                row.topics.append(ImportedTopic(Topic(rawValue: name)!, createdAt: since))
+            }
+            return row
+        }
+    }
+
+    @Test(arguments: RegistrationFormat.allCases)
+    func whatIsExportedImportsToTheSame(format: RegistrationFormat) async throws {
+        let first = try store("first")
+        let rows = Self.rows(100)
+        var bytes = Array(RegistrationEncoder(format: format).header.utf8)
+        for row in rows { RegistrationEncoder(format: format).append(row, to: &bytes) }
+        #expect(try await take(bytes, format, first).summary == .init(imported: 100))
+        let file = try await exported(format, first)
+        let second = try store("second")
+        #expect(try await take(file, format, second).summary == .init(imported: 100))
+        #expect(try await exported(format, second) == file)
+        for other in RegistrationFormat.allCases {
+            #expect(try await exported(other, second) == exported(other, first))
+        }
+        let kept = try await second.exportRegistrations(
+            of: Self.project, after: RegistrationKey(rawValue: 0), limit: 999)
+        for (row, before) in zip(kept.rows, rows) {
+            var row = row
+            row.id = nil
+            row.token = nil
+            #expect(row == before)
+        }
+        // Once more: nothing is new.
+        #expect(try await take(file, format, second).summary == .init(imported: 100))
+        #expect(try await exported(format, second) == file)
+        #expect(try await second.check() == [])
+    }
+
+    @Test(arguments: [
+        (#"{"app":"com.example.app"}"#, "device_token"),
+        (#"{"device_token":"00"}"#, "app"),
+        (#"{"app":"com.unknown","device_token":"00"}"#, "app"),
+        (#"{"app":"com.example.app","device_token":"0"}"#, "device_token"),
+        (#"{"app":"com.example.app","device_token":7}"#, "device_token"),
+        (#"{"app":"com.example.app","device_token":"00","user":"a\nb"}"#, "user"),
+        (#"{"app":"com.example.app","device_token":"00","fid":"x"}"#, "fid"),
+        (#"{"app":"com.example.app","device_token":"00","token":"x"}"#, "token"),
+        (#"{"app":"com.example.app","device_token":"00","environment":"test"}"#, "environment"),
+        (#"{"app":"com.example.app","device_token":"00","topics":["a b"]}"#, "topics"),
+        (#"{"app":"com.example.app","device_token":"00","topics":["a@yesterday"]}"#, "topics"),
+        (#"{"app":"com.example.app","device_token":"00","topics":[1]}"#, "topics"),
+        (#"{"app":"com.example.app","device_token":"00","created_at":"yesterday"}"#, "created_at"),
+        (#"{"app":"com.example.app","device_token":"00","quarantine_reason":"X"}"#, "quarantined_at"),
+        (
+            #"{"app":"com.example.app","device_token":"00","quarantined_at":"2026-01-01T00:00:00Z"}"#,
+            "quarantine_reason"
+        ),
+        (#"{"app":"com.example.app","device_token":"00","tokne":"x"}"#, "tokne"),
+        (
+            #"{"app":"com.example.app","device_token":"00","fid":"cAAAAAAAAAAAAAAAAAAAAA","token":"cBAAAAAAAAAAAAAAAAAAAA:APA91b_x1"}"#,
+            "token"
+        ),
+        (#"[]"#, nil), (#"{"app":"#, nil), ("\u{0}", nil),
+    ])
+    func aWrongLineIsToldByLineColumnAndReason(line: String, column: String?) async throws {
+        let store = try store("store")
+        let good = #"{"app":"com.example.app","device_token":"0011"}"#
+        let text = Array("\(good)\n\n\(line)\n".utf8)
+        let failure = await #expect(throws: Failure.self) { _ = try await take(text, .ndjson, store) }
+        let place = column.map { "line 3, column \($0): " } ?? "line 3: "
+        #expect(failure?.message.hasPrefix(place) == true, "\(failure?.message ?? "")")
+        #expect(
+            try await store.exportRegistrations(of: Self.project, after: RegistrationKey(rawValue: 0), limit: 9).rows
+                == [])
+
+        let (summary, rejects) = try await take(text, .ndjson, store, continues: true)
+        #expect(summary == .init(imported: 1, rejected: 1))
+        #expect(rejects.keys.sorted() == [3] && rejects[3]?.column == column)
+    }
+
+    @Test(arguments: RegistrationFormat.allCases)
+    func bytesFlippedAtRandomSpoilTheirLinesOnly(format: RegistrationFormat) async throws {
+        var random = SeededGenerator(seed: 11)
+        let encoder = RegistrationEncoder(format: format)
+        let rows = Self.rows(300)
+        var lines = rows.map { row in
+            var bytes: [UInt8] = []
+            encoder.append(row, to: &bytes)
+            return bytes
+        }
+        var spoiled: Set<Int> = []
+        for _ in 0..<60 {
+            let index = Int.random(in: 0..<lines.count, using: &random)
+            let place = Int.random(in: 0..<lines[index].count - 2, using: &random)
+            var byte = UInt8.random(in: 0...255, using: &random)
+            if byte == 0x0a { byte = 0xff }
+            lines[index][place] = byte
+            spoiled.insert(index)
+        }
+        let store = try store("store")
+        let text = Array(encoder.header.utf8) + lines.flatMap { $0 }
+        let (summary, rejects) = try await take(text, format, store, continues: true)
+        #expect(summary.imported + summary.rejected == 300 && summary.rejected == Int64(rejects.count))
+        #expect(summary.rejected > 0)
+        let first = format == .csv ? 2 : 1
+        #expect(rejects.keys.allSatisfy { spoiled.contains(Int($0) - first) }, "\(rejects)")
+        #expect(rejects.values.allSatisfy { !$0.reason.isEmpty })
+        let kept = Set(
+            try await store.exportRegistrations(of: Self.project, after: RegistrationKey(rawValue: 0), limit: 999).rows
+                .map(\.deviceToken))
+        for (index, row) in rows.enumerated() where !spoiled.contains(index) {
+            #expect(kept.contains(row.deviceToken))
+        }
+        #expect(try await store.check() == [])
+    }
+
+    @Test func anImportThatWasBrokenOffGoesOnBehindItsLastChunk() async throws {
+        let store = try store("store")
+        let lines = (0..<3000).map {
+            #"{"app":"com.example.app","device_token":"\#(String(0x10000 + $0, radix: 16))0"}"#
+        }
+        var broken = lines
+        broken[2400] = #"{"app":"com.example.app","device_token":"zz"}"#
+        let first = await #expect(throws: Failure.self) {
+            _ = try await take(Array(broken.joined(separator: "\n").utf8), .ndjson, store)
+        }
+        #expect(first?.message.contains("line 2401, column device_token") == true)
+        let position = try #require(try await store.importPosition(of: "file"))
+        #expect(position.line < 2401 && position.imported == position.line)
+        let project = Self.project
+        let count = { try await store.activeRegistrations(of: project, after: RegistrationKey(rawValue: 0)) }
+        #expect(try await count() == Int(position.imported))
+        // The line is mended: what stands before is not read again, so it may be anything.
+        var mended = lines
+        mended[Int(position.line) - 1] = String(repeating: "x", count: mended[Int(position.line) - 1].utf8.count)
+        let summary = try await take(
+            Array(mended.joined(separator: "\n").utf8), .ndjson, store, from: position
+        ).summary
+        #expect(summary.imported == 3000 - position.imported)
+        #expect(try await count() == 3000)
+    }
+
+    @Test func aChunkGrowsAndShrinksWithTheTimeItTakes() {
+        let goal = RegistrationImport.chunkTime
+        #expect(RegistrationImport.next(500, after: goal / 10) == 1000)
+        #expect(RegistrationImport.next(500, after: goal) == 500)
+        #expect(RegistrationImport.next(500, after: goal * 10) == 250)
+        #expect(RegistrationImport.next(60, after: goal * 10) == 50)
+        #expect(RegistrationImport.next(4000, after: .zero) == 4096)
+    }
+
+    @Test func linesAreCutWhereverBlocksEnd() throws {
+        let long = String(repeating: "y", count: 3 << 20)
+        let path = directory.file("lines")
+        try Data("a\r\n\(long)\n\n \nb".utf8).write(to: URL(filePath: path))
+        var lines = try RegistrationLines(FileHandle(forReadingFrom: URL(filePath: path)))
+        var found: [RegistrationRecord] = []
+        while let record = try lines.next(1).first { found.append(record) }
+        #expect(found.map(\.line) == [1, 2, 5])
+        #expect(found.map { String(decoding: $0.bytes, as: UTF8.self) } == ["a", long, "b"])
+        #expect(found.last?.end == Int64("a\r\n\(long)\n\n \nb".utf8.count))
+    }
+
+    @Test func theCommandsWorkBesideARunningGateway() async throws {
+        try await GatewayUnderTest.with { test in
+            let process = try await test.start()
+            let input = test.directory.file("in.csv")
+            let rows = (0..<50).map { "\(String(0x1000 + $0, radix: 16)),com.example.app,user\($0 % 5),news" }
+            try Data((["device_token,app,user,topics"] + rows).joined(separator: "\n").utf8).write(
+                to: URL(filePath: input))
+            let config = test.configuration
+            let first = try await GatewayProcess.run(
+                ["registration", "import", input, "--project", "demo", "--config", config])
+            #expect(first.status == 0 && first.lines == ["50 registrations imported, 0 rejected"], "\(first.lines)")
+
+            let out = test.directory.file("out.ndjson")
+            let export = try await GatewayProcess.run(
+                ["registration", "export", out, "--project", "demo", "--config", config])
+            #expect(export.status == 0, "\(export.lines)")
+            let lines = try String(contentsOf: URL(filePath: out), encoding: .utf8).split(separator: "\n")
+            #expect(lines.count == 50 && lines.allSatisfy { $0.contains(#""topics":["news"#) })
+            let again = try await GatewayProcess.run(
+                ["registration", "import", out, "--project", "demo", "--config", config])
+            #expect(again.status == 0, "\(again.lines)")
+
+            let environment = [
+                "HERALD_GATEWAY": process.baseURL, "HERALD_KEY": test.keys.admin, "HERALD_PROJECT": "demo",
+            ]
+            let list = try await GatewayProcess.run(
+                ["registration", "list", "--user", "user3"], environment: environment)
+            #expect(list.status == 0 && list.lines.count == 11, "\(list.lines)")
+            let resumed = try await GatewayProcess.run(
+                ["registration", "import", input, "--project", "demo", "--resume", "--config", config])
+            #expect(resumed.status == 64 && resumed.lines.first?.contains("leave --resume out") == true)
+            #expect(await process.end(with: SIGTERM) == 0)
+        }
+    }
+}
+
+/// SplitMix64: the same numbers in every run.
+private struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var bits = state
+        bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
+        return bits ^ (bits >> 31)
+    }
+}

@@ -1,0 +1,227 @@
+public import PushModel
+public import Store
+import Synchronization
+
+/// A store that fails when it is told to: it passes every call on to a real one, but for the n-th, which throws, waits,
+/// or "crashes" before or after it has done its work. After a crash every further call throws, as if the process was
+/// gone; whoever opens the store anew sees what was committed.
+public final class FaultyStore: Sendable {
+    /// What happens at a call.
+    public enum Fault: Hashable, Sendable, CaseIterable {
+        /// It throws `.failed` and does nothing; later calls work.
+        case error
+        /// It waits for ``FaultyStore/release()`` before it does its work.
+        case slow
+        /// The process ends before the call has done anything.
+        case crashBefore
+        /// The process ends after the commit, before the caller learns of it.
+        case crashAfter
+    }
+
+    /// A call as the faults count it.
+    public enum Call: String, Hashable, Sendable, CaseIterable {
+        case accept, message, audience, control, forgetIdempotencyKeys
+        case enroll, renew, takeOver, openFanOuts, claimPage, dueRoutes, claimDue, settle, bookCancelled, backlog
+    }
+
+    private struct State {
+        /// Calls since the beginning.
+        var calls: [Call] = []
+        /// The faults to come, by number of the call (from 0).
+        var faults: [Int: Fault] = [:]
+        var isCrashed = false
+        var isReleased = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var watchers: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let store: any MessageStore & DeliveryStore
+    private let state: Mutex<State>
+
+    /// Wraps a store.
+    ///
+    /// - Parameter faults: what happens at which call, counted from 0.
+    public init(_ store: any MessageStore & DeliveryStore, faults: [Int: Fault] = [:]) {
+        self.store = store
+        state = Mutex(State(faults: faults))
+    }
+
+    /// The calls so far, in the order they came.
+    public var calls: [Call] { state.withLock { $0.calls } }
+
+    /// Whether the process "ended".
+    public var isCrashed: Bool { state.withLock { $0.isCrashed } }
+
+    /// Lets calls go on that wait, and lets no call wait any more.
+    public func release() {
+        let waiting = state.withLock { state in
+            state.isReleased = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Returns when the process has "ended", or a call waits.
+    public func untilFault() async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.isCrashed || !state.waiting.isEmpty { return true }
+                state.watchers.append(continuation)
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    private func call<Value>(
+        _ call: Call, _ body: () async throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        let (fault, isCrashed): (Fault?, Bool) = state.withLock { state in
+            let number = state.calls.count
+            state.calls.append(call)
+            return (state.faults[number], state.isCrashed)
+        }
+        guard !isCrashed else { throw Self.gone }
+        switch fault {
+        case nil: break
+        case .error: throw StoreError(.failed, "The disk of the store failed, as it was told to.")
+        case .slow: await wait()
+        case .crashBefore: throw crash()
+        case .crashAfter:
+            _ = try await body()
+            throw crash()
+        }
+        let value = try await body()
+        // Others may have brought the process down meanwhile: then nobody is left to hear the answer.
+        guard !self.isCrashed else { throw Self.gone }
+        return value
+    }
+
+    private func wait() async {
+        await withCheckedContinuation { continuation in
+            let (isReleased, watchers) = state.withLock { state in
+                if state.isReleased { return (true, state.watchers) }
+                state.waiting.append(continuation)
+                defer { state.watchers = [] }
+                return (false, state.watchers)
+            }
+            if isReleased { continuation.resume() } else { watchers.forEach { $0.resume() } }
+        }
+    }
+
+    private func crash() -> StoreError {
+        let watchers = state.withLock { state in
+            state.isCrashed = true
+            defer { state.watchers = [] }
+            return state.watchers
+        }
+        for watcher in watchers { watcher.resume() }
+        release()
+        return Self.gone
+    }
+
+    private static let gone = StoreError(.unavailable, "The process is gone, as it was told to.")
+}
+
+extension FaultyStore: MessageStore {
+    /// See the protocol.
+    public func accept(
+        _ messages: [NewMessage], claimedBy worker: WorkerID?
+    ) async throws(StoreError) -> [AcceptResult] {
+        try await call(.accept) { () throws(StoreError) in try await store.accept(messages, claimedBy: worker) }
+    }
+
+    /// See the protocol.
+    public func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? {
+        try await call(.message) { () throws(StoreError) in try await store.message(id, in: project) }
+    }
+
+    /// See the protocol; never fails.
+    public var load: StoreLoad { store.load }
+
+    /// See the protocol.
+    public func audience(of recipient: NewMessage.Recipient, in project: ProjectID) async throws(StoreError) -> Int {
+        try await call(.audience) { () throws(StoreError) in try await store.audience(of: recipient, in: project) }
+    }
+
+    /// See the protocol.
+    public func control(
+        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp
+    ) async throws(StoreError) -> MessageState? {
+        try await call(.control) { () throws(StoreError) in
+            try await store.control(id, in: project, control, at: time)
+        }
+    }
+
+    /// See the protocol.
+    public func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        try await call(.forgetIdempotencyKeys) { () throws(StoreError) in
+            try await store.forgetIdempotencyKeys(before: time, limit: limit)
+        }
+    }
+}
+
+extension FaultyStore: DeliveryStore {
+    /// See the protocol.
+    public func enroll(_ name: String, until lease: Timestamp) async throws(StoreError) -> WorkerID {
+        try await call(.enroll) { () throws(StoreError) in try await store.enroll(name, until: lease) }
+    }
+
+    /// See the protocol.
+    public func renew(_ worker: WorkerID, until lease: Timestamp) async throws(StoreError) {
+        try await call(.renew) { () throws(StoreError) in try await store.renew(worker, until: lease) }
+    }
+
+    /// See the protocol.
+    public func takeOver(at time: Timestamp) async throws(StoreError) -> Int {
+        try await call(.takeOver) { () throws(StoreError) in try await store.takeOver(at: time) }
+    }
+
+    /// See the protocol.
+    public func openFanOuts(limitPerProject limit: Int) async throws(StoreError) -> [OpenFanOut] {
+        try await call(.openFanOuts) { () throws(StoreError) in
+            try await store.openFanOuts(limitPerProject: limit)
+        }
+    }
+
+    /// See the protocol.
+    public func claimPage(
+        of fanOut: OpenFanOut.ID, limit: Int, held: Set<PushRoute>, by worker: WorkerID, at time: Timestamp
+    ) async throws(StoreError) -> FanOutClaim {
+        try await call(.claimPage) { () throws(StoreError) in
+            try await store.claimPage(of: fanOut, limit: limit, held: held, by: worker, at: time)
+        }
+    }
+
+    /// See the protocol.
+    public func dueRoutes(_ lane: Lane, at time: Timestamp) async throws(StoreError) -> DueRoutes {
+        try await call(.dueRoutes) { () throws(StoreError) in try await store.dueRoutes(lane, at: time) }
+    }
+
+    /// See the protocol.
+    public func claimDue(
+        _ lane: Lane, _ route: PushRoute, limit: Int, by worker: WorkerID, at time: Timestamp
+    ) async throws(StoreError) -> [ClaimedDelivery] {
+        try await call(.claimDue) { () throws(StoreError) in
+            try await store.claimDue(lane, route, limit: limit, by: worker, at: time)
+        }
+    }
+
+    /// See the protocol.
+    public func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> [MessageID] {
+        try await call(.settle) { () throws(StoreError) in try await store.settle(settlements, by: worker) }
+    }
+
+    /// See the protocol.
+    public func bookCancelled(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
+        try await call(.bookCancelled) { () throws(StoreError) in
+            try await store.bookCancelled(limit: limit, at: time)
+        }
+    }
+
+    /// See the protocol.
+    public func backlog() async throws(StoreError) -> [Lane: Int] {
+        try await call(.backlog) { () throws(StoreError) in try await store.backlog() }
+    }
+}
