@@ -75,7 +75,8 @@ let libraries: [Target] = [
     .executableTarget(
         name: "herald-bench",
         dependencies: [
-            "APNS", "HTTP2Client", "Signing", "CLinux", "Store", "PushModel", argumentParser, asyncHTTPClient, hummingbird,
+            "APNS", "HTTP2Client", "Signing", "CLinux", "Store", "PushModel", argumentParser, asyncHTTPClient,
+            hummingbird,
             hummingbirdCore, hummingbirdHTTP2, logging, nioCore, nioPosix, nioSSL,
         ]),
 ]

@@ -39,6 +39,9 @@ public struct PoolConfiguration: Sendable {
     public var streamTimeout: Duration = .seconds(30)
     /// How long a request may wait for a stream before it ends as `notSent`.
     public var queueTimeout: Duration = .seconds(30)
+    /// How long after ``ConnectionPool/reconsider()`` those that come to wait are asked about too: they were wanted when
+    /// they set out.
+    public var reconsiderTime: Duration = .seconds(1)
     /// Silence after which a PING is sent before the connection is trusted again, and while answers are outstanding. Zero:
     /// none is sent.
     public var pingInterval: Duration = .seconds(20)

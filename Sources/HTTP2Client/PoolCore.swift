@@ -91,9 +91,9 @@ final class PoolCore {
     }
 
     /// The submitters changed their mind: what waits, and is not wanted any more, ends. Those that are on their way to the
-    /// queue, which were wanted when they set out, are asked about for a second more.
+    /// queue, which were wanted when they set out, are asked about for a while (``PoolConfiguration/reconsiderTime``).
     func reconsider() {
-        reconsidersUntil = loop.now.adding(nanoseconds: 1_000_000_000)
+        reconsidersUntil = loop.now.adding(settings.configuration.reconsiderTime)
         for ticket in queue.take(where: { !$0.isWanted }) { withdraw(ticket) }
         touch()
     }

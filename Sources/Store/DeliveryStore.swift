@@ -289,12 +289,12 @@ public protocol DeliveryStore: Sendable {
     /// `limit` of each project. Pages that ``takeOver(at:)`` gave back count as part of their shard.
     func openFanOuts(limitPerProject limit: Int) async throws(StoreError) -> [OpenFanOut]
 
-    /// Claims the next page of a shard; pages that were given back come first, as they were.
+    /// Claims the next page of a shard; pages that were given back come first, with the recipients that they had.
     ///
     /// - Parameters:
     ///   - held: routes of the project that nothing is to be taken for. Recipients of these are not claimed: those that
     ///     are come by are set aside for a shard of that route, see ``OpenFanOut/route``.
-    ///   - limit: the most recipients; a page that was given back comes back whole.
+    ///   - limit: the most recipients.
     func claimPage(
         of fanOut: OpenFanOut.ID, limit: Int, held: Set<PushRoute>, by worker: WorkerID, at time: Timestamp
     ) async throws(StoreError) -> FanOutClaim

@@ -159,7 +159,8 @@ struct WorkerTests {
         let clock = TestClock()
         let dial = Dial()
         let steady = SteadyTime(
-            system: { Sample.start + clock.now.offset + dial.offset }, uptime: { clock.now.offset }, lastRecordedAt: nil)
+            system: { Sample.start + clock.now.offset + dial.offset }, uptime: { clock.now.offset }, lastRecordedAt: nil
+        )
         let rig = Rig(
             clock: clock, wallTime: { steady.now() },
             script: { _, attempt in attempt == 1 ? .unknown(.timedOut) : .accepted })

@@ -93,6 +93,8 @@ struct AuthenticationTests {
         "GET /v1/projects/{project}/export": [.admin, .sender],
         "GET /v1/projects/{project}/export/schema": [.admin, .sender],
         "POST /v1/projects/{project}/registrations": [.admin, .client],
+        "GET /v1/projects/{project}/registrations": [.admin],
+        "GET /v1/projects/{project}/registrations/{registration}/audit": [.admin],
         "POST /v1/projects/{project}/registrations:liftQuarantine": [.admin],
         "GET /v1/projects/{project}/registrations/{registration}": [.admin, .client],
         "PATCH /v1/projects/{project}/registrations/{registration}": [.admin, .client],

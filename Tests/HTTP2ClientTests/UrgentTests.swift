@@ -153,6 +153,11 @@ struct ReconsiderTests {
             var configuration = PoolConfiguration.local(peer.port, trust: peer.tls)
             configuration.connectionLimit = 1
             configuration.queueLimit = 6
+            // However slow the machine is, nothing else ends a request.
+            configuration.reconsiderTime = .seconds(600)
+            configuration.warmingTimeout = .seconds(600)
+            configuration.streamTimeout = .seconds(600)
+            configuration.queueTimeout = .seconds(600)
             let pool = try engine.openPool(configuration)
             let (completions, continuation) = AsyncStream.makeStream(of: [ConnectionPool.Completion].self)
             // The first is on a stream, six wait in the queue, the others to be let in.

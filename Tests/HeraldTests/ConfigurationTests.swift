@@ -86,7 +86,8 @@ struct ConfigurationTests {
             configuration.limits
                 == GatewayConfiguration.Limits(
                     messages: 1, bytes: 7000, projectMessages: 8, projectBytes: 9000, pageSize: 2, inFlight: 3,
-                    shutdownSeconds: 4, bodyBytes: 5000, batchBodyBytes: 10_000, upstreamThreads: 6, upstreamConnections: 7))
+                    shutdownSeconds: 4, bodyBytes: 5000, batchBodyBytes: 10_000, upstreamThreads: 6,
+                    upstreamConnections: 7))
         #expect(configuration.log == GatewayConfiguration.Log(level: .error, format: .text))
         #expect(configuration.listen.url(port: 8443) == "https://[::1]:8443")
     }

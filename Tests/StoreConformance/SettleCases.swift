@@ -313,7 +313,7 @@ extension ConformanceCase {
             #expect(try await scene.settle(retried.map { $0.ended() }) == [message.id])
             #expect(try await scene.report(message).ended[.accepted] == 10)
         },
-        ConformanceCase("a page that was given back comes again whole, as it was claimed") { scene in
+        ConformanceCase("a page that was given back comes again, as it was claimed, in parts if need be") { scene in
             let topic = Scene.topic("news")
             let audience = try await scene.audience(7, of: topic)
             let message = try await scene.broadcast(topic)
@@ -334,13 +334,19 @@ extension ConformanceCase {
             _ = try await scene.store.subscribe([late.key], to: topic, at: Timestamp(milliseconds: 1500))
             try await scene.check()
             #expect(try await scene.report(message).recipients == 7)
-            let again = try #require(try await scene.claimPage(2))
-            #expect(again.id == page.id)
-            #expect(again.deliveries.map(\.registration.key) == [0, 1, 2, 3, 5, 6].map { audience[$0].key })
-            #expect(again.deliveries.map(\.registration.isActive) == [true, false, true, true, true, true])
-            #expect(again.deliveries[2].registration.isQuarantined)
-            #expect(again.deliveries.allSatisfy { $0.history == AttemptHistory(interruptions: 1) })
-            #expect(try await scene.settle(again.deliveries.map { $0.ended() }) == [message.id])
+            let parts = [
+                try #require(try await scene.claimPage(4)), try #require(try await scene.claimPage(4)),
+            ]
+            #expect(parts.map(\.deliveries.count) == [4, 2])
+            #expect(parts[0].id == page.id && parts[1].id != page.id)
+            try await scene.check()
+            let again = parts.flatMap(\.deliveries)
+            #expect(again.map(\.registration.key) == [0, 1, 2, 3, 5, 6].map { audience[$0].key })
+            #expect(again.map(\.registration.isActive) == [true, false, true, true, true, true])
+            #expect(again[2].registration.isQuarantined)
+            #expect(again.allSatisfy { $0.history == AttemptHistory(interruptions: 1) })
+            #expect(try await scene.claimPage() == nil)
+            #expect(try await scene.settle(again.map { $0.ended() }) == [message.id])
             #expect(try await scene.report(message).recipients == 7)
         },
         ConformanceCase("each loss of a page is one more interruption, with its cause") { scene in

@@ -108,7 +108,7 @@ struct LookupTests {
             #expect(found.compactMap { $0 }.first { $0.key == made[3].key }?.isActive == false)
             let foreign = try await store.registrations(named: references, in: ProjectID(rawValue: "other")!)
             #expect(foreign.allSatisfy { $0 == nil })
-            #expect(try await store.registrations([], in: Self.project).isEmpty)
+            #expect(try await store.registrations(named: [], in: Self.project).isEmpty)
         }
     }
 }

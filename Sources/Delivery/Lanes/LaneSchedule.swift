@@ -408,7 +408,7 @@ extension LaneSchedule {
         pausedUntil = time
     }
 
-    /// A claim brought `count`, which may be more than its limit: a page that was given back comes whole.
+    /// A claim brought `count`.
     ///
     /// - Parameter isDone: whether its fan-out has nothing more to claim; of a route, that is told by the count.
     mutating func finished(_ order: LaneOrder, with count: Int, isDone: Bool, at now: Timestamp) {

@@ -12,7 +12,7 @@ import Store
 ///
 /// A claim waits until a tenth of a second's tokens are there (one at least, a page at most), so that a slow message
 /// does not ask the store for each push. The bucket holds one second's tokens at most, and no more than a page. A claim
-/// that brings more than was asked for (a page that was given back comes whole) leaves a debt.
+/// that brings more than was asked for leaves a debt.
 struct Pace {
     /// What the message asks for.
     private let rate: Int?

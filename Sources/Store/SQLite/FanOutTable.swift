@@ -22,6 +22,8 @@ struct FanOutTable {
         let shard: Shard
         let interruptions: Int
         let registrations: [DeliveryRegistration]
+        /// Keys beyond the limit of the claim: a page of their own.
+        let rest: [Int64]
         /// Keys whose registrations were purged meanwhile.
         let purged: [Int64]
     }
@@ -48,6 +50,10 @@ struct FanOutTable {
     static let insertPage = """
         INSERT INTO page (message, shard, worker, claimed, open, settled, keys) VALUES (?, ?, ?, ?, ?, ?, ?)
         """
+    static let insertReleased = """
+        INSERT INTO page (message, shard, claimed, open, interruptions, settled, keys) VALUES (?, ?, ?, ?, ?, ?, ?)
+        """
+    static let keep = "UPDATE page SET claimed = ?, open = ?, settled = ?, keys = ? WHERE id = ?"
     static let reopen = """
         UPDATE fan_out SET is_open = (SELECT state FROM message WHERE seq = ?1) = 'ACTIVE' AND (done = 0 OR EXISTS (
             SELECT 1 FROM page INDEXED BY page_released
@@ -108,7 +114,7 @@ struct FanOutTable {
     /// Looks for the next recipients.
     func offer(of id: OpenFanOut.ID, limit: Int, held: Set<PushRoute>) throws -> Offer {
         guard let shard = try Shard(id, in: db), shard.isOpen else { return .nothing(isDone: true) }
-        if let page = try released(shard) { return .released(page) }
+        if let page = try released(shard, limit: limit) { return .released(page) }
         guard !shard.isDone else { return .nothing(isDone: true) }
         if let only = shard.onlyRoute, try held.contains(RouteTable(db: db).route(only)) {
             return .nothing(isDone: false)
@@ -117,14 +123,17 @@ struct FanOutTable {
         return .next(shard, try reader.next(limit))
     }
 
-    private func released(_ shard: Shard) throws -> ReleasedPage? {
+    private func released(_ shard: Shard, limit: Int) throws -> ReleasedPage? {
         guard let row = try db.row(Self.released, [shard.id.message, shard.id.shard]) else { return nil }
         let settled = KeyBitmap(row[2] as Data)
         var reader = DeliveryRegistrationReader(db: db)
         var registrations: [DeliveryRegistration] = []
         var purged: [Int64] = []
+        var rest: [Int64] = []
         for (index, key) in try PackedKeys.keys(row[3]).enumerated() where !settled[index] {
-            if let registration = try reader.find(key) {
+            if registrations.count == limit {
+                rest.append(key)
+            } else if let registration = try reader.find(key) {
                 registrations.append(registration)
             } else {
                 purged.append(key)
@@ -132,7 +141,7 @@ struct FanOutTable {
         }
         return ReleasedPage(
             id: FanOutPage.ID(rawValue: row[0]), shard: shard, interruptions: row[1], registrations: registrations,
-            purged: purged)
+            rest: rest, purged: purged)
     }
 
     /// Hands recipients whose route is held to the shard of that route.
@@ -184,7 +193,7 @@ struct FanOutTable {
         return try db.number(Self.moreSetAside, [shard.id.message, shard.id.shard, cursor]) != nil
     }
 
-    /// Claims a page that was given back, whole. Recipients whose registrations were purged end here: nobody can be sent
+    /// Claims a page that was given back; what is beyond the limit of the claim becomes a page of its own. Recipients whose registrations were purged end here: nobody can be sent
     /// to any more.
     func claim(_ page: ReleasedPage, by worker: WorkerID, at time: Timestamp) throws -> FanOutClaim? {
         let shard = page.shard
@@ -192,6 +201,7 @@ struct FanOutTable {
         // Had another worker claimed it meanwhile and lost it, it would have one interruption more.
         let claimed = try db.change(Self.claimPage, [worker.rawValue, page.id.rawValue, page.interruptions])
         guard claimed > 0 else { return nil }
+        if !page.rest.isEmpty { try divide(page) }
         try db.change(Self.reopen, [shard.id.message, shard.id.shard])
         if !page.purged.isEmpty {
             var step = try SettleStep(db: db, worker: worker, newest: time)
@@ -202,6 +212,20 @@ struct FanOutTable {
         guard !page.registrations.isEmpty else { return FanOutClaim(page: nil, isDone: isDone) }
         return FanOutClaim(
             page: self.page(page.id, shard, page.registrations, interruptions: page.interruptions), isDone: isDone)
+    }
+
+    /// Leaves in a page what is claimed of it now, and makes a page of the rest. What it had settled is in the ledger.
+    private func divide(_ page: ReleasedPage) throws {
+        let keys = (page.registrations.map(\.key.rawValue) + page.purged).sorted()
+        let count = keys.count
+        try db.change(
+            Self.insertReleased,
+            [
+                page.shard.id.message, page.shard.id.shard, page.rest.count, page.rest.count, page.interruptions,
+                KeyBitmap(count: page.rest.count).data, PackedKeys.data(page.rest),
+            ])
+        try db.change(
+            Self.keep, [count, count, KeyBitmap(count: count).data, PackedKeys.data(keys), page.id.rawValue])
     }
 
     private func isOpen(_ shard: Shard) throws -> Bool {

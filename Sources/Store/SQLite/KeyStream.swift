@@ -131,7 +131,10 @@ struct ConditionStream {
         required = names.indices.filter { topic in
             !holds.indices.contains { $0 >> topic & 1 == 0 && holds[$0] }
         }
-        if holds[0] { everyone = KeyStream(.apps(try AppTable(db: db).ids(of: project)), after: after, last: last, in: db) }
+        if holds[0] {
+            let apps = try AppTable(db: db).ids(of: project)
+            everyone = KeyStream(.apps(apps), after: after, last: last, in: db)
+        }
     }
 
     /// One step of the merge: the key that was looked at, and whether the condition holds for it; `nil` at the end.
