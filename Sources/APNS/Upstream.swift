@@ -86,6 +86,7 @@ final class Upstream: Sendable {
         var logger = logger
         logger[metadataKey: "upstream"] = "\(key.name)"
         self.logger = logger
+        pace.onCrowdChange { [weak self] in self?.updateHold() }
     }
 
     /// Sends the pushes of `batch` at `indices`; suspends while the queue of a pool that they take is full or the upstream
@@ -98,7 +99,7 @@ final class Upstream: Sendable {
         let isUrgent = batch[first].lane == .interactive
         var rest = indices[...]
         while !rest.isEmpty {
-            switch await pace.enter(rest.count, isUrgent: isUrgent) {
+            switch await pace.enter(rest.count, isUrgent: isUrgent, isReturning: rest.count < indices.count) {
             case .granted(let count):
                 await submit(rest.prefix(count), of: batch, report: report)
                 rest = rest.dropFirst(count)
@@ -222,6 +223,7 @@ extension Upstream {
             let now = uptime()
             var hold = state.withLock { $0.control.hold }
             hold.pace = pace.notBefore.flatMap { $0 > now ? UpstreamHold.Rest(until: $0) : nil }
+            hold.crowd = pace.crowd
             hold.circuit = circuitRest(at: now)
             hold.steady(by: told)
             guard hold != told else { return false }

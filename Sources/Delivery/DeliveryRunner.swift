@@ -22,9 +22,17 @@ public struct DeliveryLimits: Sendable {
     /// How long a stopping gateway waits for answers. What has none by then is ended by the sender and recorded, within
     /// a few seconds more.
     public var shutdown: Duration = .seconds(20)
+    /// How long results of the interactive lane may wait for others, to share a transaction with them; 0: not at all.
+    /// Nobody waits for them: a caller has its answer, and a device its push.
+    public var gathering: Duration = .zero
 
     /// The defaults.
     public init() {}
+
+    /// The smallest of the limits that results hold places of until they are recorded.
+    fileprivate var roomToGather: Int {
+        min(inFlight, messagesWaiting, projectMessagesWaiting ?? .max)
+    }
 }
 
 /// Moves accepted messages to the upstream and the answers into the ledger: claims, sends, settles, retries, expires.
@@ -102,7 +110,8 @@ public final class DeliveryRunner: Service {
         }
         settler = Settler(
             answers: answers, gates: [.interactive: interactive, .bulk: bulk], lease: lease, store: store,
-            admission: admission, metrics: metrics, clock: clock, random: random, logger: logger)
+            admission: admission, metrics: metrics, clock: clock, random: random, logger: logger,
+            gathering: limits.roomToGather < 4 * Settler.gatheringLimit ? .zero : limits.gathering)
     }
 
     /// A single send goes out as soon as one place is free.

@@ -130,23 +130,7 @@ public struct GatewayServer: Service {
     ///
     /// - Throws: an `IOError` with `EADDRINUSE` when the port is in use.
     public func run() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await endStragglers() }
-            try await application.run()
-            group.cancelAll()
-        }
-    }
-
-    private func endStragglers() async {
-        do {
-            try await gracefulShutdown()
-            try await Task.sleep(for: shutdownLimit)
-        } catch {
-            // Cancelled: the server has ended.
-            return
-        }
-        let count = connections.closeAll()
-        logger.warning("Connections closed that did not end in time", metadata: ["connections": "\(count)"])
+        try await connections.serve(drainingWithin: shutdownLimit, logger: logger) { try await application.run() }
     }
 
     static func server(

@@ -91,6 +91,8 @@ public enum AcceptResult: Sendable {
     case repeated(MessageID)
     /// The same key came before with another body.
     case conflict
+    /// The one registration it was for is not in the store any more: nothing is sent.
+    case noRegistration
 }
 
 /// What is accepted and not complete: held against the limits of accept.
@@ -158,8 +160,9 @@ public struct MessageFacts: Hashable, Sendable {
 
 /// Accepted messages.
 public protocol MessageStore: Sendable {
-    /// Commits messages with their work, all or none, in one transaction; the results are in the same order. When this
-    /// returns, they survive a power cut. Calls at the same time share one commit.
+    /// Commits messages with their work in one transaction; the results are in the same order. A message that is not taken
+    /// says so in its result and leaves the others alone; when this throws, none was taken. When this returns, they
+    /// survive a power cut. Calls at the same time share one commit.
     ///
     /// - Parameter worker: who sends single deliveries of the interactive lane right away: they are committed as
     ///   claimed by it and come back with the result. `nil`, or a worker whose lease ended: none is claimed.
@@ -171,8 +174,8 @@ public protocol MessageStore: Sendable {
     /// What is not complete, as of the last commit of this process. Free: the accept limits ask for each request.
     var load: StoreLoad { get }
 
-    /// How many active registrations a message to `recipient` would reach now: counted in a snapshot of its own, exact,
-    /// in time that grows with the audience (preflight).
+    /// How many active registrations a message to `recipient` would reach now (preflight), in time that grows with the
+    /// audience. Exact as long as nobody comes or goes meanwhile: a large audience is counted in several snapshots.
     func audience(of recipient: NewMessage.Recipient, in project: ProjectID) async throws(StoreError) -> Int
 
     /// Pauses, resumes or cancels a message. What changes nothing (pausing a paused message) is no error.

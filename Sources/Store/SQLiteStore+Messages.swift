@@ -7,9 +7,10 @@ extension SQLiteStore: MessageStore {
     public func accept(
         _ messages: [NewMessage], claimedBy worker: WorkerID?
     ) async throws(StoreError) -> [AcceptResult] {
-        try await write { db in
+        let sources = messages.map { String(decoding: $0.content.source.bytes, as: UTF8.self) }
+        return try await write { db in
             var step = try AcceptStep(db: db, worker: worker)
-            return try messages.map { try step.accept($0) }
+            return try zip(messages, sources).map { try step.accept($0, source: $1) }
         }
     }
 
@@ -21,9 +22,27 @@ extension SQLiteStore: MessageStore {
     /// The counters that triggers keep, read with each commit.
     public var load: StoreLoad { committer.load }
 
-    /// Counts in one snapshot, with the streams that fan-outs read.
+    /// Counts in steps with the streams that fan-outs read; few steps run at the same time, whoever asks for them.
     public func audience(of recipient: NewMessage.Recipient, in project: ProjectID) async throws(StoreError) -> Int {
-        try await read { db in try AudienceCounter(db: db, project: project).count(recipient) }
+        try await audience(of: recipient, in: project, step: AudienceCounter.stepSize)
+    }
+
+    /// - Parameter step: so many candidates are looked at in one snapshot.
+    func audience(
+        of recipient: NewMessage.Recipient, in project: ProjectID, step: Int
+    ) async throws(StoreError) -> Int {
+        var count = 0
+        var place: Int64? = 0
+        while let start = place {
+            await audiences.enter()
+            defer { audiences.leave() }
+            let part = try await read { db in
+                try AudienceCounter(db: db, project: project).count(recipient, after: start, limit: step)
+            }
+            count += part.count
+            place = part.next
+        }
+        return count
     }
 
     /// Walks the index of times.
@@ -35,13 +54,20 @@ extension SQLiteStore: MessageStore {
 /// One message row without its content, which only delivery needs.
 struct MessageRow {
     static let columns = """
-        m.seq, m.id, m.project, m.registration, r.fid, t.name, m.audience, m.state, m.accepted_at, m.expires_at, \
+        m.seq, m.id, m.project, m.registration, coalesce(r.fid, f.fid), t.name, m.audience, m.state, m.accepted_at, m.expires_at, \
         m.completed_at, m.apns_id, m.condition, m.expression, m.user, m.singles, m.lane, m.rate, m.finish_by, \
         m.collapses_repeats, \(MessageFacts.columns)
         """
-    static let joins = """
-        FROM message m LEFT JOIN registration r ON r.key = m.registration LEFT JOIN topic t ON t.id = m.topic
+    static let joins = joins(from: "message m")
+
+    /// - Parameter messages: `message m`, with the index that is to be used. A registration that was purged left its FID.
+    static func joins(from messages: String) -> String {
         """
+        FROM \(messages) LEFT JOIN registration r ON r.key = m.registration
+        LEFT JOIN former_registration f ON f.key = m.registration AND r.key IS NULL
+        LEFT JOIN topic t ON t.id = m.topic
+        """
+    }
 
     let seq: Int64
     let summary: MessageSummary

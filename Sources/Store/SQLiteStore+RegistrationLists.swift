@@ -115,10 +115,6 @@ struct RegistrationReader {
     /// Registrations looked at for one page of a list.
     static let lookLimit = 10_000
 
-    static let walk = """
-        SELECT key FROM registration INDEXED BY registration_by_app
-        WHERE app = ?1 AND ended_at IS NULL AND key > ?2 AND key <= ?3 ORDER BY key LIMIT ?4
-        """
     static let active = """
         SELECT \(Registration.columnsWithoutNames) FROM registration r INDEXED BY registration_by_app
         WHERE r.app = ?1 AND r.ended_at IS NULL AND r.key > ?2 ORDER BY r.key LIMIT ?3
@@ -132,15 +128,6 @@ struct RegistrationReader {
         SELECT \(Registration.columnsWithoutNames) FROM registration r INDEXED BY registration_by_user
         WHERE r.user = ?4 AND r.app = ?1 AND r.ended_at IS NULL AND r.key > ?2 ORDER BY r.key LIMIT ?3
         """
-    /// Up to `limit` keys of active registrations of the project in (`after`, `last`], in their order: one walk along an
-    /// index for each app.
-    func activeKeys(after: Int64, through last: Int64, limit: Int) throws -> [Int64] {
-        let walk = try db.cachedStatement(sql: Self.walk)
-        let apps = try AppTable(db: db).ids(of: project)
-        let found = try apps.map { try Int64.fetchAll(walk, arguments: [$0, after, last, limit]) }
-        if found.count == 1 { return found[0] }
-        return Array(found.joined().sorted().prefix(limit))
-    }
 
     /// Active registrations of a user with keys after `key`.
     func of(_ user: UserID, after key: Int64, limit: Int) throws -> [Registration] {

@@ -72,12 +72,13 @@ struct RegistrationTable {
     let db: Database
 
     static let byID = """
-        SELECT \(Registration.columns) FROM registration r WHERE r.fid = ? AND \(Registration.projectName) = ?
+        SELECT \(Registration.joinedColumns) FROM registration r CROSS JOIN app a ON a.id = r.app
+        WHERE r.fid = ? AND a.project = ?
         """
     static let byForeignToken = """
-        SELECT \(Registration.columns) FROM registration r INDEXED BY registration_foreign_token
-        WHERE typeof(r.token) = 'text' AND substr(r.token, 1, 1) <> ':' AND r.token = ?
-            AND \(Registration.projectName) = ?
+        SELECT \(Registration.joinedColumns) FROM registration r INDEXED BY registration_foreign_token
+        CROSS JOIN app a ON a.id = r.app
+        WHERE typeof(r.token) = 'text' AND substr(r.token, 1, 1) <> ':' AND r.token = ? AND a.project = ?
         """
     static let byDeviceToken = """
         SELECT key FROM registration WHERE app = ? AND device_token = ? AND ended_at IS NULL

@@ -71,8 +71,7 @@ struct ReportReader {
         let source = state == .complete ? "" : " INDEXED BY message_open"
         let condition = state == .complete ? "" : " AND m.state <> 'COMPLETE'"
         return """
-            SELECT \(MessageRow.columns)
-            FROM message m\(source) LEFT JOIN registration r ON r.key = m.registration LEFT JOIN topic t ON t.id = m.topic
+            SELECT \(MessageRow.columns) \(MessageRow.joins(from: "message m\(source)"))
             WHERE m.project = ? AND m.seq < ?\(condition) AND m.state = '\(state.rawValue)' ORDER BY m.seq DESC LIMIT ?
             """
     }

@@ -135,13 +135,15 @@ struct SubscriptionBatch {
         try insert(key, id(of: topic, project.rawValue), at: time)
     }
 
-    /// Writes the sums.
-    func finish() throws {
-        guard let last else { return }
+    /// Writes the sums. Also called before anything ends subscriptions in the same transaction: a trigger takes those off
+    /// the counts at once, which never may go below zero.
+    mutating func finish() throws {
+        guard let last, !added.isEmpty else { return }
         try db.change("UPDATE meta SET value = ? WHERE name = 'subscriptions'", [last])
         for (topic, count) in added {
             try db.change("UPDATE topic SET subscribers = subscribers + ? WHERE id = ?", [count, topic])
         }
+        added.removeAll(keepingCapacity: true)
     }
 
     private mutating func insert(_ key: RegistrationKey, _ topic: Int64, at time: Timestamp) throws {

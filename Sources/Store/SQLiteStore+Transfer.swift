@@ -117,7 +117,7 @@ struct RegistrationImporter {
         return try insert(row, app)
     }
 
-    func finish() throws {
+    mutating func finish() throws {
         try subscriptions.finish()
     }
 
@@ -165,6 +165,8 @@ struct RegistrationImporter {
         }
         var now = current
         if isNewer, refreshedAt > current.refreshedAt || changes(current, change) {
+            // A device of another user gets a new registration; the subscriptions of the old one end.
+            if let owner = change.owner, owner.user != current.user { try subscriptions.finish() }
             now = try registrations.change(current, change, at: refreshedAt)
         }
         for topic in row.topics {

@@ -32,10 +32,13 @@ public final class SQLiteStore: Sendable {
     private let pool: DatabasePool
     let committer: GroupCommitter
     private let lookups: ReadBatcher
+    /// Steps of counting audiences that may run at the same time.
+    let audiences = Turnstile(places: 2)
     private let lock: GatewayLock?
     /// Workers up to this number belong to gateways that ended before this one took the lock; 0 in a command.
     let earlierWorkers: Int64
-    private let path: String
+    private let directory: StoreDirectory
+    private var path: String { directory.databasePath }
 
     /// The newest time of recording in the ledger when the store was opened; `nil` when there was none. The wall clock
     /// may have been set back since.
@@ -76,7 +79,7 @@ public final class SQLiteStore: Sendable {
                 underlying: reason.underlying)
         }
         self.lock = lock
-        path = directory.databasePath
+        self.directory = directory
         self.logger = logger
         logger.debug("Store opened", metadata: ["store.path": "\(directory.databasePath)"])
     }
@@ -135,11 +138,6 @@ public final class SQLiteStore: Sendable {
         }
     }
 
-    /// Whether a write goes through right now.
-    public func isWritable() async -> Bool {
-        await state().isWritable
-    }
-
     /// Keeps in mind that the database is damaged, and says so once.
     private func took(_ error: StoreError) -> StoreError {
         guard error.isDamage else { return error }
@@ -151,6 +149,9 @@ public final class SQLiteStore: Sendable {
         if isNew { logger.critical("Store is damaged", metadata: ["error": "\(text)"]) }
         return error
     }
+
+    /// Whether this is a command's, and a gateway has the store open now.
+    public var isBesideGateway: Bool { lock == nil && GatewayLock.isHeld(in: directory) }
 
     /// Finishes running work and closes the database. Idempotent.
     public func close() throws(StoreError) {
@@ -171,7 +172,7 @@ public final class SQLiteStore: Sendable {
         do {
             return try await committer.write(isDurable: isDurable, body)
         } catch {
-            throw StoreError(database: error)
+            throw took(StoreError(database: error))
         }
     }
 
@@ -204,12 +205,28 @@ extension SQLiteStore {
         return time > 0 ? Timestamp(milliseconds: time) : nil
     }
 
+    /// Reads at the same time: look-ups, claims and audiences take at most two each, the rest is for lists and reports.
+    private static let readerLimit = 10
+    /// Time between two attempts to get a lock that another process holds, and how many there are: 5 seconds.
+    static let busyStep: TimeInterval = 0.002
+    static let busyAttempts = 2500
+
+    /// Called by SQLite before each new attempt to get a lock. Its own way of waiting, with steps of up to 100 ms, is
+    /// out of luck against a process that writes often: the lock is free in the short time between its transactions.
+    static func waitForTurn(attempts: Int) -> Bool {
+        guard attempts < busyAttempts else { return false }
+        // The lock of another process: there is no signal to wait for.
+        Thread.sleep(forTimeInterval: busyStep)
+        return true
+    }
+
     private static func open(_ directory: StoreDirectory) throws -> DatabasePool {
         var configuration = Configuration()
         configuration.label = "store"
         configuration.foreignKeysEnabled = true
         configuration.journalMode = .wal
-        configuration.busyMode = .timeout(5)
+        configuration.busyMode = .callback(Self.waitForTurn)
+        configuration.maximumReaderCount = readerLimit
         let pool = try DatabasePool(path: directory.databasePath, configuration: configuration)
         // The pool sets NORMAL when it switches to WAL, which may lose the last commits with the power; "accepted" means
         // on the disk (sqlite.org/pragma.html#pragma_synchronous).

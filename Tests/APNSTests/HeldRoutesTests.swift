@@ -109,6 +109,31 @@ struct HeldRoutesTests {
         #expect(scene.held.isEmpty)
     }
 
+    @Test func `An overload without Retry-After holds bulk pushes back while many wait for their turn`() async throws {
+        let scene = try Scene(nil)
+        let route = try Self.route()
+        let open = await leaveOpen(try (0..<20).map { try makePush($0) }, scene)
+        scene.answers(answer(503, #"{"reason":"ServiceUnavailable"}"#))
+        _ = await scene.fixture.send([try makePush(20)])
+        scene.answers(answer(200))
+        #expect(scene.held.isEmpty, "slower, but nobody waits")
+        let batch = try (0..<Int64(PaceGate.crowdBegin)).map { try makePush(100 + $0) }
+        let collector = ReportCollector(of: batch.count)
+        let task = Task { await scene.fixture.sender.send(batch) { collector.take($0) } }
+        while scene.held.isEmpty { await Task.yield() }
+        let crowded = HeldRoute(
+            retryAfter: SendPause.answerTime, limit: UpstreamHold.Rest.crowdLimit, isBulkOnly: true)
+        #expect(scene.held == [route: crowded, try Self.route("com.example.other"): crowded])
+        #expect(scene.changeCount == 1)
+        scene.pool.completeHeld(answer(200))
+        await task.value
+        await open.wait(for: 20)
+        await collector.wait(for: batch.count)
+        #expect(collector.outcomes.allSatisfy { $0 == .accepted })
+        #expect(scene.held.isEmpty)
+        #expect(scene.changeCount == 2)
+    }
+
     @Test func `An open circuit holds the upstream, a half-open one wants a few`() async throws {
         let scene = try Scene(answer(200))
         let route = try Self.route()

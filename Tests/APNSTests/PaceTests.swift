@@ -183,7 +183,7 @@ struct PaceGateTests {
     @Test func `When too many wait the rest is held back, in each lane for itself`() async {
         await fill(10)
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { #expect(await gate.enter(5000, isUrgent: false) == .closed) }
+            group.addTask { #expect(await gate.enter(9000, isUrgent: false) == .closed) }
             await gate.waitUntil(waiting: PaceGate.waitingLimit)
             #expect(await gate.enter(1, isUrgent: false) == .held(.serviceUnavailable, after: PaceGate.crowdedPause))
             group.addTask { #expect(await gate.enter(1, isUrgent: true) == .closed) }
@@ -191,6 +191,48 @@ struct PaceGateTests {
             gate.close()
         }
         #expect(await gate.enter(1, isUrgent: true) == .closed)
+    }
+
+    @Test func `A crowd is told once when it begins and once when it has gone, parts that are granted do not hide it`()
+        async
+    {
+        await fill(10)
+        let told = Shared<[PaceGate.Crowd]>([])
+        gate.onCrowdChange { told.value.withLock { $0.append(gate.crowd) } }
+        let count = PaceGate.crowdBegin + 100
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var rest = count
+                while rest > 0 {
+                    let entry = await gate.enter(rest, isUrgent: false, isReturning: rest < count)
+                    guard case .granted(let part) = entry else {
+                        Issue.record("\(entry)")
+                        return
+                    }
+                    #expect(gate.crowd == (rest - part > PaceGate.crowdEnd ? .bulk : .none))
+                    rest -= part
+                }
+            }
+            await gate.waitUntil(waiting: count)
+            #expect(told.value.withLock { $0 } == [.bulk])
+            // One comes back at a time, and one goes.
+            for left in (0..<count).reversed() {
+                gate.leave(gate.waiting == count ? 2 : 1, good: 0)
+                await gate.waitUntil(waiting: left)
+            }
+        }
+        #expect(told.value.withLock { $0 } == [.bulk, .none])
+    }
+
+    @Test func `A crowd of urgent pushes is one of both lanes, and has gone when all are sent away`() async {
+        await fill(10)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { #expect(await gate.enter(PaceGate.crowdBegin, isUrgent: true) == .closed) }
+            await gate.waitUntil(waiting: PaceGate.crowdBegin)
+            #expect(gate.crowd == .all)
+            gate.close()
+            #expect(gate.crowd == .none)
+        }
     }
 
     @Test func `Retry-After holds back those who wait and those who come`() async {

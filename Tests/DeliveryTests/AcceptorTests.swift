@@ -28,7 +28,7 @@ struct AcceptorTests {
 
     @Test func validateOnlyKeepsNothing() async throws {
         let rig = Rig()
-        _ = try rig.acceptor.check(Sample.submission(to: .topic(Sample.topic)))
+        _ = try await rig.acceptor.preflight(Sample.submission(to: .topic(Sample.topic)))
         #expect(await rig.store.books.isEmpty)
     }
 
@@ -82,9 +82,9 @@ struct AcceptorTests {
         let bare = Project(id: Sample.projectID, number: 1, apps: [plain])
         let json = #"{"data":{"k":""# + String(repeating: "x", count: 4000) + #""}}"#
         let rig = Rig(project: project)
-        _ = try rig.acceptor.check(Sample.submission(to: .topic(Sample.topic), project: bare, json))
+        _ = try await rig.acceptor.accept(Sample.submission(to: .topic(Sample.topic), project: bare, json))
         let text = try await violation {
-            _ = try rig.acceptor.check(Sample.submission(to: .topic(Sample.topic), project: project, json))
+            _ = try await rig.acceptor.accept(Sample.submission(to: .topic(Sample.topic), project: project, json))
         }
         #expect(text.contains("4096"))
     }

@@ -93,8 +93,8 @@ struct AdmissionTests {
     @Test func whatNamesNobodyOrTooManyIsRefused() async throws {
         let rig = Rig()
         for list in [[], addressees(1...100_001)] {
-            #expect(throws: MessageAcceptor.Refusal.self) {
-                _ = try rig.acceptor.check(Sample.submission(to: .list(list)))
+            await #expect(throws: MessageAcceptor.Refusal.self) {
+                _ = try await rig.acceptor.accept(Sample.submission(to: .list(list)))
             }
         }
     }

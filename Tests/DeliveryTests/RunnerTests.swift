@@ -32,6 +32,23 @@ struct RunnerTests {
         }
     }
 
+    @Test func onlyResultsOfSingleSendsWaitForOthers() async throws {
+        var limits = DeliveryLimits()
+        limits.gathering = .milliseconds(5)
+        let rig = Rig(limits: limits)
+        await rig.subscribe(10)
+        try await rig.run { rig in
+            let topic = try await rig.acceptTopic()
+            await rig.store.until { $0.books[topic.id]?.isComplete == true }
+            let settlements = await rig.store.calls[.settle]
+            let single = try await rig.accept(to: 7)
+            await rig.clock.sleepers(within: limits.gathering)
+            #expect(await rig.store.calls[.settle] == settlements)
+            rig.clock.advance(by: limits.gathering)
+            await rig.store.until { $0.books[single.id]?.isComplete == true }
+        }
+    }
+
     @Test func aTopicGoesOutInPages() async throws {
         let rig = Rig()
         await rig.subscribe(2500)

@@ -1,5 +1,6 @@
 import PushModel
 import Store
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -119,11 +120,53 @@ struct SettlementTests {
     }
 
     @Test func aLongBackOffIsCutToMakeOneMoreAttempt() throws {
-        let delivery = Self.delivery(history: AttemptHistory(attempts: 12), life: .seconds(60))
+        let delivery = Self.delivery(history: AttemptHistory(attempts: 12, unknownAttempts: 12), life: .seconds(60))
         let result = delivery.settlement(of: .unknown(.connectionLost), at: Self.now, random: 0.999)
         let (_, notBefore) = try retry(result)
         #expect(notBefore < delivery.expiresAt)
         #expect(notBefore > Self.now + .seconds(40))
+    }
+
+    /// Setbacks that say something of APNs or of the way to it, in random order between any number of interruptions: the
+    /// pause is as long as without these.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func interruptionsDoNotMakePausesLonger(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let outcomes: [Outcome] = [
+            .throttled(APNSReason(rawValue: "ServiceUnavailable"), after: nil), .notSent(.refused),
+            .throttled(APNSReason(rawValue: "TooManyRequests"), after: nil),
+            .throttled(.expiredProviderToken, after: nil),
+        ]
+        var (calm, restless) = (AttemptHistory(), AttemptHistory())
+        for _ in 0..<12 {
+            for _ in 0..<Int.random(in: 0...12, using: &random) {
+                restless.attempts += 1
+                restless.unknownAttempts += 1
+                restless.lastCause = TransportCause.interrupted.rawValue
+            }
+            let outcome = try #require(outcomes.randomElement(using: &random))
+            let chance = Double.random(in: 0..<1, using: &random)
+            let expected = try retry(
+                Self.delivery(history: calm).settlement(of: outcome, at: Self.now, random: chance))
+            let found = try retry(
+                Self.delivery(history: restless).settlement(of: outcome, at: Self.now, random: chance))
+            #expect(found.1 == expected.1)
+            (calm, restless) = (expected.0, found.0)
+        }
+        #expect(restless.attempts - restless.unknownAttempts == 12, "no attempt is left out of the count")
+    }
+
+    /// Also answers that fail to come make the pause longer.
+    @Test func answersThatDoNotComeMakePausesLonger() throws {
+        var history = AttemptHistory()
+        var pauses: [Duration] = []
+        for _ in 0..<12 {
+            let (next, notBefore) = try retry(
+                Self.delivery(history: history).settlement(of: .unknown(.timedOut), at: Self.now, random: 0.999))
+            pauses.append(notBefore - Self.now)
+            history = next
+        }
+        #expect(pauses == pauses.sorted() && pauses[11] > .seconds(800))
     }
 
     @Test(arguments: [

@@ -142,6 +142,24 @@ struct SharingTests {
         }
     }
 
+    @Test func pagesForACrowdedUpstreamAreNotClaimedAndInteractivePushesGoOn() async throws {
+        let rig = Rig()
+        await rig.subscribe(100)
+        let route = PushRoute(
+            project: Sample.projectID, app: Sample.appID, environment: Sample.registration(1).environment)
+        rig.sender.hold([route: HeldRoute(retryAfter: .seconds(3600), limit: 8, isBulkOnly: true)])
+        try await rig.run { rig in
+            let message = try await rig.acceptTopic()
+            let single = try await rig.accept(to: 2)
+            await rig.store.until { $0.books[single.id]?.isComplete == true }
+            #expect(rig.sender.pushes.map(\.lane) == [.interactive])
+            #expect(await rig.store.books[message.id]?.isComplete == false)
+            rig.sender.hold([:])
+            await rig.store.until { $0.books[message.id]?.isComplete == true }
+            #expect(rig.sender.pushes.count == 101)
+        }
+    }
+
     @Test func aPausedMessageRestsAndAResumedOneGoesOn() async throws {
         let rig = Rig(limits: Self.limits(inFlight: 20, pageSize: 10), script: { _, _ in nil })
         await rig.subscribe(100)

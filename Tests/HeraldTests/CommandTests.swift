@@ -211,7 +211,8 @@ struct ExportFileTests {
 struct DevelopmentBlockTests {
     private static let block = DevelopmentBlock(
         base: "http://127.0.0.1:8080",
-        keys: DevelopmentState.Keys(admin: "hk_a", sender: "hk_s", client: "hk_c"), deviceToken: "0a1b")
+        keys: DevelopmentState.Keys(admin: "hk_a", sender: "hk_s", client: "hk_c"), deviceToken: "0a1b",
+        herald: "echo")
 
     @Test func beginsAndEndsWithItsMarks() {
         let lines = Self.block.text.split(separator: "\n")
@@ -239,10 +240,12 @@ struct DevelopmentBlockTests {
         #expect(answer.lines.first == "abc:def")
         let bodies = try String(contentsOfFile: directory.file("bodies"), encoding: .utf8).split(separator: "\n")
             .map { try JSONValue(parsing: Array($0.utf8)) }
-        #expect(bodies.count == 3)
+        #expect(bodies.count == 4)
         #expect(bodies[0]["ios"]?["apns_token"]?.stringValue == "0a1b")
         #expect(bodies[1]["message"]?["token"]?.stringValue == "abc:def")
         #expect(bodies[2]["message"]?["notification"]?["title"]?.stringValue == "Portugal vs. Denmark")
         #expect(bodies[2]["message"]?["apns"]?["payload"]?["customKey"]?.stringValue == "customValue")
+        #expect(bodies[3]["delivery"]?["rate"] == .number("5"))
+        #expect(answer.lines.last == "message list")
     }
 }

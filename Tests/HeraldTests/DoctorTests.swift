@@ -3,6 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import herald
+
 /// `herald doctor` as a process, against a simulated APNs.
 @Suite(.timeLimit(.minutes(2)))
 struct DoctorTests {
@@ -13,6 +15,13 @@ struct DoctorTests {
     ) {
         let result = try await GatewayProcess.run(["doctor", "--config", test.configuration] + more)
         return (result.status, result.lines)
+    }
+
+    @Test func whoWaitsForARecountSeesHowFarItIs() {
+        #expect(LedgerCheck.progressText("3 MiB", nil, seconds: 2) == "checking 3 MiB: 2 s")
+        #expect(
+            LedgerCheck.progressText("3 MiB", (done: 500, total: 900), seconds: 4)
+                == "recounting 3 MiB: 500 of 900 messages, 4 s")
     }
 
     @Test func allIsWellBesideARunningGateway() async throws {

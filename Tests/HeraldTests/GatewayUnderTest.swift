@@ -130,6 +130,9 @@ struct GatewayUnderTest {
 struct APIClient {
     let baseURL: String
     let key: String
+    /// Whether the connection of a request is kept for the next one. One to a gateway that has gone may be in the pool
+    /// for a moment, and a successor on the same port would be asked on it.
+    var keepsConnections = true
 
     struct Answer {
         var status: Int
@@ -154,6 +157,7 @@ struct APIClient {
         var request = HTTPClientRequest(url: baseURL + path)
         request.method = HTTPMethod(rawValue: method)
         request.headers.add(name: "authorization", value: "Bearer \(key)")
+        if !keepsConnections { request.headers.add(name: "connection", value: "close") }
         if let body {
             request.headers.add(name: "content-type", value: "application/json")
             request.body = .bytes(ByteBuffer(string: body))

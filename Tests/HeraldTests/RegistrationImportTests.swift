@@ -63,7 +63,7 @@ struct RegistrationImportTests {
 
     /// Registrations with everything that may stand in a column.
     private static func rows(_ count: Int) -> [ImportedRegistration] {
-        var random = SeededGenerator(seed: 4)
+        var random = SeededRandom(seed: 4)
         let users = ["alice", "Grüße, \"x\"", "a b", ",", "\"", "\u{1F44B}\u{200D}", "o'hara;--"]
         return (0..<count).map { number in
             var row = ImportedRegistration(
@@ -160,7 +160,7 @@ struct RegistrationImportTests {
 
     @Test(arguments: RegistrationFormat.allCases)
     func bytesFlippedAtRandomSpoilTheirLinesOnly(format: RegistrationFormat) async throws {
-        var random = SeededGenerator(seed: 11)
+        var random = SeededRandom(seed: 11)
         let encoder = RegistrationEncoder(format: format)
         let rows = Self.rows(300)
         var lines = rows.map { row in
@@ -220,15 +220,6 @@ struct RegistrationImportTests {
         #expect(try await count() == 3000)
     }
 
-    @Test func aChunkGrowsAndShrinksWithTheTimeItTakes() {
-        let goal = RegistrationImport.chunkTime
-        #expect(RegistrationImport.next(500, after: goal / 10) == 1000)
-        #expect(RegistrationImport.next(500, after: goal) == 500)
-        #expect(RegistrationImport.next(500, after: goal * 10) == 250)
-        #expect(RegistrationImport.next(60, after: goal * 10) == 50)
-        #expect(RegistrationImport.next(4000, after: .zero) == 4096)
-    }
-
     @Test func linesAreCutWhereverBlocksEnd() throws {
         let long = String(repeating: "y", count: 3 << 20)
         let path = directory.file("lines")
@@ -274,22 +265,5 @@ struct RegistrationImportTests {
             #expect(resumed.status == 64 && resumed.lines.first?.contains("leave --resume out") == true)
             #expect(await process.end(with: SIGTERM) == 0)
         }
-    }
-}
-
-/// SplitMix64: the same numbers in every run.
-private struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var bits = state
-        bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
-        return bits ^ (bits >> 31)
     }
 }

@@ -1,4 +1,5 @@
 import PushModel
+import TestSupport
 import Testing
 
 struct ConditionTests {
@@ -142,7 +143,7 @@ struct ConditionTests {
 
     @Test(arguments: 0..<20)
     func readingAgreesWithSetsAndComesBack(seed: Int) throws {
-        var random = Chance(seed: UInt64(seed))
+        var random = SeededRandom(seed: UInt64(seed))
         let everyone = Set(0..<40)
         for _ in 0..<200 {
             let subscribers = Dictionary(
@@ -161,7 +162,7 @@ struct ConditionTests {
 
     @Test(arguments: 0..<20)
     func noTextBreaksTheParser(seed: Int) throws {
-        var random = Chance(seed: UInt64(seed))
+        var random = SeededRandom(seed: UInt64(seed))
         let pieces = [
             "'a' in topics", "'a'", "\"b\"", "in", "topics", " in topics", "&&", "||", "!", "(", ")", " ", "'", "é",
             "\0", "&",
@@ -179,19 +180,5 @@ struct ConditionTests {
             }
         }
         #expect(read > 0)
-    }
-
-    /// Reproducible.
-    private struct Chance: RandomNumberGenerator {
-        private var state: UInt64
-
-        init(seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
-
-        mutating func next() -> UInt64 {
-            state ^= state << 13
-            state ^= state >> 7
-            state ^= state << 17
-            return state
-        }
     }
 }

@@ -333,6 +333,7 @@ extension AcceptResult {
         case .accepted: "accepted"
         case .repeated(let id): "repeated \(id)"
         case .conflict: "conflict"
+        case .noRegistration: "no registration"
         }
     }
 }

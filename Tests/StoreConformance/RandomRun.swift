@@ -1,5 +1,6 @@
 import PushModel
 import Store
+import TestSupport
 import Testing
 
 /// A seeded run of random steps, with the law checked after each: several workers whose leases run out, crashes, late
@@ -33,7 +34,7 @@ public struct RandomRun {
     }
 
     private var scene: Scene
-    private var random: SplitMix64
+    private var random: SeededRandom
     private var now: Int64 = 1000
     private var registrations: [Registration] = []
     private var active: Set<RegistrationKey> = []
@@ -50,7 +51,7 @@ public struct RandomRun {
     /// Prepares a run on an empty store.
     public init(subject: StoreSubject, seed: UInt64) async throws {
         scene = try await subject.makeScene()
-        random = SplitMix64(state: seed)
+        random = SeededRandom(seed: seed)
     }
 
     /// Takes `steps` random steps, then finishes all work and checks the end.
@@ -357,18 +358,5 @@ public struct RandomRun {
         #expect(Set(reached).isSubset(of: message.allowed), "nobody who was not meant")
         #expect(Set(reached).isSuperset(of: message.awaited), "everybody who stayed")
         #expect(message.isCancelled || report.ended[.cancelled] == 0)
-    }
-}
-
-/// A small seeded generator (Steele, Lea and Flood 2014), so that a failing run can be repeated.
-struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var bits = state
-        bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
-        return bits ^ (bits >> 31)
     }
 }

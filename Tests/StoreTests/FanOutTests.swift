@@ -90,6 +90,20 @@ struct FanOutTests {
         #expect(try await store.check() == [])
     }
 
+    @Test func whoLeavesAnExcludedTopicAndComesBackIsStillExcluded() async throws {
+        let keys = try await audience(3)
+        let (news, sport) = (Topic(rawValue: "news")!, Topic(rawValue: "sport")!)
+        _ = try await store.subscribe([keys[1]], to: sport, at: time)
+        let expression = Condition.Expression.all(.subscribed(news), .not(.subscribed(sport)))
+        _ = try await send(.condition(Condition(text: "", expression: expression)))
+        _ = try await send(.condition(Condition(text: "", expression: .subscribed(sport))), 2)
+        _ = try await store.unsubscribe([keys[1]], from: sport)
+        _ = try await store.subscribe([keys[1]], to: sport, at: time)
+        let worker = try await store.enroll("test", until: time)
+        // What asks for the topic goes by who was in it when it was accepted.
+        #expect(try await claimed(worker) == [keys[0].rawValue, keys[2].rawValue])
+    }
+
     @Test(arguments: [[], [1], [1, 2, 3], [127, 128, 16_383, 16_384, 1 << 40], [Int64.max]] as [[Int64]])
     func packedKeysComeBack(keys: [Int64]) throws {
         #expect(try PackedKeys.keys(PackedKeys.data(keys)) == keys)

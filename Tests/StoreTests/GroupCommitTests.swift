@@ -85,7 +85,37 @@ struct GroupCommitTests {
         #expect(failures >= 1)
         #expect(kept == 20 - failures, "what failed is not there, and what did not fail is")
         _ = await blocker.result
-        #expect(await store.isWritable())
+        #expect(await store.state().isWritable)
+    }
+
+    @Test func aWriteThatFailsTakesBackItsOwnChangesOnly() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let blocker = await occupy(until: gate)
+        let before = try await probes()
+        let failures = await withTaskGroup(of: Bool.self) { [store] group in
+            for number in 0..<20 {
+                group.addTask {
+                    do throws(StoreError) {
+                        try await store.write { db in
+                            try db.execute(sql: "UPDATE meta SET value = value + 1 WHERE name = 'write_probe'")
+                            if number % 7 == 3 { throw StoreError(.failed, "after half of it") }
+                        }
+                        return false
+                    } catch {
+                        return error.message == "after half of it"
+                    }
+                }
+            }
+            gate.signal()
+            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(failures == 3)
+        #expect(try await probes() - before == 17, "each of the others once, although they ran twice")
+        try await blocker.value
+    }
+
+    private func probes() async throws -> Int64 {
+        try await store.read { db in try db.number("SELECT value FROM meta WHERE name = 'write_probe'") ?? 0 }
     }
 
     @Test func aCancelledCallerDoesNotTakeItsWriteBack() async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import PushModel
+import TestSupport
 import Testing
 
 @testable import Store
@@ -9,20 +10,7 @@ import Testing
 struct LedgerBlockTests {
     typealias Entry = LedgerBlock.Entry
 
-    /// A small seeded generator (Steele, Lea and Flood 2014), so that a failing run can be repeated.
-    private struct SplitMix64: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var bits = state
-            bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
-            return bits ^ (bits >> 31)
-        }
-    }
-
-    private static func randomBlock(_ random: inout SplitMix64) -> LedgerBlock {
+    private static func randomBlock(_ random: inout SeededRandom) -> LedgerBlock {
         let reasons = ["BadDeviceToken", "", "Grüße \u{1F44B}", "timed_out"]
         let extremes: [Int64] = [0, 1, -1, 127, 128, 1 << 31, .max, .min]
         var key: Int64 = 0
@@ -53,7 +41,7 @@ struct LedgerBlockTests {
 
     @Test(arguments: 0..<200 as Range<UInt64>)
     func whatIsPackedComesBack(seed: UInt64) throws {
-        var random = SplitMix64(state: seed)
+        var random = SeededRandom(seed: seed)
         let block = Self.randomBlock(&random)
         let bytes = try LedgerBlock.encode(block.entries[...], reasons: block.reasons)
         let read = try LedgerBlock(decoding: Data(bytes))
@@ -101,7 +89,7 @@ struct LedgerBlockTests {
 
     @Test(arguments: 0..<20 as Range<UInt64>)
     func everyChangeOfOneByteAndEveryCutIsSeen(seed: UInt64) throws {
-        var random = SplitMix64(state: seed)
+        var random = SeededRandom(seed: seed)
         let block = Self.randomBlock(&random)
         let bytes = try LedgerBlock.encode(block.entries[...], reasons: block.reasons)
         for place in bytes.indices {
@@ -116,7 +104,7 @@ struct LedgerBlockTests {
     /// With a checksum that fits, so that what reads the entries is reached.
     @Test(arguments: 0..<20 as Range<UInt64>)
     func noBytesTrapWhateverTheySay(seed: UInt64) throws {
-        var random = SplitMix64(state: seed)
+        var random = SeededRandom(seed: seed)
         var read = 0
         for _ in 0..<2000 {
             let block = Self.randomBlock(&random)
@@ -142,7 +130,7 @@ struct LedgerBlockTests {
         #expect(read > 0, "some are not changed at all")
     }
 
-    private static func noise(upTo limit: Int, _ random: inout SplitMix64) -> [UInt8] {
+    private static func noise(upTo limit: Int, _ random: inout SeededRandom) -> [UInt8] {
         var bytes: [UInt8] = []
         for _ in 0..<Int.random(in: 0...limit, using: &random) { bytes.append(.random(in: 0...255, using: &random)) }
         return bytes
@@ -165,7 +153,7 @@ struct LedgerBlockTests {
     }
 
     @Test func noBytesOfKeysTrap() {
-        var random = SplitMix64(state: 7)
+        var random = SeededRandom(seed: 7)
         for _ in 0..<20_000 {
             let bytes = (0..<Int.random(in: 0...24, using: &random)).map { _ in
                 Bool.random(using: &random) ? UInt8.random(in: 0...255, using: &random) : 0xff

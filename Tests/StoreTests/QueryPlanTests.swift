@@ -112,7 +112,6 @@ struct QueryPlanTests {
         Hot(name: "quarantine", sql: RegistrationTable.quarantine),
         Hot(name: "quarantined registrations", sql: RegistrationTable.quarantined),
         Hot(name: "lift quarantine", sql: RegistrationTable.lift),
-        Hot(name: "walk of an app", sql: RegistrationReader.walk),
         Hot(name: "list of an app", sql: RegistrationReader.active),
         Hot(name: "list of quarantined", sql: RegistrationReader.quarantined),
         Hot(name: "registrations of a user", sql: RegistrationReader.ofUser),

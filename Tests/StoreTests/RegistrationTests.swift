@@ -158,6 +158,77 @@ struct RegistrationTests {
         #expect(try await store.registrations(of: old.user!, in: project, limit: 9) == [])
     }
 
+    @Test func aDeviceWithTwoUsersInOneFileGoesToTheSecond() async throws {
+        let store = try open()
+        var rows = [row(1), row(1), row(2)]
+        for index in rows.indices { rows[index].topics = [ImportedTopic(Topic(rawValue: "news")!)] }
+        rows[0].user = UserID(rawValue: "alice")
+        rows[1].user = UserID(rawValue: "bob")
+        #expect(try await take(rows, store) == .committed(refused: [:]))
+        #expect(try await exported(store).map(\.user) == [rows[1].user, nil])
+        #expect(try await store.lastColumn(of: "SELECT subscribers FROM topic") == ["2"])
+        #expect(try await store.lastColumn(of: "SELECT value FROM meta WHERE name = 'subscriptions'") == ["3"])
+        #expect(try await store.check() == [])
+    }
+
+    private func message(_ number: UInt64, to registration: Registration) throws -> NewMessage {
+        NewMessage(
+            id: MessageID(acceptedAt: time, random: number), project: project,
+            recipient: .registration(registration.key, registration.id),
+            content: try MessageContent(source: .object([.init("data", .object([.init("k", .string("v"))]))])),
+            lane: .interactive,
+            facts: MessageFacts(label: nil, isDisplayed: false, collapseKey: nil, priority: 5, timeToLiveSeconds: 60),
+            acceptedAt: time, expiresAt: time + .seconds(60))
+    }
+
+    private func registrations(_ numbers: [UInt8], _ store: SQLiteStore) async throws -> [Registration] {
+        #expect(try await take(numbers.map(row), store) == .committed(refused: [:]))
+        return try await store.registrations(in: project, .active, after: nil, limit: 9).elements
+    }
+
+    private func purge(_ registration: Registration, _ store: SQLiteStore) async throws {
+        try await store.end(registration.key, RegistrationEnd(time: time, cause: .deleted))
+        #expect(try await store.purge(endedBefore: time + .milliseconds(1), limit: 9) == 1)
+    }
+
+    @Test func aMessageToAPurgedRegistrationIsStillReportedAndListed() async throws {
+        let store = try open()
+        let made = try #require(try await registrations([1], store).first)
+        let message = try message(1, to: made)
+        _ = try await store.accept([message], claimedBy: nil)
+        // As after its end: nothing waits for an attempt, so the registration may go.
+        _ = try await store.control(message.id, in: project, .cancel, at: time)
+        _ = try await store.bookCancelled(limit: 100, at: time)
+        try await purge(made, store)
+        let target = Message.Recipient.registration(made.key, made.id)
+        #expect(try await store.message(message.id, in: project)?.recipient == target)
+        #expect(try await store.report(message.id, in: project)?.message.recipient == target)
+        for state in [nil, MessageState.cancelled] {
+            let page = try await store.reports(in: project, state: state, after: nil, limit: 9)
+            #expect(page.elements.map(\.message.recipient) == [target])
+        }
+        let listed = try await store.deliveries(of: message.id, in: project, outcome: nil, after: nil, limit: 9)
+        #expect(listed.elements.count == 1)
+    }
+
+    @Test func aMessageToARegistrationThatWentAwayLeavesTheOthersOfItsCommitAlone() async throws {
+        let store = try open()
+        let made = try await registrations([1, 2], store)
+        try await purge(made[0], store)
+        var gone = try message(1, to: made[0])
+        gone.idempotency = IdempotencyKey(key: "k", digest: Array(repeating: 1, count: 32))
+        let results = try await store.accept([gone, message(2, to: made[1])], claimedBy: nil)
+        guard case .noRegistration = results[0], case .accepted(let accepted, _) = results[1] else {
+            Issue.record("\(results)")
+            return
+        }
+        #expect(accepted.recipient == .registration(made[1].key, made[1].id))
+        #expect(try await store.message(gone.id, in: project) == nil)
+        #expect(try await store.lastColumn(of: "SELECT count(*) FROM idempotency") == ["0"])
+        #expect(try await store.report(accepted.id, in: project)?.inFlight == 1)
+        #expect(try await store.check() == [])
+    }
+
     @Test func whatReportsNeedOfAPurgedRegistrationStays() async throws {
         let store = try open()
         #expect(try await take([row(1)], store) == .committed(refused: [:]))

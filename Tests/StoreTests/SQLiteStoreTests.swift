@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Logging
 import PushModel
 import StoreConformance
@@ -28,7 +29,7 @@ struct SQLiteStoreTests {
 
     @Test func directoryAndFilesAreForTheirOwnerOnly() async throws {
         let store = try open()
-        #expect(await store.isWritable())
+        #expect(await store.state().isWritable)
         #expect(try permissions(path) == 0o700)
         for file in try FileManager.default.contentsOfDirectory(atPath: path) {
             #expect(try permissions(path + "/" + file) == 0o600, "\(file)")
@@ -41,7 +42,11 @@ struct SQLiteStoreTests {
         #expect(try await store.lastColumn(of: "PRAGMA journal_mode") == ["wal"])
         #expect(try await store.lastColumn(of: "PRAGMA synchronous") == ["2"])
         #expect(try await store.lastColumn(of: "PRAGMA foreign_keys") == ["1"])
-        #expect(try await store.lastColumn(of: "PRAGMA busy_timeout") == ["5000"])
+        // The waiting for other processes' locks is the store's own: in short steps, five seconds in all.
+        #expect(try await store.lastColumn(of: "PRAGMA busy_timeout") == ["0"])
+        #expect(SQLiteStore.busyStep <= 0.005 && SQLiteStore.busyStep * Double(SQLiteStore.busyAttempts) == 5)
+        #expect(SQLiteStore.waitForTurn(attempts: SQLiteStore.busyAttempts - 1))
+        #expect(!SQLiteStore.waitForTurn(attempts: SQLiteStore.busyAttempts))
     }
 
     @Test func aSecondGatewayIsRefusedAndTheFirstGoesOn() async throws {
@@ -49,17 +54,17 @@ struct SQLiteStoreTests {
         let error = #expect(throws: StoreError.self) { _ = try open() }
         #expect(error?.code == .inUse)
         #expect(error?.message.contains(path) == true)
-        #expect(await first.isWritable())
+        #expect(await first.state().isWritable)
         try first.close()
         let second = try open()
-        #expect(await second.isWritable())
+        #expect(await second.state().isWritable)
     }
 
     @Test func closingTwiceIsHarmlessAndLaterCallsFail() async throws {
         let store = try open()
         try store.close()
         try store.close()
-        #expect(await store.isWritable() == false)
+        #expect(await store.state().isWritable == false)
         let error = await #expect(throws: StoreError.self) { _ = try await store.backlog() }
         #expect(error?.code == .unavailable)
     }
@@ -101,7 +106,7 @@ struct SQLiteStoreTests {
             for _ in 0..<6 {
                 group.addTask {
                     let store = try SQLiteStore(directory: path, role: .command, logger: Logger(label: "test"))
-                    return await store.isWritable()
+                    return await store.state().isWritable
                 }
             }
             for try await isWritable in group { #expect(isWritable) }
@@ -115,7 +120,7 @@ struct SQLiteStoreTests {
         _ = try await gateway.lastColumn(of: "DELETE FROM grdb_migrations")
         let error = #expect(throws: StoreError.self) { _ = try open(.command) }
         #expect(error?.code == .inUse)
-        #expect(await gateway.isWritable())
+        #expect(await gateway.state().isWritable)
     }
 
     @Test func aStoreOfANewerVersionIsRefused() async throws {
@@ -183,6 +188,16 @@ struct SQLiteStoreTests {
         let claimed = try await store.claimDue(
             .interactive, route, limit: 1, by: worker, at: Timestamp(milliseconds: 1))
         #expect(claimed.map(\.expiresAt) == [Timestamp(milliseconds: 60_001)])
+    }
+
+    @Test func damageThatAWriteMetIsRemembered() async throws {
+        let store = try open()
+        await #expect(throws: StoreError.self) {
+            try await store.write { _ in throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
+        }
+        let state = await store.state()
+        #expect(state.isWritable)
+        #expect(state.problems.contains { $0.contains(path) && $0.contains("damaged") }, "\(state)")
     }
 
     @Test func aFileInPlaceOfTheDirectoryIsUnavailable() throws {

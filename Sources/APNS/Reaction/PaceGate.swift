@@ -16,19 +16,44 @@ final class PaceGate: Sendable {
         case closed
     }
 
-    /// The most pushes that wait, for each lane.
-    static let waitingLimit = 2000
+    /// Which lanes are crowded: whoever takes work from the store is to leave it there until the crowd has gone.
+    enum Crowd: Hashable, Sendable {
+        /// None: few wait, or nobody.
+        case none
+        /// The bulk lane.
+        case bulk
+        /// The interactive one: as it goes first, nothing is wanted of the other either.
+        case all
+    }
+
+    /// The most pushes that wait, for each lane: a crowd, and the pages that were claimed before it was known.
+    static let waitingLimit = 5000
+    /// So many that wait in a lane are a crowd…
+    static let crowdBegin = 500
+    /// … until no more than these are left. Enough to go on with while more are claimed.
+    static let crowdEnd = 250
     /// How long those are held back that find too many waiting.
     static let crowdedPause: Duration = .seconds(2)
 
     private struct Waiter {
+        /// What counts in the line.
         let wanted: Int
+        /// Everything that it came with.
+        let all: Int
         let continuation: CheckedContinuation<Entry, Never>
     }
 
     private struct Line {
         var waiters: [Waiter] = []
         var wanted = 0
+        /// Pushes that came and have no place yet, also those of callers that got a part and are about to come back.
+        var open = 0 {
+            didSet {
+                if open >= PaceGate.crowdBegin { isCrowded = true }
+                if open <= PaceGate.crowdEnd { isCrowded = false }
+            }
+        }
+        private(set) var isCrowded = false
 
         mutating func removeFirst() -> Waiter {
             let waiter = waiters.removeFirst()
@@ -45,6 +70,8 @@ final class PaceGate: Sendable {
         /// Why there is a limit.
         var reason = APNSReason.serviceUnavailable
 
+        var crowd: Crowd { urgent.isCrowded ? .all : normal.isCrowded ? .bulk : .none }
+
         func room(isUrgent: Bool) -> Int { isUrgent ? pace.room : pace.bulkRoom }
 
         /// Takes up to `wanted` places.
@@ -52,6 +79,10 @@ final class PaceGate: Sendable {
             let granted = min(wanted, room(isUrgent: isUrgent))
             pace.enter(granted)
             return granted
+        }
+
+        mutating func noteOpen(_ change: Int, isUrgent: Bool) {
+            if isUrgent { urgent.open += change } else { normal.open += change }
         }
 
         /// Takes out of the lines who need not wait any more.
@@ -62,13 +93,18 @@ final class PaceGate: Sendable {
                 let isUrgent = !urgent.waiters.isEmpty
                 guard isClosed || rest != nil || room(isUrgent: isUrgent) > 0 else { break }
                 let waiter = isUrgent ? urgent.removeFirst() : normal.removeFirst()
+                let entry: Entry
+                var gone = waiter.all
                 if isClosed {
-                    admitted.append((waiter.continuation, .closed))
+                    entry = .closed
                 } else if let rest {
-                    admitted.append((waiter.continuation, .held(.serviceUnavailable, after: rest)))
+                    entry = .held(.serviceUnavailable, after: rest)
                 } else {
-                    admitted.append((waiter.continuation, .granted(grant(waiter.wanted, isUrgent: isUrgent))))
+                    gone = grant(waiter.wanted, isUrgent: isUrgent)
+                    entry = .granted(gone)
                 }
+                noteOpen(-gone, isUrgent: isUrgent)
+                admitted.append((waiter.continuation, entry))
             }
             return admitted
         }
@@ -76,6 +112,7 @@ final class PaceGate: Sendable {
 
     private let state = Mutex(State())
     private let uptime: Uptime
+    private let crowdChanged = Bell()
 
     init(uptime: @escaping Uptime) {
         self.uptime = uptime
@@ -90,26 +127,55 @@ final class PaceGate: Sendable {
     /// Until when APNs wanted to be left alone; `nil`: it never did.
     var notBefore: Duration? { state.withLock { $0.pace.notBefore } }
 
+    /// Which lanes are crowded.
+    var crowd: Crowd { state.withLock { $0.crowd } }
+
+    /// Sets what is called after ``crowd`` changed, without a lock held.
+    func onCrowdChange(_ body: @escaping @Sendable () -> Void) {
+        crowdChanged.hang(body)
+    }
+
     /// Pushes that wait.
     var waiting: Int { state.withLock { $0.urgent.wanted + $0.normal.wanted } }
 
     /// Asks for up to `wanted` places, at least one.
-    func enter(_ wanted: Int, isUrgent: Bool) async -> Entry {
+    ///
+    /// - Parameter isReturning: these are what was left when a part was granted. Whoever got a part comes back with the
+    ///   rest: it counts in the crowd.
+    func enter(_ wanted: Int, isUrgent: Bool, isReturning: Bool = false) async -> Entry {
         await withCheckedContinuation { continuation in
             let now = uptime()
-            let entry: Entry? = state.withLock { state in
-                if state.isClosed { return .closed }
-                if let rest = state.pace.rest(at: now) { return .held(.serviceUnavailable, after: rest) }
-                let isFirst = state.urgent.waiters.isEmpty && (isUrgent || state.normal.waiters.isEmpty)
-                if isFirst, state.room(isUrgent: isUrgent) > 0 {
-                    return .granted(state.grant(wanted, isUrgent: isUrgent))
-                }
-                let waiter = Waiter(wanted: min(wanted, Self.waitingLimit), continuation: continuation)
-                let isIn = isUrgent ? Self.append(waiter, to: &state.urgent) : Self.append(waiter, to: &state.normal)
-                return isIn ? nil : .held(state.reason, after: Self.crowdedPause)
+            let (entry, isNews) = state.withLock { state in
+                let crowd = state.crowd
+                let entry = Self.enter(wanted, isUrgent: isUrgent, continuation, &state, at: now)
+                let left =
+                    switch entry {
+                    case nil: wanted
+                    case .granted(let count): wanted - count
+                    case .held, .closed: 0
+                    }
+                state.noteOpen(left - (isReturning ? wanted : 0), isUrgent: isUrgent)
+                return (entry, state.crowd != crowd)
             }
             if let entry { continuation.resume(returning: entry) }
+            if isNews { crowdChanged.ring() }
         }
+    }
+
+    /// - Returns: the answer; `nil`: the caller waits in line.
+    private static func enter(
+        _ wanted: Int, isUrgent: Bool, _ continuation: CheckedContinuation<Entry, Never>, _ state: inout State,
+        at now: Duration
+    ) -> Entry? {
+        if state.isClosed { return .closed }
+        if let rest = state.pace.rest(at: now) { return .held(.serviceUnavailable, after: rest) }
+        let isFirst = state.urgent.waiters.isEmpty && (isUrgent || state.normal.waiters.isEmpty)
+        if isFirst, state.room(isUrgent: isUrgent) > 0 {
+            return .granted(state.grant(wanted, isUrgent: isUrgent))
+        }
+        let waiter = Waiter(wanted: min(wanted, waitingLimit), all: wanted, continuation: continuation)
+        let isIn = isUrgent ? append(waiter, to: &state.urgent) : append(waiter, to: &state.normal)
+        return isIn ? nil : .held(state.reason, after: crowdedPause)
     }
 
     private static func append(_ waiter: Waiter, to line: inout Line) -> Bool {
@@ -155,10 +221,13 @@ final class PaceGate: Sendable {
 
     private func change(_ body: (inout State) -> Void) {
         let now = uptime()
-        let admitted = state.withLock { state in
+        let (admitted, isNews) = state.withLock { state in
+            let crowd = state.crowd
             body(&state)
-            return state.admit(at: now)
+            let admitted = state.admit(at: now)
+            return (admitted, state.crowd != crowd)
         }
         for (waiter, entry) in admitted { waiter.resume(returning: entry) }
+        if isNews { crowdChanged.ring() }
     }
 }

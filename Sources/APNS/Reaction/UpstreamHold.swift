@@ -11,10 +11,14 @@ struct UpstreamHold: Equatable {
         var isTrying = false
         /// How many pushes are wanted to try; `nil`: it needs no try, everything goes then.
         var limit: Int?
+        /// Whether interactive pushes are wanted all the same.
+        var isBulkOnly = false
 
         /// An upstream whose circuit is half-open wants so many pushes: one would do for the dial, but may be one that is
         /// refused for its own sake or takes the other pool.
         static let circuitLimit = 8
+        /// What a crowded upstream gets when nothing was heard of it for a while.
+        static let crowdLimit = 8
 
         /// What holds of both.
         func joined(with other: Rest) -> Rest {
@@ -27,7 +31,7 @@ struct UpstreamHold: Equatable {
         func route(at now: Duration) -> HeldRoute? {
             let left = max(.zero, until - now, isTrying ? SendPause.answerTime : .zero)
             if limit == nil, left == .zero { return nil }
-            return HeldRoute(retryAfter: left, limit: limit ?? .max)
+            return HeldRoute(retryAfter: left, limit: limit ?? .max, isBulkOnly: isBulkOnly)
         }
     }
 
@@ -37,6 +41,8 @@ struct UpstreamHold: Equatable {
     var circuit: Rest?
     /// Everything: APNs asked for it.
     var pace: Rest?
+    /// Which lanes have so many pushes waiting for their turn that no more are wanted.
+    var crowd = PaceGate.Crowd.none
     /// Single routes.
     var routes: [PushRoute: Rest] = [:]
     /// Topics.
@@ -48,8 +54,19 @@ struct UpstreamHold: Equatable {
     func rest(of route: PushRoute) -> Rest? {
         // The claims of a route do not know topics. An app's own is that of nearly all its pushes.
         let topic = mixedRoutes.contains(route) ? nil : topics[route.app.rawValue]
-        return [everything, circuit, pace, routes[route], topic].compactMap { $0 }.reduce(nil) { sum, rest in
+        let rest = [everything, circuit, pace, routes[route], topic].compactMap { $0 }.reduce(nil) { sum, rest in
             sum.map { $0.joined(with: rest) } ?? rest
+        }
+        // Whatever else holds the route holds both lanes, and keeps new pushes away from the crowd as well.
+        return rest ?? crowdRest
+    }
+
+    /// What a crowd asks for: nothing, until it is told that it is over.
+    private var crowdRest: Rest? {
+        switch crowd {
+        case .none: nil
+        case .bulk: Rest(until: .zero, isTrying: true, limit: Rest.crowdLimit, isBulkOnly: true)
+        case .all: Rest(until: .zero, isTrying: true, limit: Rest.crowdLimit)
         }
     }
 

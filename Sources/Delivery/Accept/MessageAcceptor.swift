@@ -10,7 +10,7 @@ public final class MessageAcceptor: Sendable {
     /// When a caller that found no place should come back: long enough to settle thousands of deliveries.
     private static let retryAfter: Duration = .seconds(5)
     /// Messages that share a transaction, at most.
-    private static let chunkSize = 500
+    public static let chunkSize = 500
 
     private let store: any MessageStore
     private let admission: Admission
@@ -38,17 +38,6 @@ public final class MessageAcceptor: Sendable {
         self.random = random
     }
 
-    /// Checks a submission as ``accept(_:)-([Submission])`` would and keeps nothing (`validate_only`).
-    ///
-    /// - Returns: an id of the usual form that names no message.
-    public func check(_ submission: Submission) throws(Refusal) -> MessageID {
-        do throws(Refusal) {
-            return try prepare(submission).message.id
-        } catch {
-            throw count(error)
-        }
-    }
-
     /// Accepts a message: when this returns, it is committed.
     public func accept(_ submission: Submission) async throws(Refusal) -> Accepted {
         let results = await accept([submission])
@@ -58,7 +47,7 @@ public final class MessageAcceptor: Sendable {
     }
 
     /// Accepts messages, each for itself: one that is refused does not stop the others. When this returns, those that
-    /// were taken are committed; up to 500 share a transaction, and with it its failure.
+    /// were taken are committed; up to ``chunkSize`` share a transaction, and with it its failure.
     ///
     /// - Returns: a result for each submission, in their order.
     public func accept(_ submissions: [Submission]) async -> [Result<Accepted, Refusal>] {
@@ -205,6 +194,10 @@ extension MessageAcceptor {
                 results.append(.success(Accepted(id: id, lane: item.message.lane, message: nil)))
             case .conflict:
                 results.append(.failure(count(.conflict)))
+            case .noRegistration:
+                // It was there a moment ago, when the sender's token was looked up; who tries again is told for good.
+                let reason = StoreError(.unavailable, "The registration went away while the message was accepted.")
+                results.append(.failure(count(.store(reason))))
             }
         }
         if let reservation { runner?.deliver(claims, reserved: reservation) }

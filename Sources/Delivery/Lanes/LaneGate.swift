@@ -54,8 +54,9 @@ final class LaneGate: Sendable {
         update { $0.wake() }
     }
 
-    /// Which routes are held, as of `now`.
-    func hold(_ routes: [PushRoute: HeldRoute], at now: Timestamp) {
+    /// Which routes are held, as of `now`; those that hold up another lane only are left out.
+    func hold(_ all: [PushRoute: HeldRoute], at now: Timestamp) {
+        let routes = lane == .bulk ? all : all.filter { !$0.value.isBulkOnly }
         update { $0.hold(routes, at: now) }
         hasHeldRoutes.store(!routes.isEmpty, ordering: .releasing)
     }

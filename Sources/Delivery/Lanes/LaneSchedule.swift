@@ -77,7 +77,6 @@ struct LaneSchedule {
     /// The pass of whoever claimed last: who comes anew begins there.
     private var virtualPass = 0.0
     private var running = 0
-    private var nextOrder = 0
     /// Claimed and not settled, and what running claims may bring.
     private(set) var inFlight = 0
     /// Whether the store may have offers that are not known. At the start nobody knows, so: yes.

@@ -37,9 +37,6 @@ struct Pace {
         remaining = fanOut.remaining
     }
 
-    /// Whether the message has a pace at all.
-    var isPaced: Bool { rate != nil || finishBy != nil }
-
     /// When the fan-out ends by its pace; `nil`: it has none, or its time is over.
     func end(at now: Timestamp) -> Timestamp? {
         if let rate { return now + .seconds(Double(max(0, remaining)) / Double(max(1, rate))) }

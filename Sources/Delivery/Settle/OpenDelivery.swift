@@ -37,8 +37,8 @@ struct OpenDelivery: Sendable {
 extension OpenDelivery {
     /// What the answer to an attempt means for the delivery.
     ///
-    /// `attempts` counts what was handed to the upstream and answered, `notSent` included: the back-off of an outage
-    /// grows by it. What is decided without the upstream (``setBack(by:at:random:)`` before a hand-over, ``expired(at:)``,
+    /// `attempts` counts what was handed to the upstream and ended, `notSent` included: the back-off of an outage grows by
+    /// it (``AttemptHistory/attempts(like:)``). What is decided without the upstream (``setBack(by:at:random:)`` before a hand-over, ``expired(at:)``,
     /// ``unregistered(at:)``) is no attempt.
     ///
     /// | outcome   | settlement                                                                     |
@@ -159,7 +159,7 @@ extension OpenDelivery {
     private func later(
         _ setback: Setback, history: AttemptHistory, at now: Timestamp, random: Double
     ) -> Settlement.Result {
-        let window = RetryWindow.after(setback, attempt: history.attempts)
+        let window = RetryWindow.after(setback, attempt: history.attempts(like: setback))
         let isSpent = isOnce && setback.reachedPeer
         if !isSpent, let delay = window.delay(random: random, within: lastMoment - now) {
             return .retry(history, notBefore: now + delay)
@@ -245,6 +245,19 @@ enum RetryBounds {
 }
 
 extension AttemptHistory {
+    /// How many attempts the back-off after a setback grows by: those that ended unknown if this one did, otherwise the
+    /// others.
+    ///
+    /// An attempt counts as unknown also when its gateway was killed or lost its lease. That says nothing of APNs: were it
+    /// counted for an answer, a delivery that was interrupted ten times would wait for a quarter of an hour after its first
+    /// 503.
+    func attempts(like setback: Setback) -> Int {
+        switch setback {
+        case .unknown: unknownAttempts
+        case .throttled, .held, .notSent: attempts - unknownAttempts
+        }
+    }
+
     /// The history with one more attempt, which gave `cause` unless it was accepted.
     func adding(_ cause: String?) -> AttemptHistory {
         AttemptHistory(

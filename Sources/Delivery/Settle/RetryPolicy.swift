@@ -8,7 +8,8 @@ struct RetryWindow: Hashable {
     /// What chance adds to it, at most.
     var spread: Duration
 
-    /// The window after attempt number `attempt` (from 1) ended as `setback`.
+    /// The window after attempt number `attempt` (from 1) of its kind ended as `setback`, see
+    /// ``AttemptHistory/attempts(like:)``.
     ///
     /// `spread` is full jitter over an exponential: 1 s × 2^(attempt − 1) up to the cap. The floor is the larger of the
     /// row's and what APNs asked for.

@@ -4,8 +4,10 @@ import Store
 
 /// Records results: takes what has come in, decides each delivery's settlement and writes them in one transaction.
 ///
-/// It never waits for a batch to fill: while one transaction is being written the next batch gathers by itself, so
-/// batches are small when little is going on and grow with the load. When the store refuses a batch, the lanes are held
+/// It does not wait for a batch to fill: while one transaction is being written the next batch gathers by itself, so
+/// batches are small when little is going on and grow with the load. Only a few results of single sends wait for
+/// ``gathering``: their transaction and its sync would cost more than they do, just when the next send is to be committed.
+/// When the store refuses a batch, the lanes are held
 /// and the same batch is written again: nothing is dropped. A batch that is refused time and again is cut in halves, and
 /// a single result that is still refused is set aside and tried from time to time, so that it does not hold the rest.
 ///
@@ -21,9 +23,13 @@ struct Settler: Sendable {
     let clock: any Clock<Duration>
     let random: @Sendable () -> Double
     let logger: Logger
+    /// How long a few results of the interactive lane wait for others; 0: not at all.
+    let gathering: Duration
     /// Raised when the settler is to give up waiting for a failing store.
     let finishing = Signal()
 
+    /// So many results wait for no others.
+    static let gatheringLimit = 250
     /// Results for one transaction, at most but for the last page of it.
     private static let batchSize = 5000
     /// After so many failures a batch is cut, or a single result set aside.
@@ -39,6 +45,10 @@ struct Settler: Sendable {
             var entries = answers.take()[...]
             if !entries.isEmpty {
                 hasWaited = false
+                if aside.isEmpty, gathers(entries) {
+                    await finishing.wait(atMost: gathering, on: clock)
+                    entries += answers.take()
+                }
                 while !entries.isEmpty {
                     for batch in takeBatches(from: &entries) {
                         guard await record(batch, aside: &aside) else { return }
@@ -59,6 +69,20 @@ struct Settler: Sendable {
     func finish() {
         answers.finish()
         finishing.raise()
+    }
+
+    /// Whether results wait for others. Those of the bulk lane never do: their room is wanted.
+    private func gathers(_ entries: ArraySlice<AnswerBuffer.Entry>) -> Bool {
+        guard gathering > .zero, !answers.isFinishing else { return false }
+        var count = 0
+        for entry in entries {
+            switch entry {
+            case .answered(let sent) where sent.lane == .interactive: count += sent.deliveries.count
+            case .decided(let settlements, .interactive, _): count += settlements.count
+            case .answered, .decided, .dropped: return false
+            }
+        }
+        return count < Self.gatheringLimit
     }
 
     /// Takes the results for the next transaction out of `entries`: a batch for each worker, which is one, or two after

@@ -9,9 +9,6 @@ import Synchronization
 /// Answers 200 with a result for each item in order; an error for the whole request only when nothing of it was looked
 /// at. Messages are taken in chunks, each one transaction: what one chunk is refused for does not touch the others.
 enum BatchSend {
-    /// Messages in one transaction.
-    static let chunkSize = 500
-
     @Sendable static func respond(_ call: ProjectCall) async throws -> Response {
         let key = try IdempotencyHeader.key(in: call.call.request.headers)
         let size = call.call.announcedBytes
@@ -72,7 +69,7 @@ private struct MessageBatch {
         var results: [JSONValue] = []
         results.reserveCapacity(messages.count)
         while results.count < messages.count {
-            let end = min(results.count + BatchSend.chunkSize, messages.count)
+            let end = min(results.count + MessageAcceptor.chunkSize, messages.count)
             results += await chunk(messages[results.count..<end])
         }
         return results

@@ -2,6 +2,7 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import NIOSSL
+import ServiceLifecycle
 import Synchronization
 
 /// The connections of the listener, so that an end can be put to them.
@@ -26,6 +27,28 @@ final class OpenConnections: Sendable {
         channel.closeFuture.whenComplete { _ in
             self.state.withLock { _ = $0.channels.removeValue(forKey: ObjectIdentifier(channel)) }
         }
+    }
+
+    /// Runs a server until its end. After the start of a graceful shutdown its connections have `limit` to end by
+    /// themselves, then they are closed.
+    func serve(drainingWithin limit: Duration, logger: Logger, _ run: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await self.endStragglers(after: limit, logger) }
+            try await run()
+            group.cancelAll()
+        }
+    }
+
+    private func endStragglers(after limit: Duration, _ logger: Logger) async {
+        do {
+            try await gracefulShutdown()
+            try await Task.sleep(for: limit)
+        } catch {
+            // Cancelled: the server has ended.
+            return
+        }
+        let count = closeAll()
+        logger.warning("Connections closed that did not end in time", metadata: ["connections": "\(count)"])
     }
 
     /// Closes what is open, and what comes later.

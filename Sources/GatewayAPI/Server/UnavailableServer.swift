@@ -9,7 +9,13 @@ public import ServiceLifecycle
 /// A gateway that ended because its disk is full or damaged would be started again and again by its supervisor, and
 /// callers would be refused without a word. Runs until graceful shutdown.
 public struct UnavailableServer: Service {
+    /// How long connections may go on after the start of a graceful shutdown: no answer here waits for anything, and
+    /// whoever sends slowly must not keep the gateway from serving.
+    private static let shutdownLimit = Duration.seconds(5)
+
     private let application: Application<CallbackResponder<BasicRequestContext>>
+    private let connections = OpenConnections()
+    private let logger: Logger
 
     /// Prepares a server.
     ///
@@ -21,19 +27,20 @@ public struct UnavailableServer: Service {
         listener: ListenerConfiguration, problem: @escaping @Sendable () -> String, logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) -> Void
     ) throws {
+        self.logger = logger
         application = Application(
             responder: CallbackResponder { request, _ in Self.answer(to: request.uri.path, problem()) },
-            server: try GatewayServer.server(listener, OpenConnections()),
+            server: try GatewayServer.server(listener, connections),
             configuration: ApplicationConfiguration(
                 address: .hostname(listener.host, port: listener.port), serverName: "Herald"),
             onServerRunning: { channel in onListening(channel.localAddress?.port ?? listener.port) }, logger: logger)
     }
 
-    /// Serves until graceful shutdown.
+    /// Serves until graceful shutdown, and answers what it has accepted.
     ///
     /// - Throws: an `IOError` with `EADDRINUSE` when the port is in use.
     public func run() async throws {
-        try await application.run()
+        try await connections.serve(drainingWithin: Self.shutdownLimit, logger: logger) { try await application.run() }
     }
 
     /// The answer to a request for `path`.

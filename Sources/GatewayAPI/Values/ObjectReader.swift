@@ -115,8 +115,20 @@ struct ObjectReader {
         FCMError(InvalidMessage([.invalidValue(value, at: fullPath(name), type: type)], isFrontEnd: true))
     }
 
+    /// Of a name in snake_case, all in ASCII. By bytes: it is asked for most members of each request.
     private static func camelCase(_ name: String) -> String {
-        let words = name.split(separator: "_")
-        return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(name.utf8.count)
+        var beginsWord = false
+        for byte in name.utf8 {
+            if byte == UInt8(ascii: "_") {
+                beginsWord = !bytes.isEmpty
+            } else {
+                let isLetter = UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte
+                bytes.append(beginsWord && isLetter ? byte - 32 : byte)
+                beginsWord = false
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -117,11 +117,14 @@ public struct HeldRoute: Hashable, Sendable {
     public var retryAfter: Duration
     /// How many pushes are wanted then, at least 1: one for a pause, a few for an upstream that is to be dialed.
     public var limit: Int
+    /// Whether interactive pushes go on all the same: the upstream is slow, and takes these first.
+    public var isBulkOnly: Bool
 
     /// Describes a held route.
-    public init(retryAfter: Duration, limit: Int) {
+    public init(retryAfter: Duration, limit: Int, isBulkOnly: Bool = false) {
         self.retryAfter = retryAfter
         self.limit = limit
+        self.isBulkOnly = isBulkOnly
     }
 }
 

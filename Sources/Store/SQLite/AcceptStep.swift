@@ -42,7 +42,8 @@ struct AcceptStep {
         self.worker = try worker.flatMap { try WorkerTable(db: db).isRunning($0) ? $0 : nil }
     }
 
-    mutating func accept(_ message: NewMessage) throws -> AcceptResult {
+    /// - Parameter source: the text of the message's content, which is not written while others wait for the database.
+    mutating func accept(_ message: NewMessage, source: String) throws -> AcceptResult {
         let keys = IdempotencyTable(db: db, project: message.project)
         if let key = message.idempotency {
             switch try keys.use(of: key, since: message.acceptedAt + (.zero - IdempotencyKey.lifetime)) {
@@ -51,7 +52,7 @@ struct AcceptStep {
             case .other: return .conflict
             }
         }
-        let (seq, recipient, claims) = try write(message)
+        guard let (seq, recipient, claims) = try write(message, source) else { return .noRegistration }
         if let key = message.idempotency { try keys.insert(key, message: seq, at: message.acceptedAt) }
         let accepted = Message(
             id: message.id, project: message.project, recipient: recipient, content: message.content,
@@ -59,15 +60,16 @@ struct AcceptStep {
         return .accepted(accepted, claims: claims)
     }
 
+    /// - Returns: `nil`: the registration is gone, and nothing was written.
     private mutating func write(
-        _ message: NewMessage
-    ) throws -> (seq: Int64, recipient: Message.Recipient, claims: [ClaimedDelivery]) {
-        var row = MessageColumns()
+        _ message: NewMessage, _ source: String
+    ) throws -> (seq: Int64, recipient: Message.Recipient, claims: [ClaimedDelivery])? {
+        var row = MessageColumns(source: source)
         switch message.recipient {
         case .registration(let key, let id):
+            guard let registration = try reader.find(key.rawValue) else { return nil }
             row.registration = key
-            let (seq, claims) = try insertSingles([key], message, &row)
-            guard row.audience == 1 else { throw StoreError.invalid("no registration with the number of this one") }
+            let (seq, claims) = try insertSingles([registration], message, &row)
             return (seq, .registration(key, id), claims)
         case .topic(let topic):
             let id = try TopicTable(db: db).id(of: topic, message.project.rawValue)
@@ -102,7 +104,7 @@ struct AcceptStep {
             throw StoreError(.failed, "A list of registrations is too long or not in order.")
         }
         guard let last = keys.last, keys.count > NewMessage.smallListLimit else {
-            return try insertSingles(keys, message, &row)
+            return try insertSingles(try keys.compactMap { try reader.find($0.rawValue) }, message, &row)
         }
         let chunks = stride(from: 0, to: keys.count, by: Self.chunkSize).map { start in
             let chunk = keys[start..<min(start + Self.chunkSize, keys.count)]
@@ -122,9 +124,8 @@ struct AcceptStep {
 
     /// Makes a delivery for each registration, claimed if a worker sends it right away.
     private mutating func insertSingles(
-        _ keys: [RegistrationKey], _ message: NewMessage, _ row: inout MessageColumns
+        _ registrations: [DeliveryRegistration], _ message: NewMessage, _ row: inout MessageColumns
     ) throws -> (Int64, [ClaimedDelivery]) {
-        let registrations = try keys.compactMap { try reader.find($0.rawValue) }
         row.audience = Int64(registrations.count)
         row.singles = registrations.count
         let seq = try insert(message, row)
@@ -194,15 +195,14 @@ struct AcceptStep {
     }
 
     private func insert(_ message: NewMessage, _ row: MessageColumns) throws -> Int64 {
-        let source = String(decoding: message.content.source.bytes, as: UTF8.self)
         let isEmpty = row.audience == 0
         let options = message.options
         try db.change(
             Self.insert,
             [
                 message.id.rawValue, message.project.rawValue, row.registration?.rawValue, row.topic,
-                row.condition?.text, row.condition?.expression, row.user?.rawValue, row.audience, row.singles, source,
-                source.utf8.count + row.listBytes, message.content.apns.headers.id?.rawValue,
+                row.condition?.text, row.condition?.expression, row.user?.rawValue, row.audience, row.singles,
+                row.source, row.source.utf8.count + row.listBytes, message.content.apns.headers.id?.rawValue,
                 message.facts.label?.rawValue, message.facts.isDisplayed, message.facts.collapseKey,
                 message.facts.priority, message.facts.timeToLiveSeconds, message.lane.code, options.rate,
                 options.finishBy?.milliseconds, options.collapsesRepeats,
@@ -215,6 +215,7 @@ struct AcceptStep {
 
 /// What the recipient of a message puts into its row.
 private struct MessageColumns {
+    let source: String
     var registration: RegistrationKey?
     var topic: Int64?
     var condition: (text: String, expression: String)?
@@ -262,7 +263,7 @@ struct IdempotencyTable {
     }
 }
 
-/// Counts audiences within one snapshot.
+/// Counts audiences, step by step: a snapshot that is kept for long keeps the log of writes from being reused.
 struct AudienceCounter {
     let db: Database
     let project: ProjectID
@@ -270,13 +271,17 @@ struct AudienceCounter {
     static let subscribers = "SELECT subscribers FROM topic WHERE id = ?"
     static let registrations = "SELECT registrations FROM project WHERE name = ?"
     static let reachableSubscribers = """
-        SELECT count(*) FROM subscription s CROSS JOIN registration r ON r.key = s.registration
-        WHERE s.topic = ? AND r.ended_at IS NULL AND r.quarantined_at IS NULL
+        SELECT total(r.ended_at IS NULL AND r.quarantined_at IS NULL), max(s.registration), count(*)
+        FROM (SELECT registration FROM subscription WHERE topic = ? AND registration > ? ORDER BY registration LIMIT ?) s
+        CROSS JOIN registration r ON r.key = s.registration
         """
     static let reachable = """
         SELECT count(*) FROM registration WHERE key = ? AND ended_at IS NULL AND quarantined_at IS NULL
         """
     static let active = "SELECT count(*) FROM registration WHERE key = ? AND ended_at IS NULL"
+
+    /// So many candidates are looked at in one snapshot.
+    static let stepSize = 50_000
 
     /// The most that a condition can reach, from the counts that are kept.
     func bound(_ expression: StoredExpression) throws -> Int64 {
@@ -286,27 +291,43 @@ struct AudienceCounter {
         }
     }
 
-    /// How many a message would reach now. What names registrations one by one reaches quarantined ones as well.
-    func count(_ recipient: NewMessage.Recipient) throws -> Int {
+    /// A part of a count.
+    struct Step: Sendable {
+        var count: Int
+        /// Where the next step goes on; `nil`: this was the last one.
+        var next: Int64?
+    }
+
+    /// How many a message would reach now, of `limit` candidates after `place`. What names registrations one by one
+    /// reaches quarantined ones as well.
+    func count(_ recipient: NewMessage.Recipient, after place: Int64, limit: Int) throws -> Step {
         switch recipient {
-        case .registration(let key, _): return try sum(Self.active, [key])
+        case .registration(let key, _): return Step(count: try sum(Self.active, [key]))
         case .list(let keys), .user(_, let keys):
-            return try sum(keys.count > NewMessage.smallListLimit ? Self.reachable : Self.active, keys)
+            let sql = keys.count > NewMessage.smallListLimit ? Self.reachable : Self.active
+            let part = keys.dropFirst(Int(place)).prefix(limit)
+            return Step(count: try sum(sql, part), next: part.endIndex < keys.endIndex ? Int64(part.endIndex) : nil)
         case .topic(let topic):
-            guard let id = try TopicTable(db: db).find(topic, in: project) else { return 0 }
-            return Int(try db.number(Self.reachableSubscribers, [id]) ?? 0)
+            guard let id = try TopicTable(db: db).find(topic, in: project),
+                let row = try db.row(Self.reachableSubscribers, [id, place, limit])
+            else { return Step(count: 0) }
+            let looked: Int = row[2]
+            return Step(count: Int(row[0] as Double), next: looked == limit ? row[1] : nil)
         case .condition(let condition):
             var stream = try ConditionStream(
-                StoredExpression(condition.expression), project: project, after: 0, last: .max, number: .max, in: db)
-            var count: Int64 = 0
-            while let (key, isIn) = try stream.next() {
-                if isIn { count += try db.number(Self.reachable, [key]) ?? 0 }
+                StoredExpression(condition.expression), project: project, after: place, last: .max, number: .max,
+                in: db)
+            var step = Step(count: 0)
+            for _ in 0..<limit {
+                guard let (key, isIn) = try stream.next() else { return step }
+                if isIn { step.count += Int(try db.number(Self.reachable, [key]) ?? 0) }
+                step.next = key
             }
-            return Int(count)
+            return step
         }
     }
 
-    private func sum(_ sql: String, _ keys: [RegistrationKey]) throws -> Int {
+    private func sum(_ sql: String, _ keys: some Sequence<RegistrationKey>) throws -> Int {
         var sum: Int64 = 0
         for key in keys { sum += try db.number(sql, [key.rawValue]) ?? 0 }
         return Int(sum)

@@ -193,8 +193,8 @@ struct FanOutTable {
         return try db.number(Self.moreSetAside, [shard.id.message, shard.id.shard, cursor]) != nil
     }
 
-    /// Claims a page that was given back; what is beyond the limit of the claim becomes a page of its own. Recipients whose registrations were purged end here: nobody can be sent
-    /// to any more.
+    /// Claims a page that was given back; what is beyond the limit of the claim becomes a page of its own. Recipients
+    /// whose registrations were purged end here: nobody can be sent to any more.
     func claim(_ page: ReleasedPage, by worker: WorkerID, at time: Timestamp) throws -> FanOutClaim? {
         let shard = page.shard
         guard try isOpen(shard) else { return FanOutClaim(page: nil, isDone: true) }

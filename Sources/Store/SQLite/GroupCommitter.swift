@@ -6,8 +6,10 @@ import Synchronization
 /// Runs all writes of the store, and lets those that wait at the same time share one commit and so one fsync.
 ///
 /// While a commit is on its way to the disk, new writes gather; the next commit takes up to ``groupLimit`` of them in
-/// the order they came. Each runs in a savepoint of its own, so one that fails takes back its own changes only. A
-/// caller resumes after the commit: what it was told is on the disk. Cancelling the caller's task does not stop a write.
+/// the order they came. One that fails takes back its own changes only: nearly none does, so they run without savepoints,
+/// and when one fails the transaction is rolled back and all of its writes run again, each in a savepoint of its own. So
+/// a write may run twice, and nothing but what it does to the database may come of that. A caller resumes after the
+/// commit: what it was told is on the disk. Cancelling the caller's task does not stop a write.
 ///
 /// Claims and renewals of leases need no fsync of their own: a group that holds nothing else is committed with
 /// `synchronous = NORMAL`. The last of such commits may be lost with the power (never by the end of the process, and
@@ -25,7 +27,8 @@ final class GroupCommitter: Sendable {
 
     private struct Job: Sendable {
         let isDurable: Bool
-        let run: @Sendable (Database) -> Finish
+        /// `isAlone`: in a savepoint. What failed without one leaves half of it in the transaction.
+        let run: @Sendable (Database, _ isAlone: Bool) -> (finish: Finish, hasFailed: Bool)
         let fail: @Sendable (any Error) -> Void
     }
 
@@ -65,14 +68,16 @@ final class GroupCommitter: Sendable {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
             let job = Job(
                 isDurable: isDurable,
-                run: { db in
-                    let result = Result { try Self.inSavepoint(db, body) }
-                    return { commitError in
+                run: { db, isAlone in
+                    let result = Result { try isAlone ? Self.inSavepoint(db, body) : body(db) }
+                    let finish: Finish = { commitError in
                         switch (result, commitError) {
                         case (.success, .some(let error)): continuation.resume(throwing: error)
                         default: continuation.resume(with: result)
                         }
                     }
+                    let hasFailed = if case .failure = result { true } else { false }
+                    return (finish, hasFailed)
                 },
                 fail: { continuation.resume(throwing: $0) })
             enqueue(job)
@@ -124,27 +129,80 @@ final class GroupCommitter: Sendable {
         var failure: (any Error)?
         do {
             try sync(group.contains(where: \.isDurable), db)
-            var changes: [LoadChange] = []
-            try db.inTransaction(.immediate) {
-                for job in group {
-                    finishes.append(job.run(db))
-                    // A full disk or an I/O error may end the whole transaction (sqlite.org/lang_transaction.html):
-                    // what ran before is gone, and what comes after must not begin a transaction of its own.
-                    guard db.isInsideTransaction else {
-                        throw DatabaseError(resultCode: .SQLITE_ABORT, message: "the transaction was aborted")
-                    }
-                }
-                changes = try LoadChange.all(after: loadState.withLock { $0.lastChange }, in: db)
-                return .commit
+            if let all = try commitTogether(group, db) {
+                finishes = all
+            } else {
+                try commitEach(group, db, &finishes)
             }
-            loadState.withLock { [changes] in $0.apply(changes) }
         } catch {
             failure = error
+            Self.cover(error, db)
         }
         for finish in finishes { finish(failure) }
         if let failure {
             for job in group.dropFirst(finishes.count) { job.fail(failure) }
         }
+    }
+
+    /// Writes over a commit whose sync failed: it may stand complete in the log, and a process that ends now would find it
+    /// there as committed, though its writers are told that it failed. The next transaction takes its place in the log; one
+    /// that changes nothing else is best. If that fails too, what was refused may come to life after a restart.
+    private static func cover(_ error: any Error, _ db: Database) {
+        let codes: [ResultCode] = [.SQLITE_IOERR, .SQLITE_FULL]
+        guard let code = (error as? DatabaseError)?.resultCode, codes.contains(code), !db.isInsideTransaction else {
+            return
+        }
+        // The error that is told is the first one.
+        try? db.inTransaction(.immediate) {
+            try db.execute(sql: "UPDATE meta SET value = value + 1 WHERE name = 'write_probe'")
+            return .commit
+        }
+    }
+
+    /// Commits a group none of which fails; `nil`: one did, and nothing was changed.
+    private func commitTogether(_ group: [Job], _ db: Database) throws -> [Finish]? {
+        var finishes: [Finish] = []
+        finishes.reserveCapacity(group.count)
+        var changes: [LoadChange] = []
+        var hasFailed = false
+        try db.inTransaction(.immediate) {
+            for job in group {
+                let (finish, failed) = job.run(db, false)
+                // An error that was caught inside may have ended the transaction all the same.
+                guard !failed, db.isInsideTransaction else {
+                    hasFailed = true
+                    return .rollback
+                }
+                finishes.append(finish)
+            }
+            changes = try changesOfLoad(db)
+            return .commit
+        }
+        guard !hasFailed else { return nil }
+        loadState.withLock { [changes] in $0.apply(changes) }
+        return finishes
+    }
+
+    /// Commits what does not fail of a group. `finishes` has those that ran, also when the commit fails.
+    private func commitEach(_ group: [Job], _ db: Database, _ finishes: inout [Finish]) throws {
+        var changes: [LoadChange] = []
+        try db.inTransaction(.immediate) {
+            for job in group {
+                finishes.append(job.run(db, true).finish)
+                // A full disk or an I/O error may end the whole transaction (sqlite.org/lang_transaction.html): what
+                // ran before is gone, and what comes after must not begin a transaction of its own.
+                guard db.isInsideTransaction else {
+                    throw DatabaseError(resultCode: .SQLITE_ABORT, message: "the transaction was aborted")
+                }
+            }
+            changes = try changesOfLoad(db)
+            return .commit
+        }
+        loadState.withLock { [changes] in $0.apply(changes) }
+    }
+
+    private func changesOfLoad(_ db: Database) throws -> [LoadChange] {
+        try LoadChange.all(after: loadState.withLock { $0.lastChange }, in: db)
     }
 
     private static func inSavepoint<Value>(_ db: Database, _ body: (Database) throws -> Value) throws -> Value {

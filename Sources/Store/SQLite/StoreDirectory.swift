@@ -88,6 +88,14 @@ final class GatewayLock: Sendable {
         }
     }
 
+    /// Whether some process has the lock. Asks for it for an instant, in common with others that ask.
+    static func isHeld(in directory: StoreDirectory) -> Bool {
+        guard let handle = FileHandle(forReadingAtPath: directory.lockPath) else { return false }
+        guard flock(handle.fileDescriptor, LOCK_SH | LOCK_NB) == 0 else { return true }
+        _ = flock(handle.fileDescriptor, LOCK_UN)
+        return false
+    }
+
     /// Who has the lock of `directory`, as the holder wrote it down; `nil` when it did not.
     static func holder(of directory: StoreDirectory) -> String? {
         guard let data = FileManager.default.contents(atPath: directory.lockPath), data.count < 1024 else { return nil }

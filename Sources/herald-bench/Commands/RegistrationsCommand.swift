@@ -10,8 +10,8 @@ struct RegistrationsCommand: ParsableCommand, Sendable {
         discussion: """
             In a store of its own, durable: a thousand callers at a time register, so that they share commits, and topics \
             are subscribed to by a thousand registrations in a step. Then single lookups, one after the other, and how much \
-            the store's files grew. With `herald registration import` in the program beside this one, files of registrations \
-            are imported into an empty store and exported again.
+            the store's files grew. At last the `herald` beside this program exports so many registrations from a store to \
+            a file and imports them into an empty one.
             """)
 
     @OptionGroup var options: GatewayOptions
@@ -66,8 +66,14 @@ struct RegistrationsCommand: ParsableCommand, Sendable {
             note("lookup by \(kind), p99", times.p99, "µs", digits: 1)
         }
         try store.close()
-        try await importAndExport(note: { note($0, $1, "rows/s") })
+        let transfer = await transfer()
+        if case .success(let rates) = transfer {
+            note("exported", rates.exported, "rows/s")
+            note("imported", rates.imported, "rows/s")
+        }
+        // What was measured is told even if the last step failed.
         try table.end(figures)
+        _ = try transfer.get()
     }
 
     /// All device numbers, a thousand at a time.
@@ -117,14 +123,12 @@ struct RegistrationsCommand: ParsableCommand, Sendable {
         try await ContinuousClock().measure(body).seconds
     }
 
-    /// Through `herald registration import` and `export`, if the program has them.
-    private func importAndExport(note: (String, Double) -> Void) async throws {
-        guard let transfer = try RegistrationTransfer(options) else {
-            if !options.json { show("  this herald has no registration import") }
-            return
+    /// Through `herald registration export` and `import`: rows in a second, or what went wrong.
+    private func transfer() async -> Result<(exported: Double, imported: Double), any Error> {
+        do {
+            return .success(try await RegistrationTransfer(options: options).rates(devices))
+        } catch {
+            return .failure(error)
         }
-        let rates = try await transfer.rates(devices)
-        note("imported", rates.imported)
-        note("exported", rates.exported)
     }
 }

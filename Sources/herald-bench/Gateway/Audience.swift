@@ -33,6 +33,14 @@ struct Audience {
         return tokens
     }
 
+    /// How many registrations a store has.
+    static func count(in directory: String) async throws -> Int {
+        let store = try SQLiteStore(directory: directory, role: .gateway, logger: Logger(label: "herald-bench"))
+        let count = try await store.activeRegistrations(of: project, after: RegistrationKey(rawValue: 0))
+        try store.close()
+        return count
+    }
+
     /// All at once, so that they share a commit.
     static func register(_ numbers: Range<Int>, in store: SQLiteStore) async throws -> [Registration] {
         try await withThrowingTaskGroup(of: Registration.self) { group in

@@ -45,7 +45,7 @@ final class GatewayFiles {
             data: \(data)
             projects: \(root)/projects
             limits:
-              activeMessages: 10000000
+              messages: 10000000
               upstreamThreads: \(setup.threads)
               upstreamConnections: \(setup.connections)
             log:

@@ -1,40 +1,39 @@
 import Foundation
+import PushModel
+import Store
 
-/// `herald registration export` and `import` of the program beside this one: a running gateway's registrations are
-/// exported to a file, which another gateway with an empty store imports.
-final class RegistrationTransfer {
-    private let options: GatewayOptions
-
-    /// `nil`: the program has no such commands.
-    init?(_ options: GatewayOptions) throws {
-        self.options = options
-        for command in ["import", "export"] {
-            let program = try Program(try GatewayProcess.herald, ["registration", command, "--help"])
-            guard program.waitForOutput().contains("herald registration \(command)") else { return nil }
-        }
-    }
+/// `herald registration export` and `import` of the program beside this one: the registrations of one store are exported
+/// to a file, which is imported into an empty one.
+struct RegistrationTransfer {
+    let options: GatewayOptions
 
     /// Rows in a second, out and in again.
     func rates(_ devices: Int) async throws -> (exported: Double, imported: Double) {
-        let source = try await GatewayBench(GatewayBench.Setup(sizes: [devices]), options)
-        let file = source.files.root + "/registrations.ndjson"
-        let exported = try run("export", ["--output", file], at: source.client)
-        let destination = try await GatewayBench(GatewayBench.Setup(sizes: []), options)
-        let imported = try run("import", [file], at: destination.client)
+        let scratch = try Scratch()
+        // Nothing is sent: the port only has to be one.
+        let setup = GatewayFiles.Setup(sinkPort: 9)
+        let source = try GatewayFiles(setup, scratch: scratch, in: options.directory)
+        let destination = try GatewayFiles(setup, scratch: scratch, in: options.directory)
+        _ = try await Audience.make([devices], in: source.data)
+        let file = source.root + "/registrations.ndjson"
+        let exported = try run("export", file, in: source)
+        let imported = try run("import", file, in: destination)
+        let found = try await Audience.count(in: destination.data)
+        guard found == devices else { throw BenchFailure("of \(devices) registrations \(found) were imported") }
         return (Double(devices) / exported, Double(devices) / imported)
     }
 
     /// Seconds that the command took.
-    private func run(_ command: String, _ words: [String], at client: GatewayClient) throws -> Double {
+    private func run(_ command: String, _ file: String, in files: GatewayFiles) throws -> Double {
+        let words = [
+            "-c", options.senderCores, try GatewayProcess.herald, "registration", command, file, "--project",
+            GatewayFiles.project, "--config", files.configuration,
+        ]
         let begin = ContinuousClock.now
-        let program = try Program(
-            try GatewayProcess.herald,
-            [
-                "registration", command, "--gateway", client.address, "--key", client.key, "--project",
-                GatewayFiles.project,
-            ] + words, showsErrors: true)
+        let program = try Program(try Program.find("taskset", package: "util-linux"), words, showsErrors: true)
         let output = program.waitForOutput()
+        let seconds = (ContinuousClock.now - begin).seconds
         guard program.status == 0 else { throw BenchFailure("herald registration \(command) failed: \(output)") }
-        return (ContinuousClock.now - begin).seconds
+        return seconds
     }
 }

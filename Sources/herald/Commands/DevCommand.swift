@@ -75,7 +75,8 @@ struct Development {
     fileprivate func greet(_ keys: DevelopmentState.Keys, port: Int, apnsPort: Int) {
         let base = "http://127.0.0.1:\(port)"
         let token = (0..<32).map { _ in String(UInt8.random(in: 16...255), radix: 16) }.joined()
-        let block = DevelopmentBlock(base: base, keys: keys, deviceToken: token)
+        let block = DevelopmentBlock(
+            base: base, keys: keys, deviceToken: token, herald: Bundle.main.executablePath ?? "herald")
         Console.standard.print(
             """
             Herald listens on \(base); a simulated APNs on 127.0.0.1:\(apnsPort) takes its pushes.

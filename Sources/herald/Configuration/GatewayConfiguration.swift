@@ -150,6 +150,7 @@ extension GatewayConfiguration {
         values.pageSize = limits.pageSize
         values.inFlight = limits.inFlight
         values.shutdown = .seconds(limits.shutdownSeconds)
+        values.gathering = .milliseconds(5)
         return values
     }
 }

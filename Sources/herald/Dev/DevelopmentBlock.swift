@@ -6,6 +6,8 @@ struct DevelopmentBlock {
     var keys: DevelopmentState.Keys
     /// A device token to register with.
     var deviceToken: String
+    /// The path of this program.
+    var herald: String
 
     /// The block.
     var text: String {
@@ -31,12 +33,21 @@ struct DevelopmentBlock {
 
             # 5. See what became of it
             sleep 1; curl -sS \(sender) "\(base)/v1/$NAME"; echo
+
+            # 6. Broadcast at 5 pushes a second, and list the messages
+            curl -sS \(sender) \(json) \(project)/messages:send -d '\(paced)'; echo
+            HERALD_GATEWAY=\(base) HERALD_PROJECT=\(DevelopmentState.projectName) HERALD_KEY=\(keys.sender) \
+            '\(herald)' message list
             # End
             """
     }
 
     private var registration: String {
         #"{"ios":{"apns_token":"\#(deviceToken)","bundle_id":"\#(DevelopmentState.app)","apns_environment":"PROD"}}"#
+    }
+
+    private var paced: String {
+        #"{"message":{"topic":"weather","notification":{"title":"Rain","body":"in no hurry"}},"delivery":{"rate":5}}"#
     }
 
     private var broadcast: String {

@@ -1,11 +1,12 @@
 import Foundation
 import Logging
 import Store
+import Synchronization
 
 /// Recounts everything in a store from its rows: `herald doctor --ledger`.
 ///
-/// It reads one snapshot beside a running gateway. While it runs, SQLite can't reuse what the gateway writes to
-/// `herald.db-wal`, so that file grows until the end.
+/// It works beside a running gateway, in many short snapshots (see `SQLiteStore.check`), so that `herald.db-wal` does not
+/// grow because of it.
 struct LedgerCheck {
     let configuration: GatewayConfiguration
 
@@ -41,11 +42,12 @@ struct LedgerCheck {
     }
 
     private static func check(_ store: SQLiteStore, _ size: String) async throws(StoreError) -> [String] {
+        let count = Count()
         let progress = Task {
             let start = ContinuousClock.now
             while !Task.isCancelled {
                 let seconds = (ContinuousClock.now - start).components.seconds
-                Console.standard.progress("recounting \(size): \(seconds) s")
+                Console.standard.progress(progressText(size, count.value.withLock { $0 }, seconds: seconds))
                 do {
                     try await Task.sleep(for: progressInterval)
                 } catch {
@@ -56,13 +58,25 @@ struct LedgerCheck {
         }
         let result: Result<[String], StoreError>
         do throws(StoreError) {
-            result = .success(try await store.check())
+            result = .success(
+                try await store.check { done, total in count.value.withLock { $0 = (done, total) } })
         } catch {
             result = .failure(error)
         }
         progress.cancel()
         await progress.value
         return try result.get()
+    }
+
+    /// How many messages are recounted, and about how many there are; `nil` while the tables are compared.
+    private final class Count: Sendable {
+        let value = Mutex<(done: Int, total: Int)?>(nil)
+    }
+
+    /// The line for a person who waits.
+    static func progressText(_ size: String, _ count: (done: Int, total: Int)?, seconds: Int64) -> String {
+        guard let count else { return "checking \(size): \(seconds) s" }
+        return "recounting \(size): \(count.done) of \(count.total) messages, \(seconds) s"
     }
 
     private static func size(of file: String) -> String {

@@ -11,7 +11,8 @@ import UnixSignals
 /// A gateway that waits for a disk which is full, read-only or damaged at its start. Meanwhile it answers 503 and says
 /// why; when the store can be opened, it serves.
 ///
-/// What only another configuration can cure ends it at once, with a line and a code.
+/// What only another configuration can cure ends it at once, with a line and a code. `herald dev` does not wait: it runs
+/// at a terminal, where whoever started it reads the line and starts it again; nothing depends on its answers.
 struct PatientGateway: Service {
     let configuration: GatewayConfiguration
     let metrics: PrometheusRegistry
@@ -24,16 +25,32 @@ struct PatientGateway: Service {
     ///
     /// - Throws: ``Failure`` with the line to print and the exit code.
     func run() async throws {
-        do {
-            try await gateway().run()
-        } catch let failure as Failure where failure.mayPass {
-            guard try await wait(after: failure) else { return }
-            try await gateway().run()
+        let gateway = try await Self.opened { () throws(Failure) in
+            try Gateway(configuration: configuration, metrics: metrics, logger: logger)
+        } waiting: { failure in
+            try await wait(after: failure)
         }
+        try await gateway?.run()
     }
 
-    private func gateway() throws(Failure) -> Gateway {
-        try Gateway(configuration: configuration, metrics: metrics, logger: logger)
+    /// Opens something as often as it takes: a disk that could be written to a moment ago may be full again.
+    ///
+    /// - Parameter waiting: waits after a failure that may pass; `false`: nobody wants it any more.
+    /// - Returns: `nil` when nobody wants it any more.
+    /// - Throws: a failure that does not pass, and what waiting throws.
+    static func opened<Opened>(
+        _ open: () throws(Failure) -> Opened, waiting: (Failure) async throws -> Bool
+    ) async throws -> Opened? {
+        while true {
+            let failure: Failure
+            do throws(Failure) {
+                return try open()
+            } catch {
+                failure = error
+            }
+            guard failure.mayPass else { throw failure }
+            guard try await waiting(failure) else { return nil }
+        }
     }
 
     /// Answers 503 until the store can be opened.
@@ -69,8 +86,8 @@ struct PatientGateway: Service {
                 tasks.addTask { try await untilOpen(problem) }
                 let isOpen = try await tasks.next() ?? false
                 await group.triggerGracefulShutdown()
-                tasks.cancelAll()
-                // The one that is left: the port is free when the server has ended.
+                // The one that is left: the port is free when the server has ended. It is not cancelled, because that
+                // would cut off requests that it has accepted; the other one ends with the graceful shutdown too.
                 while let _ = try await tasks.next() {}
                 return isOpen
             }

@@ -5,7 +5,8 @@ import Store
 /// Reads a file of registrations into a store, chunk by chunk: parsing on all cores, beside the one writer.
 ///
 /// A chunk is one transaction with the position in the file, so an import that ends at any instant goes on where it
-/// ended. Chunks are as large as fit into ``chunkTime``: a gateway that has the store open waits no longer for its turn.
+/// ended. How large chunks are, and how long it rests after each, is the ``ImportPace``: a gateway that has the store open
+/// has to come to its turn.
 struct RegistrationImport {
     /// What became of an import.
     struct Summary: Hashable {
@@ -23,10 +24,7 @@ struct RegistrationImport {
 
     private typealias Parsed = (record: RegistrationRecord, result: Result<ImportedRegistration, LineProblem>)
 
-    /// How long a transaction should take.
-    static let chunkTime: Duration = .milliseconds(25)
     private static let batchSize = 8192
-    private static let chunkLimit = 4096
 
     let store: SQLiteStore
     let project: ProjectID
@@ -38,6 +36,8 @@ struct RegistrationImport {
     /// Called after each chunk.
     let progress: (Summary, _ position: ImportPosition) -> Void
     let now: Timestamp
+    /// Waits; the rest is for a process that does not tell when it wants to write, so there is nothing else to wait for.
+    var rest: (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
     /// Reads all that `lines` has from where it stands.
     ///
@@ -57,17 +57,14 @@ struct RegistrationImport {
                 rest = rest.dropFirst(chunk.count)
                 let began = clock.now
                 try await take(chunk, lines.fingerprint, &summary)
-                size = Self.next(size, after: clock.now - began)
+                // A gateway may start or end meanwhile.
+                let pace = ImportPace(isBesideGateway: store.isBesideGateway)
+                size = pace.size(after: size, took: clock.now - began, limit: Self.batchSize)
+                if pace.rest > .zero { try await self.rest(pace.rest) }
             }
             parsed = await following
         }
         return summary
-    }
-
-    /// The size of the next chunk after one that took so long: at most double, at most half.
-    static func next(_ size: Int, after duration: Duration) -> Int {
-        let share = chunkTime / max(duration, .microseconds(1))
-        return min(chunkLimit, max(50, Int(Double(size) * min(2, max(0.5, share)))))
     }
 
     private func next(_ lines: inout RegistrationLines) throws -> [RegistrationRecord] {

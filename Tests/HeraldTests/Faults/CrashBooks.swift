@@ -30,11 +30,30 @@ struct CrashBooks {
                 return books
             }
             guard ContinuousClock.now < deadline else {
-                throw ChildProcessError("\(open.count) messages are not complete: \(open.prefix(5))")
+                let why = try await reasons(for: open, api)
+                throw ChildProcessError("\(open.count) messages are not complete: \(why)")
             }
             // The API has no signal for "complete": the list is asked for, as its readers do.
             try await Task.sleep(for: .milliseconds(250))
         }
+    }
+
+    /// What the gateway says of messages that stay open: their deliveries, its readiness, its gauges.
+    private static func reasons(for open: [Message], _ api: APIClient) async throws -> String {
+        var lines: [String] = []
+        for message in open.prefix(10) {
+            let answer = try await api.get("/v1/projects/demo/messages/\(message.id)/deliveries?pageSize=1000")
+            for delivery in try answer.json["deliveries"] as? [[String: Any]] ?? []
+            where delivery["outcome"] as? String == "IN_FLIGHT" {
+                let facts = ["attempts", "unknownAttempts", "reason"].map { "\($0) \(delivery[$0] ?? "-")" }
+                lines.append("\(message.id) \(message.state): \(facts.joined(separator: ", "))")
+            }
+        }
+        lines.append("/readyz: \(try await api.get("/readyz").text)")
+        let gauges = try await api.get("/metrics").text.split(separator: "\n").filter { line in
+            ["herald_backlog", "herald_in_flight", "herald_upstream", "herald_messages"].contains { line.hasPrefix($0) }
+        }
+        return (lines + gauges.map(String.init)).joined(separator: "\n")
     }
 
     private mutating func readMessages(_ api: APIClient) async throws {

@@ -60,6 +60,22 @@ final class CrashLoad: Sendable {
     /// Every request by its marker.
     var sent: [String: Sent] { state.withLock { $0.sent } }
 
+    /// Whether so many requests, and so many broadcasts among them, were answered with 200.
+    func hasAccepted(_ count: Int, broadcasts: Int) -> Bool {
+        state.withLock { state in
+            var (accepted, toMany) = (0, 0)
+            for sent in state.sent.values {
+                guard case .accepted = sent.verdict else { continue }
+                accepted += 1
+                switch sent.kind {
+                case .topic, .condition: toMany += 1
+                case .device, .wrong: break
+                }
+            }
+            return accepted >= count && toMany >= broadcasts
+        }
+    }
+
     /// Where the gateway is now; `nil`: nowhere, the callers wait.
     func use(_ baseURL: String?) {
         resume { $0.baseURL = baseURL }
