@@ -96,7 +96,8 @@ let tests: [Target] = [
         name: "StoreTests",
         dependencies: ["Store", "StoreConformance", "PushModel", "TestSupport", coreMetrics, grdb, logging]),
     .testTarget(
-        name: "DeliveryTests", dependencies: ["Delivery", "Store", "PushModel", "TestSupport", lifecycle, logging]),
+        name: "DeliveryTests",
+        dependencies: ["Delivery", "Store", "StoreConformance", "PushModel", "TestSupport", lifecycle, logging]),
     .testTarget(
         name: "GatewayAPITests",
         dependencies: [

@@ -61,6 +61,13 @@ public final class DeliveryRunner: Service {
     private let bulk: LaneGate
     private let workers: [LaneWorker]
     private let settler: Settler
+    /// Whether the held routes are being read, and whether they changed meanwhile.
+    private enum HeldReading {
+        case none
+        case running
+        case stale
+    }
+    private let heldReading = Mutex(HeldReading.none)
     private let stopping = Signal()
     /// Raised when there may be something to book as cancelled.
     private let cancelled = Signal()
@@ -235,9 +242,23 @@ extension DeliveryRunner {
         for gate in gates { gate.update { $0.use(worker) } }
     }
 
+    /// One call at a time reads and applies, so that what was read first never comes last; a change meanwhile has it read
+    /// again. Nobody waits: the sender may call from anywhere.
     private func readHeldRoutes() {
-        let (routes, now) = (sender.heldRoutes, wallTime())
-        for gate in gates { gate.hold(routes, at: now) }
+        let isFirst = heldReading.withLock { reading in
+            defer { reading = reading == .none ? .running : .stale }
+            return reading == .none
+        }
+        guard isFirst else { return }
+        var isStale = true
+        while isStale {
+            let (routes, now) = (sender.heldRoutes, wallTime())
+            for gate in gates { gate.hold(routes, at: now) }
+            isStale = heldReading.withLock { reading in
+                defer { reading = reading == .stale ? .running : .none }
+                return reading == .stale
+            }
+        }
     }
 
     /// No claims from now on; ``run()`` returns when what is in flight is settled.

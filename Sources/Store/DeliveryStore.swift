@@ -81,6 +81,11 @@ public struct WorkerID: Hashable, Sendable {
 
 /// A part of a broadcast that has recipients left to claim.
 public struct OpenFanOut: Hashable, Sendable {
+    /// The most shards of one message that are offered at a time.
+    public static let shardsPerMessage = 3
+    /// The most paced messages of one project that are offered at a time.
+    public static let pacedLimit = 256
+
     /// Names a shard.
     public struct ID: Hashable, Sendable {
         /// The message's number in the store: ascends with accept.
@@ -109,6 +114,9 @@ public struct OpenFanOut: Hashable, Sendable {
     public var remaining: Int
     /// The one route it is for: whom another shard came by while that route was held; `nil`: all others.
     public var route: PushRoute?
+
+    /// Whether its message has a pace of its own.
+    public var isPaced: Bool { rate != nil || finishBy != nil }
 
     /// Puts it together.
     public init(
@@ -285,9 +293,18 @@ public protocol DeliveryStore: Sendable {
     /// - Returns: how many deliveries were given back.
     func takeOver(at time: Timestamp) async throws(StoreError) -> Int
 
-    /// Shards with recipients left to claim whose messages are active, by project, the oldest messages first, at most
-    /// `limit` of each project. Pages that ``takeOver(at:)`` gave back count as part of their shard.
-    func openFanOuts(limitPerProject limit: Int) async throws(StoreError) -> [OpenFanOut]
+    /// Shards with recipients left to claim whose messages are active, by project, the oldest messages first. Pages
+    /// that ``takeOver(at:)`` gave back count as part of their shard.
+    ///
+    /// No message hides the ones after it: of each there are at most ``OpenFanOut/shardsPerMessage`` shards; paced
+    /// messages are not counted against `limit`; and of the shards for a route that is held there is only the oldest,
+    /// to try the route with.
+    ///
+    /// - Parameters:
+    ///   - limit: the most messages of each project that are not paced; there are at most ``OpenFanOut/pacedLimit`` paced
+    ///     ones beside them.
+    ///   - held: routes that nothing is to be taken for.
+    func openFanOuts(limitPerProject limit: Int, held: Set<PushRoute>) async throws(StoreError) -> [OpenFanOut]
 
     /// Claims the next page of a shard; pages that were given back come first, with the recipients that they had.
     ///
@@ -322,4 +339,11 @@ public protocol DeliveryStore: Sendable {
     /// How much is waiting, by lane (for gauges): deliveries in flight or waiting for an attempt, and what running
     /// fan-outs have still to claim by the estimate of accept.
     func backlog() async throws(StoreError) -> [Lane: Int]
+}
+
+extension DeliveryStore {
+    /// ``openFanOuts(limitPerProject:held:)`` while no route is held.
+    public func openFanOuts(limitPerProject limit: Int) async throws(StoreError) -> [OpenFanOut] {
+        try await openFanOuts(limitPerProject: limit, held: [])
+    }
 }

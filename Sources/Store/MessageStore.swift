@@ -83,6 +83,16 @@ public struct IdempotencyKey: Hashable, Sendable {
     }
 }
 
+/// What is known of an idempotency key.
+public enum IdempotencyUse: Hashable, Sendable {
+    /// It did not come within ``IdempotencyKey/lifetime``.
+    case unused
+    /// It came with the same body, which made this message.
+    case same(MessageID)
+    /// It came with another body.
+    case other
+}
+
 /// What became of one message that was to be accepted.
 public enum AcceptResult: Sendable {
     /// It is committed. `claims`: the deliveries that were claimed in the same step, to be sent now.
@@ -167,6 +177,12 @@ public protocol MessageStore: Sendable {
     /// - Parameter worker: who sends single deliveries of the interactive lane right away: they are committed as
     ///   claimed by it and come back with the result. `nil`, or a worker whose lease ended: none is claimed.
     func accept(_ messages: [NewMessage], claimedBy worker: WorkerID?) async throws(StoreError) -> [AcceptResult]
+
+    /// What is known of idempotency keys at `time`, in their order, in one read. ``accept(_:claimedBy:)`` looks again:
+    /// this is for those who answer a repeat before they look at anything else.
+    func uses(
+        of keys: [IdempotencyKey], in project: ProjectID, at time: Timestamp
+    ) async throws(StoreError) -> [IdempotencyUse]
 
     /// One message.
     func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message?

@@ -3,8 +3,10 @@ public import PushModel
 
 extension SQLiteStore {
     /// Walks the open shards of one project after the other; shards that have nothing to claim now are not in the index.
-    public func openFanOuts(limitPerProject limit: Int) async throws(StoreError) -> [OpenFanOut] {
-        try await read { db in try FanOutTable(db: db).open(limitPerProject: limit) }
+    public func openFanOuts(
+        limitPerProject limit: Int, held: Set<PushRoute>
+    ) async throws(StoreError) -> [OpenFanOut] {
+        try await read { db in try FanOutTable(db: db).open(limitPerProject: limit, held: held) }
     }
 
     /// Reads the next recipients beside the writer, then writes the page in a small step of its own, unless another

@@ -14,6 +14,16 @@ extension SQLiteStore: MessageStore {
         }
     }
 
+    /// A look at the primary key for each.
+    public func uses(
+        of keys: [IdempotencyKey], in project: ProjectID, at time: Timestamp
+    ) async throws(StoreError) -> [IdempotencyUse] {
+        try await read { db in
+            let table = IdempotencyTable(db: db, project: project)
+            return try keys.map { try table.use(of: $0, since: time + (.zero - IdempotencyKey.lifetime)) }
+        }
+    }
+
     /// One message, its content read from the stored text as it was accepted: rules that are newer do not apply to it.
     public func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? {
         try await read { db in try MessageTable(db: db).message(id, in: project) }

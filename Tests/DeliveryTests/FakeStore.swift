@@ -156,6 +156,15 @@ actor FakeStore: MessageStore, DeliveryStore {
         return results
     }
 
+    func uses(
+        of keys: [IdempotencyKey], in project: ProjectID, at time: Timestamp
+    ) throws(StoreError) -> [IdempotencyUse] {
+        keys.map { key in
+            guard let known = idempotency[project.rawValue + key.key] else { return .unused }
+            return known.key.digest == key.digest ? .same(known.id) : .other
+        }
+    }
+
     private func accept(_ new: NewMessage, by worker: WorkerID?) -> AcceptResult {
         if let key = new.idempotency {
             if let known = idempotency[new.project.rawValue + key.key] {
@@ -325,22 +334,34 @@ actor FakeStore: MessageStore, DeliveryStore {
         books[key.message]?.shards.values.contains { $0.returned.contains { $0.contains(key) } } ?? false
     }
 
-    func openFanOuts(limitPerProject limit: Int) async throws(StoreError) -> [OpenFanOut] {
+    func openFanOuts(
+        limitPerProject limit: Int, held: Set<PushRoute>
+    ) async throws(StoreError) -> [OpenFanOut] {
         let crashes = try await begin(.openFanOuts)
-        var counts: [ProjectID: Int] = [:]
+        var (counts, paced): ([ProjectID: Int], [ProjectID: Int]) = ([:], [:])
+        var tried: Set<PushRoute> = []
         var open: [OpenFanOut] = []
         for id in order {
             guard let book = books[id], book.state == .active else { continue }
             let remaining = book.shards.values.reduce(0) { $0 + $1.unclaimed.count }
-            for (number, shard) in book.shards.sorted(by: { $0.key < $1.key }) where !shard.isDone {
-                guard counts[book.message.project, default: 0] < limit else { continue }
-                counts[book.message.project, default: 0] += 1
-                open.append(
-                    OpenFanOut(
-                        id: .init(message: book.number, shard: number), message: id, project: book.message.project,
-                        rate: book.message.options.rate, finishBy: book.message.options.finishBy,
-                        remaining: remaining, route: shard.route))
+            let project = book.message.project
+            let all = book.shards.sorted { $0.key < $1.key }.filter { !$0.value.isDone }.map { number, shard in
+                OpenFanOut(
+                    id: .init(message: book.number, shard: number), message: id, project: project,
+                    rate: book.message.options.rate, finishBy: book.message.options.finishBy, remaining: remaining,
+                    route: shard.route)
             }
+            open += all.filter { shard in shard.route.map { held.contains($0) && tried.insert($0).inserted } ?? false }
+            let free = all.filter { shard in shard.route.map { !held.contains($0) } ?? true }
+            guard let first = free.first else { continue }
+            if first.isPaced {
+                guard paced[project, default: 0] < OpenFanOut.pacedLimit else { continue }
+                paced[project, default: 0] += 1
+            } else {
+                guard counts[project, default: 0] < limit else { continue }
+                counts[project, default: 0] += 1
+            }
+            open += free.prefix(OpenFanOut.shardsPerMessage)
         }
         try end(crashes)
         return open

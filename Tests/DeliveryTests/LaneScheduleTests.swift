@@ -146,6 +146,44 @@ struct LaneScheduleTests {
         }
     }
 
+    @Test func aClaimThatIsOlderThanTheOffersHasThemReadAgain() {
+        var schedule = schedule([Self.fanOut("a", message: 1)])
+        guard case .claim(let order) = schedule.next(at: now) else {
+            Issue.record("no claim")
+            return
+        }
+        schedule.wake()
+        _ = schedule.next(at: now)
+        // Reopened while the claim that found it at its end was under way.
+        schedule.offered(
+            [Self.fanOut("a", message: 1)], DueRoutes(), projects: [Self.project("a")], limitPerProject: 16, at: now)
+        schedule.finished(order, with: 0, isDone: true, at: now)
+        guard case .refresh = schedule.next(at: now) else {
+            Issue.record("no refresh")
+            return
+        }
+    }
+
+    @Test func theSumsOverProjectsFollowTheirWork() {
+        let projects = [Self.project("a", weight: 2), Self.project("b", weight: 3), Self.project("c", weight: 5)]
+        var schedule = schedule(
+            [Self.fanOut("a", message: 1)], due: DueRoutes(routes: [Self.route("b")]), projects: projects)
+        #expect(schedule.weights == 5 && schedule.working == Set(projects[0...1].map(\.id)))
+        #expect(schedule.reserve([projects[2].id: 1], at: now) == worker)
+        #expect(schedule.weights == 10 && schedule.working.count == 2)
+        schedule.settled(1, of: projects[2].id)
+        claim(&schedule)
+        // What b got is less than the limit: it has nothing more to claim, but something in flight.
+        claim(&schedule, count: 1)
+        #expect(schedule.weights == 5 && schedule.working == [projects[0].id])
+        schedule.settled(1, of: projects[1].id)
+        #expect(schedule.weights == 2)
+        schedule.drop(Self.fanOut("a", message: 1).message)
+        #expect(schedule.weights == 2 && schedule.working.isEmpty)
+        schedule.settled(100, of: projects[0].id)
+        #expect(schedule.weights == 0)
+    }
+
     @Test func offersAreNotReadBeforeEachClaim() {
         var schedule = schedule([Self.fanOut("a", message: 1)])
         for _ in 0..<40 { #expect(claim(&schedule) != nil) }

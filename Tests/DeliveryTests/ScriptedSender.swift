@@ -20,6 +20,7 @@ final class ScriptedSender: PushSender {
         var standing: Outcome?
         var heldRoutes: [PushRoute: HeldRoute] = [:]
         var onChange: (@Sendable () -> Void)?
+        var onRead: (@Sendable () -> Void)?
         /// Hand-overs that are kept from returning.
         var shutdowns = 0
         var hung: [CheckedContinuation<Void, Never>] = []
@@ -45,7 +46,19 @@ final class ScriptedSender: PushSender {
 
     let upstreams: [UpstreamStatus] = []
 
-    var heldRoutes: [PushRoute: HeldRoute] { state.withLock { $0.heldRoutes } }
+    var heldRoutes: [PushRoute: HeldRoute] {
+        let (routes, onRead) = state.withLock { state in
+            defer { state.onRead = nil }
+            return (state.heldRoutes, state.onRead)
+        }
+        onRead?()
+        return routes
+    }
+
+    /// Runs `body` the next time that the held routes were read, before whoever read them goes on.
+    func onNextRead(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.onRead = body }
+    }
 
     func onHeldRoutesChange(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.onChange = body }

@@ -168,6 +168,35 @@ struct BatchSendTests {
         #expect(gateway.store.load.total.messages == 0)
     }
 
+    @Test func aRepeatedBatchHasTheFirstNamesWhateverBecameOfItsTargets() async throws {
+        let gateway = try await TestGateway()
+        let install = try await gateway.register()
+        let end = (TestGateway.startTime + .seconds(60)).rfc3339
+        let options = #""delivery":{"finishBy":"\#(end)"}"#
+        let message = #"{"message":{"token":"\#(install.token)",\#(Self.title)},\#(options)}"#
+        let bodies = [
+            #"{"messages":[\#(message),\#(message)]}"#,
+            #"{"message":{\#(Self.title)},"tokens":["\#(install.token)"],\#(options)}"#,
+        ]
+        var firsts: [JSONValue] = []
+        for (index, body) in bodies.enumerated() {
+            let answer = try await gateway.request(
+                .post, Self.path, body, as: .sender, headers: [.idempotencyKey: "batch-\(index)"])
+            #expect(answer.status == 200, "\(answer.text)")
+            firsts.append(try answer.json)
+        }
+        _ = try await gateway.request(.delete, "/v1/projects/demo/registrations/\(install.id)")
+        gateway.clock.advance(by: .seconds(120))
+        for (index, body) in bodies.enumerated() {
+            let answer = try await gateway.request(
+                .post, Self.path, body, as: .sender, headers: [.idempotencyKey: "batch-\(index)"])
+            #expect(answer.status == 200, "\(answer.text)")
+            if index == 0 { #expect(try answer.json == firsts[0]) }
+            #expect(firsts[index]["name"] == (try answer.json["name"]), "\(answer.text)")
+        }
+        #expect(gateway.store.load.total.messages == 3)
+    }
+
     @Test func aRepeatedBatchSendsNothingTwice() async throws {
         let gateway = try await TestGateway()
         let token = try await gateway.register().token

@@ -4,6 +4,7 @@ import Testing
 
 @testable import GatewayAPI
 
+@Suite(.timeLimit(.minutes(2)))
 struct DeliveryOptionTests {
     private static let now = TestGateway.startTime
 

@@ -211,6 +211,33 @@ struct SendTests {
         #expect(try await gateway.claim(.interactive).count == 2)
     }
 
+    @Test func aRepeatHasTheFirstAnswerWhateverBecameOfItsTargetTimeAndPlace() async throws {
+        var limits = DeliveryLimits()
+        limits.messagesWaiting = 2
+        let gateway = try await TestGateway(limits: limits)
+        let install = try await gateway.register()
+        let end = (TestGateway.startTime + .seconds(60)).rfc3339
+        let bodies = [
+            #"{"message":{"token":"\#(install.token)","notification":{"title":"Hi"}}}"#,
+            #"{"message":{"token":"\#(install.token)","notification":{"title":"Hi"}},"delivery":{"finishBy":"\#(end)"}}"#,
+        ]
+        var names: [String] = []
+        for (index, body) in bodies.enumerated() {
+            let answer = try await send(gateway, body, key: "k\(index)")
+            #expect(answer.status == 200, "\(answer.text)")
+            names.append(answer.text)
+        }
+        // The limit is reached, the registration ended, the time is over.
+        _ = try await gateway.request(.delete, "/v1/projects/demo/registrations/\(install.id)")
+        gateway.clock.advance(by: .seconds(120))
+        for (index, body) in bodies.enumerated() {
+            let answer = try await send(gateway, body, key: "k\(index)")
+            #expect(answer.status == 200 && answer.text == names[index], "\(answer.text)")
+            #expect(try await send(gateway, bodies[0] + " ", key: "k\(index)").status == 409)
+        }
+        #expect(gateway.store.load.total.messages == 2)
+    }
+
     @Test func theSameKeyWithAnotherBodyConflicts() async throws {
         let gateway = try await TestGateway()
         let token = try await gateway.register().token

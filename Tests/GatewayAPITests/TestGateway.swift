@@ -240,6 +240,9 @@ struct BrokenStore: RegistrationStore, SubscriptionStore, MessageStore, LedgerSt
     func accept(
         _ messages: [NewMessage], claimedBy worker: WorkerID?
     ) async throws(StoreError) -> [AcceptResult] { throw failure }
+    func uses(
+        of keys: [IdempotencyKey], in project: ProjectID, at time: Timestamp
+    ) async throws(StoreError) -> [IdempotencyUse] { throw failure }
     func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? { throw failure }
     var load: StoreLoad { StoreLoad() }
     func audience(

@@ -2,6 +2,7 @@ import PushModel
 import TestSupport
 import Testing
 
+@Suite(.timeLimit(.minutes(2)))
 struct ConditionTests {
     private static func topic(_ name: String) -> Condition.Expression { .subscribed(Topic(rawValue: name)!) }
     private static let a = topic("a")

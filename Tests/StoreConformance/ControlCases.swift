@@ -235,6 +235,25 @@ extension ConformanceCase {
     ]
 
     static let idempotency: [ConformanceCase] = [
+        ConformanceCase("what is known of keys is read in their order, and ends with their lifetime") { scene in
+            let registration = try await scene.register(1)
+            func key(_ name: String, _ digest: UInt8) -> IdempotencyKey {
+                IdempotencyKey(key: name, digest: Array(repeating: digest, count: 32))
+            }
+            var new = try scene.newMessage(.registration(registration.key, registration.id), at: 1000)
+            new.idempotency = key("a", 1)
+            let message = try await scene.send(new)
+            let keys = [key("b", 1), key("a", 1), key("a", 2)]
+            let (store, project) = (scene.store, scene.project)
+            let end = 1000 + IdempotencyKey.lifetime.wholeMilliseconds
+            let uses = try await store.uses(of: keys, in: project, at: Timestamp(milliseconds: end))
+            #expect(uses == [.unused, .same(message.id), .other])
+            let later = try await store.uses(of: keys, in: project, at: Timestamp(milliseconds: end + 1))
+            #expect(later == [.unused, .unused, .unused])
+            let other = try #require(ProjectID(rawValue: "other"))
+            let foreign = try await store.uses(of: keys, in: other, at: Timestamp(milliseconds: end))
+            #expect(foreign == [.unused, .unused, .unused])
+        },
         ConformanceCase("the same key and body is the same message, another body a conflict, for a day") { scene in
             let made = try await scene.register(1)
             let store = scene.store

@@ -82,6 +82,32 @@ extension ConformanceCase {
             _ = try await scene.claimPage(2)
             #expect(try await scene.openFanOuts().contains { $0.message == messages[0] } == false)
         },
+        ConformanceCase("neither paced nor held messages hide the ones after them") { scene in
+            let topic = Scene.topic("news")
+            _ = try await scene.store.register(scene.request(1), at: Timestamp(milliseconds: 0))
+            let made = try await scene.store.register(
+                scene.request(2, environment: .sandbox), at: Timestamp(milliseconds: 0)
+            ).registration
+            _ = try await scene.store.subscribe([made.key], to: topic, at: Timestamp(milliseconds: 0))
+            let held: Set = [scene.route(.sandbox)]
+            // Three messages have nothing but recipients of a route that is held.
+            for _ in 0..<3 { _ = try await scene.broadcast(topic) }
+            #expect(try await scene.claimPage(held: held) == nil)
+            for rate in 1...3 {
+                var paced = try scene.newMessage(.topic(topic), at: 1000)
+                paced.options = DeliveryOptions(rate: rate, finishBy: nil)
+                _ = try await scene.send(paced)
+            }
+            let last = try await scene.broadcast(topic)
+            _ = try await scene.broadcast(topic)
+            let open = try await scene.store.openFanOuts(limitPerProject: 1, held: held)
+            // One shard of the held route remains, for who tries it.
+            #expect(open.map(\.route) == [scene.route(.sandbox), nil, nil, nil, nil])
+            #expect(open.dropFirst().map(\.rate) == [1, 2, 3, nil])
+            #expect(open.last?.message == last.id)
+            #expect(try await scene.store.openFanOuts(limitPerProject: 1).first?.route == scene.route(.sandbox))
+            #expect(try await scene.store.openFanOuts(limitPerProject: 9).count == 8)
+        },
         ConformanceCase("a shard that is at its end or unknown has nothing to claim") { scene in
             let topic = Scene.topic("news")
             _ = try await scene.audience(2, of: topic)

@@ -36,8 +36,8 @@ extension ConformanceCase {
             do {
                 let time = Timestamp(milliseconds: 2000)
                 if worker == nil {
-                    worker = try await store.enroll("day", until: Scene.lease)
-                    _ = try await store.takeOver(at: time)
+                    worker = try await store.enroll("day", until: scene.lease)
+                    _ = try await store.takeOver(at: scene.timeOfRescue(2000))
                 }
                 guard let worker else { return }
                 if !isAccepted {

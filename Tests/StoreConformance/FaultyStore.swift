@@ -20,15 +20,17 @@ public final class FaultyStore: Sendable {
 
     /// A call as the faults count it.
     public enum Call: String, Hashable, Sendable, CaseIterable {
-        case accept, message, audience, control, forgetIdempotencyKeys
+        case accept, uses, message, audience, control, forgetIdempotencyKeys
         case enroll, renew, takeOver, openFanOuts, claimPage, dueRoutes, claimDue, settle, bookCancelled, backlog
     }
 
     private struct State {
         /// Calls since the beginning.
         var calls: [Call] = []
-        /// The faults to come, by number of the call (from 0).
-        var faults: [Int: Fault] = [:]
+        /// How often each call came.
+        var counts: [Call: Int] = [:]
+        /// Faults that happened.
+        var fired = 0
         var isCrashed = false
         var isReleased = false
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -36,15 +38,31 @@ public final class FaultyStore: Sendable {
     }
 
     private let store: any MessageStore & DeliveryStore
-    private let state: Mutex<State>
+    /// What happens at a call: its number among all, from 0, and among its kind, from 1.
+    private let plan: @Sendable (_ call: Call, _ number: Int, _ ofKind: Int) -> Fault?
+    private let state = Mutex(State())
 
     /// Wraps a store.
     ///
     /// - Parameter faults: what happens at which call, counted from 0.
     public init(_ store: any MessageStore & DeliveryStore, faults: [Int: Fault] = [:]) {
         self.store = store
-        state = Mutex(State(faults: faults))
+        plan = { _, number, _ in faults[number] }
     }
+
+    /// Wraps a store.
+    ///
+    /// - Parameters:
+    ///   - fault: what happens, once.
+    ///   - kind: at which call.
+    ///   - number: at the how manieth of these, from 1.
+    public init(_ store: any MessageStore & DeliveryStore, _ fault: Fault, at kind: Call, number: Int) {
+        self.store = store
+        plan = { call, _, ofKind in call == kind && ofKind == number ? fault : nil }
+    }
+
+    /// How many faults happened.
+    public var fired: Int { state.withLock { $0.fired } }
 
     /// The calls so far, in the order they came.
     public var calls: [Call] { state.withLock { $0.calls } }
@@ -52,21 +70,21 @@ public final class FaultyStore: Sendable {
     /// Whether the process "ended".
     public var isCrashed: Bool { state.withLock { $0.isCrashed } }
 
-    /// Lets calls go on that wait, and lets no call wait any more.
+    /// Lets calls go on that wait, and lets no call wait any more, nor those who wait for one.
     public func release() {
         let waiting = state.withLock { state in
             state.isReleased = true
-            defer { state.waiting = [] }
-            return state.waiting
+            defer { (state.waiting, state.watchers) = ([], []) }
+            return state.waiting + state.watchers
         }
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Returns when the process has "ended", or a call waits.
+    /// Returns when the process has "ended", a call waits, or none will any more.
     public func untilFault() async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
-                if state.isCrashed || !state.waiting.isEmpty { return true }
+                if state.isCrashed || state.isReleased || !state.waiting.isEmpty { return true }
                 state.watchers.append(continuation)
                 return false
             }
@@ -78,9 +96,13 @@ public final class FaultyStore: Sendable {
         _ call: Call, _ body: () async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         let (fault, isCrashed): (Fault?, Bool) = state.withLock { state in
+            guard !state.isCrashed else { return (nil, true) }
             let number = state.calls.count
             state.calls.append(call)
-            return (state.faults[number], state.isCrashed)
+            state.counts[call, default: 0] += 1
+            let fault = plan(call, number, state.counts[call, default: 0])
+            if fault != nil { state.fired += 1 }
+            return (fault, false)
         }
         guard !isCrashed else { throw Self.gone }
         switch fault {
@@ -133,6 +155,13 @@ extension FaultyStore: MessageStore {
     }
 
     /// See the protocol.
+    public func uses(
+        of keys: [IdempotencyKey], in project: ProjectID, at time: Timestamp
+    ) async throws(StoreError) -> [IdempotencyUse] {
+        try await call(.uses) { () throws(StoreError) in try await store.uses(of: keys, in: project, at: time) }
+    }
+
+    /// See the protocol.
     public func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? {
         try await call(.message) { () throws(StoreError) in try await store.message(id, in: project) }
     }
@@ -179,9 +208,11 @@ extension FaultyStore: DeliveryStore {
     }
 
     /// See the protocol.
-    public func openFanOuts(limitPerProject limit: Int) async throws(StoreError) -> [OpenFanOut] {
+    public func openFanOuts(
+        limitPerProject limit: Int, held: Set<PushRoute>
+    ) async throws(StoreError) -> [OpenFanOut] {
         try await call(.openFanOuts) { () throws(StoreError) in
-            try await store.openFanOuts(limitPerProject: limit)
+            try await store.openFanOuts(limitPerProject: limit, held: held)
         }
     }
 

@@ -44,6 +44,8 @@ public struct RandomRun {
     private var settled: [Settlement] = []
     /// Claims of workers that were fenced.
     private var late: [ClaimedDelivery] = []
+    /// Whom each shard claimed, whatever became of it.
+    private var shards: [OpenFanOut.ID: (message: MessageID, keys: Set<RegistrationKey>)] = [:]
     /// Who subscribes to what now.
     private var subscribers: [Topic: Set<RegistrationKey>] = [:]
     private var sent: [MessageID: Sent] = [:]
@@ -65,7 +67,9 @@ public struct RandomRun {
             try await step()
             try await scene.checkLaw()
             // The recount of everything takes longer than the step.
-            if number.isMultiple(of: 5) { try await scene.check() }
+            guard number.isMultiple(of: 5) else { continue }
+            try await scene.check()
+            try await checkShards()
         }
         try await finish()
     }
@@ -235,6 +239,39 @@ public struct RandomRun {
         let claim = try await scene.store.claimPage(
             of: shard.id, limit: limit, held: held, by: workers[worker].id, at: Timestamp(milliseconds: now))
         workers[worker].claimed += claim.page?.deliveries ?? []
+        for delivery in claim.page?.deliveries ?? [] {
+            shards[shard.id, default: (delivery.message, [])].keys.insert(delivery.registration.key)
+        }
+    }
+
+    /// The law of each shard: what it says that it claimed is whom it gave to workers, each key in one shard only, and
+    /// each of them has either ended or is in flight. What a cancelled message has left is booked without being claimed.
+    private func checkShards() async throws {
+        guard let claimed = try await scene.claimedByShard() else { return }
+        let ids = Dictionary(uniqueKeysWithValues: registrations.map { ($0.id, $0.key) })
+        for (message, parts) in Dictionary(grouping: shards, by: \.value.message)
+        where sent[message]?.isCancelled == false {
+            var ended: Set<RegistrationKey> = []
+            var cursor: String?
+            repeat {
+                let page = try await scene.store.deliveries(
+                    of: message, in: scene.project, outcome: nil, after: cursor, limit: 100)
+                ended.formUnion(page.elements.filter { $0.outcome != nil }.compactMap { ids[$0.registration] })
+                cursor = page.nextCursor
+            } while cursor != nil
+            let keys = parts.map(\.value.keys)
+            #expect(
+                keys.reduce(0) { $0 + $1.count } == keys.reduce(into: Set<RegistrationKey>()) { $0.formUnion($1) }.count
+            )
+            let inFlight = try await scene.store.report(message, in: scene.project)?.inFlight
+            var open = 0
+            for (id, shard) in parts.map({ ($0.key, $0.value) }) {
+                let settled = shard.keys.intersection(ended).count
+                open += shard.keys.count - settled
+                #expect(claimed[id] == shard.keys.count, "shard \(id.shard) of \(message)")
+            }
+            #expect(open == inFlight, "\(message)")
+        }
     }
 
     private mutating func claimDue() async throws {

@@ -11,21 +11,31 @@ public final class StoreSubject: Sendable {
     private let open: @Sendable () throws -> any CompleteStore
     private let lose: @Sendable (any CompleteStore) throws -> Void
     private let verify: @Sendable (any CompleteStore) async throws -> Void
+    private let claimed: @Sendable (any CompleteStore) async throws -> [OpenFanOut.ID: Int]?
+    /// Whether only one process can have the store open: then all workers of earlier processes are known to be gone.
+    /// Otherwise they are when their leases run out.
+    fileprivate let isExclusive: Bool
 
     /// Describes an implementation.
     ///
     /// - Parameters:
     ///   - open: opens the store, each time with what is committed in it.
     ///   - lose: ends a store as a crash would: nothing that is claimed is settled.
+    ///   - isExclusive: whether only one process can have the store open.
     ///   - verify: whatever the implementation can check of its own tables.
+    ///   - claimed: how many deliveries each shard of a message that is not cancelled has claimed, if it keeps that.
     public init(
         open: @escaping @Sendable () throws -> any CompleteStore,
         lose: @escaping @Sendable (any CompleteStore) throws -> Void,
-        verify: @escaping @Sendable (any CompleteStore) async throws -> Void
+        isExclusive: Bool,
+        verify: @escaping @Sendable (any CompleteStore) async throws -> Void,
+        claimed: @escaping @Sendable (any CompleteStore) async throws -> [OpenFanOut.ID: Int]? = { _ in nil }
     ) {
         self.open = open
         self.lose = lose
+        self.isExclusive = isExclusive
         self.verify = verify
+        self.claimed = claimed
     }
 
     func makeScene() async throws -> Scene {
@@ -36,6 +46,10 @@ public final class StoreSubject: Sendable {
     fileprivate func reopen(_ store: any CompleteStore) throws -> any CompleteStore {
         try lose(store)
         return try open()
+    }
+
+    fileprivate func claimed(_ store: any CompleteStore) async throws -> [OpenFanOut.ID: Int]? {
+        try await claimed(store)
     }
 
     fileprivate func check(_ store: any CompleteStore) async throws {
@@ -81,8 +95,12 @@ struct Scene {
     /// Who claims and settles.
     private(set) var worker: WorkerID
 
-    /// The end of leases that do not run out.
+    /// The end of leases that do not run out while the first process lives.
     static let lease = Timestamp(milliseconds: 1 << 50)
+    /// The same for the process of now: those of later processes end later.
+    private(set) var lease = Self.lease
+    /// The end of the leases of the process before, as long as its claims are not given back.
+    private var lost: Timestamp?
 
     init(subject: StoreSubject, store: any CompleteStore, worker: WorkerID) {
         self.subject = subject
@@ -93,12 +111,27 @@ struct Scene {
     /// Loses the process and begins a new one, with a worker of its own.
     mutating func crash() async throws {
         store = try subject.reopen(store)
-        worker = try await store.enroll("next", until: Self.lease)
+        lost = lease
+        lease = lease + .seconds(1)
+        worker = try await store.enroll("next", until: lease)
     }
 
     /// Gives back what earlier processes had claimed.
-    func rescue(at time: Int64 = 2000) async throws -> Int {
-        try await store.takeOver(at: Timestamp(milliseconds: time))
+    mutating func rescue(at time: Int64 = 2000) async throws -> Int {
+        try await store.takeOver(at: timeOfRescue(time))
+    }
+
+    /// `time`, or the first time after it when the workers of a process that was lost are known to be gone.
+    mutating func timeOfRescue(_ time: Int64) -> Timestamp {
+        defer { lost = nil }
+        let time = Timestamp(milliseconds: time)
+        guard let lost, !subject.isExclusive else { return time }
+        return max(time, lost + .milliseconds(1))
+    }
+
+    /// How many deliveries each shard has claimed, if the store keeps that.
+    func claimedByShard() async throws -> [OpenFanOut.ID: Int]? {
+        try await subject.claimed(store)
     }
 
     /// Checks the law of every message, and what the implementation can check of itself.

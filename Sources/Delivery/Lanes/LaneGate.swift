@@ -57,8 +57,11 @@ final class LaneGate: Sendable {
     /// Which routes are held, as of `now`; those that hold up another lane only are left out.
     func hold(_ all: [PushRoute: HeldRoute], at now: Timestamp) {
         let routes = lane == .bulk ? all : all.filter { !$0.value.isBulkOnly }
-        update { $0.hold(routes, at: now) }
-        hasHeldRoutes.store(!routes.isEmpty, ordering: .releasing)
+        update {
+            $0.hold(routes, at: now)
+            // Within the lock: no order of calls leaves the two apart.
+            hasHeldRoutes.store(!routes.isEmpty, ordering: .releasing)
+        }
     }
 
     /// Whether nothing is to be taken for a route.

@@ -54,6 +54,11 @@ struct LaneSchedule {
         /// The message that had the last page.
         var lastMessage = Int64.min
         var isDueNext = false
+
+        /// Whether it has something to claim.
+        var hasWork: Bool { !fanOuts.isEmpty || !dueRoutes.isEmpty }
+        /// What it counts for where the lane is shared.
+        var share: Int { inFlight > 0 || hasWork ? weight : 0 }
     }
 
     /// A message that is being fanned out.
@@ -67,8 +72,16 @@ struct LaneSchedule {
     /// A route that was just tried is not tried again before this, unless the sender says something new.
     private static let trialRest: Duration = .seconds(1)
 
+    /// Messages whose pace is kept while they are not offered, at most: with what is offered.
+    private static let paceLimit = 4096
+
     let size: Size
     private var tenants: [ProjectID: Tenant] = [:]
+    /// Those that have something to claim, those with claims under way, and the weights of all that have something in
+    /// flight or to claim: each step asks for these, and there may be thousands of projects.
+    private(set) var working: Set<ProjectID> = []
+    private var claiming: Set<ProjectID> = []
+    private(set) var weights = 0
     private var broadcasts: [MessageID: Broadcast] = [:]
     private var busyFanOuts: Set<OpenFanOut.ID> = []
     private var busyRoutes: Set<PushRoute> = []
@@ -83,6 +96,8 @@ struct LaneSchedule {
     private var needsOffers = true
     private var isRefreshing = false
     private var refreshedAt: Timestamp?
+    /// How many times the offers were read: what a claim says about them may be older than what is known.
+    private var offers = 0
     /// Whether the store has more fan-outs than it told.
     private var isCut = false
     /// When the next delivery falls due.
@@ -124,6 +139,8 @@ struct LaneOrder: Sendable {
     /// Routes that nothing is to be taken for.
     let held: Set<PushRoute>
     let worker: WorkerID
+    /// How many times the store's offers had been read.
+    let offers: Int
 }
 
 // MARK: - Deciding
@@ -153,8 +170,19 @@ extension LaneSchedule {
         guard running < size.claims else { return .wait(until: nil) }
         var wakeUp = refreshedAt.map { $0 + Self.longestRest }
         if let due { wakeUp = wakeUp.map { min($0, due) } ?? due }
-        for project in tenants.keys.sorted(by: isBefore) {
-            if let order = order(for: project, worker: worker, at: now, wakeUp: &wakeUp) {
+        var turns = working.map { (pass: tenants[$0]?.pass ?? 0, project: $0) }
+        func isBefore(_ left: (pass: Double, project: ProjectID), _ right: (pass: Double, project: ProjectID)) -> Bool {
+            left.pass == right.pass ? left.project.rawValue < right.project.rawValue : left.pass < right.pass
+        }
+        // Nearly always the first one can claim: the others are sorted only when it can't.
+        guard let first = turns.min(by: isBefore) else { return .wait(until: wakeUp) }
+        if let order = order(for: first.project, worker: worker, at: now, wakeUp: &wakeUp) {
+            take(order, at: now)
+            return .claim(order)
+        }
+        turns.sort(by: isBefore)
+        for turn in turns.dropFirst() {
+            if let order = order(for: turn.project, worker: worker, at: now, wakeUp: &wakeUp) {
                 take(order, at: now)
                 return .claim(order)
             }
@@ -162,17 +190,12 @@ extension LaneSchedule {
         return .wait(until: wakeUp)
     }
 
-    private func isBefore(_ left: ProjectID, _ right: ProjectID) -> Bool {
-        let passes = (tenants[left]?.pass ?? 0, tenants[right]?.pass ?? 0)
-        return passes.0 == passes.1 ? left.rawValue < right.rawValue : passes.0 < passes.1
-    }
-
     /// Whether a project has had more than its share beside one whose claim is under way: that one goes on when the
     /// claim has ended. Otherwise whoever has fewer shards would get less.
     private func isAhead(_ tenant: Tenant) -> Bool {
         guard running > tenant.running else { return false }
         let slack = Double(size.claim) / Double(tenant.weight)
-        return tenants.values.contains { $0.running > 0 && tenant.pass > $0.pass + slack }
+        return claiming.contains { tenants[$0].map { tenant.pass > $0.pass + slack } ?? false }
     }
 
     private mutating func order(
@@ -186,7 +209,8 @@ extension LaneSchedule {
             for route in tenant.dueRoutes where !busyRoutes.contains(route) {
                 guard let limit = trialLimit(route, at: now, wakeUp: &wakeUp) else { continue }
                 return LaneOrder(
-                    source: .due(route), project: project, limit: min(room, limit), held: [], worker: worker)
+                    source: .due(route), project: project, limit: min(room, limit), held: [], worker: worker,
+                    offers: offers)
             }
             return nil
         }
@@ -199,12 +223,13 @@ extension LaneSchedule {
         of project: ProjectID, _ tenant: Tenant, room: Int, worker: WorkerID, at now: Timestamp,
         wakeUp: inout Timestamp?
     ) -> LaneOrder? {
+        let heldRoutes = Set(held.isEmpty ? [] : tenant.routes.filter { held[$0] != nil })
         let open = tenant.fanOuts.filter { !busyFanOuts.contains($0.id) }
         let ordered =
             open.filter { $0.id.message > tenant.lastMessage } + open.filter { $0.id.message <= tenant.lastMessage }
         for fanOut in ordered {
             var limit = room
-            var closed = Set(tenant.routes.filter { held[$0] != nil })
+            var closed = heldRoutes
             if let route = fanOut.route {
                 guard let trial = trialLimit(route, at: now, wakeUp: &wakeUp) else { continue }
                 limit = min(limit, trial)
@@ -226,7 +251,8 @@ extension LaneSchedule {
                 continue
             }
             return LaneOrder(
-                source: .page(fanOut), project: project, limit: min(limit, paced), held: closed, worker: worker)
+                source: .page(fanOut), project: project, limit: min(limit, paced), held: closed, worker: worker,
+                offers: offers)
         }
         return nil
     }
@@ -242,6 +268,7 @@ extension LaneSchedule {
     private mutating func take(_ order: LaneOrder, at now: Timestamp) {
         running += 1
         tenants[order.project]?.running += 1
+        claiming.insert(order.project)
         occupy(order.limit, of: order.project)
         virtualPass = tenants[order.project]?.pass ?? virtualPass
         charge(order.limit, to: order.project)
@@ -273,12 +300,8 @@ extension LaneSchedule {
 
     /// A project's share of the lane, beside all that have something in flight or waiting.
     private func share(of tenant: Tenant) -> Int {
-        var weights = 0
-        for other in tenants.values where other.inFlight > 0 || !other.fanOuts.isEmpty || !other.dueRoutes.isEmpty {
-            weights += other.weight
-        }
-        let own = tenant.inFlight > 0 || !tenant.fanOuts.isEmpty || !tenant.dueRoutes.isEmpty
-        return (size.inFlight - reserve) * tenant.weight / max(1, own ? weights : weights + tenant.weight)
+        let all = tenant.share > 0 ? weights : weights + tenant.weight
+        return (size.inFlight - reserve) * tenant.weight / max(1, all)
     }
 
     /// How much a project may claim now.
@@ -294,7 +317,24 @@ extension LaneSchedule {
 
     private mutating func occupy(_ count: Int, of project: ProjectID) {
         inFlight += count
-        tenants[project, default: Tenant(pass: virtualPass)].inFlight += count
+        edit(project) { $0.inFlight += count }
+    }
+
+    /// Changes what a project has in flight or to claim, and the sums of it.
+    private mutating func edit(_ project: ProjectID, _ change: (inout Tenant) -> Void) {
+        var tenant = tenants.removeValue(forKey: project) ?? Tenant(pass: virtualPass)
+        weights -= tenant.share
+        change(&tenant)
+        weights += tenant.share
+        if tenant.hasWork { working.insert(project) } else { working.remove(project) }
+        tenants[project] = tenant
+    }
+
+    /// Sums anew what ``edit(_:_:)`` keeps.
+    private mutating func sum() {
+        working = Set(tenants.lazy.filter { $0.value.hasWork }.map(\.key))
+        claiming = Set(tenants.lazy.filter { $0.value.running > 0 }.map(\.key))
+        weights = tenants.values.reduce(0) { $0 + $1.share }
     }
 
     /// Counts deliveries as had by a project.
@@ -307,7 +347,7 @@ extension LaneSchedule {
         precondition(
             count <= inFlight && count <= tenants[project]?.inFlight ?? 0, "\(count) of \(inFlight) come back")
         inFlight -= count
-        tenants[project]?.inFlight -= count
+        edit(project) { $0.inFlight -= count }
     }
 
     /// Takes room for deliveries that are claimed with their accept.
@@ -349,7 +389,12 @@ extension LaneSchedule {
         for fanOut in fanOuts { pages[fanOut.project, default: []].append(fanOut) }
         var routes: [ProjectID: [PushRoute]] = [:]
         for route in dueRoutes.routes { routes[route.project, default: []].append(route) }
-        isCut = pages.values.contains { $0.count >= limitPerProject }
+        offers += 1
+        isCut = pages.values.contains { fanOuts in
+            let shards = Dictionary(grouping: fanOuts, by: \.message)
+            return shards.count >= limitPerProject
+                || shards.values.contains { $0.count >= OpenFanOut.shardsPerMessage }
+        }
         for project in projects { know(project) }
         for id in Set(tenants.keys).union(pages.keys).union(routes.keys) {
             var tenant = tenants[id] ?? Tenant(pass: virtualPass)
@@ -360,6 +405,7 @@ extension LaneSchedule {
             if wasIdle { tenant.pass = max(tenant.pass, virtualPass) }
             tenants[id] = tenant
         }
+        sum()
         if !hasDueDeliveries { isBehind = false }
         if let next = dueRoutes.next { expect(next) }
         rememberPaces(of: fanOuts, at: now)
@@ -368,7 +414,7 @@ extension LaneSchedule {
 
     /// Whether single deliveries wait for room; those of held routes wait for something else.
     private var hasDueDeliveries: Bool {
-        tenants.values.contains { $0.dueRoutes.contains { held[$0] == nil } }
+        working.contains { tenants[$0]?.dueRoutes.contains { held[$0] == nil } ?? false }
     }
 
     private mutating func know(_ project: Project) {
@@ -391,12 +437,18 @@ extension LaneSchedule {
             broadcast.pace.refresh(fanOut)
             kept[fanOut.message] = broadcast
         }
+        // The store tells nothing of a message that only has shards for held routes; its pace goes on when it is back.
+        if !held.isEmpty {
+            for (id, broadcast) in broadcasts where kept[id] == nil && kept.count < Self.paceLimit {
+                kept[id] = broadcast
+            }
+        }
         broadcasts = kept
     }
 
     private mutating func forgetIdleTenants(but known: Set<ProjectID>) {
         tenants = tenants.filter { id, tenant in
-            known.contains(id) || tenant.inFlight > 0 || !tenant.fanOuts.isEmpty || !tenant.dueRoutes.isEmpty
+            known.contains(id) || tenant.inFlight > 0 || tenant.hasWork
         }
     }
 
@@ -417,11 +469,13 @@ extension LaneSchedule {
         case .page(let fanOut):
             broadcasts[fanOut.message]?.meter.add(count, at: now)
             guard isDone else { return }
-            tenants[order.project]?.fanOuts.removeAll { $0.id == fanOut.id }
-            if isCut || !order.held.isEmpty { needsOffers = true }
+            edit(order.project) { $0.fanOuts.removeAll { $0.id == fanOut.id } }
+            // What was offered meanwhile may be newer than what the claim saw.
+            if isCut || !order.held.isEmpty || fanOut.route != nil || order.offers != offers { needsOffers = true }
         case .due(let route):
             guard count < order.limit else { return }
-            tenants[order.project]?.dueRoutes.removeAll { $0 == route }
+            edit(order.project) { $0.dueRoutes.removeAll { $0 == route } }
+            if order.offers != offers { needsOffers = true }
             if !hasDueDeliveries { isBehind = false }
         }
     }
@@ -436,6 +490,7 @@ extension LaneSchedule {
     private mutating func end(_ order: LaneOrder, with count: Int) {
         running -= 1
         tenants[order.project]?.running -= 1
+        if tenants[order.project]?.running == 0 { claiming.remove(order.project) }
         let difference = order.limit - count
         if difference > 0 { vacate(difference, of: order.project) } else { occupy(-difference, of: order.project) }
         charge(-difference, to: order.project)
@@ -474,6 +529,9 @@ extension LaneSchedule {
         needsOffers = true
     }
 
+    /// The routes that nothing is to be taken for.
+    var heldRoutes: Set<PushRoute> { Set(held.keys) }
+
     /// Whether nothing is to be taken for a route.
     func isHeld(_ route: PushRoute) -> Bool {
         held[route] != nil
@@ -492,7 +550,7 @@ extension LaneSchedule {
 
     /// Nothing of a message is claimed until the store offers it again.
     mutating func drop(_ message: MessageID) {
-        for id in tenants.keys { tenants[id]?.fanOuts.removeAll { $0.message == message } }
+        for id in working { edit(id) { $0.fanOuts.removeAll { $0.message == message } } }
         needsOffers = true
     }
 

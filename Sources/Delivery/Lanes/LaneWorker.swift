@@ -24,8 +24,8 @@ final class LaneWorker: Sendable {
 
     /// Messages that one lane keeps at hand.
     private static let cacheLimit = 64
-    /// Open fan-outs that take turns in a project.
-    private static let fanOutsPerProject = 16
+    /// Messages that take turns in a project, beside those that have a pace of their own.
+    private static let messagesPerProject = 64
     /// The longest sleep on the monotonic clock for a wall time: the wall clock may be set meanwhile.
     private static let longestSleep: Duration = .seconds(60)
 
@@ -76,12 +76,14 @@ extension LaneWorker {
     private func refresh() async {
         do throws(StoreError) {
             let fanOuts =
-                gate.lane == .bulk ? try await store.openFanOuts(limitPerProject: Self.fanOutsPerProject) : []
+                gate.lane == .bulk
+                ? try await store.openFanOuts(
+                    limitPerProject: Self.messagesPerProject, held: gate.read { $0.heldRoutes }) : []
             let routes = try await store.dueRoutes(gate.lane, at: wallTime())
             failures.store(0, ordering: .relaxed)
             let (projects, now) = (projects.projects, wallTime())
             gate.update {
-                $0.offered(fanOuts, routes, projects: projects, limitPerProject: Self.fanOutsPerProject, at: now)
+                $0.offered(fanOuts, routes, projects: projects, limitPerProject: Self.messagesPerProject, at: now)
             }
         } catch {
             let time = pauseEnd(after: error)

@@ -15,14 +15,16 @@ enum BatchSend {
         try call.call.batches.enter(size)
         defer { call.call.batches.leave(size) }
         let body = try await call.call.body()
-        let request = try BatchSendRequest(body.json(), at: call.now)
         let idempotency = key.map { IdempotencyKey(key: $0, digest: body.digest(for: "messages:batchSend")) }
+        // Of a multicast; messages of a batch have keys of their own.
+        let use = try await call.uses(of: [idempotency].compactMap(\.self)).first ?? .unused
+        let request = try BatchSendRequest(body.json(), at: try await call.time(of: use))
         switch request.batch {
         case .messages(let messages):
             let batch = MessageBatch(call: call, validatesOnly: request.validatesOnly, idempotency: idempotency)
             return Response(json: .object([.init("responses", .array(try await batch.results(of: messages)))]))
         case .multicast(let item, let tokens):
-            let multicast = Multicast(call: call, item: item, idempotency: idempotency)
+            let multicast = Multicast(call: call, item: item, idempotency: idempotency, use: use)
             return Response(
                 json: .object(try await multicast.answer(to: tokens, validatesOnly: request.validatesOnly)))
         }
@@ -77,7 +79,15 @@ private struct MessageBatch {
 
     /// A chunk's results; its indices are the messages' places in the batch.
     private func chunk(_ messages: ArraySlice<JSONValue>) async -> [JSONValue] {
-        let items = messages.map { message in Result { () throws(FCMError) in try item(message) } }
+        let uses: [IdempotencyUse]
+        do throws(FCMError) {
+            uses = try await self.uses(of: messages)
+        } catch {
+            return messages.map { _ in error.result }
+        }
+        let items = zip(messages, uses).map { message, use in
+            Result { () throws(FCMError) in try item(message, use) }
+        }
         let prepared = await resolve(items, from: messages.startIndex)
         guard !validatesOnly else {
             var results: [JSONValue] = []
@@ -86,7 +96,8 @@ private struct MessageBatch {
         }
         let submissions = prepared.compactMap { try? $0.get() }  // Errors are answered below.
         var accepted = await call.services.acceptor.accept(submissions).makeIterator()
-        return prepared.map { submission in
+        return zip(prepared, uses).map { submission, use in
+            if case .same(let id) = use { return .object([.init("name", .string(call.name(of: id)))]) }
             switch submission {
             case .failure(let error): return error.result
             case .success:
@@ -101,7 +112,15 @@ private struct MessageBatch {
         }
     }
 
-    private func item(_ message: JSONValue) throws(FCMError) -> SendItem {
+    /// What is known of the messages' keys, in one read.
+    private func uses(of messages: ArraySlice<JSONValue>) async throws(FCMError) -> [IdempotencyUse] {
+        guard let idempotency, !validatesOnly else { return messages.map { _ in .unused } }
+        return try await call.uses(of: messages.indices.map { idempotency.item($0) })
+    }
+
+    private func item(_ message: JSONValue, _ use: IdempotencyUse) throws(FCMError) -> SendItem {
+        // Not taken a second time; a repeat's answer is put in below.
+        guard use == .unused else { throw FCMError(.idempotencyConflict) }
         let reader = try ObjectReader(root: message)
         try reader.refuseUnknown(except: SendItem.names)
         return try SendItem(reader, at: call.now)
@@ -153,10 +172,9 @@ private struct MessageBatch {
         } else {
             recipient = try await call.recipient(of: target)
         }
-        // A blank can't stand in a key that a sender chose.
         return MessageAcceptor.Submission(
             project: call.project, recipient: recipient, content: item.content, options: item.options,
-            idempotency: idempotency.map { IdempotencyKey(key: "\($0.key) \(place)", digest: $0.digest) })
+            idempotency: idempotency?.item(place))
     }
 }
 
@@ -165,6 +183,8 @@ private struct Multicast {
     let call: ProjectCall
     let item: SendItem
     let idempotency: IdempotencyKey?
+    /// What is known of the key.
+    let use: IdempotencyUse
 
     /// A token's own result.
     private enum TokenResult {
@@ -174,9 +194,12 @@ private struct Multicast {
     }
 
     func answer(to tokens: [String], validatesOnly: Bool) async throws(FCMError) -> [JSONValue.Member] {
+        if use == .other, !validatesOnly { throw FCMError(.idempotencyConflict) }
         let (addressees, results) = try await resolve(tokens)
         var members: [JSONValue.Member] = []
-        if !addressees.isEmpty {
+        if case .same(let id) = use {
+            members = [.init("name", .string(call.name(of: id)))]
+        } else if !addressees.isEmpty {
             let submission = MessageAcceptor.Submission(
                 project: call.project, recipient: .list(addressees), content: item.content, options: item.options,
                 idempotency: idempotency)
@@ -236,6 +259,25 @@ private struct Multicast {
             }
         }
         return (addressees, results)
+    }
+}
+
+extension ProjectCall {
+    /// The time that a request is judged by: a repeat by that of the first.
+    fileprivate func time(of use: IdempotencyUse) async throws(FCMError) -> Timestamp {
+        guard case .same(let id) = use else { return now }
+        do throws(StoreError) {
+            return try await services.store.message(id, in: project.id)?.acceptedAt ?? now
+        } catch {
+            throw FCMError(error)
+        }
+    }
+}
+
+extension IdempotencyKey {
+    /// The key of one message of a batch: a blank can't stand in a key that a sender chose.
+    fileprivate func item(_ place: Int) -> IdempotencyKey {
+        IdempotencyKey(key: "\(key) \(place)", digest: digest)
     }
 }
 

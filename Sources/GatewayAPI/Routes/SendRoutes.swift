@@ -15,11 +15,18 @@ enum SendRoutes {
     @Sendable private static func send(_ call: ProjectCall) async throws -> Response {
         let key = try IdempotencyHeader.key(in: call.call.request.headers)
         let body = try await call.call.body()
+        let idempotency = key.map { IdempotencyKey(key: $0, digest: body.digest(for: "messages:send")) }
+        // Whatever became of the target, the times and the limits since: a repeat has the answer of the first.
+        let use = try await call.uses(of: [idempotency].compactMap(\.self)).first ?? .unused
+        if case .same(let id) = use {
+            return Response(json: .object([.init("name", .string(call.name(of: id)))]))
+        }
         let request = try SendRequest(body.json(), at: call.now)
+        if use == .other, !request.validatesOnly { throw FCMError(.idempotencyConflict) }
         let submission = MessageAcceptor.Submission(
             project: call.project, recipient: try await call.recipient(of: request.item.requiredTarget()),
             content: request.item.content, options: request.item.options,
-            idempotency: key.map { IdempotencyKey(key: $0, digest: body.digest(for: "messages:send")) })
+            idempotency: idempotency)
         guard !request.validatesOnly else {
             return Response(json: .object(try await call.preflight(submission).members))
         }
@@ -31,6 +38,16 @@ enum SendRoutes {
 extension ProjectCall {
     /// `projects/<project>/messages/<id>`.
     func name(of message: MessageID) -> String { "\(projectName)/messages/\(message)" }
+
+    /// What is known of idempotency keys, before anything else is looked at.
+    func uses(of keys: [IdempotencyKey]) async throws(FCMError) -> [IdempotencyUse] {
+        guard !keys.isEmpty else { return [] }
+        do throws(StoreError) {
+            return try await services.store.uses(of: keys, in: project.id, at: now)
+        } catch {
+            throw FCMError(error)
+        }
+    }
 
     /// Accepts one message.
     func accept(_ submission: MessageAcceptor.Submission) async throws(FCMError) -> MessageAcceptor.Accepted {

@@ -239,15 +239,8 @@ struct IdempotencyTable {
             SELECT project, key FROM idempotency INDEXED BY idempotency_used WHERE used_at < ? LIMIT ?)
         """
 
-    /// Whether a key came before.
-    enum Use {
-        case unused
-        case same(MessageID)
-        case other
-    }
-
     /// Looks for a key that came at `time` or later; what is older counts as forgotten.
-    func use(of key: IdempotencyKey, since time: Timestamp) throws -> Use {
+    func use(of key: IdempotencyKey, since time: Timestamp) throws -> IdempotencyUse {
         guard let row = try db.row(Self.find, [project.rawValue, key.key, time.milliseconds]) else { return .unused }
         return [UInt8](row[0] as Data) == key.digest ? .same(try MessageID(stored: row[1])) : .other
     }

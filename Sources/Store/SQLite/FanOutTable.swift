@@ -32,10 +32,25 @@ struct FanOutTable {
         SELECT project FROM fan_out INDEXED BY fan_out_open
         WHERE is_open = 1 AND project > ? ORDER BY project LIMIT 1
         """
-    static let openOfProject = """
-        SELECT f.message, f.shard, m.id, m.rate, m.finish_by, m.audience, f.only_route
+    // ?3: the numbers of the routes that are held, as a JSON array.
+    private static let isOffered = """
+        (f.only_route IS NULL OR f.only_route NOT IN (SELECT value FROM json_each(?3)))
+        """
+    static let nextMessage = """
+        SELECT f.message, m.id, m.rate, m.finish_by, m.audience
         FROM fan_out f INDEXED BY fan_out_open CROSS JOIN message m ON m.seq = f.message
-        WHERE f.project = ? AND f.is_open = 1 ORDER BY f.message, f.shard LIMIT ?
+        WHERE f.project = ?1 AND f.is_open = 1 AND f.message > ?2 AND \(isOffered)
+        ORDER BY f.message LIMIT 1
+        """
+    static let shardsOfMessage = """
+        SELECT f.shard, f.only_route FROM fan_out f INDEXED BY fan_out_open
+        WHERE f.project = ?1 AND f.message = ?2 AND f.is_open = 1 AND \(isOffered)
+        ORDER BY f.shard LIMIT ?4
+        """
+    static let oldestOfRoute = """
+        SELECT f.message, m.id, m.rate, m.finish_by, m.audience, f.shard, f.only_route
+        FROM fan_out f INDEXED BY fan_out_open CROSS JOIN message m ON m.seq = f.message
+        WHERE f.project = ? AND f.is_open = 1 AND f.only_route = ? ORDER BY f.message, f.shard LIMIT 1
         """
     static let claimed = "SELECT sum(claimed) FROM fan_out WHERE message = ?"
     static let released = """
@@ -80,35 +95,54 @@ struct FanOutTable {
     /// So many keys that were set aside are in a row.
     private static let chunkSize = 1000
 
-    func open(limitPerProject limit: Int) throws -> [OpenFanOut] {
+    func open(limitPerProject limit: Int, held: Set<PushRoute>) throws -> [OpenFanOut] {
         var open: [OpenFanOut] = []
         var project = ""
         while let next = try String.fetchOne(db.cachedStatement(sql: Self.nextProject), arguments: [project]) {
             project = next
-            open += try self.open(of: ProjectID(stored: next), limit)
+            let id = try ProjectID(stored: next)
+            let routes = try held.filter { $0.project == id }.compactMap { try RouteTable(db: db).find($0) }.sorted()
+            open += try self.open(of: id, limit, held: routes)
         }
         return open
     }
 
-    private func open(of project: ProjectID, _ limit: Int) throws -> [OpenFanOut] {
+    /// Steps from message to message, so that what is passed by costs one look each.
+    private func open(of project: ProjectID, _ limit: Int, held: [Int64]) throws -> [OpenFanOut] {
         var open: [OpenFanOut] = []
-        var last: (message: Int64, remaining: Int)?
-        let rows = try Row.fetchAll(
-            db.cachedStatement(sql: Self.openOfProject), arguments: [project.rawValue, limit])
-        for row in rows {
-            let message: Int64 = row[0]
-            if last?.message != message {
-                let claimed = Int(try db.number(Self.claimed, [message]) ?? 0)
-                last = (message, max(0, row[5] - claimed))
+        for route in held {
+            guard let row = try db.row(Self.oldestOfRoute, [project.rawValue, route]) else { continue }
+            open.append(try fanOut(row, of: project, remaining: remaining(row), shard: row[5], route: row[6]))
+        }
+        let routes = "[\(held.map(String.init).joined(separator: ","))]"
+        var (last, unpaced, paced) = (Int64.min, 0, 0)
+        while unpaced < limit, let row = try db.row(Self.nextMessage, [project.rawValue, last, routes]) {
+            last = row[0]
+            let isPaced = (row[2] as Int?) != nil || (row[3] as Int64?) != nil
+            if isPaced { paced += 1 } else { unpaced += 1 }
+            guard !isPaced || paced <= OpenFanOut.pacedLimit else { continue }
+            let remaining = try remaining(row)
+            let shards = try Row.fetchAll(
+                db.cachedStatement(sql: Self.shardsOfMessage),
+                arguments: [project.rawValue, last, routes, OpenFanOut.shardsPerMessage])
+            for shard in shards {
+                open.append(try fanOut(row, of: project, remaining: remaining, shard: shard[0], route: shard[1]))
             }
-            open.append(
-                OpenFanOut(
-                    id: .init(message: message, shard: row[1]), message: try MessageID(stored: row[2]),
-                    project: project, rate: row[3], finishBy: Timestamp(stored: row[4]),
-                    remaining: last?.remaining ?? 0,
-                    route: try (row[6] as Int64?).map { try RouteTable(db: db).route($0) }))
         }
         return open
+    }
+
+    private func remaining(_ message: Row) throws -> Int {
+        max(0, message[4] - Int(try db.number(Self.claimed, [message[0] as Int64]) ?? 0))
+    }
+
+    private func fanOut(
+        _ row: Row, of project: ProjectID, remaining: Int, shard: Int64, route: Int64?
+    ) throws -> OpenFanOut {
+        OpenFanOut(
+            id: .init(message: row[0], shard: shard), message: try MessageID(stored: row[1]), project: project,
+            rate: row[2], finishBy: Timestamp(stored: row[3]), remaining: remaining,
+            route: try route.map { try RouteTable(db: db).route($0) })
     }
 
     /// Looks for the next recipients.

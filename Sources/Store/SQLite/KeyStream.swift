@@ -113,25 +113,21 @@ struct ConditionStream {
     /// Topics without which it never holds: the search goes from one of their common keys to the next.
     private let required: [Int]
 
-    /// - Parameter number: subscriptions up to this one count. Of a topic that only excludes, newer ones count as well:
-    ///   who leaves it and comes back meanwhile was excluded and is again, and nobody who is in it now is sent to.
+    /// - Parameter number: subscriptions up to this one count.
     init(
         _ expression: StoredExpression, project: ProjectID, after: Int64, last: Int64, number: Int64, in db: Database
     ) throws {
         let names = expression.topics
         let table = TopicTable(db: db)
+        topics = try names.map { name in
+            // A topic that nobody ever subscribed to has no number: no row has number 0.
+            let id = try table.find(name, in: project) ?? 0
+            return KeyStream(.topic(id, number: number), after: after, last: last, in: db)
+        }
         let holds = (0..<(1 << names.count)).map { set in
             expression.holds { topic in names.firstIndex(of: topic).map { set >> $0 & 1 == 1 } ?? false }
         }
         self.holds = holds
-        topics = try names.enumerated().map { index, name in
-            // A topic that nobody ever subscribed to has no number: no row has number 0.
-            let id = try table.find(name, in: project) ?? 0
-            let isOnlyExcluding = !holds.indices.contains { set in
-                set >> index & 1 == 0 && !holds[set] && holds[set | 1 << index]
-            }
-            return KeyStream(.topic(id, number: isOnlyExcluding ? .max : number), after: after, last: last, in: db)
-        }
         required = names.indices.filter { topic in
             !holds.indices.contains { $0 >> topic & 1 == 0 && holds[$0] }
         }

@@ -58,7 +58,6 @@ struct DiskFaultTests {
         let shim = try await FaultShim()
         try await GatewayUnderTest.with { test in
             let process = try await test.start(environment: shim.environment)
-            let steps = FaultSteps(process: process, keys: test.keys)
             _ = try await WholeGatewayTests.registerDevices(20, process, test.keys)
             #expect(await process.end(with: SIGKILL) == -SIGKILL)
 
@@ -74,7 +73,6 @@ struct DiskFaultTests {
             try await later.expectComplete([try #require(try sent.json["name"] as? String)], recipients: 20)
             #expect(!test.simulator.recording.pushes.contains { $0.payload.contains("refused") })
             #expect(await again.end(with: SIGTERM) == 0)
-            _ = steps
         }
     }
 }

@@ -49,8 +49,7 @@ struct LedgerCheckTests {
     private static func dropALedgerRow(_ file: String) async throws {
         let queue = try DatabaseQueue(path: file)
         try await queue.write { db in
-            let table = try db.tableExists("ledger_block") ? "ledger_block" : "ledger"
-            try db.execute(sql: "DELETE FROM \(table) WHERE id = (SELECT max(id) FROM \(table))")
+            try db.execute(sql: "DELETE FROM ledger_block WHERE id = (SELECT max(id) FROM ledger_block)")
         }
         try queue.close()
     }

@@ -1,0 +1,99 @@
+import APNSSimulator
+import Foundation
+import Logging
+import PushModel
+import Store
+import TestSupport
+import Testing
+
+@testable import herald
+
+/// What an operator does beside a running gateway, as processes.
+@Suite(.timeLimit(.minutes(5)))
+struct OperatorProcessTests {
+    @Test func anImportThatIsKilledGoesOnToItsEnd() async throws {
+        let count = 60_000
+        try await GatewayUnderTest.with { test in
+            let file = test.directory.file("in.ndjson")
+            let rows = (0..<count).map {
+                #"{"app":"com.example.app","device_token":"\#(String(0x100000 + $0, radix: 16))","topics":["news"]}"#
+            }
+            try Data(rows.joined(separator: "\n").utf8).write(to: URL(filePath: file))
+            let arguments = ["registration", "import", file, "--project", "demo", "--config", test.configuration]
+            let store = try SQLiteStore(
+                directory: test.directory.file("data"), role: .command, logger: Logger(label: "test"))
+            let project = try #require(ProjectID(rawValue: "demo"))
+            let imported = { try await store.activeRegistrations(of: project, after: RegistrationKey(rawValue: 0)) }
+            let process = try ChildProcess(
+                try GatewayProcess.executable(), arguments, environment: GatewayProcess.environment(with: [:]))
+            // The store has no signal for other processes' commits: it is asked until there are some.
+            while try await imported() == 0 {}
+            process.signal(SIGKILL)
+            #expect(await process.status() == -SIGKILL)
+            let before = try await imported()
+            #expect((1..<count).contains(before))
+
+            let resumed = try await GatewayProcess.run(arguments + ["--resume"])
+            #expect(resumed.status == 0, "\(resumed.lines)")
+            #expect(
+                resumed.lines.last?.contains("\(count) registrations imported, 0 rejected") == true, "\(resumed.lines)")
+            #expect(try await imported() == count)
+            #expect(
+                try await store.audience(of: .topic(try #require(Topic(rawValue: "news"))), in: project) == count)
+            // It came to its end: there is nothing to go on with.
+            #expect(try await GatewayProcess.run(arguments + ["--resume"]).status == 64)
+            #expect(try await store.check() == [])
+            try store.close()
+        }
+    }
+
+    @Test func messagesAreListedPausedResumedAndCancelled() async throws {
+        try await GatewayUnderTest.with { test in
+            let process = try await test.start()
+            _ = try await WholeGatewayTests.registerDevices(30, process, test.keys)
+            let api = APIClient(baseURL: process.baseURL, key: test.keys.sender)
+            let answer = try await api.post(
+                "/v1/projects/demo/messages:send",
+                #"{"message":{"topic":"weather","notification":{"title":"slow"}},"delivery":{"rate":1}}"#)
+            #expect(answer.status == 200, "\(answer.text)")
+            let name = try #require(answer.json["name"] as? String)
+            let id = try #require(name.split(separator: "/").last.map(String.init))
+            let environment = [
+                "HERALD_GATEWAY": process.baseURL, "HERALD_KEY": test.keys.sender, "HERALD_PROJECT": "demo",
+            ]
+            let message = { (arguments: [String]) in
+                try await GatewayProcess.run(["message"] + arguments, environment: environment)
+            }
+            for (command, state) in [("pause", "PAUSED"), ("resume", "ACTIVE"), ("pause", "PAUSED")] {
+                let made = try await message([command, name, "--json"])
+                #expect(made.status == 0 && made.lines.joined().contains(#""\#(state)""#), "\(made.lines)")
+                #expect(try await api.get("/v1/\(name)").json["state"] as? String == state)
+            }
+            let paused = try await message(["list", "--state", "paused"])
+            #expect(paused.status == 0 && paused.lines.contains { $0.contains(id) }, "\(paused.lines)")
+            let active = try await message(["list", "--state", "active"])
+            #expect(active.lines == ["No messages."])
+
+            let cancelled = try await message(["cancel", id])
+            #expect(
+                cancelled.status == 0 && cancelled.lines.contains { $0.hasPrefix("State      CANCELLED") },
+                "\(cancelled.lines)")
+            var ledger: [String: Int] = [:]
+            repeat {
+                ledger = try WholeGatewayTests.ledger(try await api.get("/v1/\(name)").json)
+                // The API has no signal for "booked".
+                try await Task.sleep(for: .milliseconds(20))
+            } while ledger["recipients"] != 30 || ledger["inFlight"] != 0
+            #expect(ledger["cancelled", default: 0] > 0)
+            #expect(ledger["accepted", default: 0] + ledger["cancelled", default: 0] == 30)
+            #expect(test.simulator.recording.pushes.count == ledger["accepted"])
+            // Nothing goes on after that.
+            let resumed = try await message(["resume", id, "--json"])
+            #expect(
+                resumed.status == 1 && resumed.lines.joined().contains("FAILED_PRECONDITION"), "\(resumed.lines)")
+            let unknown = try await message(["pause", "not-a-message"])
+            #expect(unknown.status != 0 && unknown.lines.count == 1, "\(unknown)")
+            #expect(await process.end(with: SIGTERM) == 0)
+        }
+    }
+}
