@@ -165,8 +165,7 @@ extension DeliveryRunner {
 
     /// Deliveries that the bulk lane claimed a second lately; `nil`: none.
     var recentRate: Double? {
-        let now = wallTime()
-        return bulk.read { $0.rate(at: now) }
+        bulk.read { $0.rate }
     }
 
     /// Whether nothing is to be taken for a route.
@@ -397,6 +396,9 @@ extension DeliveryRunner {
             do throws(StoreError) {
                 metrics.backlog(try await store.backlog())
                 admission.record()
+                if try await store.endExpiredPauses(limit: Self.bookingStep, at: wallTime()) > 0 {
+                    for gate in gates { gate.wake() }
+                }
             } catch {
                 if Task.isCancelled { return }
                 logger.warning("the store's gauges can't be read", metadata: ["error": "\(error)"])

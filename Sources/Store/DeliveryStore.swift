@@ -331,6 +331,12 @@ public protocol DeliveryStore: Sendable {
     /// - Returns: messages that are complete with this step.
     func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> [MessageID]
 
+    /// Ends the pauses of messages whose time has run out, at most `limit`: what they have open ends as expired, like that
+    /// of any other message.
+    ///
+    /// - Returns: how many pauses ended; fewer than `limit`: no other is to end.
+    func endExpiredPauses(limit: Int, at time: Timestamp) async throws(StoreError) -> Int
+
     /// Books what cancelled messages have left as cancelled, at most `limit` deliveries in one step.
     ///
     /// - Returns: how many were booked; fewer than `limit`: nothing is left.

@@ -75,12 +75,18 @@ public struct IdempotencyKey: Hashable, Sendable {
     public var key: String
     /// SHA-256 of the request's body, 32 bytes.
     public var digest: [UInt8]
+    /// Of an item of a batch: the key of the whole batch, which is used up with its first item.
+    public var batch: String?
 
     /// Puts a key together.
-    public init(key: String, digest: [UInt8]) {
+    public init(key: String, digest: [UInt8], batch: String? = nil) {
         self.key = key
         self.digest = digest
+        self.batch = batch
     }
+
+    /// The key of the whole batch; `nil`: it is no item of one.
+    public var ofBatch: IdempotencyKey? { batch.map { IdempotencyKey(key: $0, digest: digest) } }
 }
 
 /// What is known of an idempotency key.

@@ -11,6 +11,18 @@ extension SQLiteStore {
         try await write { db in try ControlStep(db: db).apply(control, id, project, at: time) }
     }
 
+    /// Looks at all paused messages: few are paused at any time.
+    public func endExpiredPauses(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
+        let expired = try await read { db in
+            try Int64.fetchAll(
+                db.cachedStatement(sql: ControlStep.expiredPauses), arguments: [time.milliseconds, limit])
+        }
+        guard !expired.isEmpty else { return 0 }
+        return try await write { db in
+            try expired.count { try ControlStep(db: db).endPause($0) }
+        }
+    }
+
     /// Books in transactions of a bounded time, until `limit` deliveries were booked or nothing is left.
     public func bookCancelled(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
         var booked = 0
@@ -30,6 +42,10 @@ struct ControlStep {
     let db: Database
 
     static let state = "SELECT seq, state FROM message WHERE id = ? AND project = ?"
+    static let expiredPauses = """
+        SELECT m.seq FROM project p CROSS JOIN message m INDEXED BY message_open
+        WHERE m.project = p.name AND m.state = 'PAUSED' AND m.state <> 'COMPLETE' AND m.expires_at <= ? LIMIT ?
+        """
     static let hold = "UPDATE pending SET is_held = ?2 WHERE message = ?1"
     static let cancelled = """
         SELECT seq FROM message INDEXED BY message_cancelled
@@ -60,6 +76,15 @@ struct ControlStep {
             return try set(.cancelled, seq)
         case (.pause, _), (.resume, _), (.cancel, _): return state
         }
+    }
+
+    /// Ends a pause, unless somebody else did.
+    func endPause(_ seq: Int64) throws -> Bool {
+        let state = try String.fetchOne(
+            db.cachedStatement(sql: "SELECT state FROM message WHERE seq = ?"), arguments: [seq])
+        guard state == MessageState.paused.rawValue else { return false }
+        _ = try set(.active, seq)
+        return true
     }
 
     private func set(_ state: MessageState, _ seq: Int64) throws -> MessageState {

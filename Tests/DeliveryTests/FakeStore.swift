@@ -487,6 +487,13 @@ actor FakeStore: MessageStore, DeliveryStore {
         return complete
     }
 
+    func endExpiredPauses(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
+        let expired = books.filter { $0.value.state == .paused && $0.value.message.expiresAt <= time }.prefix(limit)
+        for id in expired.map(\.key) { books[id]?.state = .active }
+        if !expired.isEmpty { changed() }
+        return expired.count
+    }
+
     func bookCancelled(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
         let crashes = try await begin(.bookCancelled)
         var booked = 0

@@ -173,7 +173,11 @@ final class FaultyDay {
             let request = requests[place]
             if request.id == nil {
                 requests[place].id = try await ask {
-                    try await self.gateway.acceptor.accept(request.submission).id
+                    // As the API does: a repeat is known before anything else is looked at.
+                    let key = [request.submission.idempotency].compactMap(\.self)
+                    let use = try await self.gateway.store.uses(of: key, in: Sample.projectID, at: self.now).first
+                    if case .same(let id) = use { return id }
+                    return try await self.gateway.acceptor.accept(request.submission).id
                 }
             }
             guard let id = requests[place].id, request.isToBeCancelled, !request.isCancelled else { continue }

@@ -214,10 +214,24 @@ struct BatchSendTests {
         #expect(gateway.store.load.total.messages == 3)
         let conflict = try await gateway.request(
             .post, Self.path, bodies[0] + " ", as: .sender, headers: [.idempotencyKey: "batch-0"])
-        #expect(conflict.status == 200)
-        #expect(try responses(conflict).map { $0["error"]?["code"] } == [.number("409"), .number("409")])
+        #expect(conflict.status == 409)
         let multicast = try await gateway.request(
             .post, Self.path, bodies[1] + " ", as: .sender, headers: [.idempotencyKey: "batch-1"])
         #expect(multicast.status == 409)
+        // One key, one request: not for more items, nor for another method.
+        let longer = try await gateway.request(
+            .post, Self.path, #"{"messages":[\#(message),\#(message),\#(message)]}"#, as: .sender,
+            headers: [.idempotencyKey: "batch-0"])
+        #expect(longer.status == 409)
+        let single = try await gateway.request(
+            .post, "/v1/projects/demo/messages:send", message, as: .sender, headers: [.idempotencyKey: "batch-0"])
+        #expect(single.status == 409)
+        let sent = try await gateway.request(
+            .post, "/v1/projects/demo/messages:send", message, as: .sender, headers: [.idempotencyKey: "single"])
+        #expect(sent.status == 200)
+        let batch = try await gateway.request(
+            .post, Self.path, bodies[0], as: .sender, headers: [.idempotencyKey: "single"])
+        #expect(batch.status == 409)
+        #expect(gateway.store.load.total.messages == 4)
     }
 }

@@ -112,6 +112,28 @@ extension ConformanceCase {
     ]
 
     static let control: [ConformanceCase] = [
+        ConformanceCase("a pause ends when the time of its message has run out") { scene in
+            let topic = Scene.topic("news")
+            _ = try await scene.audience(3, of: topic)
+            let message = try await scene.broadcast(topic)
+            let other = try await scene.broadcast(topic)
+            for paused in [message, other] {
+                #expect(try await scene.control(paused, .pause) == .paused)
+            }
+            _ = try await scene.control(other, .cancel)
+            let last = message.expiresAt.milliseconds
+            let store = scene.store
+            let end = { (time: Int64) in
+                try await store.endExpiredPauses(limit: 9, at: Timestamp(milliseconds: time))
+            }
+            #expect(try await end(last - 1) == 0)
+            #expect(try await scene.claimPage() == nil)
+            #expect(try await end(last) == 1)
+            #expect(try await end(last) == 0)
+            #expect(try await scene.report(message).state == .active)
+            #expect(try await scene.report(other).state == .cancelled)
+            #expect(try await scene.claimPage()?.deliveries.count == 3)
+        },
         ConformanceCase("nothing of a paused message is claimed until it is resumed") { scene in
             let topic = Scene.topic("news")
             _ = try await scene.audience(4, of: topic)

@@ -244,6 +244,11 @@ extension FaultyStore: DeliveryStore {
         try await call(.settle) { () throws(StoreError) in try await store.settle(settlements, by: worker) }
     }
 
+    /// See the protocol; never a fault.
+    public func endExpiredPauses(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
+        try await store.endExpiredPauses(limit: limit, at: time)
+    }
+
     /// See the protocol.
     public func bookCancelled(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
         try await call(.bookCancelled) { () throws(StoreError) in

@@ -86,7 +86,7 @@ struct LaneSchedule {
     private var busyFanOuts: Set<OpenFanOut.ID> = []
     private var busyRoutes: Set<PushRoute> = []
     private var held: [PushRoute: (until: Timestamp, limit: Int)] = [:]
-    private var meter = RateMeter()
+    private var speed = SpeedMeter()
     /// The pass of whoever claimed last: who comes anew begins there.
     private var virtualPass = 0.0
     private var running = 0
@@ -464,9 +464,10 @@ extension LaneSchedule {
     /// - Parameter isDone: whether its fan-out has nothing more to claim; of a route, that is told by the count.
     mutating func finished(_ order: LaneOrder, with count: Int, isDone: Bool, at now: Timestamp) {
         end(order, with: count)
-        meter.add(count, at: now)
         switch order.source {
         case .page(let fanOut):
+            // A pace says nothing about how fast the lane could be.
+            if broadcasts[fanOut.message]?.pace.isLimited == false { speed.add(count, at: now) }
             broadcasts[fanOut.message]?.meter.add(count, at: now)
             guard isDone else { return }
             edit(order.project) { $0.fanOuts.removeAll { $0.id == fanOut.id } }
@@ -563,12 +564,10 @@ extension LaneSchedule {
     func expectedEnd(of message: MessageID, at now: Timestamp) -> Timestamp? {
         guard let broadcast = broadcasts[message] else { return nil }
         if let end = broadcast.pace.end(at: now) { return end }
-        guard let rate = broadcast.meter.rate(at: now) ?? meter.rate(at: now) else { return nil }
+        guard let rate = broadcast.meter.rate(at: now) ?? speed.rate else { return nil }
         return now + .seconds(Double(broadcast.pace.remaining) / rate)
     }
 
-    /// Deliveries claimed a second, lately.
-    func rate(at now: Timestamp) -> Double? {
-        meter.rate(at: now)
-    }
+    /// Deliveries that the lane claims in a second when it is not held up.
+    var rate: Double? { speed.rate }
 }

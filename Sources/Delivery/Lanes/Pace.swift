@@ -17,6 +17,8 @@ struct Pace {
     /// What the message asks for.
     private let rate: Int?
     private let finishBy: Timestamp?
+    /// Whether the message asks for one.
+    var isLimited: Bool { rate != nil || finishBy != nil }
     /// What is left to claim, by the store's estimate less what was claimed since.
     private(set) var remaining: Int
     private var tokens: Double

@@ -36,11 +36,14 @@ struct Settler: Sendable {
     private static let patience = 5
     /// How often what was set aside is tried, when nothing else is to do.
     private static let asideInterval: Duration = .seconds(30)
+    /// After so many transactions what was set aside is tried, when there is always something to do.
+    private static let asideTurns = 100
 
     /// Records until ``finish()`` was called and nothing is left, or the task is cancelled.
     func run() async {
         var aside: [ResultBatch] = []
         var hasWaited = false
+        var turns = 0
         while !Task.isCancelled {
             var entries = answers.take()[...]
             if !entries.isEmpty {
@@ -53,6 +56,11 @@ struct Settler: Sendable {
                     for batch in takeBatches(from: &entries) {
                         guard await record(batch, aside: &aside) else { return }
                     }
+                    turns += 1
+                }
+                if turns >= Self.asideTurns {
+                    turns = 0
+                    await tryAgain(&aside)
                 }
             } else if answers.isFinishing || hasWaited {
                 hasWaited = false
@@ -141,7 +149,8 @@ struct Settler: Sendable {
                     continue
                 }
                 failures += 1
-                batch.failures += 1
+                // What no write passes says nothing about this one.
+                if !error.isOfWholeStore { batch.failures += 1 }
                 let delay = StoreBackoff.delay(failures: failures, random: random())
                 tell(error, of: batch, retry: delay)
                 hold(true)

@@ -16,11 +16,12 @@ enum BatchSend {
         defer { call.call.batches.leave(size) }
         let body = try await call.call.body()
         let idempotency = key.map { IdempotencyKey(key: $0, digest: body.digest(for: "messages:batchSend")) }
-        // Of a multicast; messages of a batch have keys of their own.
+        // Of the whole request; messages of a batch have keys of their own besides.
         let use = try await call.uses(of: [idempotency].compactMap(\.self)).first ?? .unused
         let request = try BatchSendRequest(body.json(), at: try await call.time(of: use))
         switch request.batch {
         case .messages(let messages):
+            if use == .other, !request.validatesOnly { throw FCMError(.idempotencyConflict) }
             let batch = MessageBatch(call: call, validatesOnly: request.validatesOnly, idempotency: idempotency)
             return Response(json: .object([.init("responses", .array(try await batch.results(of: messages)))]))
         case .multicast(let item, let tokens):
@@ -277,7 +278,7 @@ extension ProjectCall {
 extension IdempotencyKey {
     /// The key of one message of a batch: a blank can't stand in a key that a sender chose.
     fileprivate func item(_ place: Int) -> IdempotencyKey {
-        IdempotencyKey(key: "\(key) \(place)", digest: digest)
+        IdempotencyKey(key: "\(key) \(place)", digest: digest, batch: key)
     }
 }
 

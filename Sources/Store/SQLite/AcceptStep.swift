@@ -45,15 +45,27 @@ struct AcceptStep {
     /// - Parameter source: the text of the message's content, which is not written while others wait for the database.
     mutating func accept(_ message: NewMessage, source: String) throws -> AcceptResult {
         let keys = IdempotencyTable(db: db, project: message.project)
+        var isFirstOfBatch = false
         if let key = message.idempotency {
-            switch try keys.use(of: key, since: message.acceptedAt + (.zero - IdempotencyKey.lifetime)) {
+            let start = message.acceptedAt + (.zero - IdempotencyKey.lifetime)
+            if let batch = key.ofBatch {
+                switch try keys.use(of: batch, since: start) {
+                case .unused: isFirstOfBatch = true
+                case .same: break
+                case .other: return .conflict
+                }
+            }
+            switch try keys.use(of: key, since: start) {
             case .unused: break
             case .same(let id): return .repeated(id)
             case .other: return .conflict
             }
         }
         guard let (seq, recipient, claims) = try write(message, source) else { return .noRegistration }
-        if let key = message.idempotency { try keys.insert(key, message: seq, at: message.acceptedAt) }
+        if let key = message.idempotency {
+            try keys.insert(key, message: seq, at: message.acceptedAt)
+            if isFirstOfBatch, let batch = key.ofBatch { try keys.insert(batch, message: seq, at: message.acceptedAt) }
+        }
         let accepted = Message(
             id: message.id, project: message.project, recipient: recipient, content: message.content,
             options: message.options, lane: message.lane, acceptedAt: message.acceptedAt, expiresAt: message.expiresAt)

@@ -39,6 +39,13 @@ extension StoreError {
         }
     }
 
+    /// Whether any write would fail for the same reason: the disk is full, failing or read-only, or another process holds
+    /// the store. It says nothing about what was to be written.
+    public var isOfWholeStore: Bool {
+        guard let error = underlying as? DatabaseError else { return false }
+        return [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_READONLY, .SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode)
+    }
+
     /// Whether it says that the file is not what SQLite wrote.
     var isDamage: Bool {
         guard let error = underlying as? DatabaseError else { return false }
