@@ -10,7 +10,7 @@ import Testing
 @testable import APNS
 
 /// Certificates instead of provider keys, without a network.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CertificateTests {
     private let simulator: SimulatorIdentity
     private let directory: TestDirectory

@@ -7,7 +7,7 @@ import Testing
 @testable import HTTP2Client
 
 /// What the sender tells about routes for which nothing should be taken.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HeldRoutesTests {
     private static let production: [APNSEnvironment: APNSEndpoint] = [.production: .apple(.production)]
 

@@ -117,7 +117,7 @@ struct PaceTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PaceGateTests {
     private let time = TestTime()
     private let gate: PaceGate
@@ -215,9 +215,12 @@ struct PaceGateTests {
             }
             await gate.waitUntil(waiting: count)
             #expect(told.value.withLock { $0 } == [.bulk])
-            // One comes back at a time, and one goes.
-            for left in (0..<count).reversed() {
-                gate.leave(gate.waiting == count ? 2 : 1, good: 0)
+            // All that are in flight come back, and nine go: the tenth place is left to urgent ones.
+            var (left, inFlight) = (count, 10)
+            while left > 0 {
+                gate.leave(inFlight, good: 0)
+                inFlight = min(9, left)
+                left -= inFlight
                 await gate.waitUntil(waiting: left)
             }
         }

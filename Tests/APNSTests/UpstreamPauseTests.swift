@@ -6,7 +6,7 @@ import Testing
 @testable import APNS
 
 /// A sender over the fake transport: what it holds back, probes and lets go.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct UpstreamPauseTests {
     private static let production: [APNSEnvironment: APNSEndpoint] = [.production: .apple(.production)]
 

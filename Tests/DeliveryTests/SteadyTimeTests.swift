@@ -5,7 +5,7 @@ import Testing
 @testable import Delivery
 
 /// The clock of deliveries while somebody sets the clock of the machine.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SteadyTimeTests {
     /// A machine whose clock is set at will, milliseconds.
     private final class Machine: Sendable {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTP2Client
 
-@Suite(.timeLimit(.minutes(1))) struct BatchTests {
+@Suite(.timeLimit(.minutes(5))) struct BatchTests {
     private let failure = TransportFailure(.refused, "")
 
     @Test func aBatchIsDoneWithTheLastOfItsRequests() {

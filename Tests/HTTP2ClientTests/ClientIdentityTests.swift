@@ -5,7 +5,7 @@ import Testing
 @testable import HTTP2Client
 
 /// Mutual TLS.
-@Suite(.enabled(if: Tool.hasNghttpd), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: Tool.hasNghttpd), .timeLimit(.minutes(5)))
 struct ClientIdentityTests {
     @Test func theCertificateIsShownToAPeerThatAsks() async throws {
         let server = try await Nghttpd(asksForCertificate: true)

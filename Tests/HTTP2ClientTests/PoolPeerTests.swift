@@ -4,7 +4,7 @@ import Testing
 @testable import HTTP2Client
 
 /// The pool's decisions, seen by several peers at a time.
-@Suite(.enabled(if: Tool.hasOpenSSL), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: Tool.hasOpenSSL), .timeLimit(.minutes(5)))
 struct PoolPeerTests {
     private func withFarm(
         _ count: Int, adjust: (inout PoolConfiguration) -> Void = { _ in },
@@ -226,7 +226,7 @@ struct PoolPeerTests {
 }
 
 /// The circuit against a server that goes and comes back.
-@Suite(.enabled(if: Tool.hasNghttpd), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: Tool.hasNghttpd), .timeLimit(.minutes(5)))
 struct CircuitTests {
     @Test func theHalfOpenCircuitFindsAServerThatIsBack() async throws {
         let server = try await Nghttpd()

@@ -3,7 +3,7 @@ import Testing
 @testable import HTTP2Client
 
 /// What requests share, and what they leave behind.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SharedWorkTests {
     @Test func theFieldsOfAHeadComeBeforeThoseOfTheRequest() throws {
         let head = RequestHead(method: "POST", fields: [HeaderField("a", "1"), HeaderField("b", "", isIndexed: false)])
@@ -73,7 +73,7 @@ struct SharedWorkTests {
 }
 
 /// A pool over several loops, against nghttpd.
-@Suite(.enabled(if: Tool.hasNghttpd), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: Tool.hasNghttpd), .timeLimit(.minutes(5)))
 struct SpreadPoolTests {
     @Test func aPoolOverTwoLoopsAnswersEachRequestOnceAndStaysWithinItsLimit() async throws {
         let server = try await Nghttpd(streams: 20)

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTP2Client
 
 /// A connection that nobody needed, under a clock that the test moves.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct UnneededConnectionTests {
     /// A pool with one connection that stands ready and that no request was sent over.
     private final class Life {

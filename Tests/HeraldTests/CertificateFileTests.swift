@@ -10,7 +10,7 @@ import Testing
 
 /// Certificates in project files.
 @Suite(
-    .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")), .timeLimit(.minutes(1)))
+    .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")), .timeLimit(.minutes(5)))
 struct CertificateFileTests {
     /// A directory with push certificates in every shape.
     private struct Files {

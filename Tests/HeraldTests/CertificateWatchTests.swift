@@ -7,7 +7,7 @@ import Testing
 
 @testable import herald
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CertificateWatchTests {
     private final class Lines: Sendable {
         private let lines = Mutex<[String]>([])

@@ -3,7 +3,7 @@ import Testing
 @testable import herald
 
 /// How a gateway waits for a disk at its start.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PatientGatewayTests {
     private static func full(_ number: Int) -> Failure {
         var failure = Failure(.inputOutput, "full \(number)")

@@ -115,7 +115,7 @@ struct APSKeyRow: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct APSKeyTests {
     @Test func everyDocumentedKeyHasItsRow() {
         #expect(Set(APSKeyRow.all.map(\.path)) == APSKeyRow.documented)

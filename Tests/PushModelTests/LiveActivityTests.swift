@@ -1,7 +1,7 @@
 import PushModel
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LiveActivityTests {
     static let start =
         #"{"timestamp":1700000000,"event":"start","content-state":{"s":1},"attributes-type":"A","attributes":{},"#

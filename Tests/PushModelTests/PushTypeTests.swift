@@ -64,7 +64,7 @@ struct PushTypeRow: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PushTypeTests {
     @Test func everyPushTypeHasItsRow() {
         #expect(PushTypeRow.all.map(\.type) == PushType.allCases)

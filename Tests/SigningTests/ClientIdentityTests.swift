@@ -5,7 +5,7 @@ import Testing
 
 @testable import Signing
 
-@Suite(.enabled(if: hasOpenSSLCommand), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: hasOpenSSLCommand), .timeLimit(.minutes(5)))
 struct ClientIdentityTests {
     @Test(arguments: [["rsa:2048"], ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]])
     func `A PEM pair gives chain, key, topics, environments and dates`(kind: [String]) async throws {
@@ -121,7 +121,7 @@ struct ClientIdentityTests {
     }
 }
 
-@Suite(.enabled(if: hasOpenSSLCommand), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: hasOpenSSLCommand), .timeLimit(.minutes(5)))
 struct PKCS12Tests {
     private static let legacy = ["-legacy", "-certpbe", "PBE-SHA1-RC2-40", "-keypbe", "PBE-SHA1-3DES"]
 
