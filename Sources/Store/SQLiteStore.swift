@@ -44,6 +44,10 @@ public final class SQLiteStore: Sendable {
     /// may have been set back since.
     public let lastRecordedAt: Timestamp?
     private let damage = Mutex(Damage())
+    /// The last write that failed as any would.
+    private let refusal = Mutex<(text: String, at: ContinuousClock.Instant)?>(nil)
+    /// So long such a failure counts, though a write as small as that of ``state()`` goes through.
+    private static let refusalMemory: Duration = .seconds(3)
 
     /// Opens the store in `directory`, makes directory and database if there are none, and migrates.
     ///
@@ -105,6 +109,10 @@ public final class SQLiteStore: Sendable {
             logger.warning("Store is not writable", metadata: ["error": "\(error.message)"])
             state.isWritable = false
             if !error.isDamage { state.problems.append(error.message) }
+        }
+        if state.isWritable, let refusal = refusal.withLock({ $0 }), .now - refusal.at < Self.refusalMemory {
+            state.isWritable = false
+            state.problems.append(refusal.text)
         }
         if let text = damage.withLock({ $0.text }) {
             state.problems.append(text)
@@ -172,7 +180,9 @@ public final class SQLiteStore: Sendable {
         do {
             return try await committer.write(isDurable: isDurable, body)
         } catch {
-            throw took(StoreError(database: error))
+            let error = took(StoreError(database: error))
+            if error.isOfWholeStore { refusal.withLock { $0 = (error.message, .now) } }
+            throw error
         }
     }
 

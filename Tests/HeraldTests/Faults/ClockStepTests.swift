@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A wall clock that is set under a running gateway: what waits, waits by elapsed time.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: FaultShim.compiler != nil))
+@Suite(.heavy, .timeLimit(.minutes(30)), .enabled(if: FaultShim.compiler != nil))
 struct ClockStepTests {
     @Test(arguments: [-3600, 3600])
     func retriesRunByElapsedTimeWhenTheClockIsSet(seconds: Int64) async throws {

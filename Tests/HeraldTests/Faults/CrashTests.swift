@@ -6,7 +6,7 @@ import Testing
 /// The promise of a 200: whatever kills the gateway, and however often, the message reaches every recipient.
 ///
 /// `HERALD_CRASH_SEED` repeats a run, `HERALD_CRASH_KILLS` makes it longer.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.heavy, .timeLimit(.minutes(30)))
 struct CrashTests {
     private static let deviceCount = 300
     private static let inFlight = 100

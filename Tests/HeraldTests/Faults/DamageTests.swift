@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A database file with garbage in it: named, served around, and no reason to end.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.heavy, .timeLimit(.minutes(30)))
 struct DamageTests {
     @Test(arguments: ["ledger_block", "message"])
     func aDamagedFileIsNamedAndWhatIsSoundIsServed(table: String) async throws {

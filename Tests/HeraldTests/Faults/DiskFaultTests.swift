@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A disk that fails under a running gateway: nothing is lost, nothing ends, callers are told, and it goes on by itself.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: FaultShim.compiler != nil))
+@Suite(.heavy, .timeLimit(.minutes(30)), .enabled(if: FaultShim.compiler != nil))
 struct DiskFaultTests {
     /// A way for a disk to fail.
     struct Fault: Sendable, CustomTestStringConvertible {

@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 /// A disk that is really full or read-only: a small file system of its own holds the data directory.
-@Suite(.timeLimit(.minutes(5)), .enabled("mounting a tmpfs has to be allowed", { await SmallDisk.isPossible() }))
+@Suite(
+    .heavy, .timeLimit(.minutes(30)), .enabled("mounting a tmpfs has to be allowed", { await SmallDisk.isPossible() }))
 struct SmallDiskTests {
     /// A gateway whose data directory is on a small disk.
     private struct Rig {
