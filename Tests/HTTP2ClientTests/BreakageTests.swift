@@ -85,13 +85,18 @@ struct BreakageTests {
             var configuration = PoolConfiguration.local(relay.port, trust: peer.tls)
             configuration.connectionLimit = 1
             configuration.queueTimeout = .seconds(600)
-            // Nothing but the fault ends the connection while the peer waits for its PINGs, on a busy machine too. In
-            // silence the drained one has to end at some time, before the peer takes the next.
-            configuration.drainTimeout = .seconds(fault == .silence ? 10 : 600)
             if fault == .silence {
                 configuration.pingInterval = .milliseconds(300)
                 // The new connection must not fall for it as well, on a busy machine.
                 configuration.pingTimeout = .seconds(10)
+                // The peer takes one connection at a time: the silent one has to end, and so has a dial behind it.
+                configuration.drainTimeout = .seconds(10)
+            } else {
+                // On a busy machine too, nothing but the fault ends a connection, a dial or a request.
+                configuration.connectTimeout = .seconds(600)
+                configuration.warmingTimeout = .seconds(600)
+                configuration.streamTimeout = .seconds(600)
+                configuration.drainTimeout = .seconds(600)
             }
             let pool = try engine.openPool(configuration)
             let broken = try await reach(phase, peer, pool)
