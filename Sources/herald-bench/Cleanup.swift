@@ -54,6 +54,7 @@ enum Cleanup {
         source.setEventHandler {
             let (processes, folders) = state.withLock { ($0.processes, $0.folders) }
             for process in processes { kill(process, SIGTERM) }
+            // Not all of them are children, so their ends can't be waited for.
             Thread.sleep(forTimeInterval: grace)
             for process in processes { kill(process, SIGKILL) }
             for folder in folders { remove(folder: folder) }

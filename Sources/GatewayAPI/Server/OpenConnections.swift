@@ -42,6 +42,7 @@ final class OpenConnections: Sendable {
     private func endStragglers(after limit: Duration, _ logger: Logger) async {
         do {
             try await gracefulShutdown()
+            // The time that callers have; this task is cancelled when all are gone before.
             try await Task.sleep(for: limit)
         } catch {
             // Cancelled: the server has ended.

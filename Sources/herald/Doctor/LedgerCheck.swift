@@ -49,6 +49,7 @@ struct LedgerCheck {
                 let seconds = (ContinuousClock.now - start).components.seconds
                 Console.standard.progress(progressText(size, count.value.withLock { $0 }, seconds: seconds))
                 do {
+                    // The pace of what is shown to people.
                     try await Task.sleep(for: progressInterval)
                 } catch {
                     break

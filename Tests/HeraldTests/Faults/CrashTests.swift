@@ -84,6 +84,7 @@ struct CrashTests {
         var seen = (-1, -1)
         while seen != (simulator.statistics.connections, simulator.recording.count) {
             seen = (simulator.statistics.connections, simulator.recording.count)
+            // What a killed process wrote comes until the sockets are empty; nothing tells when that is.
             try await Task.sleep(for: .milliseconds(30))
         }
         return Start(lastConnection: seen.0, time: milliseconds())
@@ -112,6 +113,7 @@ struct CrashTests {
             var kill = 0
             // On a slow machine little is accepted between two kills: then there are more of them.
             while kill < kills || !load.hasAccepted(kills * 5, broadcasts: kills / 2) {
+                // The instant of the kill: chance, not a wait.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 20...450, using: &random)))
                 load.use(nil)
                 await process.end(with: SIGKILL)
@@ -145,6 +147,7 @@ struct CrashTests {
         let process = try ChildProcess(
             try GatewayProcess.executable(), ["serve", "--config", test.configuration],
             environment: GatewayProcess.environment(with: [:]))
+        // The instant of the kill: chance, not a wait.
         try await Task.sleep(for: .milliseconds(Int.random(in: 0...250, using: &random)))
         process.signal(SIGKILL)
         _ = await process.status()

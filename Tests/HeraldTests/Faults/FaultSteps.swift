@@ -82,6 +82,7 @@ struct FaultSteps {
             guard ContinuousClock.now < deadline else {
                 throw ChildProcessError("not \(what) in time: \(process.lines.suffix(10))")
             }
+            // Another process: it has to be asked.
             try await Task.sleep(for: .milliseconds(50))
         }
     }
