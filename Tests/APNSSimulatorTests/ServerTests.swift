@@ -56,7 +56,7 @@ struct ServerTests {
         }
     }
 
-    @Test("2,000 pushes at once are all answered and recorded, over windows of the usual size")
+    @Test("2,000 pushes at once are all answered and recorded, over windows of the usual size", .heavy)
     func manyAtOnce() async throws {
         try await SimulatorHarness.run { harness async throws in
             let token = try "bearer " + harness.token()

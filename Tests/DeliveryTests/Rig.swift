@@ -69,6 +69,21 @@ struct Rig {
         return try #require(accepted.message)
     }
 
+    /// Moves the clock from sleeper to sleeper until the store is in the state that `isReached` tells.
+    ///
+    /// Nobody says when those that a step woke are through, and a clock that runs ahead of them lets leases run out: each
+    /// step has a second of real time, which a busy machine needs.
+    func advance(until isReached: (FakeStore) async -> Bool) async throws {
+        while true {
+            await clock.advanceToSleeper(within: .seconds(15))
+            let end = ContinuousClock.now + .seconds(1)
+            repeat {
+                if await isReached(store) { return }
+                try await Task.sleep(for: .milliseconds(2))
+            } while ContinuousClock.now < end
+        }
+    }
+
     /// Runs the runner while `body` runs, then shuts it down gracefully and checks the store's rules.
     func run(_ body: (Rig) async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -143,10 +143,7 @@ struct WorkerTests {
             let route = PushRoute(Sample.registration(2))
             #expect(
                 try await rig.store.claimDue(.interactive, route, limit: 1, by: stuck, at: Sample.start).count == 1)
-            while await rig.store.books[message.id]?.isComplete != true {
-                await rig.clock.advanceToSleeper(within: .seconds(15))
-                for _ in 0..<20 { await Task.yield() }
-            }
+            try await rig.advance { await $0.books[message.id]?.isComplete == true }
             #expect(rig.clock.now.offset <= .seconds(40))
             #expect(await rig.store.entries(of: message.id).first?.history.unknownAttempts == 1)
         }
@@ -168,10 +165,7 @@ struct WorkerTests {
             let message = try await rig.accept(to: 1)
             await rig.store.until { $0.waiting.values.contains { $0.history.attempts == 1 } }
             dial.offset = step
-            while await rig.store.books[message.id]?.isComplete != true {
-                await rig.clock.advanceToSleeper(within: .seconds(15))
-                for _ in 0..<20 { await Task.yield() }
-            }
+            try await rig.advance { await $0.books[message.id]?.isComplete == true }
             #expect(rig.clock.now.offset <= .seconds(20))
         }
     }
