@@ -229,10 +229,11 @@ extension DeliveryRunner {
         if left > 0 {
             logger.notice("took up deliveries of an earlier run", metadata: ["count": "\(left)"])
         }
-        try await enroll()
-        admission.record()
+        // Before there is a worker: with it claims begin, with an accept too.
         sender.onHeldRoutesChange { [weak self] in self?.readHeldRoutes() }
         readHeldRoutes()
+        try await enroll()
+        admission.record()
     }
 
     private func enroll() async throws(StoreError) {
