@@ -81,8 +81,11 @@ final class FaultyDay {
     private let registrations: [Registration]
     private var requests: [Request] = []
     private var gateway: GatewayLife
-    /// Whether workers were ended whose pushes may have been on the wire.
-    private var mayRepeat: Bool
+    /// Whether the fault ends workers whose pushes may have been on the wire.
+    private let endsWorkers: Bool
+    /// Whether workers were ended whose pushes may have been on the wire. On a busy machine the clock of a day may run
+    /// ahead of a renewal; a worker that was ended is followed by another.
+    private var mayRepeat: Bool { endsWorkers || gateway.store.calls.count { $0 == .enroll } > 1 }
 
     /// Prepares devices and starts the gateway.
     init(_ fault: FaultyStore.Fault, at call: FaultyStore.Call, number: Int) async throws {
@@ -101,7 +104,7 @@ final class FaultyDay {
         _ = try await store.subscribe(registrations.map(\.key), to: Sample.topic, at: Sample.start)
         try store.close()
         self.registrations = registrations
-        mayRepeat = fault != .error || call == .enroll
+        endsWorkers = fault != .error || call == .enroll
         gateway = try GatewayLife(in: directory, wire: wire, clock: clock) {
             FaultyStore($0, fault, at: call, number: number)
         }
