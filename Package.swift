@@ -25,6 +25,7 @@ let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package
 let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let http2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
@@ -33,6 +34,7 @@ let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package
 let hummingbirdHTTP2 = Target.Dependency.product(name: "HummingbirdHTTP2", package: "hummingbird")
 let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
 let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
+let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -41,6 +43,7 @@ let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
@@ -58,7 +61,8 @@ let libraries: [Target] = [
         name: "GatewayAPI",
         dependencies: [
             "Delivery", "Store", "PushModel", hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS,
-            nioCore, nioSSL, http2, crypto, coreMetrics, lifecycle, logging, metrics,
+            nioCore, nioHTTP1, nioSSL, nioTLS, http2, crypto, cryptoExtras, jwt, coreMetrics, lifecycle, logging,
+            metrics,
         ]),
     .target(
         name: "APNSSimulator",
@@ -86,7 +90,7 @@ let tests: [Target] = [
     .target(
         name: "StoreConformance", dependencies: ["Store", "PushModel", "TestSupport"], path: "Tests/StoreConformance"),
     .testTarget(name: "SigningTests", dependencies: ["Signing", "TestSupport", crypto]),
-    .testTarget(name: "PushModelTests", dependencies: ["PushModel", "TestSupport"]),
+    .testTarget(name: "PushModelTests", dependencies: ["PushModel", "TestSupport"], exclude: ["Resources"]),
     .testTarget(
         name: "HTTP2ClientTests", dependencies: ["HTTP2Client", "TestSupport", logging], exclude: ["h2_server.py"]),
     .testTarget(
@@ -101,8 +105,10 @@ let tests: [Target] = [
     .testTarget(
         name: "GatewayAPITests",
         dependencies: [
-            "GatewayAPI", "Delivery", "Store", "PushModel", "TestSupport", hummingbird, hummingbirdTesting, logging,
-        ]),
+            "GatewayAPI", "Delivery", "Store", "PushModel", "TestSupport", crypto, cryptoExtras, hummingbird,
+            hummingbirdTesting, logging,
+        ],
+        exclude: ["h2_client.py"]),
     .testTarget(
         name: "APNSSimulatorTests",
         dependencies: ["APNSSimulator", "PushModel", "TestSupport", asyncHTTPClient, crypto, logging]),
@@ -110,7 +116,7 @@ let tests: [Target] = [
         name: "HeraldTests",
         dependencies: [
             "herald", "GatewayAPI", "Delivery", "APNS", "Signing", "Store", "APNSSimulator", "PushModel", "TestSupport",
-            argumentParser, asyncHTTPClient, coreMetrics, crypto, grdb, lifecycle, logging,
+            argumentParser, asyncHTTPClient, coreMetrics, crypto, cryptoExtras, grdb, lifecycle, logging,
         ]),
 ]
 
@@ -156,6 +162,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.0"),
     ],
     targets: targets
 )

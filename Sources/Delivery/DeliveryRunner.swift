@@ -23,7 +23,7 @@ public struct DeliveryLimits: Sendable {
     /// a few seconds more.
     public var shutdown: Duration = .seconds(20)
     /// How long results of the interactive lane may wait for others, to share a transaction with them; 0: not at all.
-    /// Nobody waits for them: a caller has its answer, and a device its push.
+    /// Hardly anybody waits for them: a caller has its answer, unless it asked for the outcome, and a device its push.
     public var gathering: Duration = .zero
 
     /// The defaults.
@@ -57,6 +57,8 @@ public final class DeliveryRunner: Service {
     private let admission: Admission
     private let metrics: DeliveryMetrics
     private let lease = WorkerLease()
+    /// Who waits for the end of a delivery.
+    let waiters = EndWaiters()
     private let interactive: LaneGate
     private let bulk: LaneGate
     private let workers: [LaneWorker]
@@ -109,15 +111,15 @@ public final class DeliveryRunner: Service {
         self.metrics = metrics
         self.interactive = interactive
         self.bulk = bulk
-        let lease = lease
+        let (lease, waiters) = (lease, waiters)
         workers = [interactive, bulk].map { gate in
             LaneWorker(
                 gate: gate, lease: lease, store: store, sender: sender, projects: projects, answers: answers,
                 metrics: metrics, clock: clock, wallTime: wallTime, random: random, logger: logger)
         }
         settler = Settler(
-            answers: answers, gates: [.interactive: interactive, .bulk: bulk], lease: lease, store: store,
-            admission: admission, metrics: metrics, clock: clock, random: random, logger: logger,
+            answers: answers, gates: [.interactive: interactive, .bulk: bulk], lease: lease, waiters: waiters,
+            store: store, admission: admission, metrics: metrics, clock: clock, random: random, logger: logger,
             gathering: limits.roomToGather < 4 * Settler.gatheringLimit ? .zero : limits.gathering)
     }
 
@@ -171,6 +173,11 @@ extension DeliveryRunner {
     /// Whether nothing is to be taken for a route.
     func isHeld(_ route: PushRoute) -> Bool {
         interactive.isHeld(route)
+    }
+
+    /// Waits for the end of a delivery whose caller has entered; see ``EndWaiters/end(of:atMost:on:)``.
+    func end(of message: MessageID, atMost limit: Duration) async -> DeliveryEnd? {
+        await waiters.end(of: message, atMost: limit, on: clock)
     }
 
     /// Takes room in the interactive lane; `nil`: there is none.
@@ -264,6 +271,7 @@ extension DeliveryRunner {
     /// No claims from now on; ``run()`` returns when what is in flight is settled.
     private func stop() {
         isStopping.store(true, ordering: .releasing)
+        waiters.stop()
         for gate in gates { gate.update { $0.stop() } }
         stopping.raise()
     }

@@ -29,6 +29,13 @@ public struct Housekeeper: Service {
             }
         }
 
+        /// Forgets access tokens that are over.
+        public static func accessTokens(of store: any ServiceAccountStore) -> Chore {
+            Chore("access tokens") { now, limit throws(StoreError) in
+                try await store.forgetAccessTokens(expiredBefore: now, limit: limit)
+            }
+        }
+
         /// How long an ended registration is kept: until then reports can say of it what it was.
         public static let endedRegistrationLifetime: Duration = .seconds(30 * 86_400)
 

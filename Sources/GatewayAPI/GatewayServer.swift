@@ -10,8 +10,9 @@ public import Store
 
 /// What the HTTP API stands on.
 public struct GatewayServices: Sendable {
-    /// Registrations, subscriptions, reports, keys.
-    public var store: any RegistrationStore & SubscriptionStore & MessageStore & LedgerStore & CredentialStore
+    /// Registrations, subscriptions, reports, credentials.
+    public var store:
+        any RegistrationStore & SubscriptionStore & MessageStore & LedgerStore & CredentialStore & ServiceAccountStore
     /// Takes messages in.
     public var acceptor: MessageAcceptor
     /// Pauses, resumes and cancels messages.
@@ -31,7 +32,8 @@ public struct GatewayServices: Sendable {
 
     /// Puts the services together.
     public init(
-        store: any RegistrationStore & SubscriptionStore & MessageStore & LedgerStore & CredentialStore,
+        store: any RegistrationStore & SubscriptionStore & MessageStore & LedgerStore & CredentialStore
+            & ServiceAccountStore,
         acceptor: MessageAcceptor, controller: MessageController, projects: ProjectDirectory,
         upstreams: @escaping @Sendable () -> [UpstreamStatus],
         storeState: @escaping @Sendable () async -> StoreState, metricsText: @escaping @Sendable () -> String,
@@ -137,25 +139,36 @@ public struct GatewayServer: Service {
         _ listener: ListenerConfiguration, _ connections: OpenConnections
     ) throws -> HTTPServerBuilder {
         let limits = StallLimits(request: listener.requestLimit, answer: listener.answerLimit)
-        let stream = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [
-                ParseErrorAnswers(), StallGuard(limits: limits), RestDropper(), ContinueHandler(),
-            ],
-            idleTimeout: TimeAmount(idleTimeout))
+        func configuration(_ handlers: @escaping @Sendable () -> [any RemovableChannelHandler])
+            -> HTTP1Channel.Configuration
+        {
+            var configuration = HTTP1Channel.Configuration(
+                idleTimeout: TimeAmount(idleTimeout),
+                httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
+                    maxHeaderFieldSize: HeaderLimit.decodedBytes, maxHeaderListSize: HeaderLimit.decodedBytes,
+                    maxHeaderFieldCount: HeaderLimit.fieldCount))
+            configuration.additionalChannelHandlers = handlers
+            return configuration
+        }
+        let http1 = configuration {
+            [ParseErrorAnswers(), StallGuard(limits: limits), RestDropper(), ContinueHandler()]
+        }
         guard let files = listener.tls else {
             return HTTPServerBuilder { responder in
-                ListenerChannel(
-                    HTTP1Channel(responder: responder, configuration: stream), isEncrypted: false,
-                    connections: connections)
+                PlainChannel(HTTP1Channel(responder: responder, configuration: http1), connections: connections)
             }
         }
         let tls = try TLSListener.configuration(certificateFile: files.certificateFile, keyFile: files.keyFile)
-        let configuration = HTTP2ChannelConfiguration(
-            idleTimeout: idleTimeout, gracefulCloseTimeout: listener.shutdownLimit, streamConfiguration: stream)
+        let http2 = HTTP2ChannelConfiguration(
+            idleTimeout: idleTimeout, gracefulCloseTimeout: listener.shutdownLimit,
+            streamConfiguration: configuration {
+                [StallGuard(limits: limits, isOfStream: true), RestDropper(), ContinueHandler(), QuiesceStop()]
+            })
         return HTTPServerBuilder { responder in
-            ListenerChannel(
-                try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder),
-                isEncrypted: true, connections: connections)
+            try SecureChannel(
+                tls: tls, http1: http1, http2: http2,
+                limits: SecureChannel.Limits(handshake: listener.requestLimit, farewell: listener.shutdownLimit),
+                connections: connections, responder: responder)
         }
     }
 }

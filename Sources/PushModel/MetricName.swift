@@ -24,6 +24,8 @@ public enum MetricName: String, Sendable, CaseIterable {
     case inFlightLimit = "herald_in_flight_limit"
     /// Gauge: messages that are not complete.
     case activeMessages = "herald_active_messages"
+    /// Gauge: requests that wait for the outcome of their message.
+    case waitingSends = "herald_waiting_sends"
     /// Gauge: the most messages that may be active.
     case activeMessagesLimit = "herald_active_messages_limit"
     /// Gauge: writes that wait for a commit of the store.
@@ -71,6 +73,7 @@ public enum MetricName: String, Sendable, CaseIterable {
         case .correctedEnvironments: "Registrations whose device token APNs accepted in the other environment."
         case .quarantines: "Registrations that were quarantined."
         case .deliveryLatency: "Seconds from accept to APNs' answer, accepted deliveries."
+        case .waitingSends: "Requests that wait for the outcome of their message."
         case .backlog: "Deliveries in the store that have not ended, by lane."
         case .inFlight: "Pushes handed to the upstream and not settled, by lane."
         case .inFlightLimit: "The most pushes that may be in flight, by lane."

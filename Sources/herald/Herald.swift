@@ -10,7 +10,10 @@ struct Herald: AsyncParsableCommand {
         groupedSubcommands: [
             CommandGroup(name: "Running", subcommands: [DevCommand.self, ServeCommand.self, SimulateCommand.self]),
             CommandGroup(
-                name: "Administering", subcommands: [KeyCommand.self, RegistrationCommand.self, DoctorCommand.self]),
+                name: "Administering",
+                subcommands: [
+                    KeyCommand.self, ServiceAccountCommand.self, RegistrationCommand.self, DoctorCommand.self,
+                ]),
             CommandGroup(
                 name: "Talking to a gateway",
                 subcommands: [

@@ -49,7 +49,7 @@ struct AuthenticationTests {
                 .get, Self.path, as: nil, headers: [.authorization: "Bearer \(text)"])
             #expect(
                 answer.text
-                    == #"{"error":{"code":401,"message":"The API key is not valid: it is unknown or was revoked.","status":"UNAUTHENTICATED"}}"#
+                    == #"{"error":{"code":401,"message":"The API key is not valid: it is unknown or was revoked.","status":"UNAUTHENTICATED","details":[{"@type":"type.googleapis.com/herald.v1.ErrorInfo","reason":"INVALID_CREDENTIAL"}]}}"#
             )
         }
     }
@@ -65,7 +65,7 @@ struct AuthenticationTests {
         }
         #expect(
             answer.text
-                == #"{"error":{"code":403,"message":"The API key does not work on this project.","status":"PERMISSION_DENIED"}}"#
+                == #"{"error":{"code":403,"message":"The API key does not work on this project.","status":"PERMISSION_DENIED","details":[{"@type":"type.googleapis.com/herald.v1.ErrorInfo","reason":"OTHER_PROJECT"}]}}"#
         )
         let send = try await gateway.request(
             .post, "/v1/projects/\(project)/messages:send", "{}", as: nil, headers: headers)

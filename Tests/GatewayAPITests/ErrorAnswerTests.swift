@@ -9,6 +9,11 @@ import Testing
 @testable import GatewayAPI
 
 struct ErrorAnswerTests {
+    /// Our own detail with a reason and nothing else.
+    private static func info(_ reason: ErrorReason, field: String? = nil) -> String {
+        let field = field.map { #","field":"\#($0)""# } ?? ""
+        return #"{"@type":"type.googleapis.com/herald.v1.ErrorInfo","reason":"\#(reason.rawValue)"\#(field)}"#
+    }
     private static let fcm = #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"#
 
     private func text(_ error: FCMError) -> String {
@@ -24,51 +29,53 @@ struct ErrorAnswerTests {
     func fcmErrorsCarryTheirCode(code: FCMError.Code, status: Int, canonical: String, name: String, message: String) {
         #expect(
             text(FCMError(code))
-                == #"{"error":{"code":\#(status),"message":"\#(message)","status":"\#(canonical)","details":[\#(Self.fcm)"\#(name)"}]}}"#
+                == #"{"error":{"code":\#(status),"message":"\#(message)","status":"\#(canonical)","details":[\#(Self.fcm)"\#(name)"},\#(Self.info(code.reason))]}}"#
         )
     }
 
     @Test func theFcmErrorStandsBeforeTheFields() {
         #expect(
             text(.invalid("message.token", "no token"))
-                == #"{"error":{"code":400,"message":"no token","status":"INVALID_ARGUMENT","details":[\#(Self.fcm)"INVALID_ARGUMENT"},{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.token","description":"no token"}]}]}}"#
+                == #"{"error":{"code":400,"message":"no token","status":"INVALID_ARGUMENT","details":[\#(Self.fcm)"INVALID_ARGUMENT"},{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.token","description":"no token"}]},\#(Self.info(.invalidField, field: "message.token"))]}}"#
         )
     }
 
     @Test func frontEndErrorsHaveNoFcmError() {
         #expect(
             text(.badRequest("ios.bundle_id", "unknown"))
-                == #"{"error":{"code":400,"message":"unknown","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"ios.bundle_id","description":"unknown"}]}]}}"#
+                == #"{"error":{"code":400,"message":"unknown","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"ios.bundle_id","description":"unknown"}]},\#(Self.info(.invalidField, field: "ios.bundle_id"))]}}"#
         )
         #expect(
             text(FCMError(.notFound))
-                == #"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND"}}"#)
+                == #"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND","details":[\#(Self.info(.unknownResource))]}}"#)
     }
 
     @Test(
         arguments: [
-            (.messages, "gateway", "Too many messages are waiting to be delivered (limits.messages)."),
             (
-                .bytes, "gateway",
+                .messages, "gateway", .tooManyMessages, "Too many messages are waiting to be delivered (limits.messages)."
+            ),
+            (
+                .bytes, "gateway", .tooManyBytes,
                 "The messages that are waiting to be delivered are too large together (limits.bytes)."
             ),
             (
-                .projectMessages, "project:demo",
+                .projectMessages, "project:demo", .tooManyProjectMessages,
                 "Too many messages of the project are waiting to be delivered (limits.projectMessages)."
             ),
             (
-                .projectBytes, "project:demo",
+                .projectBytes, "project:demo", .tooManyProjectBytes,
                 "The project's messages that are waiting to be delivered are too large together (limits.projectBytes)."
             ),
-        ] as [(MessageAcceptor.WaitingLimit, String, String)])
+        ] as [(MessageAcceptor.WaitingLimit, String, ErrorReason, String)])
     func aFullGatewaySaysOfWhatAndWhenToComeBack(
-        limit: MessageAcceptor.WaitingLimit, subject: String, message: String
+        limit: MessageAcceptor.WaitingLimit, subject: String, reason: ErrorReason, message: String
     ) throws {
         let project = TestGateway.project("demo", 1)
         let error = FCMError(.full(limit, retryAfter: .milliseconds(1200)), project: project)
         #expect(
             text(error)
-                == #"{"error":{"code":429,"message":"\#(message)","status":"RESOURCE_EXHAUSTED","details":[\#(Self.fcm)"QUOTA_EXCEEDED"},{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":"\#(subject)","description":"\#(message)"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"2s"}]}}"#
+                == #"{"error":{"code":429,"message":"\#(message)","status":"RESOURCE_EXHAUSTED","details":[\#(Self.fcm)"QUOTA_EXCEEDED"},{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":"\#(subject)","description":"\#(message)"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"2s"},\#(Self.info(reason))]}}"#
         )
         #expect(error.response(for: "/v1/projects/demo/messages:send").headers[.retryAfter] == "2")
         let soon = FCMError(.full(limit, retryAfter: .zero), project: project)

@@ -30,45 +30,10 @@ struct ListenerTests {
         shutdownLimit: Duration = .seconds(20), requestLimit: Duration = .seconds(30),
         _ body: @Sendable @escaping (_ port: Int) async throws -> Value
     ) async throws -> Value {
-        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
-        let server = try GatewayServer(
-            listener: ListenerConfiguration(
-                host: "127.0.0.1", port: 0, tls: tls, bodyLimits: BodyLimits(standard: bodyLimitBytes),
-                shutdownLimit: shutdownLimit,
-                requestLimit: requestLimit),
-            services: gateway.services, onListening: { continuation.yield($0) })
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(services: [server], logger: gateway.services.logger))
-        return try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try await group.run() }
-            var iterator = ports.makeAsyncIterator()
-            let port = try #require(await iterator.next())
-            let value: Value
-            do {
-                value = try await body(port)
-            } catch {
-                await group.triggerGracefulShutdown()
-                throw error
-            }
-            await group.triggerGracefulShutdown()
-            try await tasks.waitForAll()
-            return value
-        }
-    }
-
-    /// Makes a self-signed certificate for 127.0.0.1.
-    private func makeCertificate(in directory: TestDirectory, name: String = "tls") async throws -> (
-        certificateFile: String, keyFile: String
-    ) {
-        let files = (directory.file("\(name).crt"), directory.file("\(name).key"))
-        let made = try await run(
-            "openssl",
-            [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
-                "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-out", files.0, "-keyout", files.1,
-            ])
-        try #require(made.status == 0)
-        return files
+        let listener = ListenerConfiguration(
+            host: "127.0.0.1", port: 0, tls: tls, bodyLimits: BodyLimits(standard: bodyLimitBytes),
+            shutdownLimit: shutdownLimit, requestLimit: requestLimit)
+        return try await RunningServer.run(gateway.services, listener: listener) { try await body($0.port) }
     }
 
     @Test func plainHTTPIsServedOnAnyFreePort() async throws {
@@ -84,7 +49,7 @@ struct ListenerTests {
         let gateway = try await TestGateway()
         let token = try await gateway.register().token
         let key = try #require(gateway.keys[.sender]).text
-        let files = try await makeCertificate(in: gateway.directory)
+        let files = try await TestCertificate(in: gateway.directory).files
         let answer = try await withServer(gateway, tls: files) { port in
             try await run(
                 "curl",
@@ -166,7 +131,7 @@ struct ListenerTests {
             for await _ in released { break }
             return StoreState()
         }
-        let files = isEncrypted ? try await makeCertificate(in: gateway.directory) : nil
+        let files = isEncrypted ? try await TestCertificate(in: gateway.directory).files : nil
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
         let server = try GatewayServer(
             listener: ListenerConfiguration(
@@ -223,7 +188,31 @@ struct ListenerTests {
             try await exchange(#"GET / HTTP/1.1\r\nno colon\r\n\r\n"#, port: port)
         }
         #expect(output.hasPrefix("HTTP/1.1 400 "), "\(output)")
-        #expect(output.hasSuffix(#""status":"INVALID_ARGUMENT"}}"#), "\(output)")
+        #expect(output.hasSuffix(#""reason":"INCOMPLETE_REQUEST"}]}}"#), "\(output)")
+    }
+
+    @Test func aRequestWithTwoLengthsIsRefused() async throws {
+        let gateway = try await TestGateway()
+        let head = #"POST /v1/projects/demo/messages:send HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n"#
+        for second in ["Transfer-Encoding: chunked", "Content-Length: 6"] {
+            let output = try await withServer(gateway) { port in
+                try await exchange(head + second + #"\r\n\r\n0\r\n\r\n"#, port: port)
+            }
+            #expect(output.hasPrefix("HTTP/1.1 400 "), "\(output)")
+        }
+    }
+
+    @Test func answersToHEADHaveNoBody() async throws {
+        let gateway = try await TestGateway()
+        let paths = ["/v1/projects/demo/messages:send", "/nothing", "/v1/projects/demo/messages", "/healthz"]
+        let request =
+            paths.map { #"HEAD \#($0) HTTP/1.1\r\nHost: a\r\n\r\n"# }.joined()
+            + #"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"#
+        let output = try await withServer(gateway) { port in try await exchange(request, port: port) }
+        let statuses = output.matches(of: #/HTTP/1.1 ([0-9]{3}) /#).map { String($0.1) }
+        #expect(statuses == ["405", "404", "401", "200", "200"], "\(output)")
+        #expect(output.count { $0 == "{" } == 1, "\(output)")
+        #expect(output.hasSuffix(#"{"status":"ok"}"#), "\(output)")
     }
 
     @Test func halfARequestDoesNotHoldUpTheEnd() async throws {
@@ -259,8 +248,8 @@ struct ListenerTests {
 
     @Test func certificateErrorsNameTheFile() async throws {
         let gateway = try await TestGateway()
-        let good = try await makeCertificate(in: gateway.directory)
-        let other = try await makeCertificate(in: gateway.directory, name: "other")
+        let good = try await TestCertificate(in: gateway.directory)
+        let other = try await TestCertificate(in: gateway.directory, name: "other")
         let garbage = gateway.directory.file("garbage.pem")
         try Data("-----BEGIN NOTHING-----".utf8).write(to: URL(filePath: garbage))
         let missing = gateway.directory.file("missing.pem")

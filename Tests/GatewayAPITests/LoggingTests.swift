@@ -55,6 +55,22 @@ struct LoggingTests {
         }
     }
 
+    @Test func everyLineOfARequestBearsItsIdAndNoOther() async throws {
+        let collector = LogCollector()
+        let gateway = try await TestGateway(logger: collector.logger)
+        let token = try await gateway.register().token
+        let before = collector.lines.count
+        _ = try await gateway.request(
+            .post, "/v1/projects/demo/messages:send",
+            #"{"message":{"token":"\#(token)","notification":{"title":"Hi"}}}"#, headers: [.requestID: "order-77"])
+        let lines = collector.lines.dropFirst(before)
+        for text in ["Message accepted", "Request answered"] {
+            let line = try #require(lines.first { $0.contains(text) })
+            #expect(line.contains(#""request.id": order-77"#), "\(line)")
+            #expect(!line.contains("hb.request.id"), "\(line)")
+        }
+    }
+
     @Test func aFailingStoreIsLoggedWithItsCause() async throws {
         let collector = LogCollector()
         let gateway = try await TestGateway(isBroken: true, logger: collector.logger)

@@ -93,14 +93,14 @@ struct OperationsTests {
         #expect(answer.status == 404)
         #expect(
             answer.text
-                == #"{"error":{"code":404,"message":"The requested URL was not found on this server.","status":"NOT_FOUND"}}"#
+                == #"{"error":{"code":404,"message":"The requested URL was not found on this server.","status":"NOT_FOUND","details":[{"@type":"type.googleapis.com/herald.v1.ErrorInfo","reason":"UNKNOWN_PATH"}]}}"#
         )
     }
 
     @Test(arguments: [
         (HTTPRequest.Method.get, "/v1/projects/demo/messages:send", "POST"),
         (.put, "/v1/projects/demo/registrations/x", "GET, PATCH, DELETE"),
-        (.delete, "/healthz", "GET"),
+        (.delete, "/healthz", "GET"), (.options, "/healthz", "GET"),
     ])
     func aWrongMethodSaysWhichAreAllowed(method: HTTPRequest.Method, path: String, allowed: String) async throws {
         let gateway = try await TestGateway()

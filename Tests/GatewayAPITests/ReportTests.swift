@@ -83,6 +83,26 @@ struct ReportTests {
         #expect(report["ledger"]?["inFlight"] == .number("1"))
     }
 
+    @Test func blocksForOtherPlatformsAreKeptAndNotApplicable() async throws {
+        let gateway = try await TestGateway()
+        let token = try await gateway.register().token
+        let blocks = #""androidV2":{"ttl":"60s","collapse_key":"c"},"webpush":{"headers":{"TTL":"15"}}"#
+        let name = try await gateway.send(#""token":"\#(token)""#, #""notification":{"title":"Hi"},\#(blocks)"#)
+        let platforms = try JSONValue(
+            parsing: #"{"apple":"SENT","android":"NOT_APPLICABLE","webpush":"NOT_APPLICABLE"}"#.utf8)
+        #expect(try await gateway.request(.get, "/v1/\(name)").json["platforms"] == platforms)
+        #expect(try await gateway.request(.post, "/v1/\(name):pause").json["platforms"] == platforms)
+        let id = try #require(name.split(separator: "/").last.flatMap { MessageID(rawValue: String($0)) })
+        let project = try #require(ProjectID(rawValue: "demo"))
+        let source = try #require(try await gateway.store.message(id, in: project)).content.source
+        #expect(source["androidV2"]?["collapse_key"] == .string("c"))
+        #expect(source["webpush"]?["headers"]?["TTL"] == .string("15"))
+        let plain = try await gateway.send(#""token":"\#(token)""#)
+        #expect(
+            try await gateway.request(.get, "/v1/\(plain)").json["platforms"]
+                == .object([.init("apple", .string("SENT"))]))
+    }
+
     @Test func messagesAreListedNewestFirstInPages() async throws {
         let gateway = try await TestGateway()
         let token = try await gateway.register().token
@@ -142,7 +162,7 @@ struct ReportTests {
         let answer = try await gateway.request(.get, "/v1/projects/demo/\(path)")
         #expect(
             answer.text
-                == #"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND"}}"#)
+                == #"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND","details":[{"@type":"type.googleapis.com/herald.v1.ErrorInfo","reason":"UNKNOWN_RESOURCE"}]}}"#)
     }
 
     @Test func aWrongPageTokenIsRefused() async throws {

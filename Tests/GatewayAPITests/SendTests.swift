@@ -65,12 +65,18 @@ struct SendTests {
                 deviceToken: #require(DeviceToken(hex: "02")), environment: .production, appVersion: nil),
             at: TestGateway.startTime
         ).registration
-        for token in ["abcdefgh:APA91bunknown", ended.token, ended.id, foreign.token.rawValue, foreign.id.rawValue] {
+        let unknown = #""reason":"REGISTRATION_UNKNOWN""#
+        let metadata = #""metadata":{"endCause":"DELETED","endTime":"\#(TestGateway.startText)"}"#
+        let gone = #""reason":"REGISTRATION_ENDED",\#(metadata)"#
+        for (token, cause) in [
+            ("abcdefgh:APA91bunknown", unknown), (ended.token, gone), (ended.id, gone),
+            (foreign.token.rawValue, unknown), (foreign.id.rawValue, unknown),
+        ] {
             let answer = try await gateway.request(
                 .post, Self.path, #"{"message":{"token":"\#(token)","notification":{"title":"Hi"}}}"#)
             #expect(
                 answer.text
-                    == #"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND","details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"UNREGISTERED"}]}}"#
+                    == #"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND","details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"UNREGISTERED"},{"@type":"type.googleapis.com/herald.v1.ErrorInfo",\#(cause)}]}}"#
             )
         }
     }
@@ -164,7 +170,7 @@ struct SendTests {
         let answer = try await gateway.request(.post, Self.path, String(repeating: " ", count: 101))
         #expect(
             answer.text
-                == #"{"error":{"code":413,"message":"Request payload size exceeds the limit: 100 bytes.","status":"INVALID_ARGUMENT"}}"#
+                == #"{"error":{"code":413,"message":"Request payload size exceeds the limit: 100 bytes.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/herald.v1.ErrorInfo","reason":"BODY_TOO_LARGE"}]}}"#
         )
         #expect(answer.status == 413)
     }

@@ -184,7 +184,9 @@ extension TestGateway {
 }
 
 /// A store that knows the keys and fails at everything else.
-struct BrokenStore: RegistrationStore, SubscriptionStore, MessageStore, LedgerStore, CredentialStore {
+struct BrokenStore: RegistrationStore, SubscriptionStore, MessageStore, LedgerStore, CredentialStore,
+    ServiceAccountStore
+{
     let keys: SQLiteStore
 
     private var failure: StoreError { StoreError(.failed, "database or disk is full: /var/lib/herald/herald.sqlite") }
@@ -193,6 +195,23 @@ struct BrokenStore: RegistrationStore, SubscriptionStore, MessageStore, LedgerSt
     func apiKey(_ id: String) async throws(StoreError) -> APIKeyRecord? { try await keys.apiKey(id) }
     func apiKeys(of project: ProjectID?) async throws(StoreError) -> [APIKeyRecord] { throw failure }
     func revoke(_ id: String, at time: Timestamp) async throws(StoreError) -> Bool { throw failure }
+
+    func insert(_ account: ServiceAccount, with key: ServiceAccountKey) async throws(StoreError) -> Bool {
+        throw failure
+    }
+    func insert(_ key: ServiceAccountKey) async throws(StoreError) -> Bool { throw failure }
+    func serviceAccountKey(_ id: String) async throws(StoreError) -> ServiceAccountIdentity? { throw failure }
+    func serviceAccountKeys(of project: ProjectID?) async throws(StoreError) -> [ServiceAccountIdentity] {
+        throw failure
+    }
+    func revokeServiceAccountKey(_ id: String, at time: Timestamp) async throws(StoreError) -> Bool { throw failure }
+    func disable(_ account: ServiceAccountEmail, at time: Timestamp?) async throws(StoreError) -> Bool { throw failure }
+    func delete(_ account: ServiceAccountEmail) async throws(StoreError) -> Bool { throw failure }
+    func insert(_ token: AccessTokenRecord) async throws(StoreError) -> Bool { throw failure }
+    func accessToken(
+        _ digest: [UInt8]
+    ) async throws(StoreError) -> (token: AccessTokenRecord, identity: ServiceAccountIdentity)? { throw failure }
+    func forgetAccessTokens(expiredBefore time: Timestamp, limit: Int) async throws(StoreError) -> Int { throw failure }
 
     func register(
         _ request: RegistrationRequest, at time: Timestamp

@@ -104,6 +104,8 @@ struct CommandProcessTests {
         let adminKey: String
         /// The keys in the lines to paste, in their order.
         let keys: [String]
+        /// The lines for Python.
+        let python: String
 
         init(state: String) async throws {
             process = try ChildProcess(
@@ -117,6 +119,7 @@ struct CommandProcessTests {
             baseURL = try #require(text.firstMatch(of: /Herald listens on (http:\/\/127\.0\.0\.1:\d+);/)).output.1
                 .description
             adminKey = try #require(text.firstMatch(of: /Admin key: (hk_\S+)/)).output.1.description
+            python = try #require(text.firstMatch(of: /(?s)\nimport firebase_admin\n.*?\n\n/)).output.description
             keys = text.matches(of: /Bearer (hk_[A-Za-z0-9_-]+)/).map(\.output.1.description)
         }
     }
@@ -144,6 +147,26 @@ struct CommandProcessTests {
         #expect(await second.process.output.first(containing: "│ great match!") != nil)
         second.process.signal(SIGINT)
         #expect(await second.process.status() == 0)
+    }
+
+    @Test(.enabled(if: PythonClients.isThere, "needs Python with firebase-admin: see HERALD_PYTHON"))
+    func demoShowsHowPythonSends() async throws {
+        let directory = try TestDirectory()
+        let state = directory.file("it's state")
+        var credentials: [String: Any] = [:]
+        for run in 0..<2 {
+            let demo = try await Demo(state: state)
+            let answer = try await PythonClients.run(demo.python, [])
+            #expect(answer.status == 0)
+            #expect(answer.lines.last?.hasPrefix("projects/demo/messages/") == true, "\(answer.lines)")
+            let data = try Data(contentsOf: URL(filePath: state + "/sa.json"))
+            let now = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+            #expect(now["token_uri"] as? String == demo.baseURL + "/token")
+            if run > 0 { #expect(now["private_key"] as? String == credentials["private_key"] as? String) }
+            credentials = now
+            demo.process.signal(SIGINT)
+            #expect(await demo.process.status() == 0)
+        }
     }
 
     @Test func busyPortsOfTheDemoAreToldWithTheirOptions() async throws {

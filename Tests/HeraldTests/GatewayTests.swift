@@ -146,11 +146,47 @@ struct DevelopmentStateTests {
         #expect(second.admin == first.admin)
     }
 
+    @Test func serviceAccountStaysTheSameAlsoWhenTheStoreIsLost() async throws {
+        let directory = try TestDirectory()
+        let state = DevelopmentState(directory: directory.file("state"))
+        _ = try state.identity()
+        func isUsable(_ key: String) async throws -> Bool? {
+            let store = try SQLiteStore(directory: state.dataDirectory, role: .command, logger: Self.quiet)
+            let identity = try await store.serviceAccountKey(key)
+            try store.close()
+            return identity?.isUsable
+        }
+        let first = try await state.account.credential(state, logger: Self.quiet)
+        try state.account.write(first, base: "http://127.0.0.1:5")
+        let again = try await state.account.credential(state, logger: Self.quiet)
+        #expect(again.keyID == first.keyID && again.tokenURI == "http://127.0.0.1:5/token")
+        try FileManager.default.removeItem(atPath: state.dataDirectory)
+        #expect(try await state.account.credential(state, logger: Self.quiet).keyID == first.keyID)
+        #expect(try await isUsable(first.keyID) == true)
+
+        let store = try SQLiteStore(directory: state.dataDirectory, role: .command, logger: Self.quiet)
+        #expect(try await store.disable(first.account, at: Timestamp.systemTime()))
+        #expect(try await store.revokeServiceAccountKey(first.keyID, at: Timestamp.systemTime()))
+        try store.close()
+        let next = try await state.account.credential(state, logger: Self.quiet)
+        #expect(next.keyID != first.keyID && next.account == first.account)
+        #expect(try await isUsable(next.keyID) == true)
+        #expect(try await isUsable(first.keyID) == false)
+
+        try "{}".write(toFile: state.account.path, atomically: true, encoding: .utf8)
+        let failure = await #expect(throws: Failure.self) {
+            _ = try await state.account.credential(state, logger: Self.quiet)
+        }
+        #expect(failure?.code == .inputOutput && failure?.message.contains("sa.json") == true)
+    }
+
     @Test func stateIsItsOwnersAlone() async throws {
         let directory = try TestDirectory()
         let state = DevelopmentState(directory: directory.file("state"))
         _ = try state.identity()
         _ = try await state.keys(logger: Self.quiet)
+        _ = try await state.account.credential(state, logger: Self.quiet)
+        #expect(try mode(state.directory + "/sa.json") == 0o600)
         func mode(_ path: String) throws -> Int? {
             (try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)?.intValue
         }

@@ -145,21 +145,23 @@ struct APIClient {
         var text: String { String(decoding: body, as: UTF8.self) }
     }
 
-    func post(_ path: String, _ body: String) async throws -> Answer {
-        try await send("POST", path, body)
+    func post(_ path: String, _ body: String, type: String = "application/json") async throws -> Answer {
+        try await send("POST", path, body, type: type)
     }
 
     func get(_ path: String) async throws -> Answer {
         try await send("GET", path, nil)
     }
 
-    func send(_ method: String, _ path: String, _ body: String?) async throws -> Answer {
+    func send(
+        _ method: String, _ path: String, _ body: String?, type: String = "application/json"
+    ) async throws -> Answer {
         var request = HTTPClientRequest(url: baseURL + path)
         request.method = HTTPMethod(rawValue: method)
         request.headers.add(name: "authorization", value: "Bearer \(key)")
         if !keepsConnections { request.headers.add(name: "connection", value: "close") }
         if let body {
-            request.headers.add(name: "content-type", value: "application/json")
+            request.headers.add(name: "content-type", value: type)
             request.body = .bytes(ByteBuffer(string: body))
         }
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))

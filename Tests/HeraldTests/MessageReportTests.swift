@@ -43,6 +43,13 @@ struct MessageReportTests {
         #expect(lines.contains("Expected   2026-01-02T04:00:00Z"))
     }
 
+    @Test func platformsThatNothingIsSentToAreNamed() throws {
+        let text = #"{"platforms":{"apple":"SENT","android":"NOT_APPLICABLE","webpush":"NOT_APPLICABLE"}}"#
+        let lines = MessageReport(try JSONValue(parsing: Array(text.utf8))).lines(width: 60)
+        #expect(lines.contains("Not sent   to android, webpush"))
+        #expect(try !Self.report(audience: 1, 1, 0).lines(width: 60).contains { $0.hasPrefix("Not sent") })
+    }
+
     @Test(arguments: [#"{"state":"CANCELLED"}"#, #"{"state":"PAUSED"}"#, #"{"state":"ACTIVE"}"#])
     func whatIsStillOpenIsNotFinal(text: String) throws {
         #expect(try !MessageReport(JSONValue(parsing: Array(text.utf8))).isFinal)

@@ -226,7 +226,7 @@ struct MessageRuleTests {
 
     @Test(arguments: [
         #"{"data":{"collapse_key":"x","googlex":"y","fcm_options":"z","gcmx":"1"}}"#,
-        #"{"android":{"anything":[1]},"webpush":{"headers":{"TTL":"1"}}}"#, #"{"android_v2":{"x":1}}"#,
+        #"{"android":{"priority":"high","data":{"aps":"x"}},"webpush":{"headers":{"TTL":"1"}}}"#,
         #"{"name":"projects/p/messages/1","token":"x"}"#, #"{"apns":{"payload":{"google":"x","gcm":"y"}}}"#,
     ])
     func whatFCMTakesIsTaken(text: String) throws {

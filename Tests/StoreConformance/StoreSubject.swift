@@ -4,7 +4,7 @@ public import Testing
 
 /// Everything a gateway asks of its store.
 public typealias CompleteStore = RegistrationStore & SubscriptionStore & MessageStore & DeliveryStore & LedgerStore
-    & CredentialStore
+    & CredentialStore & ServiceAccountStore
 
 /// An implementation under test: one store that was empty at first.
 public final class StoreSubject: Sendable {
@@ -81,7 +81,7 @@ public struct ConformanceCase: Sendable, CustomTestStringConvertible {
     /// All claims.
     public static let all: [ConformanceCase] =
         registrations + owners + lifeCycle + subscriptions + messages + idempotency + deliveries + conditions + lists
-        + routes + settling + quarantine + rescue + workers + control + faults + ledger + credentials
+        + routes + settling + quarantine + rescue + workers + control + faults + ledger + credentials + serviceAccounts
 }
 
 /// A store with a project in it, and the steps that the cases are made of. Times are milliseconds.

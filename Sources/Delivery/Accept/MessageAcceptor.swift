@@ -46,6 +46,23 @@ public final class MessageAcceptor: Sendable {
         return try result.get()
     }
 
+    /// Accepts a message to one registration and waits for the end of its delivery. Others are only accepted.
+    ///
+    /// A rejected end is final: nothing of the message is sent any more. That includes a delivery that would be tried
+    /// again if nobody waited, because the credential is refused.
+    ///
+    /// - Parameter limit: how long to wait after the commit.
+    /// - Returns: what was accepted, and how the delivery ended; `nil`: not yet, or the request came before.
+    public func accept(
+        _ submission: Submission, waitingAtMost limit: Duration
+    ) async throws(Refusal) -> (accepted: Accepted, end: DeliveryEnd?) {
+        var submission = submission
+        if case .registration = submission.recipient { submission.isAwaited = true }
+        let accepted = try await accept(submission)
+        guard !accepted.isRepeat else { return (accepted, nil) }
+        return (accepted, await runner?.end(of: accepted.id, atMost: limit))
+    }
+
     /// Accepts messages, each for itself: one that is refused does not stop the others. When this returns, those that
     /// were taken are committed; up to ``chunkSize`` share a transaction, and with it its failure.
     ///
@@ -87,9 +104,10 @@ public final class MessageAcceptor: Sendable {
     /// Whether ``stop()`` was called.
     public var isStopping: Bool { isStopped.load(ordering: .acquiring) }
 
-    /// Refuses everything from now on.
+    /// Refuses everything from now on; whoever waits for an end is let go.
     public func stop() {
         isStopped.store(true, ordering: .releasing)
+        runner?.waiters.stop()
     }
 
     private func duration(of audience: Int, _ options: DeliveryOptions, at now: Timestamp) -> Duration? {
@@ -131,6 +149,8 @@ extension MessageAcceptor {
         var routes: [PushRoute]
         /// How many single deliveries of the interactive lane it makes.
         var singles: Int
+        /// Whether the caller waits for the end.
+        var isAwaited: Bool
     }
 
     private func acceptChunk(_ submissions: ArraySlice<Submission>) async -> [Result<Accepted, Refusal>] {
@@ -151,13 +171,16 @@ extension MessageAcceptor {
         let held = admitted.filter { isHeld($0.1) }
         for (part, isClaimed) in [(free, true), (held, false)] where !part.isEmpty {
             let outcome = await commit(part.map(\.1), isClaimed: isClaimed)
-            for (item, result) in zip(part, outcome) { results[item.place] = result }
+            for (item, result) in zip(part, outcome) {
+                results[item.place] = result
+                if item.1.isAwaited, !result.isNew { runner?.waiters.leave(item.1.message.id) }
+            }
         }
         return results
     }
 
     private func isHeld(_ prepared: Prepared) -> Bool {
-        guard let runner else { return false }
+        guard let runner, !prepared.isAwaited else { return false }
         return prepared.routes.contains(where: runner.isHeld)
     }
 
@@ -166,6 +189,8 @@ extension MessageAcceptor {
         if let limit = admission.enter(submission.project.id, bytes: prepared.bytes) {
             throw .full(limit, retryAfter: Self.retryAfter)
         }
+        // Before the commit: the end may come before the commit returns.
+        if prepared.isAwaited { runner?.waiters.enter(prepared.message.id) }
         return prepared
     }
 
@@ -201,7 +226,7 @@ extension MessageAcceptor {
             }
         }
         if let reservation { runner?.deliver(claims, reserved: reservation) }
-        accepted.increment(by: results.count { if case .success(let value) = $0 { !value.isRepeat } else { false } })
+        accepted.increment(by: results.count(where: \.isNew))
         return results
     }
 
@@ -235,6 +260,13 @@ extension MessageAcceptor {
                 acceptedAt: now, expiresAt: survey.life.expiresAt, idempotency: submission.idempotency,
                 skipsStaleBefore: submission.project.stale.refreshedSince(at: now)),
             pushes: survey.pushes, bytes: survey.bytes, routes: isInteractive ? survey.routes : [],
-            singles: isInteractive ? survey.singles : 0)
+            singles: isInteractive ? survey.singles : 0, isAwaited: submission.isAwaited)
+    }
+}
+
+extension Result where Success == MessageAcceptor.Accepted {
+    /// Whether a message was taken that did not come before.
+    fileprivate var isNew: Bool {
+        if case .success(let accepted) = self { !accepted.isRepeat } else { false }
     }
 }

@@ -14,6 +14,9 @@ extension MessageAcceptor {
         public var options: DeliveryOptions
         /// What makes a repeat of the request the same one; `nil`: every request is a new one.
         public var idempotency: IdempotencyKey?
+        /// Whether the caller waits for the end of the one delivery. It goes in the interactive lane then, and to the
+        /// upstream also while its route is held: so the upstream says why.
+        var isAwaited = false
 
         /// To whom.
         public enum Recipient: Sendable {

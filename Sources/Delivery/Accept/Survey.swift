@@ -41,7 +41,7 @@ struct Survey {
             case .topic, .condition: false
             case .list, .user: keys.count <= NewMessage.smallListLimit
             }
-        lane = isFew && priority == .immediate ? .interactive : .bulk
+        lane = isFew && (priority == .immediate || submission.isAwaited) ? .interactive : .bulk
         singles = isFew ? max(1, keys.count) : 0
         bytes = (push?.payload.count ?? 0) + MemoryLayout<Int64>.size * keys.count
         facts = MessageFacts(

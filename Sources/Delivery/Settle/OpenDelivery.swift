@@ -143,6 +143,36 @@ extension OpenDelivery {
         return APNSReasonTable.row(of: reason)?.actions.contains(.dropRegistration) ?? true
     }
 
+    /// The end of a delivery whose sender waits, where it would be tried again or expire otherwise: the gateway's credential is
+    /// refused, or it has none, and nobody but an operator can mend that. The sender is told at once, and since it may
+    /// send again, nothing of this message is left to be sent.
+    ///
+    /// | outcome                                                      | settlement                        |
+    /// |--------------------------------------------------------------|-----------------------------------|
+    /// | throttled by a 403                                           | ended, rejected with its reason   |
+    /// | the same, where another connection may help                  | (1)                               |
+    /// | throttled, no attempt: a credential or a topic is refused    | ended, rejected with its reason   |
+    /// | notSent, no_route                                            | ended, rejected with no_route     |
+    /// | anything else, and all of a probe, whose first answer stands | `nil`: tried again                |
+    ///
+    /// (1) As above when the attempt before gave the same reason, otherwise `nil`: it is tried on another connection.
+    func endForWaiter(_ outcome: Outcome, isAttempt: Bool, at now: Timestamp) -> Settlement.Result? {
+        guard !isProbe else { return nil }
+        let reason: String
+        switch outcome {
+        case .throttled(let refusal, _):
+            guard let row = APNSReasonTable.row(of: refusal) else { return nil }
+            guard row.status == 403 || row.actions.contains(.pauseLane) else { return nil }
+            let isFirst = row.actions.contains(.otherConnection) && claim.history.lastCause != refusal.rawValue
+            if isAttempt, isFirst { return nil }
+            reason = refusal.rawValue
+        case .notSent(.noRoute): reason = TransportCause.noRoute.rawValue
+        case .accepted, .rejected, .notSent, .unknown: return nil
+        }
+        return ended(
+            .rejected, reason: reason, history: isAttempt ? claim.history.adding(reason) : claim.history, at: now)
+    }
+
     private func attemptFailed(_ setback: Setback, at now: Timestamp, random: Double) -> Settlement.Result {
         var history = claim.history.adding(setback.cause)
         if case .unknown = setback { history.unknownAttempts += 1 }

@@ -9,6 +9,8 @@ struct ResultBatch {
     private(set) var settlements: [Settlement] = []
     /// The lane of each.
     private(set) var lanes: [Lane] = []
+    /// What ends a delivery while somebody waits for it, in place of its own result; by place, nearly always empty.
+    private var ends: [Int: Settlement.Result] = [:]
     /// How often the store refused them.
     var failures = 0
 
@@ -20,7 +22,10 @@ struct ResultBatch {
     var count: Int { settlements.count }
 
     /// Adds a result.
-    mutating func append(_ settlement: Settlement, in lane: Lane) {
+    ///
+    /// - Parameter end: what is recorded instead while somebody waits for the end.
+    mutating func append(_ settlement: Settlement, in lane: Lane, orEnd end: Settlement.Result? = nil) {
+        if let end { ends[settlements.count] = end }
         settlements.append(settlement)
         lanes.append(lane)
     }
@@ -37,7 +42,25 @@ struct ResultBatch {
         part.settlements = Array(settlements[places])
         part.lanes = Array(lanes[places])
         part.failures = failures
+        for (place, end) in ends where places.contains(place) { part.ends[place - places.lowerBound] = end }
         return part
+    }
+
+    /// Marks the ends that somebody waits for as being written, and puts those in place that are only for who waits.
+    ///
+    /// - Returns: what to tell, by message.
+    mutating func beginWriting(for waiters: EndWaiters) -> [MessageID: DeliveryEnd] {
+        guard !waiters.isEmpty else { return [:] }
+        var told: [MessageID: DeliveryEnd] = [:]
+        // What is waited for goes in this lane.
+        for place in settlements.indices where lanes[place] == .interactive {
+            guard case .ended(let entry) = ends[place] ?? settlements[place].result,
+                waiters.beginWriting(settlements[place].delivery.message)
+            else { continue }
+            if let end = ends[place] { settlements[place].result = end }
+            told[settlements[place].delivery.message] = DeliveryEnd(entry)
+        }
+        return told
     }
 
     /// What comes back to the lanes: room by project, and when the first retry of a lane falls due.

@@ -17,6 +17,7 @@ struct Settler: Sendable {
     let answers: AnswerBuffer
     let gates: [Lane: LaneGate]
     let lease: WorkerLease
+    let waiters: EndWaiters
     let store: any DeliveryStore
     let admission: Admission
     let metrics: DeliveryMetrics
@@ -113,7 +114,9 @@ struct Settler: Sendable {
                     let delivery = sent.deliveries.delivery(answer.index, lane: sent.lane)
                     let result = delivery.settlement(
                         of: answer.outcome, isAttempt: answer.isAttempt, at: answer.time, random: random())
-                    batches[place].append(Settlement(delivery: delivery.claim, result: result), in: sent.lane)
+                    batches[place].append(
+                        Settlement(delivery: delivery.claim, result: result), in: sent.lane,
+                        orEnd: end(of: delivery, result, answer))
                     if answer.isAttempt { attempts.add(answer.outcome) }
                 }
             case .decided(let settlements, let lane, let worker):
@@ -125,6 +128,15 @@ struct Settler: Sendable {
         }
         metrics.count(attempts)
         return batches
+    }
+
+    /// What is recorded in place of a retry, or of an end for lack of time, while somebody waits for the end.
+    private func end(
+        of delivery: OpenDelivery, _ result: Settlement.Result, _ answer: SentBatch.Answer
+    ) -> Settlement.Result? {
+        if case .ended(let entry) = result, entry.outcome != .expired { return nil }
+        guard waiters.isAwaited(delivery.claim.message) else { return nil }
+        return delivery.endForWaiter(answer.outcome, isAttempt: answer.isAttempt, at: answer.time)
     }
 
     /// Records results, however long the store takes to accept them; what it refuses for good goes to `aside`.
@@ -208,9 +220,17 @@ struct Settler: Sendable {
     }
 
     /// Writes results in one transaction, and what follows from them.
-    private func write(_ batch: ResultBatch) async throws(StoreError) {
-        let complete = try await store.settle(batch.settlements, by: batch.worker)
-        follow(batch, complete: complete)
+    private func write(_ results: ResultBatch) async throws(StoreError) {
+        var batch = results
+        let ends = batch.beginWriting(for: waiters)
+        do throws(StoreError) {
+            let complete = try await store.settle(batch.settlements, by: batch.worker)
+            waiters.wrote(ends)
+            follow(batch, complete: complete)
+        } catch {
+            waiters.failedToWrite(ends)
+            throw error
+        }
     }
 
     private func tell(_ error: StoreError, of batch: ResultBatch, retry: Duration) {

@@ -1,14 +1,47 @@
 import PushModel
 import Store
 
-/// Who sent a request: the key that it presented, found in the store and not revoked.
+/// Who sent a request: the credential that it presented, found in the store and not revoked.
 struct Caller: Hashable, Sendable {
-    /// The key's public id.
-    let keyID: String
+    /// What the request presented.
+    let credential: Credential
     /// The project it works on.
     let project: ProjectID
     /// What it may do.
     let role: Role
+
+    /// What a caller presents.
+    enum Credential: Hashable, Sendable {
+        /// An API key, with its public id.
+        case apiKey(String)
+        /// An access token or a JWT of a service account.
+        case serviceAccount(ServiceAccountEmail)
+
+        /// What it is called in errors.
+        fileprivate var name: String {
+            switch self {
+            case .apiKey: "The API key"
+            case .serviceAccount: "The service account"
+            }
+        }
+    }
+}
+
+extension Caller {
+    /// A service account.
+    init(_ identity: ServiceAccountIdentity) {
+        self.init(
+            credential: .serviceAccount(identity.account.email), project: identity.account.email.project,
+            role: identity.account.role)
+    }
+}
+
+extension FCMError {
+    /// The caller is of another project, or there is no such project.
+    static func wrongProject(_ caller: Caller) -> FCMError {
+        FCMError(
+            .permissionDenied, "\(caller.credential.name) does not work on this project.", reason: .otherProject)
+    }
 }
 
 /// Who may use a route.
@@ -41,12 +74,13 @@ struct Access: Hashable, Sendable {
     /// Registrations made from device tokens.
     static let importTokens = Access(roles: [.admin], action: "importing device tokens")
 
-    /// Throws when a role may not.
-    func check(_ role: Role) throws(FCMError) {
-        guard roles.contains(role) else {
+    /// Throws when a caller may not.
+    func check(_ caller: Caller) throws(FCMError) {
+        guard roles.contains(caller.role) else {
             let needed = roles.map(\.rawValue).joined(separator: " or ")
             throw FCMError(
-                .permissionDenied, "The API key has the role \(role.rawValue); \(action) needs the role \(needed).")
+                .permissionDenied,
+                "\(caller.credential.name) has the role \(caller.role.rawValue); \(action) needs the role \(needed).")
         }
     }
 }

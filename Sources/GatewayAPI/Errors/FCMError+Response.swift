@@ -14,8 +14,7 @@ extension FCMError {
             .init("message", .string(message)),
             .init("status", .string(code.canonicalStatus)),
         ]
-        let details = self.details
-        if !details.isEmpty { members.append(.init("details", .array(details))) }
+        members.append(.init("details", .array(details)))
         return .object(members)
     }
 
@@ -40,11 +39,29 @@ extension FCMError {
             ])
             details.append(Self.detail("google.rpc.QuotaFailure", [.init("violations", .array([violation]))]))
         }
+        if let credentialReason {
+            details.append(
+                Self.detail(
+                    "google.rpc.ErrorInfo",
+                    [.init("reason", .string(credentialReason)), .init("domain", .string("herald"))]))
+        }
         if let retryAfterSeconds {
             let delay = durationText(milliseconds: Int64(max(1, retryAfterSeconds)) * 1000)
             details.append(Self.detail("google.rpc.RetryInfo", [.init("retryDelay", .string(delay))]))
         }
+        details.append(Self.detail("herald.v1.ErrorInfo", causeMembers))
         return details
+    }
+
+    /// Our own detail, after FCM's: its SDKs pass over a type that they do not know.
+    private var causeMembers: [JSONValue.Member] {
+        var members: [JSONValue.Member] = [.init("reason", .string(reason.rawValue))]
+        if let field = violations.first?.field, !field.isEmpty { members.append(.init("field", .string(field))) }
+        if !metadata.isEmpty {
+            let entries = metadata.sorted { $0.key < $1.key }
+            members.append(.init("metadata", .object(entries.map { .init($0.key, .string($0.value)) })))
+        }
+        return members
     }
 
     private static func detail(_ type: String, _ members: [JSONValue.Member]) -> JSONValue {
@@ -53,7 +70,19 @@ extension FCMError {
 
     /// The body as the API under `path` gives it.
     func json(for path: String) -> JSONValue {
-        path.hasPrefix("/iid/") ? .object([.init("error", .string(message))]) : body
+        if path == TokenRoutes.path { return tokenBody }
+        return path.hasPrefix("/iid/") ? .object([.init("error", .string(message))]) : body
+    }
+
+    /// The error as a token endpoint gives it (RFC 6749 §5.2); SDKs try the last two again.
+    private var tokenBody: JSONValue {
+        let error =
+            switch code {
+            case .unavailable: "temporarily_unavailable"
+            case .internal: "server_error"
+            default: "invalid_request"
+            }
+        return TokenRoutes.errorBody(error, message)
     }
 
     /// The answer as the API under `path` gives it: the Instance ID API has a bare string for an error.

@@ -50,7 +50,7 @@ final class BatchGate: Sendable {
             return false
         }
         guard isFull else { return }
-        var error = FCMError(.quotaExceeded, "Too many batches are being read already.")
+        var error = FCMError(.quotaExceeded, "Too many batches are being read already.", reason: .tooManyBatches)
         error.quotaSubject = "gateway"
         error.retryAfterSeconds = 1
         throw error
@@ -124,7 +124,9 @@ private struct MessageBatch {
         guard use == .unused else { throw FCMError(.idempotencyConflict) }
         let reader = try ObjectReader(root: message)
         try reader.refuseUnknown(except: SendItem.names)
-        return try SendItem(reader, at: call.now)
+        let item = try SendItem(reader, at: call.now)
+        try item.refuseWait()
+        return item
     }
 
     private func preflight(_ submission: Result<MessageAcceptor.Submission, FCMError>) async -> JSONValue {
@@ -191,7 +193,9 @@ private struct Multicast {
     private enum TokenResult {
         case valid
         case malformed
-        case unregistered
+        case unknown
+        case ended
+        case quarantined
     }
 
     func answer(to tokens: [String], validatesOnly: Bool) async throws(FCMError) -> [JSONValue.Member] {
@@ -212,12 +216,16 @@ private struct Multicast {
         }
         // One value for all that are alike: there may be a hundred thousand.
         let (valid, malformed) = (JSONValue.object([]), FCMError.malformedToken("tokens").result)
-        let unregistered = FCMError(.unregistered).result
+        let unknown = FCMError(.unregistered).result
+        let ended = FCMError(.unregistered, reason: .registrationEnded).result
+        let quarantined = FCMError(.unregistered, reason: .registrationQuarantined).result
         let responses = results.map { result in
             switch result {
             case .valid: valid
             case .malformed: malformed
-            case .unregistered: unregistered
+            case .unknown: unknown
+            case .ended: ended
+            case .quarantined: quarantined
             }
         }
         return members + [.init("responses", .array(responses))]
@@ -247,10 +255,12 @@ private struct Multicast {
                     results.append(.malformed)
                     continue
                 }
-                guard let registration = found.next() ?? nil, registration.isAddressable(at: call.now),
-                    call.project.apps[registration.app] != nil
-                else {
-                    results.append(.unregistered)
+                guard let registration = found.next() ?? nil, call.project.apps[registration.app] != nil else {
+                    results.append(.unknown)
+                    continue
+                }
+                guard registration.isAddressable(at: call.now) else {
+                    results.append(registration.isActive ? .quarantined : .ended)
                     continue
                 }
                 results.append(.valid)

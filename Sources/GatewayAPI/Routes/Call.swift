@@ -59,7 +59,8 @@ struct Call: Sendable {
             throw FCMError(.bodyTooLarge, "Request payload size exceeds the limit: \(bodyLimitBytes) bytes.")
         } catch {
             // Everything else is the connection's: reset, closed, or no HTTP any more.
-            var ended = FCMError(.badRequest, "The request's body ended early or is not HTTP.")
+            var ended = FCMError(
+                .badRequest, "The request's body ended early or is not HTTP.", reason: .incompleteRequest)
             ended.cause = "\(type(of: error))"
             throw ended
         }
@@ -77,7 +78,9 @@ struct RequestBody: Sendable {
         do throws(JSONSyntaxError) {
             value = try JSONValue(parsing: bytes.readableBytesView)
         } catch {
-            throw .badRequest("", "Invalid JSON payload received. \(error.message) (at byte \(error.offset))")
+            throw .badRequest(
+                "", "Invalid JSON payload received. \(error.message) (at byte \(error.offset))",
+                reason: .malformedJSON)
         }
         return try ObjectReader(root: value)
     }

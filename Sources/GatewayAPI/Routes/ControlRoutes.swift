@@ -25,10 +25,7 @@ enum ControlRoutes {
         }
         call.call.logger.notice(
             "message controlled", metadata: ["message.id": "\(id)", "control": "\(control)", "state": "\(state)"])
-        guard let report = try await call.services.store.report(id, in: call.project.id) else {
-            throw FCMError(.notFound)
-        }
-        return Response(json: ReportView.report(report, expectedEnd: call.services.controller.expectedEnd(of: id)))
+        return try await call.report(of: id)
     }
 }
 

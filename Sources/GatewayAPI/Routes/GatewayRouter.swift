@@ -15,13 +15,15 @@ struct GatewayRouter {
         self.limits = limits
     }
 
-    /// The responder: request log and metrics around error answers around the routes.
+    /// The responder: request ids around request log and metrics around error answers around the routes.
     func responder() -> RouterResponder<GatewayRequestContext> {
         let routes = Route.all
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: RequestIDs())
         router.add(middleware: RequestLog())
         router.add(middleware: ErrorAnswers(paths: RoutePaths(routes)))
-        let authenticator = Authenticator(store: services.store)
+        router.add(middleware: HeaderLimit())
+        let authenticator = Authenticator(store: services.store, wallTime: services.wallTime)
         let batches = BatchGate(limitBytes: 4 * limits.batch)
         for route in routes {
             let bodyLimitBytes = min(route.isBatch ? limits.batch : limits.standard, route.bodyLimitBytes)
@@ -71,19 +73,24 @@ struct ErrorAnswers: RouterMiddleware {
     ) async throws -> Response {
         do {
             return try await next(request, context)
-        } catch let error as HTTPError where error.status == .notFound {
-            return unmatched(request)
         } catch {
-            let answer = FCMError(any: error)
-            log(answer, context)
-            return answer.response(for: request.uri.path)
+            let response = response(to: error, request, context)
+            // A body after the answer to HEAD would be taken for the next answer (RFC 9110 §9.3.2).
+            return request.method == .head ? response.createHeadResponse() : response
         }
+    }
+
+    private func response(to error: any Error, _ request: Request, _ context: GatewayRequestContext) -> Response {
+        if let error = error as? HTTPError, error.status == .notFound { return unmatched(request) }
+        let answer = FCMError(any: error)
+        log(answer, context)
+        return answer.response(for: request.uri.path)
     }
 
     private func unmatched(_ request: Request) -> Response {
         let methods = paths.methods(of: request.uri.path)
         guard !methods.isEmpty else {
-            return FCMError(.notFound, "The requested URL was not found on this server.")
+            return FCMError(.notFound, "The requested URL was not found on this server.", reason: .unknownPath)
                 .response(for: request.uri.path)
         }
         var response = FCMError(.methodNotAllowed).response(for: request.uri.path)

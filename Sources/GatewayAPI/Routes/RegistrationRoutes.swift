@@ -191,7 +191,7 @@ struct RegistrationBody: Sendable {
 
 /// A registration as callers see it.
 struct RegistrationView {
-    private let registration: Registration
+    let registration: Registration
     private let isStale: Bool
 
     init(_ registration: Registration) {
@@ -222,10 +222,14 @@ struct RegistrationView {
         ]
         if let version = registration.appVersion { members.append(.init("appVersion", .string(version))) }
         if let user = registration.user { members.append(.init("user", .string(user.rawValue))) }
-        members += [
-            .init("createTime", .string(registration.createdAt.rfc3339)),
-            .init("refreshTime", .string(registration.refreshedAt.rfc3339)),
-            .init("state", .string(state)),
+        members.append(.init("createTime", .string(registration.createdAt.rfc3339)))
+        return .object(members + stateMembers)
+    }
+
+    /// When it was refreshed, whether it is alive, and why not.
+    var stateMembers: [JSONValue.Member] {
+        var members: [JSONValue.Member] = [
+            .init("refreshTime", .string(registration.refreshedAt.rfc3339)), .init("state", .string(state)),
         ]
         if isStale { members.append(.init("stale", .bool(true))) }
         if let quarantine = registration.quarantine, registration.isActive {
@@ -240,7 +244,7 @@ struct RegistrationView {
                 .init("endCause", .string(end.cause.rawValue.uppercased())),
             ]
         }
-        return .object(members)
+        return members
     }
 
     private var state: String {

@@ -26,10 +26,8 @@ enum ReportRoutes {
     }
 
     @Sendable private static func get(_ call: ProjectCall) async throws -> Response {
-        guard let id = MessageID(rawValue: try call.call.parameter("message")),
-            let report = try await call.services.store.report(id, in: call.project.id)
-        else { throw FCMError(.notFound) }
-        return Response(json: ReportView.report(report, expectedEnd: call.services.controller.expectedEnd(of: id)))
+        guard let id = MessageID(rawValue: try call.call.parameter("message")) else { throw FCMError(.notFound) }
+        return try await call.report(of: id)
     }
 
     @Sendable private static func deliveries(_ call: ProjectCall) async throws -> Response {
@@ -78,6 +76,17 @@ enum ReportRoutes {
         var members: [JSONValue.Member] = [.init(name, .array(elements))]
         if let nextCursor { members.append(.init("nextPageToken", .string(nextCursor))) }
         return Response(json: .object(members))
+    }
+}
+
+extension ProjectCall {
+    /// The report of one message: what lists show of it, and what becomes of its blocks.
+    func report(of id: MessageID) async throws -> Response {
+        guard let report = try await services.store.report(id, in: project.id),
+            let content = try await services.store.message(id, in: project.id)?.content,
+            case .object(let members) = ReportView.report(report, expectedEnd: services.controller.expectedEnd(of: id))
+        else { throw FCMError(.notFound) }
+        return Response(json: .object(members + [.init("platforms", ReportView.platforms(content))]))
     }
 }
 
@@ -132,6 +141,14 @@ enum ReportView {
         ]
         if let latency = report.latency { members.append(.init("latency", percentiles(latency))) }
         return .object(members)
+    }
+
+    /// What becomes of a message's blocks: what is for Apple's devices is sent; blocks for other platforms were checked
+    /// and are kept.
+    static func platforms(_ content: MessageContent) -> JSONValue {
+        .object(
+            [.init("apple", .string("SENT"))]
+                + content.otherPlatforms.map { .init($0.rawValue, .string("NOT_APPLICABLE")) })
     }
 
     /// One delivery of a message.

@@ -20,9 +20,9 @@ struct Route: Sendable {
     enum Scope: Sendable {
         /// Anyone.
         case open(@Sendable (Call) async throws -> Response)
-        /// A key of the project that the path names.
+        /// A credential of the project that the path names.
         case project(Access, @Sendable (ProjectCall) async throws -> Response)
-        /// A key: the project is the key's (Instance ID API).
+        /// A credential: the project is the credential's (Instance ID API).
         case keyProject(Access, @Sendable (ProjectCall) async throws -> Response)
     }
 
@@ -66,7 +66,7 @@ struct Route: Sendable {
     static var all: [Route] {
         SendRoutes.all + RegistrationRoutes.all + TopicRoutes.all + InstanceIDRoutes.all + ReportRoutes.all
             + ControlRoutes.all
-            + ExportRoutes.all + OperationsRoutes.all
+            + ExportRoutes.all + TokenRoutes.all + OperationsRoutes.all + OpenAPI.routes
     }
 
     /// Whether a key of another project is told so in FCM's own words: only where messages are sent.
@@ -82,12 +82,12 @@ extension Route {
         case .project(let access, let handle):
             let caller = try await authenticator.caller(of: call.request.headers)
             let project = try foreignChecked(call.services.projects.project(named: call.parameter("project")), caller)
-            try access.check(caller.role)
+            try access.check(caller)
             return try await handle(ProjectCall(call: call, project: project, caller: caller))
         case .keyProject(let access, let handle):
             let caller = try await authenticator.caller(of: call.request.headers)
             let project = try foreignChecked(call.services.projects.project(caller.project), caller)
-            try access.check(caller.role)
+            try access.check(caller)
             return try await handle(ProjectCall(call: call, project: project, caller: caller))
         }
     }
@@ -95,9 +95,7 @@ extension Route {
     // An unknown project and one of someone else's give the same answer: nothing is revealed.
     private func foreignChecked(_ project: Project?, _ caller: Caller) throws(FCMError) -> Project {
         guard let project, project.id == caller.project else {
-            throw isSend
-                ? FCMError(.senderIDMismatch)
-                : FCMError(.permissionDenied, "The API key does not work on this project.")
+            throw isSend ? FCMError(.senderIDMismatch) : .wrongProject(caller)
         }
         return project
     }

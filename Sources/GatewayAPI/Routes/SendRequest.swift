@@ -10,6 +10,8 @@ struct SendItem: Sendable {
     let target: Target?
     /// How it is to be delivered.
     let options: DeliveryOptions
+    /// How long the sender wants to wait for the outcome; `nil`: not at all.
+    let wait: Duration?
 
     /// The members that an item has.
     static let names = ["message", "delivery", "target"]
@@ -39,11 +41,19 @@ struct SendItem: Sendable {
         }
         target = user ?? named
         options = try DeliveryOptions(in: body, at: now, timeToLive: content.timeToLive(acceptedAt: now))
+        wait = try body.object("delivery", type: "TYPE_MESSAGE")?.duration("wait")
+    }
+
+    /// Refuses a wait where nobody can wait.
+    func refuseWait() throws(FCMError) {
+        guard wait == nil else { throw .waitNotPossible }
     }
 
     /// The target, which there must be.
     func requiredTarget() throws(FCMError) -> Target {
-        guard let target else { throw .invalid("message", "Recipient of the message is not set.") }
+        guard let target else {
+            throw .invalid("message", "Recipient of the message is not set.", reason: .missingTarget)
+        }
         return target
     }
 
@@ -69,7 +79,7 @@ extension DeliveryOptions {
     init(in body: ObjectReader, at now: Timestamp, timeToLive: TimeToLive) throws(FCMError) {
         self.init()
         guard let reader = try body.object("delivery", type: "TYPE_MESSAGE") else { return }
-        try reader.refuseUnknown(except: ["rate", "finish_by", "collapse_repeats", "start_time"])
+        try reader.refuseUnknown(except: ["rate", "finish_by", "collapse_repeats", "start_time", "wait"])
         guard reader.value("start_time") == nil else {
             throw .invalid(
                 reader.fullPath("startTime"),
@@ -158,6 +168,7 @@ struct BatchSendRequest: Sendable {
             guard item.target == nil else {
                 throw .invalid("message", "The message must name no target: it goes to the tokens of the batch.")
             }
+            try item.refuseWait()
             batch = .multicast(item, tokens: tokens)
         case (nil, nil), (.some, .some):
             throw .badRequest("messages", "A batch has either messages, or one message and tokens.")

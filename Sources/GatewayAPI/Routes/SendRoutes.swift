@@ -18,18 +18,19 @@ enum SendRoutes {
         let idempotency = key.map { IdempotencyKey(key: $0, digest: body.digest(for: "messages:send")) }
         // Whatever became of the target, the times and the limits since: a repeat has the answer of the first.
         let use = try await call.uses(of: [idempotency].compactMap(\.self)).first ?? .unused
-        if case .same(let id) = use {
-            return Response(json: .object([.init("name", .string(call.name(of: id)))]))
-        }
+        if case .same(let id) = use { return try await call.respond(toRepeatOf: id, body) }
         let request = try SendRequest(body.json(), at: call.now)
         if use == .other, !request.validatesOnly { throw FCMError(.idempotencyConflict) }
         let submission = MessageAcceptor.Submission(
             project: call.project, recipient: try await call.recipient(of: request.item.requiredTarget()),
             content: request.item.content, options: request.item.options,
             idempotency: idempotency)
+        let wait = try call.wait(of: request, for: submission.recipient)
         guard !request.validatesOnly else {
-            return Response(json: .object(try await call.preflight(submission).members))
+            let members = try await call.preflight(submission).members
+            return Response(json: .object(try await members + call.standing(of: submission.recipient)))
         }
+        if let wait { return try await call.respond(to: submission, of: request, waiting: wait) }
         let accepted = try await call.accept(submission)
         return Response(json: .object([.init("name", .string(call.name(of: accepted.id)))]))
     }
@@ -122,14 +123,14 @@ extension ProjectCall {
         }
         let addressees = registrations.filter { $0.isAddressable(at: now) && project.apps[$0.app] != nil }
             .map { MessageAcceptor.Addressee(key: $0.key, app: $0.app) }
-        guard !addressees.isEmpty else { throw FCMError(.unregistered) }
+        guard !addressees.isEmpty else { throw FCMError(.unregistered, reason: .userUnknown) }
         return addressees
     }
 
-    /// A registration that a message to it alone is taken for. Ended, unknown and another project's are one answer:
-    /// nothing is revealed.
+    /// A registration that a message to it alone is taken for. Unknown and another project's are one answer: nothing is
+    /// revealed.
     func addressable(_ registration: Registration?) throws(FCMError) -> Registration {
-        guard let registration, registration.isAddressable(at: now) else { throw FCMError(.unregistered) }
+        guard let registration, registration.isAddressable(at: now) else { throw .unregistered(registration) }
         return registration
     }
 }
@@ -148,7 +149,7 @@ extension Target {
 extension FCMError {
     /// A token that has not the form of one.
     static func malformedToken(_ field: String) -> FCMError {
-        .invalid(field, "The registration token is not a valid FCM registration token")
+        .invalid(field, "The registration token is not a valid FCM registration token", reason: .malformedToken)
     }
 }
 

@@ -140,7 +140,7 @@ enum TopicPageToken {
     static func topic(_ text: String) throws(FCMError) -> Topic {
         guard let bytes = Base64URL.bytes(text),
             let topic = String(validating: bytes, as: UTF8.self).flatMap(Topic.init(rawValue:))
-        else { throw .badRequest("page_token", "The page token is not one of this list's.") }
+        else { throw .badRequest("page_token", "The page token is not one of this list's.", reason: .invalidPageToken) }
         return topic
     }
 }

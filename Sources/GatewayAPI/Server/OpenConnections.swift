@@ -1,7 +1,5 @@
-import HummingbirdCore
 import Logging
 import NIOCore
-import NIOSSL
 import ServiceLifecycle
 import Synchronization
 
@@ -62,41 +60,5 @@ final class OpenConnections: Sendable {
         }
         for channel in open { channel.close(promise: nil) }
         return open.count
-    }
-}
-
-/// One of Hummingbird's channels as the listener needs it: known to ``OpenConnections``, watched for stalls, and with
-/// TLS letting the last answer out before the connection closes.
-struct ListenerChannel<Base: HTTPChannelHandler>: HTTPChannelHandler {
-    typealias Value = Base.Value
-
-    private let base: Base
-    private let isEncrypted: Bool
-    private let connections: OpenConnections
-    let responder: HTTPChannelHandler.Responder
-
-    init(_ base: Base, isEncrypted: Bool, connections: OpenConnections) {
-        self.base = base
-        self.isEncrypted = isEncrypted
-        self.connections = connections
-        responder = base.responder
-    }
-
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        connections.add(channel)
-        return base.setup(channel: channel, logger: logger).flatMapThrowing { [isEncrypted] value in
-            let pipeline = channel.pipeline.syncOperations
-            if isEncrypted {
-                let tls = try pipeline.handler(type: NIOSSLServerHandler.self)
-                try pipeline.addHandlers([FlushBeforeClose(), ByteWatch()], position: .after(tls))
-            } else {
-                try pipeline.addHandler(ByteWatch(), position: .first)
-            }
-            return value
-        }
-    }
-
-    func handle(value: Value, logger: Logger) async {
-        await base.handle(value: value, logger: logger)
     }
 }

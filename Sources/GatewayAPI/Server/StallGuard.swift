@@ -1,5 +1,6 @@
 import HTTPTypes
 import NIOCore
+import NIOHTTP1
 import NIOHTTPTypes
 import PushModel
 
@@ -14,8 +15,10 @@ final class StallGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     private let limits: StallLimits
-    /// The path of the request that is being read; `nil` before its head and after its end.
-    private var path: String?
+    /// Whether it watches one stream of an HTTP/2 connection, which goes on.
+    private let isOfStream: Bool
+    /// The head of the request that is being read; `nil` before it and after the request's end.
+    private var head: HTTPRequest?
     /// Requests that began and whose answers have not ended.
     private var unanswered = 0
     private var isAnswering = false
@@ -23,19 +26,20 @@ final class StallGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var readDeadline: Scheduled<Void>?
     private var writeDeadline: Scheduled<Void>?
 
-    init(limits: StallLimits) {
+    init(limits: StallLimits, isOfStream: Bool = false) {
         self.limits = limits
+        self.isOfStream = isOfStream
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head):
             unanswered += 1
-            path = head.path ?? ""
+            self.head = head
             beginReading(context)
         case .body: break
         case .end:
-            path = nil
+            head = nil
             endReading()
         }
         context.fireChannelRead(data)
@@ -65,7 +69,9 @@ final class StallGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable {
+        if isClosing {
+            // The last answer has its own time.
+        } else if context.channel.isWritable {
             writeDeadline?.cancel()
             writeDeadline = nil
         } else if writeDeadline == nil {
@@ -99,19 +105,27 @@ final class StallGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func readingTimedOut(_ context: ChannelHandlerContext) {
-        let begun = path == nil ? 0 : 1
+        let begun = head == nil ? 0 : 1
         guard unanswered <= begun else {
             // Behind a request that is still being answered nothing is read: not the peer's fault.
             beginReading(context)
             return
         }
-        if unanswered == begun, !isAnswering {
-            for part in FCMError(.requestTimeout).parts(for: path ?? "") {
-                context.write(wrapOutboundOut(part), promise: nil)
-            }
-            context.flush()
+        guard unanswered == begun, !isAnswering else {
+            close(context)
+            return
         }
-        close(context)
+        isClosing = true
+        // A stream that closes before its answer is on the wire loses it.
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenComplete { _ in self.close(context) }
+        writeDeadline?.cancel()
+        writeDeadline = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.answer)) {
+            self.close(context)
+        }
+        let parts = FCMError(.requestTimeout).parts(for: head, endsConnection: !isOfStream)
+        for part in parts.dropLast() { context.write(wrapOutboundOut(part), promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
     }
 
     private func close(_ context: ChannelHandlerContext) {
@@ -149,10 +163,20 @@ final class ByteWatch: ChannelInboundHandler {
     }
 }
 
-/// Gives the answer to what is not HTTP a body: Hummingbird's own is an empty 400.
-final class ParseErrorAnswers: ChannelOutboundHandler, RemovableChannelHandler {
+/// Gives the answer to what is not HTTP a body, and its own status to a header that is too large: Hummingbird's own is
+/// an empty 400.
+final class ParseErrorAnswers: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
+
+    private var isHeaderTooLarge = false
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if case .headerOverflow? = error as? HTTPParserError { isHeaderTooLarge = true }
+        context.fireErrorCaught(error)
+    }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         // No route answers 400 without a body.
@@ -162,7 +186,11 @@ final class ParseErrorAnswers: ChannelOutboundHandler, RemovableChannelHandler {
             context.write(data, promise: promise)
             return
         }
-        let parts = FCMError(.badRequest, "The request is not valid HTTP.").parts(for: "")
+        let error =
+            isHeaderTooLarge
+            ? FCMError(.headerTooLarge)
+            : FCMError(.badRequest, "The request is not valid HTTP.", reason: .incompleteRequest)
+        let parts = error.parts(for: nil, endsConnection: true)
         for part in parts.dropLast(2) { context.write(wrapOutboundOut(part), promise: nil) }
         // The end follows from above.
         context.write(wrapOutboundOut(parts[parts.count - 2]), promise: promise)
@@ -170,15 +198,17 @@ final class ParseErrorAnswers: ChannelOutboundHandler, RemovableChannelHandler {
 }
 
 extension FCMError {
-    /// The answer as it goes out below the router, for the API under `path`; the connection ends with it.
-    fileprivate func parts(for path: String) -> [HTTPResponsePart] {
-        let body = ByteBuffer(bytes: json(for: path).bytes)
-        let head = HTTPResponse(
+    /// The answer as it goes out below the router, to a request as far as it is known.
+    fileprivate func parts(for request: HTTPRequest?, endsConnection: Bool) -> [HTTPResponsePart] {
+        let body = ByteBuffer(bytes: json(for: request?.path ?? "").bytes)
+        var head = HTTPResponse(
             status: HTTPResponse.Status(code: code.httpStatus),
             headerFields: [
                 .contentType: "application/json; charset=UTF-8", .contentLength: String(body.readableBytes),
-                .connection: "close",
+                .requestID: RequestID(request?.headerFields ?? [:]).text,
             ])
+        // HTTP/2 has no such field: it is an error there (RFC 9113 §8.2.2).
+        if endsConnection { head.headerFields[.connection] = "close" }
         return [.head(head), .body(body), .end(nil)]
     }
 }

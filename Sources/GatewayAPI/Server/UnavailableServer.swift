@@ -29,7 +29,11 @@ public struct UnavailableServer: Service {
     ) throws {
         self.logger = logger
         application = Application(
-            responder: CallbackResponder { request, _ in Self.answer(to: request.uri.path, problem()) },
+            responder: CallbackResponder { request, _ in
+                var response = Self.answer(to: request.uri.path, problem())
+                response.headers[.requestID] = RequestID(request.headers).text
+                return response
+            },
             server: try GatewayServer.server(listener, connections),
             configuration: ApplicationConfiguration(
                 address: .hostname(listener.host, port: listener.port), serverName: "Herald"),

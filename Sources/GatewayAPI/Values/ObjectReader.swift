@@ -1,7 +1,7 @@
 import PushModel
 
-/// Reads the members of a JSON object as proto-JSON does: snake_case or lowerCamelCase names, of duplicates the last,
-/// `null` as absent, unknown names refused. Errors carry Google's own texts and paths.
+/// Reads the members of a JSON object as proto-JSON does: snake_case or lowerCamelCase names but not both, `null` as
+/// absent, unknown names refused. Errors carry Google's own texts and paths.
 struct ObjectReader {
     /// Where the object stands, such as `ios`; empty at the root.
     let path: String
@@ -11,7 +11,8 @@ struct ObjectReader {
     init(root: JSONValue) throws(FCMError) {
         guard case .object(let members) = root else {
             throw .badRequest(
-                "", "Invalid JSON payload received. Unknown name \"\": Root element must be a message.")
+                "", "Invalid JSON payload received. Unknown name \"\": Root element must be a message.",
+                reason: .malformedJSON)
         }
         path = ""
         self.members = members
@@ -22,14 +23,25 @@ struct ObjectReader {
         self.members = members
     }
 
-    /// Refuses every member that is not one of `names` (given in snake_case).
+    /// Refuses every member that is not one of `names` (given in snake_case), and a second one of the same name in its
+    /// other spelling.
     func refuseUnknown(except names: [String]) throws(FCMError) {
         // Nearly all requests are right, and have a handful of names.
         if members.count <= names.count, members.allSatisfy({ names.contains($0.name) }) { return }
-        let known = Set(names + names.map(Self.camelCase))
-        let unknown = members.lazy.filter { !known.contains($0.name) }.prefix(InvalidMessage.violationLimit)
-        let violations = unknown.map { FieldViolation.unknownName($0.name, at: path) }
-        guard violations.isEmpty else { throw FCMError(InvalidMessage(Array(violations), isFrontEnd: true)) }
+        let known = Dictionary(
+            names.flatMap { [($0, $0), (Self.camelCase($0), $0)] }, uniquingKeysWith: { first, _ in first })
+        var seen: Set<String> = []
+        var violations: [FieldViolation] = []
+        for member in members where violations.count < InvalidMessage.violationLimit {
+            guard let name = known[member.name] else {
+                violations.append(.unknownName(member.name, at: path))
+                continue
+            }
+            if member.value != .null, !seen.insert(name).inserted {
+                violations.append(.duplicate(member.name, at: fullPath(name)))
+            }
+        }
+        guard violations.isEmpty else { throw FCMError(InvalidMessage(violations, isFrontEnd: true)) }
     }
 
     /// A member as it stands.
@@ -58,15 +70,7 @@ struct ObjectReader {
     /// A whole number, as proto-JSON takes it: a number without a fraction, or one in a string.
     func integer(_ name: String) throws(FCMError) -> Int? {
         guard let value = value(name) else { return nil }
-        let text: String
-        switch value {
-        case .number(let digits), .string(let digits): text = digits
-        case .null, .bool, .array, .object: throw wrongType(name, "TYPE_INT32", value)
-        }
-        // `5e2` and `500.0` are whole numbers too.
-        guard let number = Int32(text) ?? Double(text).flatMap(Int32.init(exactly:)) else {
-            throw wrongType(name, "TYPE_INT32", value)
-        }
+        guard let number = value.int32Value else { throw wrongType(name, "TYPE_INT32", value) }
         return Int(number)
     }
 
@@ -77,6 +81,22 @@ struct ObjectReader {
             throw wrongType(name, "type.googleapis.com/google.protobuf.Timestamp", .string(text))
         }
         return time
+    }
+
+    /// A google.protobuf.Duration of 0 or more such as `"3.5s"`, or a number of seconds.
+    func duration(_ name: String) throws(FCMError) -> Duration? {
+        guard let value = value(name) else { return nil }
+        let seconds: Double?
+        switch value {
+        case .number(let digits): seconds = Double(digits)
+        case .string(let text):
+            seconds = text.wholeMatch(of: /\d{1,12}(\.\d{1,9})?s/) == nil ? nil : Double(text.dropLast())
+        case .null, .bool, .array, .object: seconds = nil
+        }
+        guard let seconds, (0..<1e12).contains(seconds) else {
+            throw wrongType(name, "type.googleapis.com/google.protobuf.Duration", value)
+        }
+        return .milliseconds(Int64(seconds * 1000))
     }
 
     /// An array, its elements as they stand.

@@ -86,7 +86,8 @@ struct AppleParts {
         throw InvalidMessage([
             FieldViolation(
                 field: template.largestField(of: size),
-                description: "iOS message is too big: its APNs payload has \(size) bytes, the limit is \(limit).")
+                description: "iOS message is too big: its APNs payload has \(size) bytes, the limit is \(limit).",
+                cause: .payloadTooLarge)
         ])
     }
 }

@@ -71,7 +71,7 @@ extension APNSExpiration {
 extension String {
     /// Whether HTTP/2 can carry the text as a field value (RFC 9113 §8.2.1): no control characters, no blank at
     /// either end.
-    fileprivate var isFieldValue: Bool {
+    var isFieldValue: Bool {
         utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f } && first != " " && last != " "
     }
 }

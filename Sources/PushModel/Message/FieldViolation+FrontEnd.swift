@@ -2,7 +2,8 @@
 extension FieldViolation {
     /// A name that the schema does not know, in the object at `path` (empty: the request itself).
     public static func unknownName(_ name: String, at path: String) -> FieldViolation {
-        FieldViolation(field: path, description: unknown(name, at: path, "Cannot find field."))
+        FieldViolation(
+            field: path, description: unknown(name, at: path, "Cannot find field."), cause: .unknownField)
     }
 
     /// A scalar of the wrong type; `type` as Google prints it, such as `TYPE_STRING`.
@@ -12,12 +13,32 @@ extension FieldViolation {
             let (parent, name) = split(path)
             return FieldViolation(
                 field: path,
-                description: "Invalid value at '\(parent)' (\(name)), Starting an object on a scalar field")
+                description: "Invalid value at '\(parent)' (\(name)), Starting an object on a scalar field",
+                cause: .wrongType)
         case .array: return unexpectedList(at: path)
         case .null, .bool, .number, .string:
             let text = String(decoding: value.bytes, as: UTF8.self).excerpt
-            return FieldViolation(field: path, description: "Invalid value at '\(path)' (\(type)), \(text)")
+            return FieldViolation(
+                field: path, description: "Invalid value at '\(path)' (\(type)), \(text)", cause: .wrongType)
         }
+    }
+
+    /// A text that is not what its type writes; `problem` says why.
+    static func invalidText(at path: String, type: String, _ problem: String) -> FieldViolation {
+        let name = split(path).name
+        return FieldViolation(
+            field: path, description: "Invalid value at '\(path)' (\(type)), Field '\(name)', \(problem)")
+    }
+
+    /// A field that was there already, under its other spelling: nobody can tell which value is meant.
+    public static func duplicate(_ name: String, at path: String) -> FieldViolation {
+        let parent = split(path).parent
+        let place = parent.isEmpty ? "" : " at '\(parent)'"
+        return FieldViolation(
+            field: path,
+            description:
+                "Invalid JSON payload received. Duplicate name \"\(name.excerpt)\"\(place): The field is given in "
+                + "snake_case and in camelCase.")
     }
 
     /// A list where one value belongs.
@@ -25,14 +46,16 @@ extension FieldViolation {
         let (parent, name) = split(path)
         return FieldViolation(
             field: path,
-            description: unknown(name, at: parent, "Proto field is not repeating, cannot start list."))
+            description: unknown(name, at: parent, "Proto field is not repeating, cannot start list."),
+            cause: .wrongType)
     }
 
     /// A list where a map belongs.
     static func listForMap(at path: String) -> FieldViolation {
         let (parent, name) = split(path)
         return FieldViolation(
-            field: path, description: unknown(name, at: parent, "Cannot bind a list to map for field '\(name)'."))
+            field: path, description: unknown(name, at: parent, "Cannot bind a list to map for field '\(name)'."),
+            cause: .wrongType)
     }
 
     private static func unknown(_ name: String, at path: String, _ problem: String) -> String {

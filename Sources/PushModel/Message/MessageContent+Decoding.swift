@@ -8,7 +8,7 @@ extension MessageContent {
     public init(source: JSONValue) throws(InvalidMessage) {
         let violations = MessageSchema.message.check(source, at: "message")
         guard violations.isEmpty else { throw InvalidMessage(violations, isFrontEnd: true) }
-        var reader = MessageReader()
+        var reader = MessageReader(checksOtherPlatforms: true)
         reader.readMessage(source)
         guard reader.violations.isEmpty else { throw InvalidMessage(reader.violations) }
         self.init(source, reader)
@@ -22,7 +22,7 @@ extension MessageContent {
     /// that are unknown now are passed over, values of a wrong type too, and of headers those that APNs or HTTP/2
     /// would refuse.
     public init(stored source: JSONValue) {
-        var reader = MessageReader()
+        var reader = MessageReader(checksOtherPlatforms: false)
         reader.readMessage(source)
         self.init(source, reader)
     }
@@ -39,6 +39,8 @@ extension MessageContent {
 /// Reads a message whose names and types are right and notes every rule of FCM's or Apple's that it breaks, in the
 /// order of the text.
 private struct MessageReader {
+    /// Whether blocks that nothing is made of are looked at.
+    let checksOtherPlatforms: Bool
     var notification: MessageContent.NotificationTemplate?
     var data: [MessageContent.DataEntry] = []
     private var notificationImage: String?
@@ -46,6 +48,10 @@ private struct MessageReader {
     var commonLabel: AnalyticsLabel?
     var appleLabel: AnalyticsLabel?
     var violations: [FieldViolation] = []
+
+    init(checksOtherPlatforms: Bool) {
+        self.checksOtherPlatforms = checksOtherPlatforms
+    }
 
     mutating func readMessage(_ source: JSONValue) {
         let fields = MessageSchema.message.fields(of: source)
@@ -56,13 +62,21 @@ private struct MessageReader {
             case "notification": readNotification(field.value)
             case "data": readData(field.value)
             case "apns": readAPNS(field.value)
-            case "fcm_options": commonLabel = label(in: field.value, of: .options, at: "message.fcm_options")
+            case "fcm_options":
+                commonLabel = MessageSchema.options.label(
+                    in: field.value, at: "message.fcm_options", noting: &violations)
+            case "android", "android_v2", "webpush":
+                guard checksOtherPlatforms else { continue }
+                var rules = PlatformRules(message: fields)
+                rules.check(field)
+                for violation in rules.violations { violations.note(violation.field, violation.description) }
             default: continue
             }
         }
         let android = fields.filter { $0.name == "android" || $0.name == "android_v2" }
         if android.count > 1 {
-            note("message.\(android[1].name)", "android and android_v2 exclude each other: set only one of them.")
+            violations.note(
+                "message.\(android[1].name)", "android and android_v2 exclude each other: set only one of them.")
         }
     }
 
@@ -86,11 +100,13 @@ private struct MessageReader {
         guard case .object(let members) = value else { return }
         for (index, member) in members.enumerated() {
             guard case .string(let text) = member.value else { continue }
-            if member.name.isReservedDataKey {
-                note("message.data[\(index)].key", "Invalid data payload key: \(member.name.excerpt)")
+            // `aps` would replace Apple's own dictionary.
+            if member.name.isReservedDataKey || member.name == "aps" {
+                violations.note("message.data[\(index)].key", "Invalid data payload key: \(member.name.excerpt)")
             } else if member.name == "fcm_options", notificationImage != nil || apns.image != nil {
                 // The image stands under this name in the finished payload: the entry would be lost.
-                note("message.data[\(index)].key", "Invalid data payload key: fcm_options, taken by the image")
+                violations.note(
+                    "message.data[\(index)].key", "Invalid data payload key: fcm_options, taken by the image")
             }
             data.append(MessageContent.DataEntry(key: member.name, value: text))
         }
@@ -101,7 +117,9 @@ private struct MessageReader {
             switch field.name {
             case "headers": readHeaders(field.value)
             case "payload": readPayload(field.value)
-            case "fcm_options": appleLabel = label(in: field.value, of: .apnsOptions, at: "message.apns.fcm_options")
+            case "fcm_options":
+                appleLabel = MessageSchema.apnsOptions.label(
+                    in: field.value, at: "message.apns.fcm_options", noting: &violations)
             case "live_activity_token": readLiveActivityToken(field.value)
             default: continue
             }
@@ -116,11 +134,12 @@ private struct MessageReader {
             let name = member.name.lowercased()
             guard names.insert(name).inserted else {
                 // Field names are the same in any case (RFC 9110 §5.1): nobody can tell which value is meant.
-                note("message.apns.headers.\(member.name.excerpt)", "The header \(name.excerpt) is given twice.")
+                violations.note(
+                    "message.apns.headers.\(member.name.excerpt)", "The header \(name.excerpt) is given twice.")
                 continue
             }
             if let problem = apns.headers.set(member.name, to: text) {
-                note("message.apns.headers.\(member.name.excerpt)", problem)
+                violations.note("message.apns.headers.\(member.name.excerpt)", problem)
             }
         }
     }
@@ -133,7 +152,7 @@ private struct MessageReader {
             if member.name == "aps" {
                 violations += APSKind.aps.violations(in: member.value, at: path)
             } else if member.name.startsWithBytes(of: "gcm.") || member.name.startsWithBytes(of: "google.c.") {
-                note(path, "The key \"\(member.name.excerpt)\" is reserved: only the gateway sets it.")
+                violations.note(path, "The key \"\(member.name.excerpt)\" is reserved: only the gateway sets it.")
             }
         }
     }
@@ -142,32 +161,31 @@ private struct MessageReader {
         guard case .string(let text) = value, !text.isEmpty else { return }
         apns.liveActivityToken = DeviceToken(hex: text)
         if apns.liveActivityToken == nil {
-            note("message.apns.live_activity_token", "A Live Activity token is \(DeviceToken.hexExpectation).")
+            violations.note(
+                "message.apns.live_activity_token", "A Live Activity token is \(DeviceToken.hexExpectation).")
         }
     }
+}
 
-    private mutating func label(
-        in options: JSONValue, of schema: MessageSchema, at path: String
+extension MessageSchema {
+    /// The analytics label in `options`, whose type this is; a malformed one is noted.
+    func label(
+        in options: JSONValue, at path: String, noting violations: inout [FieldViolation]
     ) -> AnalyticsLabel? {
-        guard let text = schema.text("analytics_label", of: options) else { return nil }
+        guard let text = text("analytics_label", of: options) else { return nil }
         let label = AnalyticsLabel(rawValue: text)
         if label == nil {
-            note("\(path).analytics_label", "Malformed analytics label: it must match ^[a-zA-Z0-9-_.~%]{1,50}$.")
+            violations.note(
+                "\(path).analytics_label", "Malformed analytics label: it must match ^[a-zA-Z0-9-_.~%]{1,50}$.")
         }
         return label
-    }
-
-    private mutating func note(_ field: String, _ description: String) {
-        guard violations.count < InvalidMessage.violationLimit else { return }
-        violations.append(FieldViolation(field: field, description: description))
     }
 }
 
 extension String {
-    /// Keys that FCM keeps for itself, and `aps`, which would replace Apple's own dictionary.
-    fileprivate var isReservedDataKey: Bool {
-        self == "from" || self == "message_type" || self == "aps" || startsWithBytes(of: "google.")
-            || startsWithBytes(of: "gcm.")
+    /// Keys that FCM keeps for itself.
+    var isReservedDataKey: Bool {
+        self == "from" || self == "message_type" || startsWithBytes(of: "google.") || startsWithBytes(of: "gcm.")
     }
 
     /// `hasPrefix` by bytes: a combining mark behind the prefix must not hide it.

@@ -24,6 +24,26 @@ public struct MessageContent: Sendable {
         public var image: String?
     }
 
+    /// A platform that a message may have a block for and that nothing is sent to.
+    public enum OtherPlatform: String, Hashable, Sendable, CaseIterable {
+        /// `android` or `android_v2`.
+        case android
+        /// `webpush`.
+        case webpush
+    }
+
+    /// The platforms that the message has blocks for and that nothing is sent to: the blocks were checked and are kept in
+    /// ``source``.
+    public var otherPlatforms: [OtherPlatform] {
+        let names = Set(MessageSchema.message.fields(of: source).map(\.name))
+        return OtherPlatform.allCases.filter { platform in
+            switch platform {
+            case .android: names.contains("android") || names.contains("android_v2")
+            case .webpush: names.contains("webpush")
+            }
+        }
+    }
+
     /// One custom key.
     public struct DataEntry: Hashable, Sendable {
         /// The key; never a reserved one.
@@ -88,10 +108,31 @@ public struct FieldViolation: Hashable, Sendable {
     public let field: String
     /// What is wrong with it, a sentence for the sender.
     public let description: String
+    /// What programs may want to tell from other violations; `nil`: the field says it.
+    public let cause: Cause?
+
+    /// What programs may want to tell from other violations.
+    public enum Cause: Hashable, Sendable {
+        /// The schema has no such name.
+        case unknownField
+        /// The value is of another type.
+        case wrongType
+        /// The finished payload is over its limit.
+        case payloadTooLarge
+    }
 
     /// Describes a violation.
-    public init(field: String, description: String) {
+    public init(field: String, description: String, cause: Cause? = nil) {
         self.field = field
         self.description = description
+        self.cause = cause
+    }
+}
+
+extension [FieldViolation] {
+    /// Adds a violation, unless there are as many as are listed.
+    mutating func note(_ field: String, _ description: String) {
+        guard count < InvalidMessage.violationLimit else { return }
+        append(FieldViolation(field: field, description: description))
     }
 }

@@ -22,6 +22,7 @@ enum Schema {
             try migrateLedger(db)
         }
         migrator.registerMigration("5") { db in try migrateRegistrations(db) }
+        migrator.registerMigration("6") { db in try db.execute(sql: serviceAccounts) }
         return migrator
     }
 

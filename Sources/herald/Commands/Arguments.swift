@@ -12,3 +12,10 @@ extension ProjectID: ExpressibleByArgument {
         self.init(rawValue: argument)
     }
 }
+
+extension ServiceAccountEmail: ExpressibleByArgument {
+    /// The service account that an argument names.
+    public init?(argument: String) {
+        self.init(rawValue: argument)
+    }
+}

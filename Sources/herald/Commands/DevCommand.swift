@@ -72,19 +72,28 @@ struct Development {
         return configuration
     }
 
+    fileprivate static func base(port: Int) -> String { "http://127.0.0.1:\(port)" }
+
     fileprivate func greet(_ keys: DevelopmentState.Keys, port: Int, apnsPort: Int) {
-        let base = "http://127.0.0.1:\(port)"
+        let base = Self.base(port: port)
         let token = (0..<32).map { _ in String(UInt8.random(in: 16...255), radix: 16) }.joined()
         let block = DevelopmentBlock(
             base: base, keys: keys, deviceToken: token, herald: Bundle.main.executablePath ?? "herald")
+        let snippet = DevelopmentSnippet(
+            base: base, credential: URL(filePath: state.account.path).standardizedFileURL.path)
         Console.standard.print(
             """
             Herald listens on \(base); a simulated APNs on 127.0.0.1:\(apnsPort) takes its pushes.
             Everything is kept in \(state.directory). Admin key: \(keys.admin)
+            Service account: \(state.account.path)
 
             Paste these lines into another terminal:
 
             \(block.text)
+
+            Or these into Python with firebase-admin (python3 -m venv .venv; .venv/bin/pip install firebase-admin):
+
+            \(snippet.text)
 
             Pushes appear below as on a phone. Press Ctrl-C to stop.
 
@@ -117,10 +126,16 @@ private struct DevelopmentGateway: Service {
         try state.writeProjectFile(identity, apnsPort: apnsPort)
         let logger = development.log.logger(label: "herald")
         let keys = try await state.keys(logger: logger)
+        let credential = try await state.account.credential(state, logger: logger)
         let gateway = try Gateway(
             configuration: development.gatewayConfiguration(), command: "herald dev", metrics: development.metrics,
             logger: logger
         ) { port in
+            do throws(Failure) {
+                try state.account.write(credential, base: Development.base(port: port))
+            } catch {
+                Console.standard.error(error.description)
+            }
             development.greet(keys, port: port, apnsPort: apnsPort)
         }
         try await gateway.run()

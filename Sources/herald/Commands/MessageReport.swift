@@ -26,6 +26,8 @@ struct MessageReport: Hashable {
     var counts: [Count]
     /// Rejected deliveries by reason, the most frequent first.
     var reasons: [Count]
+    /// Platforms that the message has blocks for and that nothing is sent to.
+    var platformsNotSent: [String]
     /// Latency percentiles as the gateway writes them, such as `0.142s`.
     var latency: [(String, String)]
 
@@ -61,6 +63,8 @@ struct MessageReport: Hashable {
         reasons = (value["rejectedByReason"]?.members ?? [])
             .map { Count(name: $0.name, value: $0.value.integerValue ?? 0) }
             .sorted { ($1.value, $0.name) < ($0.value, $1.name) }
+        platformsNotSent = (value["platforms"]?.members ?? []).filter { $0.value == .string("NOT_APPLICABLE") }
+            .map(\.name)
         latency = (value["latency"]?.members ?? []).map { ($0.name, $0.value.stringValue ?? "") }
     }
 
@@ -109,6 +113,9 @@ struct MessageReport: Hashable {
         if let completeTime { lines.append("Completed  \(Table.safe(completeTime))") }
         if let pace { lines.append("Pace       \(Table.safe(pace))") }
         if let expectedEndTime { lines.append("Expected   \(Table.safe(expectedEndTime))") }
+        if !platformsNotSent.isEmpty {
+            lines.append("Not sent   to \(Table.safe(platformsNotSent.joined(separator: ", ")))")
+        }
         if !latency.isEmpty {
             lines.append("Latency    " + latency.map { "\($0.0) \(Table.safe($0.1))" }.joined(separator: "  "))
         }

@@ -25,6 +25,40 @@ struct PrivateFile {
         try FileManager.default.setAttributes([.posixPermissions: NSNumber(value: 0o600)], ofItemAtPath: path)
     }
 
+    /// Writes a file that is its owner's alone from its first byte, whoever may enter the directory.
+    ///
+    /// It is written in a private directory beside its place, and put in its place when `body` has returned; if that
+    /// throws, nothing changes.
+    ///
+    /// - Parameters:
+    ///   - replaces: whether a file that is there gives way; otherwise that is an error.
+    ///   - failure: what to throw for an error of the file system.
+    func write<Failure: Error>(
+        _ data: Data, replaces: Bool, failure: (any Error) -> Failure,
+        after body: () async throws(Failure) -> Void
+    ) async throws(Failure) {
+        let files = FileManager.default
+        let place = URL(filePath: path)
+        let nook = place.deletingLastPathComponent().appending(path: ".herald-\(UUID().uuidString)")
+        defer { try? files.removeItem(at: nook) }
+        let draft = PrivateFile(path: nook.appending(path: "draft").path)
+        do {
+            if !replaces && files.fileExists(atPath: path) { throw CocoaError(.fileWriteFileExists) }
+            try files.createDirectory(
+                at: nook, withIntermediateDirectories: false, attributes: [.posixPermissions: NSNumber(value: 0o700)])
+            try draft.write(data)
+        } catch {
+            throw failure(error)
+        }
+        try await body()
+        do {
+            if replaces && files.fileExists(atPath: path) { try files.removeItem(at: place) }
+            try files.moveItem(atPath: draft.path, toPath: path)
+        } catch {
+            throw failure(error)
+        }
+    }
+
     /// Makes a directory that only its owner enters, with those above it; one that exists stays as it is.
     static func makeDirectory(_ path: String) throws {
         try FileManager.default.createDirectory(

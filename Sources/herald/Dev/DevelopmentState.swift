@@ -5,8 +5,8 @@ import Logging
 import PushModel
 import Store
 
-/// What `herald dev` keeps in its state directory: identity of the simulator, store, project file and API keys. Made
-/// on the first start, found again on the next.
+/// What `herald dev` keeps in its state directory: identity of the simulator, store, project file, API keys and a service
+/// account. Made on the first start, found again on the next.
 struct DevelopmentState {
     /// The directory.
     let directory: String
@@ -20,6 +20,9 @@ struct DevelopmentState {
     var dataDirectory: String { directory + "/data" }
     /// The directory of the project file.
     var projectsDirectory: String { directory + "/projects" }
+
+    /// The service account for Admin SDKs.
+    var account: DevelopmentAccount { DevelopmentAccount(path: directory + "/sa.json") }
 
     /// What gave these directories.
     var places: [GatewayConfiguration.Setting: ConfigurationPlace] {

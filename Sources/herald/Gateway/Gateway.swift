@@ -76,8 +76,8 @@ struct Gateway: Service {
         acceptor = MessageAcceptor(
             store: store, admission: admission, runner: runner, wallTime: { time.now() })
         housekeeper = Housekeeper(
-            [.idempotencyKeys(of: store), .endedRegistrations(of: store)], clock: ContinuousClock(),
-            wallTime: Timestamp.systemTime, logger: logger)
+            [.idempotencyKeys(of: store), .endedRegistrations(of: store), .accessTokens(of: store)],
+            clock: ContinuousClock(), wallTime: Timestamp.systemTime, logger: logger)
         let services = GatewayServices(
             store: store, acceptor: acceptor,
             controller: MessageController(store: store, runner: runner, wallTime: { time.now() }),

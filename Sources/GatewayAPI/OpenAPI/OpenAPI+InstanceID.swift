@@ -1,0 +1,50 @@
+import HTTPTypes
+
+extension OpenAPI {
+    /// The Instance ID server API.
+    static let instanceID = Area(
+        name: "Instance ID",
+        operations: [
+            batch(
+                "batchAdd", "batchAddToTopic", "Subscribes up to 1000 registrations to a topic.",
+                .named("InstanceIDTopicBatch"), .named("InstanceIDResults")),
+            batch(
+                "batchRemove", "batchRemoveFromTopic", "Ends the subscriptions of up to 1000 registrations.",
+                .named("InstanceIDTopicBatch"), .named("InstanceIDResults")),
+            batch(
+                "batchImport", "batchImportTokens", "Makes registrations from up to 100 APNs device tokens.",
+                .object(
+                    [
+                        "application": .string.saying("The bundle id."), "sandbox": .boolean,
+                        "apns_tokens": .list(of: .string, count: 1...100),
+                    ],
+                    required: ["application", "apns_tokens"]),
+                .object(
+                    [
+                        "results": .list(
+                            of: .object(
+                                ["apns_token": .string, "status": .string, "registration_token": .string],
+                                required: ["apns_token", "status"]))
+                    ],
+                    required: ["results"])),
+        ],
+        schemas: [
+            "InstanceIDTopicBatch": .object(
+                [
+                    "to": .text(matching: "^(/topics/)?[a-zA-Z0-9-_.~%]{1,900}$"),
+                    "registration_tokens": .list(of: .string, count: 1...1000),
+                ],
+                required: ["to", "registration_tokens"]),
+            "InstanceIDResults": .object(
+                ["results": .list(of: .object(["error": .string])).saying("In order; `{}` means done.")],
+                required: ["results"]),
+        ])
+
+    private static func batch(
+        _ name: String, _ id: String, _ summary: String, _ body: Schema, _ answer: Schema
+    ) -> Operation {
+        Operation(
+            method: .post, path: "/iid/v1:" + name, id: id, summary: summary, body: .json(body),
+            answers: [200: .json(answer)])
+    }
+}

@@ -1,0 +1,75 @@
+import HTTPTypes
+
+extension OpenAPI {
+    /// Registrations of app installs.
+    static let registrations = Area(
+        name: "Registrations",
+        operations: [
+            .project(
+                .post, "registrations", "createRegistration", "Registers an app install.",
+                body: .json(.named("RegistrationRequest")), answer: .named("NewRegistration")),
+            .project(
+                .get, "registrations", "listRegistrations", "Lists registrations that have not ended.",
+                parameters: Parameter.page(limit: 1000, default: 100) + [
+                    .query(
+                        "filter", .string,
+                        "`user=\"alice\"`, `state=ACTIVE`, `state=QUARANTINED` or `state=STALE`.")
+                ],
+                answer: .object(["registrations": .list(of: .named("Registration")), "nextPageToken": .string])),
+            .project(
+                .get, "registrations/{registration}", "getRegistration",
+                "Reads a registration, also one that has ended.",
+                answer: .named("Registration"), errors: [404]),
+            .project(
+                .get, "registrations/{registration}/audit", "listRegistrationAudit",
+                "Lists the newest 1000 changes of owner, the newest first.",
+                answer: .object(["entries": .list(of: .named("RegistrationAudit"))]), errors: [404]),
+            .project(
+                .patch, "registrations/{registration}", "changeRegistration",
+                "Changes what is given. With another user a new registration takes its place.",
+                body: .json(.named("RegistrationRequest")), answer: .named("Registration"), errors: [404]),
+            .project(
+                .delete, "registrations/{registration}", "deleteRegistration", "Ends a registration.",
+                answer: .object([:]), errors: [404]),
+            .project(
+                .post, "registrations:liftQuarantine", "liftQuarantine", "Ends the quarantines of an app.",
+                body: .json(
+                    .request(
+                        ["app": .string, "startTime": .time.saying("Only quarantines since then.")],
+                        required: ["app"])),
+                answer: .object(["liftedCount": .integer], required: ["liftedCount"])),
+        ],
+        schemas: [
+            "RegistrationRequest": .request(
+                [
+                    "ios": .request([
+                        "apns_token": .text(matching: "^[0-9a-fA-F]+$").saying("The APNs device token in hex."),
+                        "bundle_id": .string, "apns_environment": .choice(["PROD", "SANDBOX"]),
+                        "app_version": .string.with("maxLength", .integer(255)),
+                    ]),
+                    "fcm_sdk_version": .string, "user": .string.saying("Who uses the device; empty for nobody."),
+                ],
+                required: ["ios"]),
+            "NewRegistration": .object(
+                [
+                    "name": .string.saying("`projects/<project>/registrations/<installation id>`."),
+                    "token": .string.saying("What senders address."),
+                ],
+                required: ["name", "token"]),
+            "Registration": .object(
+                [
+                    "name": .string, "token": .string.saying("Only for those who may hold it."), "app": .string,
+                    "apnsEnvironment": .choice(["PROD", "SANDBOX"]), "appVersion": .string, "user": .string,
+                    "createTime": .time, "refreshTime": .time, "state": .choice(["ACTIVE", "QUARANTINED", "ENDED"]),
+                    "stale": .boolean, "quarantineTime": .time, "quarantineReason": .string, "endTime": .time,
+                    "endCause": .string,
+                ],
+                required: ["name", "app", "createTime", "refreshTime", "state"]),
+            "RegistrationAudit": .object(
+                [
+                    "time": .time, "cause": .string, "app": .string, "registration": .string,
+                    "formerRegistration": .string, "user": .string, "formerUser": .string,
+                ],
+                required: ["time", "cause", "app", "registration"]),
+        ])
+}

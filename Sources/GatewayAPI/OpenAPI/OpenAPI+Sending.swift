@@ -1,0 +1,81 @@
+import HTTPTypes
+import Store
+
+extension OpenAPI {
+    /// Sending, FCM's and our own.
+    static let sending = Area(
+        name: "Sending",
+        operations: [
+            .project(
+                .post, "messages:send", "sendMessage",
+                "Accepts a message for a registration, a topic, a condition or a user.",
+                parameters: [idempotencyKey], body: .json(.named("SendMessageRequest")),
+                answer: .named("SendMessageResponse"), errors: [404, 409, 429]),
+            .project(
+                .post, "messages:batchSend", "batchSendMessages",
+                "Accepts many messages, or one message for many tokens; each item has its own result.",
+                parameters: [idempotencyKey], body: .json(.named("BatchSendRequest")),
+                answer: .named("BatchSendResponse"), errors: [404, 409, 429]),
+            .project(
+                .post, "messages/{message}:pause", "pauseMessage", "Holds a message back until it is resumed.",
+                body: emptyBody, answer: .named("MessageReport"), errors: [404]),
+            .project(
+                .post, "messages/{message}:resume", "resumeMessage", "Goes on with a message that was paused.",
+                body: emptyBody, answer: .named("MessageReport"), errors: [404]),
+            .project(
+                .post, "messages/{message}:cancel", "cancelMessage",
+                "Ends a message: what was not sent yet never is.",
+                body: emptyBody, answer: .named("MessageReport"), errors: [404]),
+        ],
+        schemas: [
+            "SendMessageRequest": .request(
+                [
+                    "message": .named("Message"), "validateOnly": .boolean.saying("Whether nothing is to be kept."),
+                    "target": .named("Target"), "delivery": .named("DeliveryOptions"),
+                ],
+                required: ["message"]),
+            "SendMessageResponse": .object(
+                [
+                    "name": .string.saying("`projects/<project>/messages/<message>`."),
+                    "audience": .integer.saying("With validateOnly: how many registrations it would go to."),
+                    "payloadBytes": .map(of: .integer).saying("With validateOnly: the size of the payload by app."),
+                    "expectedDuration": .duration,
+                    "refusals": .list(of: .named("Status")).saying("With validateOnly: why it would not be taken now."),
+                ],
+                required: ["name"]),
+            "BatchSendRequest": .request([
+                "messages": .list(
+                    of: .request(
+                        [
+                            "message": .named("Message"), "target": .named("Target"),
+                            "delivery": .named("DeliveryOptions"),
+                        ],
+                        required: ["message"]),
+                    count: 1...BatchSendRequest.messageLimit),
+                "message": .named("Message").saying("For the tokens."),
+                "tokens": .list(of: .string, count: 1...NewMessage.listLimit),
+                "delivery": .named("DeliveryOptions"), "target": .named("Target"), "validateOnly": .boolean,
+            ]).saying("Either messages, or one message and tokens."),
+            "BatchSendResponse": .object(
+                [
+                    "name": .string.saying("Of one message for many tokens."),
+                    "responses": .list(of: .object(["name": .string, "error": .named("Status")]))
+                        .saying("In the order of the request."),
+                ],
+                required: ["responses"]),
+            "Target": .request(["user": .string.saying("1 to 256 bytes.")], required: ["user"]),
+            "DeliveryOptions": .request([
+                "rate": .integer.with("minimum", .integer(1)).saying("Pushes a second."),
+                "finishBy": .time.saying("When the last push is to be sent; excludes rate."),
+                "collapseRepeats": .boolean,
+            ]),
+        ])
+
+    private static let idempotencyKey = Parameter.header(
+        .idempotencyKey,
+        .text(matching: "^[!-~]+$").with("minLength", .integer(1))
+            .with("maxLength", .integer(IdempotencyHeader.limitBytes)),
+        "A repeat with the same key and body has the answer of the first; nothing is sent twice.")
+
+    private static let emptyBody = Content.json(.request([:]), isRequired: false)
+}

@@ -1,0 +1,103 @@
+import HTTPTypes
+import Hummingbird
+import PushModel
+
+/// The description of the API in OpenAPI 3.1, made from the route table.
+///
+/// A new route gets an ``Operation`` in the ``Area`` that it belongs to; what follows from the route itself (captures,
+/// roles, the errors that come with keys and bodies) is added here.
+enum OpenAPI {
+    /// Every part of the API; the order is the document's.
+    static let areas: [Area] = [
+        sending, message, registrations, topics, instanceID, reports, export, serverOperations, errors,
+    ]
+
+    static let routes: [Route] = [
+        .open(.get, "/openapi.json") { _ in answer }
+    ]
+
+    // Made once: it depends on nothing but the program.
+    private static let answer = Response(json: OpenAPIDocument(routes: Route.all, areas: areas).json)
+}
+
+/// The document, put together.
+struct OpenAPIDocument {
+    private let routes: [Route]
+    private let areas: [OpenAPI.Area]
+
+    /// Describes `routes` as far as `areas` know them.
+    init(routes: [Route], areas: [OpenAPI.Area]) {
+        self.routes = routes
+        self.areas = areas
+    }
+
+    /// The document.
+    var json: JSONValue {
+        .object([
+            .init("openapi", .string("3.1.0")),
+            .init(
+                "info",
+                .object([
+                    .init("title", .string("Herald")),
+                    .init("description", .string("A push gateway with FCM's API. Errors have FCM's shape.")),
+                    .init("version", .string("v1")),
+                ])),
+            .init("servers", .array([.object([.init("url", .string("/"))])])),
+            .init("tags", .array(tags.map { .object([.init("name", .string($0))]) })),
+            .init("paths", paths),
+            .init(
+                "components",
+                .object([
+                    .init("schemas", .object(areas.flatMap { $0.schemas.map { .init($0.key, $0.value.json) } })),
+                    .init("securitySchemes", Self.securitySchemes),
+                ])),
+        ])
+    }
+
+    private var tags: [String] { areas.filter { !$0.operations.isEmpty }.map(\.name) }
+
+    /// The operation of each route with its tag, paths in the order of the table.
+    private var paths: JSONValue {
+        var paths: [JSONValue.Member] = []
+        var places: [String: Int] = [:]
+        for route in routes {
+            guard let (tag, operation) = operation(of: route) else { continue }
+            let member = JSONValue.Member(
+                route.method.rawValue.lowercased(), RouteDescription(route, operation, tag: tag).json)
+            if let place = places[route.path], case .object(let members) = paths[place].value {
+                paths[place].value = .object(members + [member])
+            } else {
+                places[route.path] = paths.count
+                paths.append(.init(route.path, .object([member])))
+            }
+        }
+        return .object(paths)
+    }
+
+    private func operation(of route: Route) -> (tag: String, OpenAPI.Operation)? {
+        for area in areas {
+            for operation in area.operations where operation.path == route.path && operation.method == route.method {
+                return (area.name, operation)
+            }
+        }
+        return nil
+    }
+
+    private static let securitySchemes = JSONValue.object([
+        .init(
+            "bearer",
+            .object([
+                .init("type", .string("http")), .init("scheme", .string("bearer")),
+                .init("description", .string("`Authorization: Bearer <key>`.")),
+            ])),
+        .init("key", scheme("Authorization", "`Authorization: key=<key>`, as the legacy API has it.")),
+        .init("apiKey", scheme("X-Goog-Api-Key", "The key alone.")),
+    ])
+
+    private static func scheme(_ field: String, _ text: String) -> JSONValue {
+        .object([
+            .init("type", .string("apiKey")), .init("in", .string("header")), .init("name", .string(field)),
+            .init("description", .string(text)),
+        ])
+    }
+}

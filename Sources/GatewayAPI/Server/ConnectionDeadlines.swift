@@ -1,0 +1,67 @@
+import NIOCore
+import NIOHTTP2
+import NIOTLS
+import PushModel
+
+/// Ends a connection whose TLS handshake takes too long: nothing behind it would see that a peer is there.
+final class HandshakeDeadline: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private let limit: Duration
+    private var deadline: Scheduled<Void>?
+
+    init(_ limit: Duration) {
+        self.limit = limit
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        deadline = context.closing(in: limit)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted? = event as? TLSUserEvent { deadline?.cancel() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        deadline?.cancel()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        deadline?.cancel()
+    }
+}
+
+/// Ends an HTTP/2 connection some time after its first GOAWAY.
+///
+/// Hummingbird waits for the peer's answer to a PING before it counts the time, so one that is gone would keep its
+/// connection for ever.
+final class FarewellDeadline: ChannelOutboundHandler {
+    typealias OutboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    private let limit: Duration
+    private var deadline: Scheduled<Void>?
+
+    init(_ limit: Duration) {
+        self.limit = limit
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .goAway = unwrapOutboundIn(data).payload, deadline == nil { deadline = context.closing(in: limit) }
+        context.write(data, promise: promise)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        deadline?.cancel()
+    }
+}
+
+extension ChannelHandlerContext {
+    /// Closes the channel after a time, unless it is cancelled before.
+    fileprivate func closing(in limit: Duration) -> Scheduled<Void> {
+        eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limit)) { self.close(promise: nil) }
+    }
+}

@@ -1,0 +1,28 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+
+/// A connection without TLS: HTTP/1.1, known to ``OpenConnections``, watched for stalls.
+struct PlainChannel: HTTPChannelHandler {
+    private let http1: HTTP1Channel
+    private let connections: OpenConnections
+
+    var responder: HTTPChannelHandler.Responder { http1.responder }
+
+    init(_ http1: HTTP1Channel, connections: OpenConnections) {
+        self.http1 = http1
+        self.connections = connections
+    }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
+        connections.add(channel)
+        return http1.setup(channel: channel, logger: logger).flatMapThrowing { value in
+            try channel.pipeline.syncOperations.addHandler(ByteWatch(), position: .first)
+            return value
+        }
+    }
+
+    func handle(value: HTTP1Channel.Value, logger: Logger) async {
+        await http1.handle(value: value, logger: logger)
+    }
+}

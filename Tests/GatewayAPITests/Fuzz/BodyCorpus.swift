@@ -1,0 +1,142 @@
+/// Good bodies, from which the fuzzing makes bad ones.
+struct BodyCorpus: Sendable {
+    /// A body.
+    struct Entry: Sendable {
+        /// What paths of the routes that it is for end in; the others get it now and then.
+        let routes: [String]
+        let contentType: String
+        let text: String
+    }
+
+    let entries: [Entry]
+    /// What stands for `{name}` in paths, and in bodies for `@name@`.
+    let names: [String: [String]]
+
+    /// Bodies that name what is there.
+    init(id: String, token: String, message: String) {
+        names = [
+            "project": ["demo"], "registration": [id, token], "fid": [id], "token": [token],
+            "topic": ["news", "a%25b"],
+            "message": [message, "0:1767323045678000%25aabbccdd11223344"],
+        ]
+        entries =
+            Self.json.map { routes, text in
+                let text = text.replacing("@token@", with: token).replacing("@fid@", with: id)
+                return Entry(routes: routes, contentType: "application/json", text: text)
+            } + [
+                Entry(
+                    routes: ["/token"], contentType: "application/x-www-form-urlencoded",
+                    text:
+                        "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=eyJhbGciOiJSUzI1NiIsImtp"
+                        + "ZCI6ImEifQ.eyJpc3MiOiJhQGIiLCJpYXQiOjE3NjczMjMwNDUsImV4cCI6MTc2NzMyNjY0NX0.c2lnbmF0dXJl"),
+                Entry(
+                    routes: ["/batch", "/v1"], contentType: "multipart/mixed; boundary=END_OF_PART",
+                    text: Self.multipart(token)),
+            ]
+    }
+
+    /// The entries for a route's path; all when none is made for it.
+    func entries(for path: String) -> [Entry] {
+        let own = entries.filter { entry in entry.routes.contains { path.hasSuffix($0) } }
+        return own.isEmpty ? entries : own
+    }
+
+    private static func multipart(_ token: String) -> String {
+        let part = """
+            --END_OF_PART\r\nContent-Type: application/http\r\nContent-Id: 1\r\nContent-Transfer-Encoding: binary\r\n\r\n\
+            POST /v1/projects/demo/messages:send HTTP/1.1\r\nHost: fcm.googleapis.com\r\nContent-Type: application/json\
+            \r\n\r\n{"message":{"token":"\(token)","notification":{"title":"Hi"}}}\r\n
+            """
+        return part + part.replacing("Content-Id: 1", with: "Content-Id: 2") + "--END_OF_PART--\r\n"
+    }
+
+    private static let send = ["messages:send"]
+    private static let batch = ["messages:batchSend"]
+    private static let registrations = ["/registrations", "/registrations/{registration}"]
+
+    private static let json: [(routes: [String], text: String)] = [
+        (
+            send,
+            #"{"message":{"token":"@token@","notification":{"title":"Hi","body":"you","image":"https://e.com/i.png"},"#
+                + #""data":{"k":"v","n":"1"},"fcm_options":{"analytics_label":"spring"},"apns":{"headers":"#
+                + #"{"apns-priority":"10","apns-expiration":"1767325045","apns-collapse-id":"c"},"payload":{"aps":"#
+                + #"{"alert":{"title":"t","loc-key":"k","loc-args":["a"]},"badge":1,"sound":{"critical":1,"volume":0.5},"#
+                + #""content-available":1,"thread-id":"t","relevance-score":0.5},"custom":{"a":[1,2]}},"fcm_options":"#
+                + #"{"analytics_label":"apple","image":"https://e.com/j.png"}}},"validate_only":false}"#
+        ),
+        (
+            send,
+            #"{"message":{"topic":"news","android":{"collapse_key":"c","priority":"high","ttl":"3.5s","#
+                + #""restricted_package_name":"com.example.app","data":{"a":"b"},"direct_boot_ok":true,"notification":"#
+                + ##"{"title":"t","color":"#a1b2c3","body_loc_key":"k","body_loc_args":["a"],"sticky":true,"##
+                + #""event_time":"2026-01-02T03:04:05.678Z","notification_priority":"PRIORITY_HIGH","visibility":2,"#
+                + #""vibrate_timings":["1s","0.5s"],"notification_count":"5","light_settings":{"color":{"red":0.5,"#
+                + #""green":1,"blue":0,"alpha":1},"light_on_duration":"1s","light_off_duration":"2s"},"#
+                + #""proxy":"DENY"},"fcm_options":{"analytics_label":"droid"}},"webpush":{"headers":{"TTL":"15","#
+                + #""Urgency":"high"},"data":{"w":"x"},"notification":{"title":"t","actions":[{"action":"a"}]},"#
+                + #""fcm_options":{"link":"https://e.com"}}},"validateOnly":true}"#
+        ),
+        (
+            send,
+            #"{"message":{"condition":"'a' in topics && ('b' in topics || !('c' in topics))","androidV2":{"ttl":"60s","#
+                + #""remoteNotification":{"mutableContent":true,"notification":{"id":7,"image":"https://e.com/i"}}},"#
+                + #""data":{"k":"v"}},"delivery":{"rate":100,"collapseRepeats":false}}"#
+        ),
+        (
+            send,
+            #"{"message":{"fid":"@fid@","apns":{"live_activity_token":"00ff","payload":{"aps":{"timestamp":1767323045,"#
+                + #""event":"update","content-state":{"a":1},"stale-date":1767325045}}}}}"#
+        ),
+        (send, #"{"message":{"notification":{"title":"Hi"}},"target":{"user":"alice"}}"#),
+        (
+            batch,
+            #"{"messages":[{"message":{"token":"@token@","notification":{"title":"Hi"}}},{"message":{"topic":"news","#
+                + #""data":{"k":"v"}},"delivery":{"finishBy":"2026-01-02T04:00:00Z"}},{"message":{"fid":"@fid@"}}]}"#
+        ),
+        (
+            batch,
+            #"{"message":{"notification":{"title":"Hi"}},"tokens":["@token@","@fid@","12345678:12345678"],"#
+                + #""validate_only":true}"#
+        ),
+        (
+            registrations,
+            #"{"ios":{"apns_token":"00aa11bb","app_version":"1.2","apns_environment":"SANDBOX","#
+                + #""bundle_id":"com.example.app"},"fcm_sdk_version":"fcm-12.0.0"}"#
+        ),
+        (
+            registrations,
+            #"{"web":{"origin":"example.com","endpoint":"https://push.example.com/x","p256dh":"BA","auth":"AA"}}"#
+        ),
+        (["/topicSubscriptions", "/topicSubscriptions/{topic}"], #"{}"#),
+        (
+            ["/topicSubscriptions", "/topicSubscriptions/{topic}"],
+            #"{"name":"projects/demo/registrations/@fid@/topicSubscriptions/news","topicName":"news"}"#
+        ),
+        (
+            ["v1:batchAdd", "v1:batchRemove"],
+            #"{"to":"/topics/news","registration_tokens":["@token@","@fid@","x"]}"#
+        ),
+        (
+            ["v1:batchImport"],
+            #"{"application":"com.example.app","sandbox":false,"apns_tokens":["00aa11","00bb22","zz"]}"#
+        ),
+        (
+            ["/fcm/send"],
+            #"{"registration_ids":["@token@","x"],"notification":{"title":"Hi","badge":"1","body_loc_args":"[\"a\"]"},"#
+                + #""data":{"n":1},"priority":"high","time_to_live":60,"collapse_key":"c","dry_run":true}"#
+        ),
+        (["/fcm/send"], #"{"to":"/topics/news","content_available":true,"data":{"k":"v"}}"#),
+        (
+            ["/fcm/notification"],
+            #"{"operation":"create","notification_key_name":"user-1","registration_ids":["@token@"]}"#
+        ),
+        (
+            ["/installations"],
+            #"{"fid":"@fid@","authVersion":"FIS_v2","appId":"com.example.app","sdkVersion":"i:12.0"}"#
+        ),
+        (
+            ["/receipts"],
+            #"{"receipts":[{"message":"0:1","kind":"received","time":"2026-01-02T03:04:05Z"}],"token":"@token@"}"#
+        ),
+    ]
+}

@@ -1,0 +1,196 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOEmbedded
+import PushModel
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import GatewayAPI
+
+/// Every route that takes a body gets mutated ones, through the whole responder: whatever comes, the answer is no 5xx.
+///
+/// `HERALD_FUZZ_BODIES` sets how many (4000), `HERALD_FUZZ_SEED` which. Each body follows from the seed and its number
+/// alone. Every 10,000 a gateway with an empty store takes over, so that what was accepted does not add up.
+@Suite(.heavy, .timeLimit(.minutes(60)))
+struct BodyFuzzTests {
+    @Test func whateverIsSentTheAnswerIsNoServerError() async throws {
+        let total = Int(testSetting("HERALD_FUZZ_BODIES", 4000))
+        let isLong = total > 4000
+        let random = SeededRandom(seed: testSetting("HERALD_FUZZ_SEED", 1))
+        let start = ContinuousClock.now
+        var tally = Tally()
+        var residentBytes: [Int] = []
+        for first in stride(from: 0, to: total, by: 10_000) {
+            tally += try await Self.life(first..<min(first + 10_000, total), random)
+            residentBytes.append(Self.memory("VmRSS:"))
+            if isLong { print("fuzzing: \(tally.bodies) bodies, \(residentBytes.last ?? 0) bytes resident") }
+        }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        print(
+            "fuzzing: \(tally.bodies) bodies on \(Self.routes.count) routes, \(Int(Double(tally.bodies) / seconds)) a second,"
+                + " \(tally.taken) taken, \(tally.refused) refused, at most \(Self.memory("VmHWM:")) bytes resident")
+        for fault in tally.faults.prefix(10) { Issue.record("\(fault)") }
+        #expect(tally.bodies == total)
+        // Bodies that were all refused, or all taken, would show little.
+        #expect(total < 1000 || (tally.taken > total / 50 && tally.refused > total / 10))
+        // Beside other tests the process's memory says nothing: only a long run, which has it alone, is judged.
+        if isLong, residentBytes.count > 5 {
+            let early = residentBytes[residentBytes.count / 5]
+            #expect((residentBytes.last ?? 0) < early + 256 << 20)
+        }
+    }
+
+    @Test func whatTheBodiesAreMadeOfIsGood() async throws {
+        let gateway = try await TestGateway()
+        let corpus = try await Self.corpus(for: gateway)
+        for path in ["messages:send", "messages:batchSend"] {
+            for entry in corpus.entries(for: path) {
+                let answer = try await gateway.request(.post, "/v1/projects/demo/\(path)", entry.text)
+                #expect(answer.status == 200, "\(entry.text): \(answer.text)")
+            }
+        }
+    }
+
+    /// What became of some bodies.
+    private struct Tally {
+        var bodies = 0
+        var taken = 0
+        var refused = 0
+        var faults: [String] = []
+
+        static func += (sum: inout Tally, part: Tally) {
+            sum.bodies += part.bodies
+            sum.taken += part.taken
+            sum.refused += part.refused
+            sum.faults += part.faults
+        }
+    }
+
+    private static let routes = Route.all.filter { ![.get, .head, .options].contains($0.method) }
+
+    /// One gateway's share.
+    private static func life(_ numbers: Range<Int>, _ random: SeededRandom) async throws -> Tally {
+        let gateway = try await TestGateway()
+        let corpus = try await corpus(for: gateway)
+        let key = try #require(gateway.keys[.admin]).text
+        let responder = GatewayRouter(services: gateway.services, limits: BodyLimits(standard: 1 << 20)).responder()
+        let channel = NIOAsyncTestingChannel()
+        let logger = gateway.services.logger
+        let tally = try await withThrowingTaskGroup(of: Tally.self) { tasks in
+            // Several at a time share transactions, as in life.
+            for part in 0..<8 {
+                tasks.addTask {
+                    let source = ApplicationRequestContextSource(channel: channel, logger: logger)
+                    var tally = Tally()
+                    for number in numbers where number % 8 == part {
+                        let fuzz = FuzzRequest(BodyMutator(random.part(UInt64(number))), routes, corpus, key: key)
+                        let response = try await responder.respond(
+                            to: fuzz.request, context: GatewayRequestContext(source: source))
+                        let body = AnswerBody()
+                        try await response.body.write(body)
+                        tally.bodies += 1
+                        if response.status == .ok { tally.taken += 1 } else { tally.refused += 1 }
+                        if let fault = fault(in: response, body.text) {
+                            let head = fuzz.request.head
+                            tally.faults.append("body \(number), \(head.method) \(head.path ?? ""): \(fault)")
+                        }
+                    }
+                    return tally
+                }
+            }
+            return try await tasks.reduce(into: Tally()) { $0 += $1 }
+        }
+        try await channel.close()
+        return tally
+    }
+
+    /// Bodies that name what is in a gateway: an install, one of the user alice, a message.
+    private static func corpus(for gateway: TestGateway) async throws -> BodyCorpus {
+        let install = try await gateway.register()
+        let answer = try await gateway.request(
+            .post, "/v1/projects/demo/registrations",
+            #"{"ios":{"apns_token":"00cc33","bundle_id":"com.example.app"},"user":"alice"}"#)
+        #expect(answer.status == 200)
+        let name = try await gateway.send(#""token":"\#(install.token)""#)
+        let message = try #require(name.split(separator: "/").last.map(String.init))
+        return BodyCorpus(id: install.id, token: install.token, message: message.replacing("%", with: "%25"))
+    }
+
+    /// What an answer must not be.
+    private static func fault(in response: Response, _ text: String) -> String? {
+        if response.status.kind == .serverError { return "\(response.status) \(text)" }
+        // Of a batch, one by one. A sender's own quotes are escaped in an answer.
+        if text.contains(#""code":5"#) { return text }
+        if response.headers[.contentType]?.hasPrefix("application/json") == true,
+            (try? JSONValue(parsing: text.utf8)) == nil
+        {
+            return "not JSON: \(text)"
+        }
+        return nil
+    }
+
+    /// A figure of this process in bytes; 0 where the system does not tell.
+    private static func memory(_ name: String) -> Int {
+        let status = FileManager.default.contents(atPath: "/proc/self/status").map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        let line = status?.split(separator: "\n").first { $0.hasPrefix(name) }
+        let kilobytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
+        return (kilobytes ?? 0) << 10
+    }
+}
+
+/// A request that a mutator makes up.
+private struct FuzzRequest {
+    let request: Request
+
+    init(_ mutator: consuming BodyMutator, _ routes: [Route], _ corpus: BodyCorpus, key: String) {
+        var mutator = mutator
+        // Half of all bodies go to where messages come in.
+        let isSend = mutator.happens(oneIn: 2)
+        let route = mutator.pick(isSend ? routes.filter(\.isSend) : routes)
+        let entry = mutator.pick(mutator.happens(oneIn: 10) ? corpus.entries : corpus.entries(for: route.path))
+        let path = Self.path(route.path, corpus.names, &mutator)
+        let body = mutator.body(like: entry.text, others: corpus.entries.map(\.text))
+        var headers: HTTPFields = [.contentType: entry.contentType, .contentLength: String(body.count)]
+        if !mutator.happens(oneIn: 50) { headers[.authorization] = "Bearer " + key }
+        if mutator.happens(oneIn: 20) { headers[.idempotencyKey] = mutator.pick(["a", "b", "", "é", "a b"]) }
+        request = Request(
+            head: HTTPRequest(
+                method: route.method, scheme: "http", authority: "localhost", path: path, headerFields: headers),
+            body: RequestBody(buffer: ByteBuffer(bytes: body)))
+    }
+
+    private static func path(_ path: String, _ names: [String: [String]], _ mutator: inout BodyMutator) -> String {
+        let parts = path.split(separator: "/").map { part -> String in
+            guard let opening = part.firstIndex(of: "{"), let closing = part.firstIndex(of: "}") else {
+                return String(part)
+            }
+            let known = names[String(part[part.index(after: opening)..<closing])]
+            let isOdd = known == nil || mutator.happens(oneIn: 20)
+            let value = mutator.pick(isOdd ? ["x", "%00", "%F0%9F%98%80", "%ff", "%2F", "a:b", "%"] : known ?? [])
+            return String(part[..<opening]) + value + String(part[part.index(after: closing)...])
+        }
+        let query = mutator.pick([
+            "", "", "?topic_name=news", "?topicName=%F0%9F", "?allow_missing=true", "?pageSize=-1",
+        ])
+        return "/" + parts.joined(separator: "/") + query
+    }
+}
+
+/// Takes the bytes of an answer.
+private final class AnswerBody: ResponseBodyWriter {
+    private let bytes = Mutex(ByteBuffer())
+
+    var text: String { bytes.withLock { String(buffer: $0) } }
+
+    func write(_ buffer: ByteBuffer) async throws {
+        bytes.withLock { _ = $0.writeImmutableBuffer(buffer) }
+    }
+
+    func finish(_ trailingHeaders: HTTPFields?) async throws {}
+}
