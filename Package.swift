@@ -117,7 +117,8 @@ let tests: [Target] = [
         dependencies: [
             "herald", "GatewayAPI", "Delivery", "APNS", "Signing", "Store", "APNSSimulator", "PushModel", "TestSupport",
             argumentParser, asyncHTTPClient, coreMetrics, crypto, cryptoExtras, grdb, lifecycle, logging,
-        ]),
+        ],
+        exclude: ["Clients/Scripts"]),
 ]
 
 /// The targets that `HERALD_ONLY` names, with their tests and everything these reach.

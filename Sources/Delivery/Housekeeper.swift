@@ -36,6 +36,25 @@ public struct Housekeeper: Service {
             }
         }
 
+        /// Forgets auth tokens of installations that expired.
+        public static func installationTokens(of store: any InstallationStore) -> Chore {
+            Chore("installation tokens") { now, limit throws(StoreError) in
+                try await store.forgetInstallationTokens(before: now, limit: limit)
+            }
+        }
+
+        /// How long an installation is kept that asks for no auth token, which an app does each week that it is used: as
+        /// long as FCM takes an unused token for alive.
+        public static let unusedInstallationLifetime: Duration = .seconds(270 * 86_400)
+
+        /// Forgets installations that were not used for ``unusedInstallationLifetime``.
+        public static func installations(of store: any InstallationStore) -> Chore {
+            Chore("unused installations") { now, limit throws(StoreError) in
+                try await store.forgetInstallations(
+                    unusedSince: now + (.zero - unusedInstallationLifetime), limit: limit)
+            }
+        }
+
         /// How long an ended registration is kept: until then reports can say of it what it was.
         public static let endedRegistrationLifetime: Duration = .seconds(30 * 86_400)
 

@@ -10,9 +10,8 @@ public import Store
 
 /// What the HTTP API stands on.
 public struct GatewayServices: Sendable {
-    /// Registrations, subscriptions, reports, credentials.
-    public var store:
-        any RegistrationStore & SubscriptionStore & MessageStore & LedgerStore & CredentialStore & ServiceAccountStore
+    /// Everything that is kept.
+    public var store: any APIStore
     /// Takes messages in.
     public var acceptor: MessageAcceptor
     /// Pauses, resumes and cancels messages.
@@ -25,6 +24,8 @@ public struct GatewayServices: Sendable {
     public var storeState: @Sendable () async -> StoreState
     /// The metrics in Prometheus' text format.
     public var metricsText: @Sendable () -> String
+    /// How often clients may ask.
+    public var clientLimits: ClientRateLimits
     /// Wall time.
     public var wallTime: WallTime
     /// Logs requests.
@@ -32,13 +33,13 @@ public struct GatewayServices: Sendable {
 
     /// Puts the services together.
     public init(
-        store: any RegistrationStore & SubscriptionStore & MessageStore & LedgerStore & CredentialStore
-            & ServiceAccountStore,
+        store: any APIStore,
         acceptor: MessageAcceptor, controller: MessageController, projects: ProjectDirectory,
         upstreams: @escaping @Sendable () -> [UpstreamStatus],
         storeState: @escaping @Sendable () async -> StoreState, metricsText: @escaping @Sendable () -> String,
-        wallTime: @escaping WallTime, logger: Logger
+        clientLimits: ClientRateLimits = ClientRateLimits(.none), wallTime: @escaping WallTime, logger: Logger
     ) {
+        self.clientLimits = clientLimits
         self.store = store
         self.acceptor = acceptor
         self.controller = controller

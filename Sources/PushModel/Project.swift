@@ -23,10 +23,12 @@ public struct Project: Hashable, Sendable {
     }
 }
 
-/// An Apple app of a project.
+/// An app of a project.
 public struct App: Hashable, Sendable {
-    /// The bundle id.
+    /// The bundle id of an Apple app, the host of a web app.
     public let id: AppID
+    /// By what it is reached.
+    public let platform: Platform
     /// The environment of registrations that do not name one.
     public let environment: APNSEnvironment
     /// Which of FCM's own keys its payloads carry.
@@ -37,17 +39,36 @@ public struct App: Hashable, Sendable {
     /// other.
     public let reachesBothEnvironments: Bool
 
-    /// Describes an app.
+    /// Describes an Apple app.
     public init(
         id: AppID, environment: APNSEnvironment, firebaseKeys: FirebaseKeys,
         credential: APNSCredentialKind = .providerToken, reachesBothEnvironments: Bool = false
     ) {
         self.id = id
+        platform = .apple
         self.environment = environment
         self.firebaseKeys = firebaseKeys
         self.credential = credential
         self.reachesBothEnvironments = reachesBothEnvironments
     }
+
+    /// Describes a web app: the host of the pages that register. Nothing is sent to it yet.
+    public init(web id: AppID) {
+        self.id = id
+        platform = .web
+        environment = .production
+        firebaseKeys = .none
+        credential = .providerToken
+        reachesBothEnvironments = false
+    }
+}
+
+/// By what an app is reached.
+public enum Platform: String, Hashable, Sendable, CaseIterable {
+    /// Apple's push service.
+    case apple
+    /// The push service of a browser.
+    case web
 }
 
 /// The two kinds of credential that APNs takes.

@@ -45,8 +45,8 @@ extension Timestamp: CustomStringConvertible {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// The inverse of ``day(year:month:day:)``.
-    private static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    /// The date in the Gregorian calendar of a day since 1970-01-01.
+    public static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let day = day + 719_468
         let era = (day >= 0 ? day : day - 146_096) / 146_097
         let dayOfEra = day - era * 146_097

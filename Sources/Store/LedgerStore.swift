@@ -19,12 +19,16 @@ public struct DeliveryReport: Sendable {
     public var rejectedByReason: [String: Int]
     /// Milliseconds from accept to APNs' answer of accepted deliveries; `nil` while there are none.
     public var latency: LatencyPercentiles?
+    /// What devices reported, by kind; kinds that none did are left out.
+    public var receipts: [ReceiptKind: Int]
 
     /// Puts a report together.
     public init(
         message: MessageSummary, state: MessageState, completedAt: Timestamp?, recipients: Int,
-        ended: [LedgerOutcome: Int], inFlight: Int, rejectedByReason: [String: Int], latency: LatencyPercentiles?
+        ended: [LedgerOutcome: Int], inFlight: Int, rejectedByReason: [String: Int], latency: LatencyPercentiles?,
+        receipts: [ReceiptKind: Int] = [:]
     ) {
+        self.receipts = receipts
         self.message = message
         self.state = state
         self.completedAt = completedAt
@@ -115,12 +119,15 @@ public struct DeliveryRecord: Sendable {
     public var latencyMilliseconds: Int64?
     /// The apns-id that was or will be sent.
     public var apnsID: APNSID?
+    /// When the device says what it reported; empty in exports, which have rows for it.
+    public var receipts: [ReceiptKind: Timestamp]
 
     /// Puts a record together.
     public init(
         registration: RegistrationID, app: AppID, outcome: LedgerOutcome?, reason: String?, history: AttemptHistory,
-        endedAt: Timestamp?, latencyMilliseconds: Int64?, apnsID: APNSID?
+        endedAt: Timestamp?, latencyMilliseconds: Int64?, apnsID: APNSID?, receipts: [ReceiptKind: Timestamp] = [:]
     ) {
+        self.receipts = receipts
         self.registration = registration
         self.app = app
         self.outcome = outcome
@@ -132,9 +139,9 @@ public struct DeliveryRecord: Sendable {
     }
 }
 
-/// One ledger entry with what lists of many messages show of its message.
+/// One ledger entry, or one receipt, with what lists of many messages show of its message.
 public struct ExportRow: Sendable {
-    /// The delivery.
+    /// The delivery; of a receipt only registration, app and apns-id.
     public var delivery: DeliveryRecord
     /// The message.
     public var message: MessageID
@@ -147,12 +154,15 @@ public struct ExportRow: Sendable {
     public var bulkID: Int64?
     /// Continues the list after this row.
     public var cursor: String
+    /// What the device reported; `nil`: the row says how the delivery ended.
+    public var receipt: Receipt?
 
     /// Puts a row together.
     public init(
         delivery: DeliveryRecord, message: MessageID, topic: Topic?, facts: MessageFacts, bulkID: Int64?,
-        cursor: String
+        cursor: String, receipt: Receipt? = nil
     ) {
+        self.receipt = receipt
         self.delivery = delivery
         self.message = message
         self.topic = topic
@@ -202,7 +212,7 @@ public protocol LedgerStore: Sendable {
         to registration: RegistrationID, in project: ProjectID, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow>
 
-    /// Ledger rows of a project that were recorded in `start ..< end`, in that order.
+    /// Ledger rows of a project that were recorded in `start ..< end`, in that order; then the receipts that were.
     ///
     /// A row's time of recording is not the time when its delivery ended: the settlement is committed later than APNs
     /// answers. It is the newest end in its batch, or a later time that was given to a row or to an export before, and
@@ -214,6 +224,12 @@ public protocol LedgerStore: Sendable {
         project: ProjectID, from start: Timestamp, to end: Timestamp, at now: Timestamp, after cursor: String?,
         limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow>
+
+    /// What became of the deliveries to an app's registrations, by the day when their messages were accepted and by
+    /// label: the newest day first, in one snapshot. Deliveries of a fan-out are in it when they are claimed.
+    func deliveryDays(
+        of app: AppID, in project: ProjectID, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<DeliveryDay>
 }
 
 extension LedgerStore {

@@ -16,13 +16,17 @@ public struct RegistrationRequest: Sendable {
     public var appVersion: String?
     /// Who uses the device now; `nil`: the app did not say.
     public var owner: RegistrationOwner?
+    /// How the browser is reached, of a web app; ``deviceToken`` is the SHA-256 of its endpoint then.
+    public var web: WebSubscription?
 
     /// Puts a request together.
     public init(
         project: ProjectID, app: AppID, deviceToken: DeviceToken, environment: APNSEnvironment,
-        isEnvironmentStated: Bool = true, appVersion: String?, owner: RegistrationOwner? = nil
+        isEnvironmentStated: Bool = true, appVersion: String?, owner: RegistrationOwner? = nil,
+        web: WebSubscription? = nil
     ) {
         self.owner = owner
+        self.web = web
         self.project = project
         self.app = app
         self.deviceToken = deviceToken
@@ -56,13 +60,16 @@ public struct RegistrationChange: Sendable {
     public var appVersion: String?
     /// Who uses the device.
     public var owner: RegistrationOwner?
+    /// How the browser is reached, of a web app, together with ``deviceToken``.
+    public var web: WebSubscription?
 
     /// No change; the registration is still refreshed.
     public init(
         deviceToken: DeviceToken? = nil, environment: APNSEnvironment? = nil, appVersion: String? = nil,
-        owner: RegistrationOwner? = nil
+        owner: RegistrationOwner? = nil, web: WebSubscription? = nil
     ) {
         self.owner = owner
+        self.web = web
         self.deviceToken = deviceToken
         self.environment = environment
         self.appVersion = appVersion
@@ -225,6 +232,50 @@ public protocol SubscriptionStore: Sendable {
     func subscriptions(
         of key: RegistrationKey, after topic: Topic?, limit: Int
     ) async throws(StoreError) -> [Subscription]
+
+    /// Up to `limit` topics of a project whose names begin with `prefix`, in the order of their bytes, after `topic`.
+    /// A topic that was subscribed or sent to once stays, also without subscribers.
+    func topics(
+        in project: ProjectID, beginningWith prefix: String, after topic: Topic?, limit: Int
+    ) async throws(StoreError) -> [TopicSummary]
+
+    /// One topic; `nil`: nobody ever subscribed or sent to it.
+    func topic(_ topic: Topic, in project: ProjectID) async throws(StoreError) -> TopicSummary?
+
+    /// A page of a topic's subscribers in the order of their keys; `nil`: there is no such topic.
+    ///
+    /// - Throws: `.badCursor` for a cursor that no page had.
+    func subscribers(
+        of topic: Topic, in project: ProjectID, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<Subscriber>?
+}
+
+/// A topic with its audience.
+public struct TopicSummary: Hashable, Sendable {
+    /// The topic.
+    public var topic: Topic
+    /// Active registrations that are subscribed.
+    public var subscribers: Int
+
+    /// Puts a summary together.
+    public init(topic: Topic, subscribers: Int) {
+        self.topic = topic
+        self.subscribers = subscribers
+    }
+}
+
+/// A registration that is subscribed to a topic.
+public struct Subscriber: Sendable {
+    /// The registration.
+    public var registration: Registration
+    /// Since when.
+    public var subscribedAt: Timestamp
+
+    /// Puts a subscriber together.
+    public init(registration: Registration, subscribedAt: Timestamp) {
+        self.registration = registration
+        self.subscribedAt = subscribedAt
+    }
 }
 
 /// What became of one subscription.

@@ -57,6 +57,8 @@ extension SQLiteStore {
         _ findings: inout CheckFindings, _ progress: @Sendable (Int, Int) -> Void
     ) async throws(StoreError) {
         let total = try await read { db in Int(try db.number("SELECT count(*) FROM message") ?? 0) }
+        let before = try await read { db in try DeliveryDaySums(stored: db) }
+        var days: DeliveryDaySums? = DeliveryDaySums()
         var last: Int64? = 0
         var done = 0
         while let start = last {
@@ -67,15 +69,21 @@ extension SQLiteStore {
                 while let row = try db.row(LedgerRecount.messages, [step.last ?? start]) {
                     var recount = LedgerRecount(db: db, row: row)
                     let (found, count) = try recount.run()
-                    step.take(recount.message, found)
+                    step.take(recount.message, found, recount.days)
                     blocks += count
                     if step.messages == Self.messagesOfSnapshot || blocks >= Self.blocksOfSnapshot { break }
                 }
                 return step
             }
             findings.add(step.findings)
+            if let part = step.days { days?.add(part) } else { days = nil }
             done += step.messages
             last = step.last
+        }
+        if let days {
+            let kept = try await read { db in try DeliveryDaySums(stored: db) }
+            findings.add(
+                "sums by day that are not those of the ledger", count: kept.differences(to: days, since: before))
         }
         progress(done, done)
     }
@@ -84,11 +92,14 @@ extension SQLiteStore {
         var last: Int64?
         var messages = 0
         var findings = CheckFindings()
+        /// The entries by day; `nil`: not all can be read.
+        var days: DeliveryDaySums? = DeliveryDaySums()
 
-        mutating func take(_ message: Int64, _ found: CheckFindings) {
+        mutating func take(_ message: Int64, _ found: CheckFindings, _ part: DeliveryDaySums?) {
             last = message
             messages += 1
             findings.add(found)
+            if let part { days?.add(part) } else { days = nil }
         }
     }
 
@@ -170,6 +181,29 @@ extension SQLiteStore {
             "subscriptions of ended registrations",
             """
             SELECT 1 FROM subscription s JOIN registration r ON r.key = s.registration WHERE r.ended_at IS NOT NULL
+            """
+        ),
+        (
+            "members of device groups that have ended",
+            """
+            SELECT 1 FROM device_group_member m JOIN registration r ON r.key = m.registration
+            WHERE r.ended_at IS NOT NULL
+            """
+        ),
+        (
+            "sums of receipts that are not those of the receipts",
+            """
+            SELECT message, kind, count(*) FROM receipt GROUP BY message, kind
+            EXCEPT SELECT message, kind, count FROM receipt_tally
+            UNION ALL SELECT message, kind, count FROM receipt_tally t
+                WHERE NOT EXISTS (SELECT 1 FROM receipt WHERE message = t.message AND kind = t.kind)
+            """
+        ),
+        (
+            "web subscriptions of ended registrations",
+            """
+            SELECT 1 FROM web_subscription w JOIN registration r ON r.key = w.registration
+            WHERE r.ended_at IS NOT NULL
             """
         ),
         (

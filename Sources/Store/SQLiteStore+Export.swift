@@ -2,12 +2,12 @@ import GRDB
 public import PushModel
 
 extension SQLiteStore {
-    /// Ledger entries by block; the hours' bounds say where to begin and end.
+    /// Ledger entries by block; the hours' bounds say where to begin and end. Receipts follow.
     public func export(
         project: ProjectID, from start: Timestamp, to end: Timestamp, at now: Timestamp, after cursor: String?,
         limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow> {
-        let place = try cursor.map { text throws(StoreError) in try PageCursor(text: text, of: .export) }
+        let place = try cursor.map { text throws(StoreError) in try PageCursor(text: text, of: .export, .receipts) }
         // What was recorded in this very millisecond is part of it: nothing else will be.
         let end = min(end, now + .milliseconds(1))
         try await closeLedger(before: end)
@@ -60,20 +60,29 @@ struct ExportReader {
         """
 
     func page(after place: PageCursor?, limit: Int) throws -> ResultPage<ExportRow> {
+        guard start < end, limit > 0 else { return ResultPage(elements: [], nextCursor: nil) }
+        var rows = place?.list == .receipts ? [] : try entries(after: place, limit: limit + 1)
+        if rows.count <= limit {
+            let last = place?.list == .receipts ? place?.last : nil
+            rows += try ReceiptReader(db: db, project: project, start: start, end: end)
+                .page(after: last ?? 0, limit: limit + 1 - rows.count)
+        }
+        return ResultPage(
+            elements: Array(rows.prefix(limit)), nextCursor: rows.count > limit ? rows[limit - 1].cursor : nil)
+    }
+
+    private func entries(after place: PageCursor?, limit: Int) throws -> [ExportRow] {
         let hours = (first: LedgerHour.hour(of: start), last: LedgerHour.hour(of: end))
-        guard start < end, limit > 0,
-            let bounds = try db.row(Self.bounds, [project.rawValue, hours.first, hours.last]),
+        guard let bounds = try db.row(Self.bounds, [project.rawValue, hours.first, hours.last]),
             let first: Int64 = bounds[0], let final: Int64 = bounds[1]
-        else { return ResultPage(elements: [], nextCursor: nil) }
+        else { return [] }
         let found = try Row.fetchCursor(
             db.cachedStatement(sql: Self.blocks),
             arguments: [
                 project.rawValue, max(place?.last ?? 0, first), final, start.milliseconds, end.milliseconds,
             ])
         let reader = LedgerReader(db: db)
-        let picks = try reader.picks(from: found, after: place, limit: limit + 1)
-        let rows = try reader.rows(picks) { PageCursor(.export, after: $0.stored.id, index: $0.index) }
-        return ResultPage(
-            elements: Array(rows.prefix(limit)), nextCursor: rows.count > limit ? rows[limit - 1].cursor : nil)
+        let picks = try reader.picks(from: found, after: place, limit: limit)
+        return try reader.rows(picks) { PageCursor(.export, after: $0.stored.id, index: $0.index) }
     }
 }

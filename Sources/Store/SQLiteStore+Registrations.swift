@@ -11,12 +11,13 @@ extension SQLiteStore: RegistrationStore {
             let registrations = RegistrationTable(db: db)
             let app = try AppTable(db: db).id(request.project, request.app)
             guard let key = try registrations.active(app, request.deviceToken) else {
-                return (try registrations.insert(NewRegistration(request, app: app, at: time)), true)
+                let new = try NewRegistration(request, app: app, at: time)
+                return (try registrations.insert(new, web: request.web), true)
             }
             // An environment that was only assumed may have been corrected since.
             let change = RegistrationChange(
                 environment: request.isEnvironmentStated ? request.environment : nil,
-                appVersion: request.appVersion, owner: request.owner)
+                appVersion: request.appVersion, owner: request.owner, web: request.web)
             let changed = try registrations.change(registrations.existing(key), change, at: time)
             return (changed, changed.key != key)
         }
@@ -130,8 +131,11 @@ struct RegistrationTable {
             try audit.add(.userAssigned, app, current.id, owner.user, former: nil, at: time)
             return try refresh(current.key, change, at: time)
         }
+        // The end takes it away.
+        let web = try change.web ?? webSubscription(of: current.key)
         try end(current.key, RegistrationEnd(time: time, cause: .replaced))
-        let next = try insert(NewRegistration(current, change, app: app, at: time))
+        let next = try insert(NewRegistration(current, change, app: app, at: time), web: web)
+        try db.change(Self.moveInstallation, [next.key.rawValue, current.key.rawValue])
         try audit.add(.userChanged, app, next.id, owner.user, former: (current.id, user), at: time)
         return next
     }
@@ -142,9 +146,14 @@ struct RegistrationTable {
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
-    func insert(_ new: NewRegistration) throws -> Registration {
+    /// The installation of a registration goes on with the one that took its place.
+    static let moveInstallation = "UPDATE installation SET registration = ?1 WHERE registration = ?2"
+
+    func insert(_ new: NewRegistration, web: WebSubscription?) throws -> Registration {
         try db.change(Self.insertion, new.arguments)
-        return try existing(RegistrationKey(rawValue: db.lastInsertedRowID))
+        let key = RegistrationKey(rawValue: db.lastInsertedRowID)
+        if let web { try keep(web, of: key) }
+        return try existing(key)
     }
 
     static let update = """
@@ -170,6 +179,7 @@ struct RegistrationTable {
                 change.deviceToken.map { Data($0.bytes) }, change.environment?.code, change.appVersion,
                 time.milliseconds, key.rawValue, change.owner?.user?.rawValue,
             ])
+        if let web = change.web { try keep(web, of: key) }
         return try existing(key)
     }
 
@@ -281,9 +291,9 @@ struct NewRegistration {
     var provenAt: Timestamp?
     var quarantine: Quarantine?
 
-    /// An install that registers for the first time.
-    init(_ request: RegistrationRequest, app: Int64, at time: Timestamp) throws {
-        id = try .random()
+    /// An install that registers for the first time; without an id it gets one.
+    init(_ request: RegistrationRequest, id: RegistrationID? = nil, app: Int64, at time: Timestamp) throws {
+        self.id = try id ?? .random()
         token = .random()
         self.app = app
         deviceToken = request.deviceToken

@@ -89,7 +89,8 @@ struct ReportReader {
         return DeliveryReport(
             message: row.summary, state: row.state, completedAt: row.completedAt,
             recipients: try recipients(row), ended: tally.ended, inFlight: Int(inFlight),
-            rejectedByReason: tally.rejectedByReason, latency: try latency(row.seq))
+            rejectedByReason: tally.rejectedByReason, latency: try latency(row.seq),
+            receipts: try ReceiptTable(db: db).sums(of: row.seq))
     }
 
     private func recipients(_ row: MessageRow) throws -> Int {
@@ -184,7 +185,7 @@ struct DeliveryReader {
         let blocks = try Row.fetchCursor(
             db.cachedStatement(sql: Self.ended(outcome)), arguments: [message.seq, place?.last ?? 0])
         let picks = try reader.picks(from: blocks, after: place, limit: limit, outcome: outcome)
-        return try reader.rows(picks) { PageCursor(.endedDeliveries, after: $0.stored.id, index: $0.index) }
+        return try reader.rowsWithReceipts(picks) { PageCursor(.endedDeliveries, after: $0.stored.id, index: $0.index) }
             .map { ($0.cursor, $0.delivery) }
     }
 
@@ -218,12 +219,15 @@ struct DeliveryReader {
         _ open: [(place: PageCursor, key: Int64, history: AttemptHistory)]
     ) throws -> [(String, DeliveryRecord)] {
         let names = try LedgerReader(db: db).names(of: open.map(\.key))
-        return zip(open, names).map { delivery, name in
+        let receipts = try ReceiptTable(db: db).times(of: open.map { (message: message.seq, key: $0.key) })
+        return zip(zip(open, names), receipts).map { item, receipts in
+            let (delivery, name) = item
             let key = RegistrationKey(rawValue: delivery.key)
             let record = DeliveryRecord(
                 registration: name.id, app: name.app, outcome: nil, reason: delivery.history.lastCause,
                 history: delivery.history, endedAt: nil, latencyMilliseconds: nil,
-                apnsID: message.chosenID ?? APNSID(message: message.summary.id, registration: key))
+                apnsID: message.chosenID ?? APNSID(message: message.summary.id, registration: key),
+                receipts: receipts)
             return (delivery.place.text, record)
         }
     }
@@ -271,7 +275,9 @@ struct RegistrationDeliveryReader {
             }
             if picks.count == limit || unpacked == Self.blockLimit { last = stored.id }
         }
-        let rows = try LedgerReader(db: db).rows(picks) { PageCursor(.registrationDeliveries, after: $0.stored.id) }
+        let rows = try LedgerReader(db: db).rowsWithReceipts(picks) {
+            PageCursor(.registrationDeliveries, after: $0.stored.id)
+        }
         return ResultPage(
             elements: rows, nextCursor: last > 0 ? PageCursor(.registrationDeliveries, after: last).text : nil)
     }

@@ -113,6 +113,7 @@ struct SettleStep {
         let state: MessageState
         let acceptedAt: Timestamp
         let chosenID: APNSID?
+        let source: LedgerWriter.Source
         /// The last end of a delivery in this step.
         var lastEnd: Timestamp?
 
@@ -120,8 +121,10 @@ struct SettleStep {
     }
 
     static let pageByID = "SELECT message, settled, keys, open FROM page WHERE id = ? AND worker = ?"
-    static let messageBySeq = "SELECT seq, id, project, lane, state, accepted_at, apns_id FROM message WHERE seq = ?"
-    static let messageByID = "SELECT seq, id, project, lane, state, accepted_at, apns_id FROM message WHERE id = ?"
+    private static let messageColumns =
+        "seq, id, project, lane, state, accepted_at, apns_id, label, is_displayed"
+    static let messageBySeq = "SELECT \(messageColumns) FROM message WHERE seq = ?"
+    static let messageByID = "SELECT \(messageColumns) FROM message WHERE id = ?"
     static let putBack = """
         UPDATE pending SET worker = NULL, route = ?, not_before = ?, attempts = ?, unknown_attempts = ?, last_cause = ?,
             probing_since = ?, refused_by = ?
@@ -199,7 +202,7 @@ struct SettleStep {
         switch settlement.result {
         case .ended(let entry): try ended(entry, message, delivery)
         case .retry(let history, _) where messages[message].state == .cancelled:
-            cancelled(history, message, delivery.registration.key)
+            cancelled(history, message, delivery.registration)
         case .retry(let history, let notBefore):
             let known = messages[message]
             try PendingTable(db: db).insert(
@@ -219,7 +222,7 @@ struct SettleStep {
             try ended(entry, message, delivery)
         case .retry(let history, _) where messages[message].state == .cancelled:
             guard try take(key.rawValue, message) else { return false }
-            cancelled(history, message, key)
+            cancelled(history, message, delivery.registration)
         case .retry(let history, let notBefore):
             return try db.change(
                 Self.putBack,
@@ -238,7 +241,7 @@ struct SettleStep {
 
     /// Appends a ledger entry, and notes what it taught about the registration.
     private mutating func ended(_ entry: LedgerEntry, _ message: Int, _ delivery: ClaimedDelivery) throws {
-        append(entry, message, delivery.registration.key)
+        append(entry, message, delivery.registration.key, delivery.registration.app)
         switch entry.verdict {
         case .proven(let environment)?:
             try registrations.prove(delivery.registration, in: environment, at: entry.time)
@@ -251,26 +254,26 @@ struct SettleStep {
         }
     }
 
-    private mutating func append(_ entry: LedgerEntry, _ message: Int, _ key: RegistrationKey) {
+    private mutating func append(_ entry: LedgerEntry, _ message: Int, _ key: RegistrationKey, _ app: AppID?) {
         let known = messages[message]
-        ledger.append(entry, message: known.seq, project: known.project, key: key)
+        ledger.append(entry, of: known.source, key: key, app: app)
         if known.lastEnd.map({ $0 < entry.time }) ?? true { messages[message].lastEnd = entry.time }
     }
 
     /// A delivery ends because its message was cancelled: with the clock of the ledger, which the cancelling moved.
-    private mutating func cancelled(_ history: AttemptHistory, _ message: Int, _ key: RegistrationKey) {
-        end(.cancelled, Self.cancelled, history, message, key, at: recordedAt)
+    private mutating func cancelled(_ history: AttemptHistory, _ message: Int, _ registration: DeliveryRegistration) {
+        end(.cancelled, Self.cancelled, history, message, registration.key, registration.app, at: recordedAt)
     }
 
     private mutating func end(
         _ outcome: LedgerOutcome, _ reason: String, _ history: AttemptHistory, _ message: Int, _ key: RegistrationKey,
-        at time: Timestamp
+        _ app: AppID? = nil, at time: Timestamp
     ) {
         let known = messages[message]
         let entry = LedgerEntry(
             outcome: outcome, reason: reason, verdict: nil, history: history, time: time,
             latencyMilliseconds: max(0, (time - known.acceptedAt).wholeMilliseconds), apnsID: known.apnsID(key))
-        append(entry, message, key)
+        append(entry, message, key, app)
     }
 
     private mutating func route(of delivery: ClaimedDelivery) throws -> Int64 {
@@ -313,11 +316,15 @@ struct SettleStep {
     }
 
     private mutating func add(_ row: Row) throws -> Int {
+        let project = try ProjectID(stored: row[2])
+        let source = LedgerWriter.Source(
+            message: row[0], project: project,
+            kind: DeliveryDaySums.Kind(acceptedAt: row[5], label: row[7], isDisplayed: row[8]))
         let message = OpenMessage(
-            seq: row[0], id: try MessageID(stored: row[1]), project: try ProjectID(stored: row[2]),
+            seq: row[0], id: try MessageID(stored: row[1]), project: project,
             lane: Lane(code: row[3]), state: try MessageState(storedCase: row[4]),
             acceptedAt: Timestamp(milliseconds: row[5]),
-            chosenID: try (row[6] as String?).map { try APNSID(stored: $0) })
+            chosenID: try (row[6] as String?).map { try APNSID(stored: $0) }, source: source)
         messages.append(message)
         messageIndex[message.seq] = messages.count - 1
         messageIndexByID[message.id] = messages.count - 1

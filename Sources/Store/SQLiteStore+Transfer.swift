@@ -57,6 +57,7 @@ extension SQLiteStore {
     }
 
     /// A page of a project's active registrations with all that an import takes, in the order of their keys after `key`.
+    /// Those of web apps are left out: a browser's subscription is no device token.
     ///
     /// - Returns: the rows, the key after which the next page begins, and whether there is none.
     public func exportRegistrations(
@@ -215,6 +216,7 @@ struct RegistrationExporter {
     let project: ProjectID
 
     static let rows = RegistrationReader.active
+    static let isWeb = "SELECT 1 FROM web_subscription WHERE registration = ?"
     static let topics = """
         SELECT t.name, s.created_at FROM subscription s INDEXED BY subscription_by_registration
         CROSS JOIN topic t ON t.id = s.topic WHERE s.registration = ? ORDER BY s.topic
@@ -230,7 +232,7 @@ struct RegistrationExporter {
         let reader = RegistrationReader(db: db, project: project)
         let found = try reader.active(after: key, limit: limit)
         let statement = try db.cachedStatement(sql: Self.topics)
-        let rows = try found.map { registration in
+        let rows = try found.filter { try db.number(Self.isWeb, [$0.key.rawValue]) == nil }.map { registration in
             var row = ImportedRegistration(registration)
             let topics = try Row.fetchCursor(statement, arguments: [registration.key.rawValue])
             while let topic = try topics.next() {

@@ -106,7 +106,8 @@ struct WaitTests {
     }
 
     @Test func aRefusalThatAnotherConnectionMayCureIsTriedOnceMore() async throws {
-        try await run({ _, attempt in attempt == 1 ? .throttled(.invalidProviderToken, after: nil) : .accepted }) { rig in
+        try await run({ _, attempt in attempt == 1 ? .throttled(.invalidProviderToken, after: nil) : .accepted }) {
+            rig in
             async let answer = send(rig)
             await rig.store.until { !$0.retries.isEmpty }
             await rig.clock.advanceToSleeper(within: .milliseconds(100))
@@ -142,6 +143,33 @@ struct WaitTests {
             let end = try await send(rig).end
             #expect(end == DeliveryEnd(outcome: .rejected, reason: "Forbidden"))
             #expect(rig.sender.pushes.count == 1)
+        }
+    }
+
+    @Test func whoIsRefusedWhileTheRouteIsHeldIsToldAtOnce() async throws {
+        try await run({ _, _ in .throttled(.invalidProviderToken, after: nil) }) { rig in
+            rig.sender.hold([Self.route: HeldRoute(retryAfter: .seconds(3600), limit: 1)])
+            let end = try await send(rig).end
+            #expect(end == DeliveryEnd(outcome: .rejected, reason: "InvalidProviderToken"))
+            #expect(rig.sender.pushes.count == 1)
+        }
+    }
+
+    @Test func aSecondTryIsMadeAlthoughTheRouteIsHeldMeanwhile() async throws {
+        try await run({ _, _ in .throttled(.invalidProviderToken, after: nil) }) { rig in
+            async let first = send(rig)
+            async let second = send(rig)
+            await rig.store.until { $0.retries.count == 2 }
+            rig.sender.hold([Self.route: HeldRoute(retryAfter: .seconds(3600), limit: 1)])
+            await rig.clock.advanceToSleeper(within: .milliseconds(100))
+            let ends = try await [first.end, second.end]
+            let refused = DeliveryEnd(outcome: .rejected, reason: "InvalidProviderToken")
+            #expect(ends == [refused, refused])
+            #expect(await rig.store.waiting.isEmpty)
+            // Nobody waits for this one: it is left to the end of the hold.
+            let other = try await rig.accept(to: 1)
+            #expect(await rig.store.books[other.id]?.isComplete == false)
+            #expect(rig.sender.pushes.count == 4)
         }
     }
 

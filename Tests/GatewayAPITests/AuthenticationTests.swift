@@ -114,6 +114,18 @@ struct AuthenticationTests {
         "POST /iid/v1:batchAdd": [.admin, .client],
         "POST /iid/v1:batchRemove": [.admin, .client],
         "POST /iid/v1:batchImport": [.admin],
+        "POST /fcm/send": [.admin, .sender],
+        "POST /fcm/notification": [.admin, .sender],
+        "GET /fcm/notification": [.admin, .sender],
+        "POST /iid/v1/{registration}/rel/topics/{topic}": [.admin, .client],
+        "DELETE /iid/v1/{registration}/rel/topics/{topic}": [.admin, .client],
+        "GET /iid/info/{registration}": [.admin, .client],
+        "GET /v1/projects/{project}/topics": [.admin, .sender],
+        "GET /v1/projects/{project}/topics/{topic}": [.admin, .sender],
+        "GET /v1/projects/{project}/topics/{topic}/registrations": [.admin],
+        "GET /v1beta1/projects/{project}/androidApps/{app}/deliveryData": [.admin, .sender],
+        "POST /batch": [.admin, .sender, .client],
+        "POST /v1": [.admin, .sender, .client],
     ]
 
     @Test func theTableHoldsEveryRouteThatNeedsAKey() {
@@ -130,6 +142,7 @@ struct AuthenticationTests {
         let parts = route.split(separator: " ").map { String($0) }
         let path = parts[1].replacing("{project}", with: "demo").replacing("{registration}", with: "abcdefgh:APA91bxyz")
             .replacing("{topic}", with: "news").replacing("{message}", with: "0:1-f")
+            .replacing("{app}", with: "com.example.app")
         let method = try #require(HTTPRequest.Method(parts[0]))
         let answer = try await gateway.request(method, path, method == .get ? nil : "{}", as: role)
         let isAllowed = try #require(Self.table[route]).contains(role)

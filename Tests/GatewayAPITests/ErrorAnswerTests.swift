@@ -47,13 +47,15 @@ struct ErrorAnswerTests {
         )
         #expect(
             text(FCMError(.notFound))
-                == #"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND","details":[\#(Self.info(.unknownResource))]}}"#)
+                == #"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND","details":[\#(Self.info(.unknownResource))]}}"#
+        )
     }
 
     @Test(
         arguments: [
             (
-                .messages, "gateway", .tooManyMessages, "Too many messages are waiting to be delivered (limits.messages)."
+                .messages, "gateway", .tooManyMessages,
+                "Too many messages are waiting to be delivered (limits.messages)."
             ),
             (
                 .bytes, "gateway", .tooManyBytes,

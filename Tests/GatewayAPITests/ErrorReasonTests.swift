@@ -65,7 +65,8 @@ struct ErrorReasonTests {
         let gateway = try await TestGateway()
         let reasons = [
             try await gateway.request(.post, Self.send, "{}", as: nil).reason,
-            try await gateway.request(.post, Self.send, "{}", as: nil, headers: [.authorization: "Bearer hk_x_y"]).reason,
+            try await gateway.request(.post, Self.send, "{}", as: nil, headers: [.authorization: "Bearer hk_x_y"])
+                .reason,
             try await gateway.request(.post, Self.send, "{}", as: .client).reason,
             try await gateway.request(.post, "/v1/projects/other/messages:send", "{}").reason,
             try await gateway.request(.get, "/v1/nothing").reason,

@@ -162,7 +162,8 @@ struct ReportTests {
         let answer = try await gateway.request(.get, "/v1/projects/demo/\(path)")
         #expect(
             answer.text
-                == #"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND","details":[{"@type":"type.googleapis.com/herald.v1.ErrorInfo","reason":"UNKNOWN_RESOURCE"}]}}"#)
+                == #"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND","details":[{"@type":"type.googleapis.com/herald.v1.ErrorInfo","reason":"UNKNOWN_RESOURCE"}]}}"#
+        )
     }
 
     @Test func aWrongPageTokenIsRefused() async throws {

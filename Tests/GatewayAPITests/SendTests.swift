@@ -87,6 +87,9 @@ struct SendTests {
         (#"{"message":{"topic":"news","data":{"a":12}}}"#, "message.data[0].value"),
         (#"{"message":12}"#, "message"),
         (#"{"message":{"topic":"news"},"validate_only":"yes"}"#, "validate_only"),
+        (#"{"message":{"topic":"news"},"validate_only":true,"validateOnly":true}"#, "validate_only"),
+        (#"{"message":{"topic":"news"},"delivery":{"finish_by":"x","finishBy":"x"}}"#, "delivery.finish_by"),
+        (#"{"message":{"topic":"news","android":{"ttl":5}}}"#, "message.android.ttl"),
     ])
     func theFrontEndNamesTheField(body: String, field: String) async throws {
         let gateway = try await TestGateway()

@@ -27,11 +27,13 @@ final class TestGateway: Sendable {
     let clock: Dial
     /// Who claims and settles.
     let worker: WorkerID
-    private let bodyLimitBytes: Int
+    private let limits: BodyLimits
 
     init(
         storeState: StoreState = StoreState(), limits: DeliveryLimits = DeliveryLimits(), bodyLimitBytes: Int = 1 << 20,
-        isBroken: Bool = false, logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        batchLimitBytes: Int = 32 << 20, isBroken: Bool = false, webApps: [String] = [],
+        clientLimits: ClientRateLimits = ClientRateLimits(.none),
+        logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     ) async throws {
         let clock = Dial(Self.startTime)
         directory = try TestDirectory()
@@ -41,16 +43,18 @@ final class TestGateway: Sendable {
         services = GatewayServices(
             store: isBroken ? BrokenStore(keys: store) : store, acceptor: acceptor,
             controller: MessageController(store: store, runner: nil, wallTime: { clock.now }),
-            projects: ProjectDirectory([Self.project("demo", 123_456_789_012), Self.project("other", 99)]),
+            projects: ProjectDirectory([
+                Self.project("demo", 123_456_789_012, webApps: webApps), Self.project("other", 99),
+            ]),
             upstreams: { [Self.upstream] }, storeState: { storeState }, metricsText: { "herald_up 1\n" },
-            wallTime: { clock.now }, logger: logger)
+            clientLimits: clientLimits, wallTime: { clock.now }, logger: logger)
         let demo = try #require(ProjectID(rawValue: "demo"))
         let other = try #require(ProjectID(rawValue: "other"))
         keys = Dictionary(
             uniqueKeysWithValues: Role.allCases.map { ($0, APIKey(project: demo, role: $0, at: Self.startTime)) })
         foreignKey = APIKey(project: other, role: .admin, at: Self.startTime)
         self.clock = clock
-        self.bodyLimitBytes = bodyLimitBytes
+        self.limits = BodyLimits(standard: bodyLimitBytes, batch: batchLimitBytes)
         worker = try await store.enroll("test", until: Self.startTime + .seconds(1_000_000))
         for key in Array(keys.values) + [foreignKey] { try await store.insert(key.record) }
     }
@@ -70,13 +74,13 @@ final class TestGateway: Sendable {
         }
     }
 
-    static func project(_ id: String, _ number: Int64) -> Project {
+    static func project(_ id: String, _ number: Int64, webApps: [String] = []) -> Project {
         let apps = ["com.example.app", "com.example.dev"].compactMap { AppID(rawValue: $0) }
         return Project(
             id: ProjectID(rawValue: id)!, number: number,
             apps: apps.map {
                 App(id: $0, environment: $0.rawValue.hasSuffix("dev") ? .sandbox : .production, firebaseKeys: .none)
-            })
+            } + webApps.map { App(web: AppID(rawValue: $0)!) })
     }
 
     static let upstream = UpstreamStatus(
@@ -84,9 +88,12 @@ final class TestGateway: Sendable {
         connections: 0, streamsInUse: 0, streamLimit: 0, queued: 3, queueLimit: 10_000, circuit: .open)
 
     /// The application that the server runs.
-    var application: some ApplicationProtocol {
+    var application: some ApplicationProtocol { application(over: services) }
+
+    /// The application over other services.
+    func application(over services: GatewayServices) -> some ApplicationProtocol {
         Application(
-            responder: GatewayRouter(services: services, limits: BodyLimits(standard: bodyLimitBytes)).responder(),
+            responder: GatewayRouter(services: services, limits: limits).responder(),
             logger: services.logger)
     }
 }
@@ -132,11 +139,11 @@ extension TestGateway {
     /// Sends one request with a key of `role` (none: no key).
     func request(
         _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, as role: Role? = .admin,
-        headers: HTTPFields = [:]
+        headers: HTTPFields = [:], over services: GatewayServices? = nil
     ) async throws -> Answer {
         var headers = headers
         if let role { headers[.authorization] = "Bearer " + (try #require(keys[role])).text }
-        return try await application.test(.router) { [headers] client in
+        return try await application(over: services ?? self.services).test(.router) { [headers] client in
             let response = try await client.executeRequest(
                 uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) })
             return Answer(
@@ -184,10 +191,10 @@ extension TestGateway {
 }
 
 /// A store that knows the keys and fails at everything else.
-struct BrokenStore: RegistrationStore, SubscriptionStore, MessageStore, LedgerStore, CredentialStore,
-    ServiceAccountStore
-{
+struct BrokenStore: APIStore {
     let keys: SQLiteStore
+    /// Whether it still knows what idempotency keys were used for, and the messages.
+    var knowsMessages = false
 
     private var failure: StoreError { StoreError(.failed, "database or disk is full: /var/lib/herald/herald.sqlite") }
 
@@ -255,14 +262,43 @@ struct BrokenStore: RegistrationStore, SubscriptionStore, MessageStore, LedgerSt
     func subscriptions(
         of key: RegistrationKey, after topic: Topic?, limit: Int
     ) async throws(StoreError) -> [Subscription] { throw failure }
+    func topics(
+        in project: ProjectID, beginningWith prefix: String, after topic: Topic?, limit: Int
+    ) async throws(StoreError) -> [TopicSummary] { throw failure }
+    func topic(_ topic: Topic, in project: ProjectID) async throws(StoreError) -> TopicSummary? { throw failure }
+    func subscribers(
+        of topic: Topic, in project: ProjectID, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<Subscriber>? { throw failure }
+
+    func createGroup(
+        _ name: DeviceGroupName, of members: [RegistrationKey], in project: ProjectID, at time: Timestamp
+    ) async throws(StoreError) -> DeviceGroupResult { throw failure }
+    func add(
+        _ members: [RegistrationKey], to key: NotificationKey, named name: DeviceGroupName?, in project: ProjectID
+    ) async throws(StoreError) -> DeviceGroupResult { throw failure }
+    func remove(
+        _ members: [RegistrationKey], from key: NotificationKey, named name: DeviceGroupName?, in project: ProjectID
+    ) async throws(StoreError) -> DeviceGroupResult { throw failure }
+    func notificationKey(
+        of name: DeviceGroupName, in project: ProjectID
+    ) async throws(StoreError) -> NotificationKey? { throw failure }
+    func members(
+        of key: NotificationKey, in project: ProjectID
+    ) async throws(StoreError) -> [Registration]? { throw failure }
 
     func accept(
         _ messages: [NewMessage], claimedBy worker: WorkerID?
     ) async throws(StoreError) -> [AcceptResult] { throw failure }
     func uses(
-        of keys: [IdempotencyKey], in project: ProjectID, at time: Timestamp
-    ) async throws(StoreError) -> [IdempotencyUse] { throw failure }
-    func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? { throw failure }
+        of uses: [IdempotencyKey], in project: ProjectID, at time: Timestamp
+    ) async throws(StoreError) -> [IdempotencyUse] {
+        guard knowsMessages else { throw failure }
+        return try await keys.uses(of: uses, in: project, at: time)
+    }
+    func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? {
+        guard knowsMessages else { throw failure }
+        return try await keys.message(id, in: project)
+    }
     var load: StoreLoad { StoreLoad() }
     func audience(
         of recipient: NewMessage.Recipient, in project: ProjectID
@@ -288,4 +324,38 @@ struct BrokenStore: RegistrationStore, SubscriptionStore, MessageStore, LedgerSt
         project: ProjectID, from start: Timestamp, to end: Timestamp, at now: Timestamp, after cursor: String?,
         limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow> { throw failure }
+    func deliveryDays(
+        of app: AppID, in project: ProjectID, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<DeliveryDay> { throw failure }
+
+    func install(_ new: NewInstallation, at time: Timestamp) async throws(StoreError) -> RegistrationID {
+        throw failure
+    }
+    func installation(
+        _ id: RegistrationID, in project: ProjectID
+    ) async throws(StoreError) -> Installation? { throw failure }
+    func installation(
+        withToken digest: [UInt8], in project: ProjectID, at time: Timestamp
+    ) async throws(StoreError) -> Installation? { throw failure }
+    func addToken(
+        _ token: InstallationToken, to id: RegistrationID, in project: ProjectID, at time: Timestamp
+    ) async throws(StoreError) -> Bool { throw failure }
+    func uninstall(_ id: RegistrationID, in project: ProjectID, at time: Timestamp) async throws(StoreError) {
+        throw failure
+    }
+    func register(
+        _ request: RegistrationRequest, for id: RegistrationID, at time: Timestamp
+    ) async throws(StoreError) -> InstallationRegistration { throw failure }
+    func registration(_ key: RegistrationKey) async throws(StoreError) -> Registration? { throw failure }
+    func webSubscription(of key: RegistrationKey) async throws(StoreError) -> WebSubscription? { throw failure }
+    func forgetInstallationTokens(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        throw failure
+    }
+    func forgetInstallations(unusedSince time: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        throw failure
+    }
+
+    func keep(
+        _ receipts: [Receipt], of registration: RegistrationKey, in project: ProjectID, at time: Timestamp
+    ) async throws(StoreError) -> [Bool] { throw failure }
 }

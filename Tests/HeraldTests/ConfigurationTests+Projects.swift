@@ -72,6 +72,25 @@ struct ProjectFileTests {
         """
     }
 
+    @Test func aWebAppHasAHostAndNoUpstream() throws {
+        let files = try Files()
+        let text = """
+            project: demo
+            number: 1
+            apps:
+              - id: www.example.com
+                platform: web
+            """
+        try files.write("projects/web.yaml", text)
+        let both = Self.project(id: "both", number: "2", tail: "  - id: app.example.com\n    platform: web")
+        try files.write("projects/both.yaml", both.replacing("KEYS", with: files.directory.path))
+        let set = try files.read()
+        let web = try #require(set.projects.first { $0.id.rawValue == "demo" })
+        #expect(web.apps.values.map(\.platform) == [.web] && web.apps.keys.map(\.rawValue) == ["www.example.com"])
+        #expect(set.projects.first { $0.id.rawValue == "both" }?.apps.count == 2)
+        #expect(set.upstreams.map(\.app.rawValue) == ["com.example.app"])
+    }
+
     @Test func thePolicyForStaleRegistrationsIsRead() throws {
         let files = try Files()
         func write(_ tail: String) throws {
@@ -276,7 +295,16 @@ struct ProjectFileTests {
         ),
         Mistake(
             project().replacing("apple", with: "android"),
-            #"demo.yaml:5: apps[0].platform: "android" is not supported; use apple"#
+            #"demo.yaml:5: apps[0].platform: "android" is not known; use one of apple, web"#
+        ),
+        Mistake(
+            project(tail: "  - id: www.example.com\n    platform: web\n    apns: {}"),
+            "demo.yaml:11: apps[1].apns: unknown key; known here: id, platform"
+        ),
+        Mistake(
+            project(tail: "  - id: WWW.example.com\n    platform: web"),
+            "demo.yaml:9: apps[1].id: \"WWW.example.com\" is not the host of a page; "
+                + "use 1 to 255 of a-z 0-9 . _ -"
         ),
         Mistake("project: demo\nnumber: 1", "demo.yaml:1: apps: missing; add at least one app"),
         Mistake("project: demo\nnumber: 1\napps: []", "demo.yaml:3: apps: the list is empty; add at least one app"),

@@ -1,5 +1,6 @@
 import Delivery
 import Foundation
+import GatewayAPI
 import Logging
 import TestSupport
 import Testing
@@ -100,6 +101,15 @@ struct ConfigurationTests {
         #expect(limits.projectMessagesWaiting == 3 && limits.projectBytesWaiting == 4096)
         let defaults = try Self.read(Self.good).get().deliveryLimits
         #expect(defaults.projectMessagesWaiting == nil && defaults.projectBytesWaiting == nil)
+    }
+
+    @Test func theRatesOfClientsReachTheAPI() throws {
+        let rates = try Self.read(
+            "limits: {clientAddressRate: 3, clientRegistrationRate: 0, clientProjectRate: 7, proxies: 2}"
+        ).get().clientRates
+        #expect(rates == ClientRateLimits.Rates(address: 3, registration: 0, project: 7, proxies: 2))
+        let usual = try Self.read(Self.good).get().clientRates
+        #expect(usual == ClientRateLimits.Rates(address: 100, registration: 5, project: 10_000, proxies: 0))
     }
 
     @Test func theLimitOfMessagesHasItsOldNameToo() throws {

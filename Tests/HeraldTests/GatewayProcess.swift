@@ -22,12 +22,12 @@ final class GatewayProcess: Sendable {
         let process = try ChildProcess(
             command[0], Array(command.dropFirst()), environment: Self.environment(with: environment))
         guard let line = await process.output.first(containing: " listening address="),
-            let port = line.firstMatch(of: /port=(\d+)/)?.output.1
+            let (_, scheme, port) = line.firstMatch(of: /address=(https?):.* port=(\d+)/)?.output
         else {
             process.signal(SIGKILL)
             throw ChildProcessError("ended with \(await process.status()): \(process.output.lines)")
         }
-        return GatewayProcess(baseURL: "http://127.0.0.1:\(port)", process: process)
+        return GatewayProcess(baseURL: "\(scheme)://127.0.0.1:\(port)", process: process)
     }
 
     /// Runs a command of `herald` to its end.

@@ -11,6 +11,8 @@ import TestSupport
 struct GatewayUnderTest {
     let directory: TestDirectory
     let simulator: SimulatedAPNS
+    /// The address of the simulator's control endpoint, for programs beside the test.
+    let controlURL: String
     let identity: SimulatorIdentity
     let configuration: String
     let keys: Keys
@@ -33,29 +35,31 @@ struct GatewayUnderTest {
         var configuration = SimulatedAPNS.Configuration(
             identity: identity, wallTimeMilliseconds: wallTimeMilliseconds)
         configuration.port = 0
+        configuration.controlPort = 0
         configuration.recordingLimit = recordingLimit
         if usesCertificate { configuration.clientCAFile = identity.caFile }
-        let (ports, announcePort) = AsyncStream.makeStream(of: Int.self)
+        let (ports, announcePorts) = AsyncStream.makeStream(of: (apns: Int, control: Int).self)
         let simulator = SimulatedAPNS(
             configuration, logger: Logger(label: "simulator") { _ in SwiftLogNoOpLogHandler() }
-        ) { port, _ in
-            announcePort.yield(port)
+        ) { port, controlPort in
+            announcePorts.yield((port, controlPort ?? 0))
         }
         let group = ServiceGroup(
             services: [simulator], logger: Logger(label: "simulator") { _ in SwiftLogNoOpLogHandler() })
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
-            guard let port = await ports.first(where: { _ in true }) else { throw CancellationError() }
+            guard let ports = await ports.first(where: { _ in true }) else { throw CancellationError() }
             let credential =
                 usesCertificate
                 ? try certificate(of: identity, in: directory)
                 : "team: \(identity.teamID)\n      key: \(identity.keyFile)"
             let file = try write(
-                credential: credential, identity: identity, apnsPort: port, settings: settings, in: directory)
+                credential: credential, identity: identity, apnsPort: ports.apns, settings: settings, in: directory)
             let keys = try await Keys(
                 admin: makeKey("admin", file), sender: makeKey("sender", file), client: makeKey("client", file))
             let gateway = GatewayUnderTest(
-                directory: directory, simulator: simulator, identity: identity, configuration: file, keys: keys)
+                directory: directory, simulator: simulator, controlURL: "http://127.0.0.1:\(ports.control)",
+                identity: identity, configuration: file, keys: keys)
             let result = try await body(gateway)
             await group.triggerGracefulShutdown()
             try await tasks.waitForAll()

@@ -50,6 +50,12 @@ struct MessageReportTests {
         #expect(try !Self.report(audience: 1, 1, 0).lines(width: 60).contains { $0.hasPrefix("Not sent") })
     }
 
+    @Test func whatDevicesReportedHasALine() throws {
+        let text = #"{"name":"n","state":"ACTIVE","receipts":{"received":12,"opened":3}}"#
+        let lines = MessageReport(try JSONValue(parsing: Array(text.utf8))).lines(width: 60)
+        #expect(lines.contains("Devices    12 received  3 opened"))
+    }
+
     @Test(arguments: [#"{"state":"CANCELLED"}"#, #"{"state":"PAUSED"}"#, #"{"state":"ACTIVE"}"#])
     func whatIsStillOpenIsNotFinal(text: String) throws {
         #expect(try !MessageReport(JSONValue(parsing: Array(text.utf8))).isFinal)

@@ -260,6 +260,14 @@ struct RegistrationImportTests {
             let list = try await GatewayProcess.run(
                 ["registration", "list", "--user", "user3"], environment: environment)
             #expect(list.status == 0 && list.lines.count == 11, "\(list.lines)")
+            let topics = try await GatewayProcess.run(["topic", "list", "--prefix", "ne"], environment: environment)
+            #expect(topics.lines == ["TOPIC  REGISTRATIONS", "news   50"])
+            let members = try await GatewayProcess.run(
+                ["topic", "members", "news", "--limit", "7"], environment: environment)
+            #expect(members.status == 0 && members.lines.count == 8, "\(members.lines)")
+            #expect(members.lines.first?.split(separator: " ") == ["FID", "APP", "USER", "SUBSCRIBED"])
+            let unknown = try await GatewayProcess.run(["topic", "members", "gone"], environment: environment)
+            #expect(unknown.status != 0)
             let resumed = try await GatewayProcess.run(
                 ["registration", "import", input, "--project", "demo", "--resume", "--config", config])
             #expect(resumed.status == 64 && resumed.lines.first?.contains("leave --resume out") == true)

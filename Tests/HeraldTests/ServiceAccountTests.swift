@@ -18,9 +18,10 @@ enum PythonClients {
 
     /// Runs a program; what it prints, to standard error too.
     static func run(_ program: String, _ arguments: [String]) async throws -> (status: Int32, lines: [String]) {
-        // No proxy and no credentials of the machine: it talks to the gateway that the program names.
+        // Whatever wants to go anywhere but here ends at a port on which nobody listens.
         try await ChildProcess.run(
-            try #require(python), ["-W", "ignore", "-c", program] + arguments, environment: ["NO_PROXY": "*"])
+            try #require(python), ["-W", "ignore", "-c", program] + arguments,
+            environment: ["HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"])
     }
 }
 
@@ -187,10 +188,11 @@ struct ServiceAccountTests {
             #expect(sent.lines.last == "20")
 
             #expect(try await Self.run(["revoke", file.keyID], test).status == 0)
-            // The JWT of another second, so that no answer about the first is remembered.
-            try await Self.waitForRefusal(
-                Self.jwt(path, now: Int64(Date().timeIntervalSince1970) - 9), process)
-            let refused = try await PythonClients.run(Self.script, [path, process.baseURL])
+            // A JWT of the same second is the same one, and what the gateway knows of it may be half a second old.
+            var refused = try await PythonClients.run(Self.script, [path, process.baseURL])
+            while refused.lines.first?.hasPrefix("projects/") == true {
+                refused = try await PythonClients.run(Self.script, [path, process.baseURL])
+            }
             #expect(refused.lines.count == 1)
             let word = options.isEmpty ? "invalid_grant" : "UnauthenticatedError"
             #expect(refused.lines.first?.contains(word) == true, "\(refused.lines)")

@@ -63,12 +63,18 @@ struct WaitGatewayTests {
         }
     }
 
-    @Test func aRefusedCredentialIsToldAtOnceAndNothingStaysQueued() async throws {
+    @Test(arguments: [
+        ("Forbidden", 403, 1), ("BadEnvironmentKeyIdInToken", 403, 1), ("TopicDisallowed", 400, 1),
+        ("InvalidProviderToken", 403, 2), ("ExpiredProviderToken", 403, 2),
+    ])
+    func aRefusedCredentialIsToldAtOnceAndNothingStaysQueued(
+        reason: String, status: Int, attempts: Int
+    ) async throws {
         try await GatewayUnderTest.with { test in
             let process = try await test.start()
             let sender = APIClient(baseURL: process.baseURL, key: test.keys.sender)
-            let forbidden = Rule(.reject(status: 403, reason: "Forbidden"))
-            let token = try await Self.register(1, forbidden, process, test)
+            let refusal = Rule(.reject(status: status, reason: reason))
+            let token = try await Self.register(1, refusal, process, test)
             // The second finds the upstream paused: the gateway itself holds it back.
             for _ in 0..<2 {
                 let answer = try await sender.post(Self.send, Self.body(token), prefer: "wait=25")
@@ -78,9 +84,9 @@ struct WaitGatewayTests {
                 #expect(answer.text.contains("Auth error from APNS or Web Push Service"))
                 let report = try await sender.get("/v1/\(try #require(try answer.message))").json
                 #expect(report["state"] as? String == "COMPLETE")
-                #expect(report["rejectedByReason"] as? [String: Int] == ["Forbidden": 1])
+                #expect(report["rejectedByReason"] as? [String: Int] == [reason: 1])
             }
-            #expect(test.simulator.recording.count == 1)
+            #expect(test.simulator.recording.count == attempts)
             #expect(await process.end(with: SIGTERM) == 0)
         }
     }

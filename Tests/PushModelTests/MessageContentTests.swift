@@ -67,6 +67,22 @@ struct FrontEndTests {
             message: #"{"webpush":[]}"#, field: "message.webpush",
             text: #"\#(unknown) "webpush" at 'message': Proto field is not repeating, cannot start list."#),
         Case(
+            message: #"{"android":{"priority":"urgent"}}"#, field: "message.android.priority",
+            text: "Invalid value at 'message.android.priority' "
+                + #"(type.googleapis.com/google.firebase.fcm.v1.AndroidMessagePriority), "urgent""#),
+        Case(
+            message: #"{"android":{"notification":{"sticky":1}}}"#, field: "message.android.notification.sticky",
+            text: "Invalid value at 'message.android.notification.sticky' (TYPE_BOOL), 1"),
+        Case(
+            message: #"{"android":{"notification":{"eventTime":"today"}}}"#,
+            field: "message.android.notification.event_time",
+            text: "Invalid value at 'message.android.notification.event_time' "
+                + "(type.googleapis.com/google.protobuf.Timestamp), Field 'event_time', Invalid time format: today"),
+        Case(
+            message: #"{"fcm_options":{},"fcmOptions":{}}"#, field: "message.fcm_options",
+            text: #"Invalid JSON payload received. Duplicate name "fcmOptions" at 'message': "#
+                + "The field is given in snake_case and in camelCase."),
+        Case(
             message: #"{"apns":{"headers":{"apns-priority":10}}}"#, field: "message.apns.headers[0].value",
             text: "Invalid value at 'message.apns.headers[0].value' (TYPE_STRING), 10"),
         Case(
@@ -186,6 +202,8 @@ struct FrontEndTests {
         #expect(content.apns.liveActivityToken == nil)
         #expect(content.label == nil)
         #expect(MessageContent(stored: .string("not a message")).notification == nil)
+        let both = #"{"fcm_options":{"analytics_label":"a"},"fcmOptions":{"analytics_label":"b"}}"#
+        #expect(MessageContent(stored: try json(both)).label?.rawValue == "b")
     }
 
     @Test func aMessageIsReadAgainFromItsSource() throws {

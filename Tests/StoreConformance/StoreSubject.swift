@@ -2,10 +2,6 @@ import PushModel
 public import Store
 public import Testing
 
-/// Everything a gateway asks of its store.
-public typealias CompleteStore = RegistrationStore & SubscriptionStore & MessageStore & DeliveryStore & LedgerStore
-    & CredentialStore & ServiceAccountStore
-
 /// An implementation under test: one store that was empty at first.
 public final class StoreSubject: Sendable {
     private let open: @Sendable () throws -> any CompleteStore
@@ -80,8 +76,9 @@ public struct ConformanceCase: Sendable, CustomTestStringConvertible {
 
     /// All claims.
     public static let all: [ConformanceCase] =
-        registrations + owners + lifeCycle + subscriptions + messages + idempotency + deliveries + conditions + lists
-        + routes + settling + quarantine + rescue + workers + control + faults + ledger + credentials + serviceAccounts
+        registrations + owners + lifeCycle + subscriptions + topicLists + messages + idempotency + deliveries
+        + conditions + lists + routes + settling + quarantine + rescue + workers + control + faults + ledger
+        + deliveryDays + credentials + serviceAccounts + deviceGroups + installations + receipts
 }
 
 /// A store with a project in it, and the steps that the cases are made of. Times are milliseconds.

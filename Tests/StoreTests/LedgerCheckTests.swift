@@ -58,7 +58,11 @@ struct LedgerCheckTests {
                 var writer = LedgerWriter(db: db, recordedAt: time)
                 for key in keys {
                     writer.append(
-                        Self.entry(outcome), message: message, project: project, key: RegistrationKey(rawValue: key))
+                        Self.entry(outcome),
+                        of: LedgerWriter.Source(
+                            message: message, project: project,
+                            kind: DeliveryDaySums.Kind(acceptedAt: 7, label: nil, isDisplayed: false)),
+                        key: RegistrationKey(rawValue: key), app: nil)
                 }
                 try writer.write()
             }
@@ -131,6 +135,9 @@ struct LedgerCheckTests {
             "INSERT INTO pending (message, registration, lane, route, not_before) VALUES (1, 9, 1, 1, 0)",
             "deliveries that are open and ended, or open twice: 1 (0:0)"
         ),
+        ("UPDATE delivery_day SET count = 4", "sums by day that are not those of the ledger: 1"),
+        ("UPDATE delivery_day SET label = 'x'", "sums by day that are not those of the ledger: 2"),
+        ("DELETE FROM delivery_day", "sums by day that are not those of the ledger: 1"),
         ("UPDATE ledger_hour SET last_id = 1", "ledger blocks outside of the bounds of their hour: 1"),
         (
             "UPDATE ledger_block SET recorded_at = recorded_at - 1 WHERE id = 2",
@@ -189,6 +196,14 @@ struct LedgerCheckTests {
             at: Timestamp(milliseconds: 1 << 40), after: nil, limit: 2)
         #expect(rows.elements.map(\.delivery.registration.rawValue) == [1, 3].map(Self.fid))
         #expect(try await store.check() == [])
+        // With a second app each registration is looked at, also the one that is gone.
+        _ = try await store.lastColumn(of: "INSERT INTO app (project, name) VALUES ('demo', 'com.example.second')")
+        #expect(try await store.check() == [])
+        try await broadcast([[1, 2]])
+        #expect(try await store.check() == [])
+        let days = try await store.deliveryDays(
+            of: AppID(rawValue: "com.example.app")!, in: project, after: nil, limit: 9)
+        #expect(days.elements.map(\.recipients) == [5])
     }
 
     @Test func aDamagedBlockIsNamedToWhoeverReadsIt() async throws {

@@ -146,6 +146,10 @@ struct LedgerMigrationTests {
         #expect(
             try await store.lastColumn(of: "SELECT max(rows) <= 2000 AND sum(rows) = 5001 FROM ledger_block") == ["1"])
 
+        #expect(
+            try await store.lastColumn(of: "SELECT sum(count) FROM delivery_day WHERE day = 0 AND label = ''")
+                == ["5001"])
+
         // Each window of recording holds what it held, to the millisecond.
         let old = rows()
         let ids = [1: "0:1-a", 2: "0:1-b"] as [Int64: String]

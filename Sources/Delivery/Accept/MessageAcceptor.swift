@@ -85,7 +85,7 @@ public final class MessageAcceptor: Sendable {
     public func preflight(_ submission: Submission) async throws(Refusal) -> Preflight {
         guard !isStopped.load(ordering: .acquiring) else { throw count(.stopping) }
         let now = wallTime()
-        let survey = Survey(of: submission, id: MessageID(acceptedAt: now, random: random()), acceptedAt: now)
+        let survey = Survey(of: submission, id: submission.newID(at: now, random: random()), acceptedAt: now)
         var refusals = survey.violations.map(Refusal.invalid)
         if let limit = admission.full(submission.project.id, bytes: survey.bytes) {
             refusals.append(.full(limit, retryAfter: Self.retryAfter))
@@ -250,7 +250,7 @@ extension MessageAcceptor {
     private func prepare(_ submission: Submission) throws(Refusal) -> Prepared {
         guard !isStopping else { throw .stopping }
         let now = wallTime()
-        let survey = Survey(of: submission, id: MessageID(acceptedAt: now, random: random()), acceptedAt: now)
+        let survey = Survey(of: submission, id: submission.newID(at: now, random: random()), acceptedAt: now)
         if let violation = survey.violations.first { throw .invalid(violation) }
         let isInteractive = survey.lane == .interactive
         return Prepared(

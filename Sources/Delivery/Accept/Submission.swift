@@ -17,6 +17,8 @@ extension MessageAcceptor {
         /// Whether the caller waits for the end of the one delivery. It goes in the interactive lane then, and to the
         /// upstream also while its route is held: so the upstream says why.
         var isAwaited = false
+        /// Whether the message's id is to be a number (``MessageID/init(number:)``).
+        public var isNumbered = false
 
         /// To whom.
         public enum Recipient: Sendable {
@@ -42,6 +44,11 @@ extension MessageAcceptor {
             self.content = content
             self.options = options
             self.idempotency = idempotency
+        }
+
+        /// An id for it, accepted at `time`.
+        func newID(at time: Timestamp, random: UInt64) -> MessageID {
+            isNumbered ? MessageID(number: random) : MessageID(acceptedAt: time, random: random)
         }
     }
 

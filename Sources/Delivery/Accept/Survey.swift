@@ -123,6 +123,8 @@ extension MessageAcceptor.Submission {
                         "The registration belongs to the app \(name), which project \(project.id) does not have."))
                 continue
             }
+            // Nothing is built for a platform that nothing is sent to.
+            guard app.platform == .apple else { continue }
             do throws(InvalidMessage) {
                 pushes[name] = try ApplePush(
                     content,

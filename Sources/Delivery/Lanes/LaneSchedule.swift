@@ -86,6 +86,8 @@ struct LaneSchedule {
     private var busyFanOuts: Set<OpenFanOut.ID> = []
     private var busyRoutes: Set<PushRoute> = []
     private var held: [PushRoute: (until: Timestamp, limit: Int)] = [:]
+    /// Routes of retries that somebody waits for, and when these fall due: one claim each although the route is held.
+    private var awaited: [PushRoute: Timestamp] = [:]
     private var speed = SpeedMeter()
     /// The pass of whoever claimed last: who comes anew begins there.
     private var virtualPass = 0.0
@@ -260,6 +262,7 @@ extension LaneSchedule {
     /// How many may be taken for a route: all, a few to try it, or `nil`: none before `wakeUp`.
     private func trialLimit(_ route: PushRoute, at now: Timestamp, wakeUp: inout Timestamp?) -> Int? {
         guard let hold = held[route] else { return .max }
+        if let due = awaited[route], due <= now { return .max }
         guard hold.until > now else { return max(1, hold.limit) }
         wakeUp = wakeUp.map { min($0, hold.until) } ?? hold.until
         return nil
@@ -286,7 +289,8 @@ extension LaneSchedule {
         case .due(let route):
             busyRoutes.insert(route)
             tenants[order.project]?.isDueNext = false
-            tried = route
+            // What is claimed because somebody waits for it is no trial.
+            if let due = awaited[route], due <= now { awaited[route] = nil } else { tried = route }
         }
         if let tried, let hold = held[tried] { held[tried] = (now + Self.trialRest, hold.limit) }
     }
@@ -516,6 +520,13 @@ extension LaneSchedule {
     /// A delivery falls due at `time`.
     mutating func expect(_ time: Timestamp) {
         due = due.map { min($0, time) } ?? time
+    }
+
+    /// A retry that somebody waits for falls due at `time`: it is claimed then, with what else is due for its route, also
+    /// if the route is held by then.
+    mutating func expectAwaited(_ route: PushRoute, at time: Timestamp) {
+        awaited[route] = awaited[route].map { min($0, time) } ?? time
+        expect(time)
     }
 
     /// Results can't be recorded, or can again.

@@ -192,6 +192,7 @@ extension LaneWorker {
 
     private func look(_ id: AppID, _ project: Project?, _ message: Message) -> (app: App?, push: ApplePush?) {
         guard let project, let app = project.apps[id] else { return (nil, nil) }
+        guard app.platform == .apple else { return (app, nil) }
         switch cache.push(of: message, project: project, app: app) {
         case .success(let push): return (app, push)
         case .failure(let invalid):

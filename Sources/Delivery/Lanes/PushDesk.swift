@@ -102,6 +102,7 @@ struct PushDesk {
         if now >= delivery.expiresAt { return delivery.expired(at: now) }
         if !delivery.claim.registration.isActive { return delivery.unregistered(at: now) }
         if plan.app == nil { return delivery.setBack(by: .noRoute, at: now, random: random()) }
+        if plan.app?.platform == .web { return delivery.unserved(at: now) }
         if delivery.isProbe, !delivery.canProbe { return delivery.unprobed(at: now) }
         return plan.push == nil ? delivery.unbuildable(at: now) : nil
     }

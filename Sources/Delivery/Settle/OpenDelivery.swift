@@ -28,6 +28,8 @@ struct OpenDelivery: Sendable {
         guard let since = claim.history.probingSince else { return false }
         return claim.registration.refreshedAt <= since && claim.history.refusedBy == claim.registration.environment
     }
+    /// The way that its registration's pushes take.
+    var route: PushRoute { claim.route }
     /// Where the attempt goes.
     var environment: APNSEnvironment {
         isProbe ? claim.registration.environment.other : claim.registration.environment
@@ -155,8 +157,11 @@ extension OpenDelivery {
     /// | notSent, no_route                                            | ended, rejected with no_route     |
     /// | anything else, and all of a probe, whose first answer stands | `nil`: tried again                |
     ///
-    /// (1) As above when the attempt before gave the same reason, otherwise `nil`: it is tried on another connection.
-    func endForWaiter(_ outcome: Outcome, isAttempt: Bool, at now: Timestamp) -> Settlement.Result? {
+    /// (1) As above when the attempt before gave the same reason, or the route is held, since others were refused too.
+    /// Otherwise `nil`: it is tried on another connection.
+    func endForWaiter(
+        _ outcome: Outcome, isAttempt: Bool, isHeld: Bool, at now: Timestamp
+    ) -> Settlement.Result? {
         guard !isProbe else { return nil }
         let reason: String
         switch outcome {
@@ -164,7 +169,7 @@ extension OpenDelivery {
             guard let row = APNSReasonTable.row(of: refusal) else { return nil }
             guard row.status == 403 || row.actions.contains(.pauseLane) else { return nil }
             let isFirst = row.actions.contains(.otherConnection) && claim.history.lastCause != refusal.rawValue
-            if isAttempt, isFirst { return nil }
+            if isAttempt, isFirst, !isHeld { return nil }
             reason = refusal.rawValue
         case .notSent(.noRoute): reason = TransportCause.noRoute.rawValue
         case .accepted, .rejected, .notSent, .unknown: return nil
@@ -232,6 +237,11 @@ extension OpenDelivery {
         ended(.rejected, reason: EndReason.invalidMessage, history: claim.history, at: now)
     }
 
+    /// The end of a delivery to an app of a platform that nothing is sent to.
+    func unserved(at now: Timestamp) -> Settlement.Result {
+        ended(.rejected, reason: EndReason.platformNotServed, history: claim.history, at: now)
+    }
+
     /// The end of a delivery whose message is not in the store.
     func messageMissing(at now: Timestamp) -> Settlement.Result {
         ended(.rejected, reason: EndReason.messageMissing, history: claim.history, at: now)
@@ -257,6 +267,8 @@ enum EndReason {
     static let unregistered = "Unregistered"
     /// The message broke a limit when it was built again, after a change of the app's configuration.
     static let invalidMessage = "InvalidMessage"
+    /// The app is of a platform that has no upstream.
+    static let platformNotServed = "PlatformNotServed"
     /// The store knows the delivery and not its message.
     static let messageMissing = "MessageMissing"
 }
@@ -274,7 +286,20 @@ enum RetryBounds {
     static let probeLimit: Duration = .seconds(600)
 }
 
+extension ClaimedDelivery {
+    /// The way that its registration's pushes take.
+    var route: PushRoute {
+        PushRoute(project: project, app: registration.app, environment: registration.environment)
+    }
+}
+
 extension AttemptHistory {
+    /// Whether the last attempt was refused because of the credential.
+    var isAboutCredential: Bool {
+        guard let lastCause else { return false }
+        return APNSReasonTable.row(of: APNSReason(rawValue: lastCause))?.status == 403
+    }
+
     /// How many attempts the back-off after a setback grows by: those that ended unknown if this one did, otherwise the
     /// others.
     ///

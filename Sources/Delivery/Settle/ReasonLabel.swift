@@ -4,7 +4,7 @@ import PushModel
 enum ReasonLabel {
     /// What is decided without an answer has our own reasons, or the cause of an earlier attempt.
     private static let own: Set<String> = Set(
-        [EndReason.expired, EndReason.invalidMessage, EndReason.messageMissing]
+        [EndReason.expired, EndReason.invalidMessage, EndReason.messageMissing, EndReason.platformNotServed]
             + (TransportCause.known + [.messageUnreadable]).map(\.rawValue))
 
     /// Our own reasons stand for themselves, Apple's have the label of their table: a small set whatever a peer says.

@@ -134,9 +134,12 @@ struct Settler: Sendable {
     private func end(
         of delivery: OpenDelivery, _ result: Settlement.Result, _ answer: SentBatch.Answer
     ) -> Settlement.Result? {
+        guard !waiters.isEmpty else { return nil }
         if case .ended(let entry) = result, entry.outcome != .expired { return nil }
         guard waiters.isAwaited(delivery.claim.message) else { return nil }
-        return delivery.endForWaiter(answer.outcome, isAttempt: answer.isAttempt, at: answer.time)
+        let isHeld = gates[delivery.lane]?.isHeld(delivery.route) ?? false
+        return delivery.endForWaiter(
+            answer.outcome, isAttempt: answer.isAttempt, isHeld: isHeld, at: answer.time)
     }
 
     /// Records results, however long the store takes to accept them; what it refuses for good goes to `aside`.
@@ -272,6 +275,19 @@ struct Settler: Sendable {
         }
         admission.record()
         giveBack(batch)
+        expectAwaited(batch)
+    }
+
+    /// A refused credential may get the route held before the second try, which tells whether another connection helps:
+    /// who waits for that is not to wait for the end of the hold.
+    private func expectAwaited(_ batch: ResultBatch) {
+        guard !waiters.isEmpty else { return }
+        for (settlement, lane) in zip(batch.settlements, batch.lanes) where lane == .interactive {
+            guard case .retry(let history, let notBefore) = settlement.result, history.isAboutCredential,
+                waiters.isAwaited(settlement.delivery.message)
+            else { continue }
+            gates[lane]?.update { $0.expectAwaited(settlement.delivery.route, at: notBefore) }
+        }
     }
 
     private func giveBack(_ batch: ResultBatch) {

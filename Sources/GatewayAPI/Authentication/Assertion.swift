@@ -146,11 +146,11 @@ extension ServiceAccountStore {
 
 extension Assertion.Problem {
     /// The word for clients, of google.api.ErrorReason: after the first they get a new token.
-    var reason: String {
+    var reason: ErrorReason {
         switch self {
-        case .times: "ACCESS_TOKEN_EXPIRED"
-        case .revoked, .disabled: "ACCOUNT_STATE_INVALID"
-        case .malformed, .algorithm, .subject, .audience, .signature, .store: "ACCESS_TOKEN_TYPE_UNSUPPORTED"
+        case .times: .accessTokenExpired
+        case .revoked, .disabled: .accountUnusable
+        case .malformed, .algorithm, .subject, .audience, .signature, .store: .jwtUnusable
         }
     }
 

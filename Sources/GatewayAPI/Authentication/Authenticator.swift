@@ -80,9 +80,11 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// The credential that a request presents: `Authorization: Bearer` or `key=`, otherwise `X-Goog-Api-Key`.
+    /// The credential that a request presents: `Authorization: Bearer` or `key=`, otherwise `X-Goog-Api-Key`. The latter
+    /// also beside `Authorization: FIS_v2`, which holds an installation's refresh token.
     static func credential(in headers: HTTPFields) -> String? {
-        guard let authorization = headers[.authorization] else {
+        let authorization = headers[.authorization]
+        guard let authorization, !authorization.lowercased().hasPrefix("fis_v2 ") else {
             return headers[.googleAPIKey].map(trimmed).flatMap { $0.isEmpty ? nil : $0 }
         }
         let start = authorization.prefix(7).lowercased()
@@ -99,7 +101,7 @@ struct Authenticator: Sendable {
             .unauthenticated, "The API key is not valid: it is unknown or was revoked.", reason: .invalidCredential)
     }
 
-    private static func trimmed(_ text: some StringProtocol) -> String {
+    static func trimmed(_ text: some StringProtocol) -> String {
         var part = text[...]
         while let first = part.first, first == " " || first == "\t" { part.removeFirst() }
         while let last = part.last, last == " " || last == "\t" { part.removeLast() }
@@ -110,6 +112,10 @@ struct Authenticator: Sendable {
 extension HTTPField.Name {
     /// `X-Goog-Api-Key`.
     static let googleAPIKey = HTTPField.Name("X-Goog-Api-Key")!
+    /// `X-Goog-Firebase-Installations-Auth`: an installation's auth token, with or without `FIS ` in front.
+    static let installationAuth = HTTPField.Name("X-Goog-Firebase-Installations-Auth")!
+    /// `X-Forwarded-For`: whom a proxy asks for.
+    static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
     /// `X-Next-Page-Token`: where the next page of an export begins.
     static let nextPageToken = HTTPField.Name("X-Next-Page-Token")!
 }

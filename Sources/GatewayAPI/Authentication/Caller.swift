@@ -51,6 +51,8 @@ struct Access: Hashable, Sendable {
     /// What the route does, for the text of a refusal.
     let action: String
 
+    /// A batch of requests; what each of them may do is decided for it.
+    static let batch = Access(roles: Role.allCases, action: "sending batches")
     /// Everything with messages and what became of them.
     static let send = Access(roles: [.admin, .sender], action: "sending")
     /// Pausing, resuming and cancelling messages.
@@ -59,6 +61,10 @@ struct Access: Hashable, Sendable {
     static let read = Access(roles: [.admin, .sender], action: "reading reports")
     /// A new registration, by the app.
     static let register = Access(roles: [.admin, .client], action: "registering")
+    /// An app install of its own, with tokens of its own.
+    static let install = Access(roles: [.admin, .client], action: "managing installations")
+    /// What devices report of messages.
+    static let receipts = Access(roles: [.admin, .client], action: "reporting receipts")
     /// A look at a registration.
     static let readRegistration = Access(roles: [.admin, .client], action: "reading a registration")
     /// A change of a registration by the app.
@@ -71,6 +77,10 @@ struct Access: Hashable, Sendable {
     static let topics = Access(roles: [.admin, .client], action: "changing topics")
     /// The topics of many registrations at once.
     static let topicBatch = Access(roles: [.admin, .client], action: "changing topics in batches")
+    /// Device groups: who may send to a device may also put it into a group.
+    static let deviceGroups = Access(roles: [.admin, .sender], action: "changing device groups")
+    /// The topics of a project, with how many registrations each has.
+    static let listTopics = Access(roles: [.admin, .sender], action: "listing topics")
     /// Registrations made from device tokens.
     static let importTokens = Access(roles: [.admin], action: "importing device tokens")
 

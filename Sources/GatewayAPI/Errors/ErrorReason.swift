@@ -32,6 +32,12 @@ enum ErrorReason: String, CaseIterable, Sendable {
     case missingCredential = "MISSING_CREDENTIAL"
     /// A credential that is unknown or revoked.
     case invalidCredential = "INVALID_CREDENTIAL"
+    /// An access token that does not work any more, or a JWT that is over.
+    case accessTokenExpired = "ACCESS_TOKEN_EXPIRED"
+    /// The service account is disabled, or the key of the JWT was revoked.
+    case accountUnusable = "ACCOUNT_STATE_INVALID"
+    /// A JWT that proves nobody.
+    case jwtUnusable = "ACCESS_TOKEN_TYPE_UNSUPPORTED"
     /// The credential's role may not do this.
     case roleNotAllowed = "ROLE_NOT_ALLOWED"
     /// The credential is of another project than the path.
@@ -122,4 +128,15 @@ enum ErrorReason: String, CaseIterable, Sendable {
     case storeUnavailable = "STORE_UNAVAILABLE"
     /// An error of the gateway.
     case gatewayError = "GATEWAY_ERROR"
+}
+
+extension ErrorReason {
+    /// Whether it is one of Google's own words for tokens (google.api.ErrorReason), which SDKs compare in a
+    /// google.rpc.ErrorInfo.
+    var isOfToken: Bool {
+        switch self {
+        case .accessTokenExpired, .accountUnusable, .jwtUnusable: true
+        default: false
+        }
+    }
 }

@@ -39,11 +39,11 @@ extension FCMError {
             ])
             details.append(Self.detail("google.rpc.QuotaFailure", [.init("violations", .array([violation]))]))
         }
-        if let credentialReason {
+        if reason.isOfToken {
             details.append(
                 Self.detail(
                     "google.rpc.ErrorInfo",
-                    [.init("reason", .string(credentialReason)), .init("domain", .string("herald"))]))
+                    [.init("reason", .string(reason.rawValue)), .init("domain", .string("herald"))]))
         }
         if let retryAfterSeconds {
             let delay = durationText(milliseconds: Int64(max(1, retryAfterSeconds)) * 1000)
@@ -68,10 +68,11 @@ extension FCMError {
         .object([.init("@type", .string("type.googleapis.com/" + type))] + members)
     }
 
-    /// The body as the API under `path` gives it.
+    /// The body as the API under `path` gives it, in JSON.
     func json(for path: String) -> JSONValue {
         if path == TokenRoutes.path { return tokenBody }
-        return path.hasPrefix("/iid/") ? .object([.init("error", .string(message))]) : body
+        let isBare = path.hasPrefix("/iid/") || path.hasPrefix("/fcm/") || path == InstanceIDRoutes.webPath
+        return isBare ? .object([.init("error", .string(message))]) : body
     }
 
     /// The error as a token endpoint gives it (RFC 6749 §5.2); SDKs try the last two again.
@@ -85,9 +86,13 @@ extension FCMError {
         return TokenRoutes.errorBody(error, message)
     }
 
-    /// The answer as the API under `path` gives it: the Instance ID API has a bare string for an error.
+    /// The answer as the API under `path` gives it: the Instance ID API and device groups have a bare string for an error,
+    /// the legacy API has plain text.
     func response(for path: String) -> Response {
-        var response = Response(json: json(for: path), status: HTTPResponse.Status(code: code.httpStatus))
+        let status = HTTPResponse.Status(code: code.httpStatus)
+        var response =
+            path == LegacySend.path
+            ? Response(text: message + "\n", status: status) : Response(json: json(for: path), status: status)
         if let retryAfterSeconds = retryAfterSeconds ?? code.retryAfterSeconds {
             response.headers[.retryAfter] = String(max(1, retryAfterSeconds))
         }
@@ -99,6 +104,13 @@ extension FCMError {
 }
 
 extension Response {
+    /// An answer in plain text.
+    init(text: String, status: HTTPResponse.Status) {
+        self.init(
+            status: status, headers: [.contentType: "text/plain; charset=UTF-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+
     /// An answer in JSON.
     init(json: JSONValue, status: HTTPResponse.Status = .ok) {
         self.init(

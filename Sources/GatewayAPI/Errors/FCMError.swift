@@ -13,8 +13,6 @@ struct FCMError: Error, Sendable {
     var quotaSubject: String?
     /// `Retry-After` in whole seconds, otherwise the kind's own.
     var retryAfterSeconds: Int?
-    /// google.rpc.ErrorInfo: why the caller's credential does not work, in a word that clients compare.
-    var credentialReason: String?
     /// What the operator should read in the log; never part of the answer.
     var cause: String?
     /// The precise cause, for programs.
@@ -40,10 +38,8 @@ struct FCMError: Error, Sendable {
 
     /// An access token or JWT that does not work (any more). The usual reason is what tells clients to get a new one
     /// (fcm.md §1.7, pyfcm).
-    static func unusableToken(_ message: String, reason: String = "ACCESS_TOKEN_EXPIRED") -> FCMError {
-        var error = FCMError(.unauthenticated, message)
-        error.credentialReason = reason
-        return error
+    static func unusableToken(_ message: String, reason: ErrorReason = .accessTokenExpired) -> FCMError {
+        FCMError(.unauthenticated, message, reason: reason)
     }
 
     /// A refused field by a rule of the JSON front end or of a resource API (no FcmError detail).

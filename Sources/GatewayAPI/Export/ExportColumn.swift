@@ -37,21 +37,23 @@ enum ExportColumn: String, CaseIterable, Sendable {
     /// What the column holds, for the schema file.
     var explanation: String {
         switch self {
-        case .eventTimestamp: "When the delivery ended."
+        case .eventTimestamp: "When the delivery ended, or when the device says what it reports."
         case .projectNumber: "The sender's project number."
         case .messageID: "The message, the last segment of its name."
         case .instanceID: "The app install: its Firebase installation id."
         case .messageType: "DISPLAY_NOTIFICATION or DATA_MESSAGE."
-        case .sdkPlatform: "IOS."
-        case .appName: "The bundle id."
+        case .sdkPlatform: "IOS or WEB."
+        case .appName: "The bundle id, or the host of a web app."
         case .collapseKey: "The apns-collapse-id."
         case .priority: "The apns-priority."
         case .timeToLive: "Seconds from accept to expiry."
         case .topic: "The topic of a broadcast."
         case .bulkID: "The same for all deliveries of one broadcast."
-        case .event: "FCM's name for what happened, or MESSAGE_EXPIRED, MESSAGE_CANCELLED."
+        case .event:
+            "FCM's name for what happened, or MESSAGE_EXPIRED, MESSAGE_CANCELLED; of receipts MESSAGE_DELIVERED, "
+                + "MESSAGE_OPEN, MESSAGE_IMPRESSION."
         case .analyticsLabel: "The sender's label."
-        case .outcome: "ACCEPTED, REJECTED, EXPIRED or CANCELLED."
+        case .outcome: "ACCEPTED, REJECTED, EXPIRED or CANCELLED; none for a receipt."
         case .reason: "Apple's reason, or the last cause of an expired delivery."
         case .attempts: "Attempts made."
         case .latency: "Milliseconds from accept to the end."
@@ -63,23 +65,25 @@ enum ExportColumn: String, CaseIterable, Sendable {
     func value(of row: ExportRow, in project: Project) -> Value? {
         let delivery = row.delivery
         return switch self {
-        case .eventTimestamp: delivery.endedAt.map { .text($0.rfc3339) }
+        case .eventTimestamp: (row.receipt?.time ?? delivery.endedAt).map { .text($0.rfc3339) }
         case .projectNumber: .number(project.number)
         case .messageID: .text(row.message.rawValue)
         case .instanceID: .text(delivery.registration.rawValue)
         case .messageType: .text(row.facts.isDisplayed ? "DISPLAY_NOTIFICATION" : "DATA_MESSAGE")
-        case .sdkPlatform: .text("IOS")
+        case .sdkPlatform: .text(project.apps[delivery.app]?.platform == .web ? "WEB" : "IOS")
         case .appName: .text(delivery.app.rawValue)
         case .collapseKey: row.facts.collapseKey.map { .text($0) }
         case .priority: .number(Int64(row.facts.priority))
         case .timeToLive: .number(row.facts.timeToLiveSeconds)
         case .topic: row.topic.map { .text($0.rawValue) }
         case .bulkID: row.bulkID.map { .number($0) }
-        case .event: delivery.outcome.map { .text(ExportEvent.name(of: $0, reason: delivery.reason)) }
+        case .event:
+            row.receipt.map { .text(ExportEvent.name(of: $0.kind)) }
+                ?? delivery.outcome.map { .text(ExportEvent.name(of: $0, reason: delivery.reason)) }
         case .analyticsLabel: row.facts.label.map { .text($0.rawValue) }
         case .outcome: delivery.outcome.map { .text($0.rawValue.uppercased()) }
         case .reason: delivery.reason.map { .text($0) }
-        case .attempts: .number(Int64(delivery.history.attempts))
+        case .attempts: row.receipt == nil ? .number(Int64(delivery.history.attempts)) : nil
         case .latency: delivery.latencyMilliseconds.map { .number($0) }
         case .apnsID: delivery.apnsID.map { .text($0.rawValue) }
         }

@@ -12,6 +12,15 @@ enum ExportEvent {
         }
     }
 
+    /// The event of a receipt: a device's word that it has the message is FCM's MESSAGE_DELIVERED.
+    static func name(of kind: ReceiptKind) -> String {
+        switch kind {
+        case .received: "MESSAGE_DELIVERED"
+        case .opened: "MESSAGE_OPEN"
+        case .impression: "MESSAGE_IMPRESSION"
+        }
+    }
+
     /// Apple's reasons in FCM's words.
     static let rejections: [String: String] = [
         "BadDeviceToken": "INVALID_REGISTRATION",

@@ -12,6 +12,5 @@ extension OpenAPI {
                 ],
                 required: ["code", "message", "status"]
             ).saying("google.rpc.Status, as FCM answers it."),
-            "InstanceIDError": .object(["error": .string], required: ["error"]),
         ])
 }

@@ -35,6 +35,7 @@ extension OpenAPI {
                     "registration_tokens": .list(of: .string, count: 1...1000),
                 ],
                 required: ["to", "registration_tokens"]),
+            "InstanceIDError": .object(["error": .string], required: ["error"]),
             "InstanceIDResults": .object(
                 ["results": .list(of: .object(["error": .string])).saying("In order; `{}` means done.")],
                 required: ["results"]),
@@ -45,6 +46,6 @@ extension OpenAPI {
     ) -> Operation {
         Operation(
             method: .post, path: "/iid/v1:" + name, id: id, summary: summary, body: .json(body),
-            answers: [200: .json(answer)])
+            answers: [200: .json(answer)], errorBody: .json(.named("InstanceIDError")))
     }
 }

@@ -20,6 +20,8 @@ extension OpenAPI {
         var answers: [Int: Answer] = [:]
         /// Statuses of errors beside those that follow from the route.
         var errors: Set<Int> = []
+        /// What errors look like.
+        var errorBody = Content.json(.named("Error"))
 
         /// The operation of a route below `/v1/projects/{project}`.
         static func project(

@@ -98,8 +98,7 @@ struct RouteDescription {
     }
 
     private func error(_ status: Int) -> OpenAPI.Answer {
-        let schema = OpenAPI.Schema.named(route.path.hasPrefix("/iid/") ? "InstanceIDError" : "Error")
-        var answer = OpenAPI.Answer.json(schema, Self.errorTexts[status] ?? "")
+        var answer = OpenAPI.Answer(summary: Self.errorTexts[status] ?? "", content: operation.errorBody)
         if [429, 503].contains(status) {
             answer.fields.append((.retryAfter, .integer, "Seconds to wait before the request is sent again."))
         }

@@ -169,7 +169,7 @@ private struct MessageBatch {
     ) async throws(FCMError) -> MessageAcceptor.Submission {
         let target = try item.requiredTarget()
         let recipient: MessageAcceptor.Submission.Recipient
-        if let reference = target.reference {
+        if let reference = target.reference, target.notificationKey == nil {
             if let failure { throw failure }
             recipient = .registration(try call.addressable(found[reference]))
         } else {

@@ -17,6 +17,8 @@ struct Call: Sendable {
     let bodyLimitBytes: Int
     /// Room for large bodies.
     let batches: BatchGate
+    /// Answers the parts of a multipart batch; `nil`: the request is such a part itself.
+    let partResponder: RouterResponder<GatewayRequestContext>?
 
     /// How large the body says it will be; as large as it may be when it does not say.
     var announcedBytes: Int {

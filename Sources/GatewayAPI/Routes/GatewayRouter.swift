@@ -17,21 +17,31 @@ struct GatewayRouter {
 
     /// The responder: request ids around request log and metrics around error answers around the routes.
     func responder() -> RouterResponder<GatewayRequestContext> {
-        let routes = Route.all
+        let shared = (
+            authenticator: Authenticator(store: services.store, wallTime: services.wallTime),
+            batches: BatchGate(limitBytes: 4 * limits.batch)
+        )
+        let parts = responder(of: MultipartBatch.partRoutes, parts: nil, shared)
+        return responder(of: Route.all, parts: parts, shared)
+    }
+
+    /// - Parameter parts: answers the parts of batches.
+    private func responder(
+        of routes: [Route], parts: RouterResponder<GatewayRequestContext>?,
+        _ shared: (authenticator: Authenticator, batches: BatchGate)
+    ) -> RouterResponder<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestIDs())
         router.add(middleware: RequestLog())
         router.add(middleware: ErrorAnswers(paths: RoutePaths(routes)))
         router.add(middleware: HeaderLimit())
-        let authenticator = Authenticator(store: services.store, wallTime: services.wallTime)
-        let batches = BatchGate(limitBytes: 4 * limits.batch)
         for route in routes {
             let bodyLimitBytes = min(route.isBatch ? limits.batch : limits.standard, route.bodyLimitBytes)
             router.on(RouterPath(route.path), method: route.method) { [services] request, context in
                 let call = Call(
                     request: request, context: context, services: services, bodyLimitBytes: bodyLimitBytes,
-                    batches: batches)
-                return try await route.respond(to: call, authenticator: authenticator)
+                    batches: shared.batches, partResponder: parts)
+                return try await route.respond(to: call, authenticator: shared.authenticator)
             }
         }
         return router.buildResponder()

@@ -7,10 +7,17 @@ import Store
 enum InstanceIDRoutes {
     // Room for 1000 registration tokens, six times as long as ours, or for 100 device tokens of any length.
     static let all: [Route] = [
-        .instanceID("v1:batchAdd", .topicBatch, add).limited(toBytes: 1 << 20),
-        .instanceID("v1:batchRemove", .topicBatch, remove).limited(toBytes: 1 << 20),
-        .instanceID("v1:batchImport", .importTokens, importTokens).limited(toBytes: 512 << 10),
+        .instanceID(.post, "v1:batchAdd", .topicBatch, add).limited(toBytes: 1 << 20),
+        .instanceID(.post, "v1:batchRemove", .topicBatch, remove).limited(toBytes: 1 << 20),
+        .instanceID(.post, "v1:batchImport", .importTokens, importTokens).limited(toBytes: 512 << 10),
+        .instanceID(.post, "v1/{registration}/rel/topics/{topic}", .topics, InstanceIDResource.subscribe),
+        .instanceID(.delete, "v1/{registration}/rel/topics/{topic}", .topics, InstanceIDResource.unsubscribe),
+        .instanceID(.get, "info/{registration}", .readRegistration, InstanceIDResource.info),
+        Route(method: .post, path: webPath, scope: .keyProject(.register, importWeb)),
     ]
+
+    /// The path of the web import, which has none of the API's own.
+    static let webPath = "/v1/web/iid"
 
     @Sendable private static func add(_ call: ProjectCall) async throws -> Response {
         let batch = try TopicBatch(await call.call.json())
@@ -32,6 +39,28 @@ enum InstanceIDRoutes {
         let entries = try await batch.resolve(call)
         _ = try await call.services.store.unsubscribe(entries.keys, from: batch.topic)
         return answer(entries.results(entries.keys.map { _ in nil }))
+    }
+
+    /// `{"endpoint": …, "keys": {"auth": …, "p256dh": …}}`: a browser's subscription becomes a registration of the web app
+    /// that the Origin header names, or of the project's only one.
+    @Sendable private static func importWeb(_ call: ProjectCall) async throws -> Response {
+        let body = try await call.call.json()
+        try body.refuseUnknown(except: ["endpoint", "keys"])
+        guard let keys = try body.object("keys", type: "TYPE_MESSAGE") else {
+            throw FCMError.badRequest("keys", "keys is missing: an object with auth and p256dh.")
+        }
+        try keys.refuseUnknown(except: ["auth", "p256dh"])
+        let app = try WebOrigin(nil, header: call.call.request.headers[.origin]).app(of: call.project, field: "Origin")
+        guard let web = try WebSubscription(endpointIn: body, keysIn: keys) else {
+            throw FCMError.badRequest("endpoint", "endpoint is missing: the URL of the push service.")
+        }
+        let registration = try await call.services.store.register(
+            RegistrationRequest(
+                project: call.project.id, app: app.id, deviceToken: web.identity, environment: app.environment,
+                isEnvironmentStated: false, appVersion: nil, web: web),
+            at: call.now
+        ).registration
+        return Response(json: .object([.init("token", .string(registration.token.rawValue))]))
     }
 
     // Go and Java count any other than an empty object as a failure.
@@ -162,7 +191,7 @@ private struct ImportRequest {
         guard let text = try body.string("application") else {
             throw .badRequest("application", "application is missing: the bundle id.")
         }
-        guard let app = AppID(rawValue: text).flatMap({ project.apps[$0] }) else {
+        guard let app = project.appleApp(text) else {
             throw .badRequest("application", "The project has no app with this bundle id.")
         }
         self.app = app

@@ -13,7 +13,7 @@ enum RegistrationList {
             in: call.project.id, filter, after: call.call.query["pageToken"], limit: size)
         var members: [JSONValue.Member] = []
         if !page.elements.isEmpty {
-            let views = page.elements.map { RegistrationView($0, in: call).full(withToken: true) }
+            let views = page.elements.map { RegistrationView($0, in: call).full() }
             members.append(.init("registrations", .array(views)))
         }
         if let next = page.nextCursor { members.append(.init("nextPageToken", .string(next))) }
@@ -59,8 +59,8 @@ enum RegistrationList {
         guard let text = call.call.query["filter"] else { return .active }
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw refusal }
-        let name = parts[0].trimmingSpaces
-        let value = parts[1].trimmingSpaces
+        let name = parts[0].trimmingBlanks
+        let value = parts[1].trimmingBlanks
         switch (name, value.uppercased()) {
         case ("state", "ACTIVE"): return .active
         case ("state", "QUARANTINED"): return .quarantined
@@ -79,10 +79,6 @@ enum RegistrationList {
 }
 
 extension StringProtocol {
-    fileprivate var trimmingSpaces: String {
-        String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
-    }
-
     /// The text in the quotes around it, with \" and \\ read; without quotes as it is.
     fileprivate var unquoted: String {
         guard count >= 2, hasPrefix("\""), hasSuffix("\"") else { return String(self) }

@@ -140,6 +140,9 @@ enum ReportView {
             .init("rejectedByReason", reasons(report.rejectedByReason)),
         ]
         if let latency = report.latency { members.append(.init("latency", percentiles(latency))) }
+        if !report.receipts.isEmpty {
+            members.append(.init("receipts", receipts(report.receipts) { .integer($0) }))
+        }
         return .object(members)
     }
 
@@ -170,7 +173,18 @@ enum ReportView {
             members.append(.init("latency", .string(durationText(milliseconds: latency))))
         }
         if let id = delivery.apnsID { members.append(.init("apnsId", .string(id.rawValue))) }
+        if !delivery.receipts.isEmpty {
+            members.append(.init("receipts", receipts(delivery.receipts) { .string($0.rfc3339) }))
+        }
         return .object(members)
+    }
+
+    /// What devices reported, in the order of the kinds: how many did, or when one did.
+    private static func receipts<Value>(_ values: [ReceiptKind: Value], _ view: (Value) -> JSONValue) -> JSONValue {
+        .object(
+            ReceiptKind.allCases.compactMap { kind in
+                values[kind].map { JSONValue.Member(kind.rawValue, view($0)) }
+            })
     }
 
     private static func target(_ message: MessageSummary) -> JSONValue {

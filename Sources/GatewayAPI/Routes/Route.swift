@@ -43,9 +43,10 @@ struct Route: Sendable {
 
     /// A route of the Instance ID API.
     static func instanceID(
-        _ path: String, _ access: Access, _ handle: @escaping @Sendable (ProjectCall) async throws -> Response
+        _ method: HTTPRequest.Method, _ path: String, _ access: Access,
+        _ handle: @escaping @Sendable (ProjectCall) async throws -> Response
     ) -> Route {
-        Route(method: .post, path: "/iid/" + path, scope: .keyProject(access, handle))
+        Route(method: method, path: "/iid/" + path, scope: .keyProject(access, handle))
     }
 
     /// The route with another body limit.
@@ -64,9 +65,11 @@ struct Route: Sendable {
 
     /// Every route of the gateway.
     static var all: [Route] {
-        SendRoutes.all + RegistrationRoutes.all + TopicRoutes.all + InstanceIDRoutes.all + ReportRoutes.all
-            + ControlRoutes.all
-            + ExportRoutes.all + TokenRoutes.all + OperationsRoutes.all + OpenAPI.routes
+        SendRoutes.all + MultipartBatch.all + LegacySend.all + DeviceGroupRoutes.all
+            + RegistrationRoutes.all + TopicRoutes.all + TopicListRoutes.all + InstanceIDRoutes.all
+            + InstallationRoutes.all + ReceiptRoutes.all
+            + ReportRoutes.all + DeliveryDataRoutes.all + ControlRoutes.all + ExportRoutes.all
+            + TokenRoutes.all + OperationsRoutes.all + OpenAPI.routes
     }
 
     /// Whether a key of another project is told so in FCM's own words: only where messages are sent.
@@ -83,11 +86,13 @@ extension Route {
             let caller = try await authenticator.caller(of: call.request.headers)
             let project = try foreignChecked(call.services.projects.project(named: call.parameter("project")), caller)
             try access.check(caller)
+            try call.checkRate(of: caller)
             return try await handle(ProjectCall(call: call, project: project, caller: caller))
         case .keyProject(let access, let handle):
             let caller = try await authenticator.caller(of: call.request.headers)
             let project = try foreignChecked(call.services.projects.project(caller.project), caller)
             try access.check(caller)
+            try call.checkRate(of: caller)
             return try await handle(ProjectCall(call: call, project: project, caller: caller))
         }
     }

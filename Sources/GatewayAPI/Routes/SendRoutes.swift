@@ -100,6 +100,11 @@ extension ProjectCall {
         case .user(let user): return .user(user, try await addressees(of: user))
         case .registration, .token: break
         }
+        if let key = target.notificationKey, let members = try await members(of: key) {
+            let addressees = addressees(among: members)
+            guard !addressees.isEmpty else { throw FCMError(.unregistered) }
+            return .list(addressees)
+        }
         guard let reference = target.reference else { throw FCMError.malformedToken("message.token") }
         let registration: Registration?
         do throws(StoreError) {
@@ -121,8 +126,7 @@ extension ProjectCall {
         } catch {
             throw FCMError(error)
         }
-        let addressees = registrations.filter { $0.isAddressable(at: now) && project.apps[$0.app] != nil }
-            .map { MessageAcceptor.Addressee(key: $0.key, app: $0.app) }
+        let addressees = addressees(among: registrations)
         guard !addressees.isEmpty else { throw FCMError(.unregistered, reason: .userUnknown) }
         return addressees
     }
@@ -143,6 +147,12 @@ extension Target {
         case .token(let text): RegistrationReference(rawValue: text)
         case .topic, .condition, .user: nil
         }
+    }
+
+    /// The key of a device group, which stands where a token may.
+    var notificationKey: NotificationKey? {
+        guard case .token(let text) = self else { return nil }
+        return NotificationKey(rawValue: text)
     }
 }
 

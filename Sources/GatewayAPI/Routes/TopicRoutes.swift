@@ -89,7 +89,10 @@ enum TopicRoutes {
         return Response(json: .object([]))
     }
 
-    private static func subscribed(
+    /// Subscribes one registration.
+    ///
+    /// - Throws: RESOURCE_EXHAUSTED when it has too many topics.
+    static func subscribed(
         _ registration: Registration, to topic: Topic, _ call: ProjectCall
     ) async throws -> SubscribeResult {
         let result = try await call.services.store.subscribe([registration.key], to: topic, at: call.now).first
@@ -105,7 +108,8 @@ enum TopicRoutes {
         for name in names { _ = try body.string(name) }
     }
 
-    private static func topicOfPath(_ call: ProjectCall) throws(FCMError) -> Topic {
+    /// The topic that the path names.
+    static func topicOfPath(_ call: ProjectCall) throws(FCMError) -> Topic {
         try topic(call.call.parameter("topic"), field: "name")
     }
 

@@ -113,6 +113,20 @@ struct ObjectReader {
         return ObjectReader(path: fullPath(name), members: members)
     }
 
+    /// An array of objects.
+    func objects(_ name: String) throws(FCMError) -> [ObjectReader]? {
+        guard let elements = try array(name) else { return nil }
+        var objects: [ObjectReader] = []
+        objects.reserveCapacity(elements.count)
+        for (index, element) in elements.enumerated() {
+            guard case .object(let members) = element else {
+                throw wrongType("\(name)[\(index)]", "TYPE_MESSAGE", element)
+            }
+            objects.append(ObjectReader(path: "\(fullPath(name))[\(index)]", members: members))
+        }
+        return objects
+    }
+
     /// An array of strings.
     func strings(_ name: String) throws(FCMError) -> [String]? {
         guard let value = value(name) else { return nil }

@@ -10,9 +10,9 @@ public struct ProjectID: TextIdentifier {
     }
 }
 
-/// An app of a project: the bundle id of an Apple app. 1 to 255 of `[A-Za-z0-9._-]`.
+/// An app of a project: the bundle id of an Apple app, the host of a web app. 1 to 255 of `[A-Za-z0-9._-]`.
 public struct AppID: TextIdentifier {
-    /// The bundle id.
+    /// The bundle id, or the host.
     public let rawValue: String
 
     /// Takes `rawValue` when it has the form of a bundle id.
@@ -109,7 +109,8 @@ public struct RegistrationToken: TextIdentifier {
 /// A message's id, the last segment of its `name`: `[A-Za-z0-9:_-]+`, at most 64 characters.
 ///
 /// Ids made here read `0:<microseconds since the epoch>-<16 hex digits>`, so their text order is the order of
-/// acceptance and the random part makes them unguessable and unique across nodes.
+/// acceptance and the random part makes them unguessable and unique across nodes. Where a sender is to get a number, the
+/// id is one: see ``init(number:)``.
 public struct MessageID: TextIdentifier {
     /// The id.
     public let rawValue: String
@@ -126,6 +127,15 @@ public struct MessageID: TextIdentifier {
         let micros = String(time.milliseconds * 1000 + Int64(random % 1000))
         rawValue = "0:\(micros)-\(String(repeating: "0", count: 16 - hex.count))\(hex)"
     }
+
+    /// Makes an id that is a number of 19 digits, chosen by `random`: the legacy API names messages to topics by an int64.
+    public init(number random: UInt64) {
+        // From 10^18, the least of 19 digits, to 9 * 10^18, which an Int64 can still hold.
+        rawValue = String(1_000_000_000_000_000_000 + random % 8_000_000_000_000_000_000)
+    }
+
+    /// The id as a number, when it is one.
+    public var number: Int64? { Int64(rawValue) }
 
     /// 64 bits that stand for the message wherever a number is needed (the seed of its apns-ids).
     ///

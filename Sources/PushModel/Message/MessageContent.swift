@@ -127,6 +127,17 @@ public struct FieldViolation: Hashable, Sendable {
         self.description = description
         self.cause = cause
     }
+
+    /// Whether both say the same of the same field; the cause is the same then.
+    public static func == (lhs: FieldViolation, rhs: FieldViolation) -> Bool {
+        lhs.field == rhs.field && lhs.description == rhs.description
+    }
+
+    /// Hashes what the two say.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(field)
+        hasher.combine(description)
+    }
 }
 
 extension [FieldViolation] {

@@ -104,6 +104,15 @@ struct LedgerReader {
         }
     }
 
+    /// The same with what devices reported: one more query.
+    func rowsWithReceipts(_ picks: [Pick], cursor: (Pick) -> PageCursor) throws -> [ExportRow] {
+        var rows = try rows(picks, cursor: cursor)
+        let times = try ReceiptTable(db: db).times(
+            of: picks.map { (message: $0.stored.message.seq, key: $0.entry.key) })
+        for (index, receipts) in times.enumerated() { rows[index].delivery.receipts = receipts }
+        return rows
+    }
+
     /// FID and app of registrations, in the order of `keys`.
     func names(of keys: [Int64]) throws -> [(id: RegistrationID, app: AppID)] {
         let text = "[\(keys.map(String.init).joined(separator: ","))]"

@@ -49,9 +49,14 @@ struct LedgerRecount {
     let message: Int64
     private let id: String
     private let project: String
+    private let kind: DeliveryDaySums.Kind
     private var findings = CheckFindings()
+    /// The entries by day; `nil`: not all can be read.
+    private(set) var days: DeliveryDaySums? = DeliveryDaySums()
 
-    static let messages = "SELECT seq, id, project FROM message WHERE seq > ? ORDER BY seq LIMIT 1"
+    static let messages = """
+        SELECT seq, id, project, accepted_at, label, is_displayed FROM message WHERE seq > ? ORDER BY seq LIMIT 1
+        """
     static let blocks = """
         SELECT b.id, b.first_key, b.last_key, b.rows, b.outcomes, b.project, b.entries
         FROM ledger_block b INDEXED BY ledger_block_by_message WHERE b.message = ? ORDER BY b.id
@@ -75,6 +80,7 @@ struct LedgerRecount {
         message = row[0]
         id = row[1]
         project = row[2]
+        kind = DeliveryDaySums.Kind(acceptedAt: row[3], label: row[4], isDisplayed: row[5])
     }
 
     /// Recounts the message and says what is wrong.
@@ -85,16 +91,19 @@ struct LedgerRecount {
         var marks = KeyMarks(base: try db.number(Self.firstKey, [message]) ?? 0, span: span)
         var blocks = 0
         var isWhole = true
+        var apps = KeyApps(db: db)
         try eachBlock { row, block in
             blocks += 1
             guard let block else {
                 isWhole = false
+                days = nil
                 return findings.add("damaged ledger blocks", at: "block \(row[0] as Int64) of \(id)")
             }
             if !isDescribed(block, by: row) {
                 findings.add("ledger blocks that are not as their columns say", at: "block \(row[0] as Int64) of \(id)")
             }
             sums.add(block)
+            try days?.add(block, kind, project: project, &apps)
             for entry in block.entries { marks.add(entry.key) }
         }
         let open = try markOpen(&marks)

@@ -10,10 +10,23 @@ struct LedgerWriter {
     /// The most entries of a block: it is read whole, and what reads it shows it in pages of about this size.
     static let blockLimit = 2000
 
+    /// The message of an entry.
+    struct Source {
+        let message: Int64
+        let project: ProjectID
+        let kind: DeliveryDaySums.Kind
+    }
+
     /// What ends of one message in this step.
     private struct Group {
         let message: Int64
         let project: ProjectID
+        /// `nil`: the entries are counted already.
+        let kind: DeliveryDaySums.Kind?
+        /// How many ended how, by app.
+        var apps: [(name: AppID, counts: OutcomeCounts)] = []
+        /// The same of entries whose app was not told.
+        var unnamed: [(key: Int64, outcome: LedgerOutcome)] = []
         var accepted: [LedgerBlock.Entry] = []
         var others: [LedgerBlock.Entry] = []
         var reasons: [String] = []
@@ -25,40 +38,50 @@ struct LedgerWriter {
             reasons.append(reason)
             return Int32(reasons.count - 1)
         }
+
+        /// A message has an app or a few, and most entries that of the one before.
+        mutating func count(_ outcome: LedgerOutcome, _ key: Int64, _ app: AppID?) {
+            guard let app else { return unnamed.append((key, outcome)) }
+            let place = apps.lastIndex { $0.name == app } ?? apps.count
+            if place == apps.count { apps.append((app, OutcomeCounts())) }
+            apps[place].counts.add(outcome)
+        }
     }
 
     private let db: Database
     private let recordedAt: Timestamp
-    private let countsSums: Bool
     private var groups: [Group] = []
     private var places: [Int64: Int] = [:]
     private var lastPlace = 0
 
     /// Begins a step.
     ///
-    /// - Parameters:
-    ///   - recordedAt: the time of recording, not before that of any block in the store (``LedgerClock``).
-    ///   - countsSums: whether reports do not know these entries yet.
-    init(db: Database, recordedAt: Timestamp, countsSums: Bool = true) {
+    /// - Parameter recordedAt: the time of recording, not before that of any block in the store (``LedgerClock``).
+    init(db: Database, recordedAt: Timestamp) {
         self.db = db
         self.recordedAt = recordedAt
-        self.countsSums = countsSums
     }
 
     /// Takes the end of a delivery; nothing is written before ``write()``.
-    mutating func append(_ entry: LedgerEntry, message: Int64, project: ProjectID, key: RegistrationKey) {
+    ///
+    /// - Parameter app: that of the registration; `nil`: it is looked up.
+    mutating func append(_ entry: LedgerEntry, of source: Source, key: RegistrationKey, app: AppID?) {
         append(
             LedgerBlock.Entry(
                 key: key.rawValue, endedAt: entry.time.milliseconds, latencyMilliseconds: entry.latencyMilliseconds,
                 attempts: UInt32(clamping: entry.history.attempts),
                 unknownAttempts: UInt32(clamping: entry.history.unknownAttempts),
                 reason: LedgerBlock.Entry.noReason, outcome: entry.outcome),
-            reason: entry.reason, message: message, project: project)
+            reason: entry.reason, place: place(of: source.message, source.project, source.kind))
+        groups[lastPlace].count(entry.outcome, key.rawValue, app)
     }
 
-    /// Takes the end of a delivery with its reason beside it.
-    mutating func append(_ entry: LedgerBlock.Entry, reason: String?, message: Int64, project: ProjectID) {
-        let place = place(of: message, project)
+    /// Takes an entry, with its reason beside it, that the sums have already.
+    mutating func append(counted entry: LedgerBlock.Entry, reason: String?, message: Int64, project: ProjectID) {
+        append(entry, reason: reason, place: place(of: message, project, nil))
+    }
+
+    private mutating func append(_ entry: LedgerBlock.Entry, reason: String?, place: Int) {
         var entry = entry
         entry.reason = groups[place].place(of: reason)
         if entry.outcome == .accepted {
@@ -68,14 +91,14 @@ struct LedgerWriter {
         }
     }
 
-    private mutating func place(of message: Int64, _ project: ProjectID) -> Int {
+    private mutating func place(of message: Int64, _ project: ProjectID, _ kind: DeliveryDaySums.Kind?) -> Int {
         if lastPlace < groups.count, groups[lastPlace].message == message { return lastPlace }
         if let known = places[message] {
             lastPlace = known
         } else {
             lastPlace = groups.count
             places[message] = lastPlace
-            groups.append(Group(message: message, project: project))
+            groups.append(Group(message: message, project: project, kind: kind))
         }
         return lastPlace
     }
@@ -96,10 +119,11 @@ struct LedgerWriter {
                         entries[start..<end], group.reasons, message: group.message, group.project, recordedAt)
                     hours[group.project] = (hours[group.project]?.lowerBound ?? id)...id
                 }
-                if countsSums { try writeSums(entries, group, &latencies) }
+                if group.kind != nil { try writeSums(entries, group, &latencies) }
             }
         }
         for (project, blocks) in hours { try table.extend(hour: LedgerHour.hour(of: recordedAt), project, blocks) }
+        try writeDays()
         groups.removeAll(keepingCapacity: true)
         places.removeAll(keepingCapacity: true)
         lastPlace = 0
@@ -108,6 +132,27 @@ struct LedgerWriter {
     private static func isSorted(_ entries: [LedgerBlock.Entry]) -> Bool {
         for place in entries.indices.dropFirst() where entries[place - 1].key >= entries[place].key { return false }
         return true
+    }
+
+    /// Adds to the sums by day: one statement for all deliveries that are alike, whatever their messages.
+    private func writeDays() throws {
+        var sums = DeliveryDaySums()
+        var ids: [AppNames.Name: Int64] = [:]
+        var keys = KeyApps(db: db)
+        for group in groups {
+            guard let kind = group.kind else { continue }
+            for (name, counts) in group.apps {
+                let name = AppNames.Name(project: group.project, app: name)
+                let app = try ids[name] ?? AppTable(db: db).id(name.project, name.app)
+                ids[name] = app
+                for outcome in LedgerOutcome.allCases { sums.add(counts[outcome], app: app, kind, outcome) }
+            }
+            for (key, outcome) in group.unnamed {
+                guard let app = try keys.app(of: key, in: group.project.rawValue) else { continue }
+                sums.add(1, app: app, kind, outcome)
+            }
+        }
+        try sums.write(to: db)
     }
 
     /// One statement for each sum instead of one for each entry.

@@ -12,12 +12,15 @@ struct PageCursor: Equatable {
         case export = "x"
         case registrationDeliveries = "r"
         case registrations = "g"
+        case receipts = "e"
+        case subscribers = "s"
 
         /// Whether its rows are parts of blocks or pages.
         fileprivate var hasIndex: Bool {
             switch self {
             case .endedDeliveries, .claimedDeliveries, .export: true
-            case .messages, .waitingDeliveries, .registrationDeliveries, .registrations: false
+            case .messages, .waitingDeliveries, .registrationDeliveries, .registrations, .receipts, .subscribers:
+                false
             }
         }
     }

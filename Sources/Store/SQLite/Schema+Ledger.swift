@@ -70,7 +70,7 @@ extension Schema {
             if time != row[0] || count == LedgerWriter.blockLimit {
                 try writer?.write()
                 let next: Int64 = row[0]
-                writer = LedgerWriter(db: db, recordedAt: Timestamp(milliseconds: next), countsSums: false)
+                writer = LedgerWriter(db: db, recordedAt: Timestamp(milliseconds: next))
                 time = next
                 count = 0
             }
@@ -79,7 +79,7 @@ extension Schema {
                 key: row[3], endedAt: row[8], latencyMilliseconds: row[9], attempts: UInt32(clamping: row[6] as Int64),
                 unknownAttempts: UInt32(clamping: row[7] as Int64), reason: LedgerBlock.Entry.noReason,
                 outcome: try LedgerOutcome(storedCase: row[4]))
-            writer?.append(entry, reason: row[5], message: row[1], project: try ProjectID(stored: row[2]))
+            writer?.append(counted: entry, reason: row[5], message: row[1], project: try ProjectID(stored: row[2]))
         }
         try writer?.write()
     }

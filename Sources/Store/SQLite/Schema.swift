@@ -23,6 +23,9 @@ enum Schema {
         }
         migrator.registerMigration("5") { db in try migrateRegistrations(db) }
         migrator.registerMigration("6") { db in try db.execute(sql: serviceAccounts) }
+        migrator.registerMigration("7") { db in try db.execute(sql: deviceGroups) }
+        migrator.registerMigration("8") { db in try migrateDevices(db) }
+        migrator.registerMigration("9") { db in try migrateDeliveryData(db) }
         return migrator
     }
 

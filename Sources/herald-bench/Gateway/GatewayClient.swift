@@ -12,6 +12,9 @@ struct GatewayClient: Sendable {
     /// Where messages are sent to.
     var sendAddress: String { project + "/messages:send" }
 
+    /// Where messages are listed.
+    var messagesAddress: String { project + "/messages" }
+
     /// A report as far as the benchmarks read it.
     struct Report: Decodable {
         let state: String

@@ -2,12 +2,14 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 
-/// The benchmark's HTTP client: connections that are kept open, in the clear, to 127.0.0.1.
+/// The benchmark's HTTP client: connections that are kept open, to 127.0.0.1.
 enum HTTP {
-    /// Pooled: a request takes a connection that is open and free.
+    /// Pooled: a request takes a connection that is open and free. A gateway that speaks TLS has a certificate of its own
+    /// in each run, and nobody else is on the way to it.
     private static let client: HTTPClient = {
-        var configuration = HTTPClient.Configuration()
+        var configuration = HTTPClient.Configuration(certificateVerification: .none)
         configuration.timeout.connect = .seconds(10)
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()

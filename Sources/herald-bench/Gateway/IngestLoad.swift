@@ -15,6 +15,9 @@ struct IngestLoad {
         let latency: Percentiles
     }
 
+    /// No gateway worth measuring is slower.
+    private static let leastRequestsPerSecond = 200
+
     private let path: String
     private let scratch: Scratch
     private let address: String
@@ -50,13 +53,16 @@ struct IngestLoad {
             "authorization: Bearer \(key)", "-H", "content-type: application/json", "--log-file=\(log)",
         ]
         if !isEncrypted { command.append("--h1") }
+        var limit = Program.timeLimit
         switch amount {
-        case .requests(let count): command += ["-n", String(count)]
+        case .requests(let count):
+            command += ["-n", String(count)]
+            limit = max(limit, count / Self.leastRequestsPerSecond)
         case .seconds(let seconds): command += ["-D", String(seconds), "--warm-up-time=1"]
         }
         // h2load appends.
         if FileManager.default.fileExists(atPath: log) { try FileManager.default.removeItem(atPath: log) }
-        let cost = try Program.measured(command + [address], cores: cores)
+        let cost = try Program.measured(command + [address], cores: cores, within: limit)
         guard let counts = Self.statuses(in: cost.output), counts[0] > 0, counts.dropFirst().allSatisfy({ $0 == 0 }),
             let rate = H2Load.rate(in: cost.output)
         else { throw BenchFailure("\(address) answered otherwise than 200:\n\(cost.output)") }

@@ -37,7 +37,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
                 environmentProxy: configuration.environmentProxy)
             findings = projects.warnings.map { Finding(.warning, "configuration", $0.description) }
-            let apps = projects.configurations.map(\.apps.count).reduce(0, +)
+            let apps = projects.projects.map(\.apps.count).reduce(0, +)
             findings.insert(
                 Finding(.good, "configuration", "projects: \(projects.configurations.count), apps: \(apps)"), at: 0)
             findings += projects.certificates.map { Self.finding(of: $0, at: Timestamp.systemTime()) }

@@ -28,6 +28,8 @@ struct MessageReport: Hashable {
     var reasons: [Count]
     /// Platforms that the message has blocks for and that nothing is sent to.
     var platformsNotSent: [String]
+    /// What devices reported, by kind.
+    var receipts: [Count]
     /// Latency percentiles as the gateway writes them, such as `0.142s`.
     var latency: [(String, String)]
 
@@ -65,6 +67,8 @@ struct MessageReport: Hashable {
             .sorted { ($1.value, $0.name) < ($0.value, $1.name) }
         platformsNotSent = (value["platforms"]?.members ?? []).filter { $0.value == .string("NOT_APPLICABLE") }
             .map(\.name)
+        receipts = (value["receipts"]?.members ?? [])
+            .map { Count(name: $0.name, value: $0.value.integerValue ?? 0) }
         latency = (value["latency"]?.members ?? []).map { ($0.name, $0.value.stringValue ?? "") }
     }
 
@@ -80,7 +84,7 @@ struct MessageReport: Hashable {
     static func == (one: MessageReport, other: MessageReport) -> Bool {
         one.name == other.name && one.state == other.state && one.counts == other.counts
             && one.recipients == other.recipients && one.reasons == other.reasons
-            && one.expectedEndTime == other.expectedEndTime
+            && one.expectedEndTime == other.expectedEndTime && one.receipts == other.receipts
     }
 
     func hash(into hasher: inout Hasher) {
@@ -118,6 +122,9 @@ struct MessageReport: Hashable {
         }
         if !latency.isEmpty {
             lines.append("Latency    " + latency.map { "\($0.0) \(Table.safe($0.1))" }.joined(separator: "  "))
+        }
+        if !receipts.isEmpty {
+            lines.append("Devices    " + receipts.map { "\($0.value) \(Table.safe($0.name))" }.joined(separator: "  "))
         }
         lines += ["", bar(width: width), ""]
         let digits = String(max(recipients, 1)).count

@@ -184,7 +184,7 @@ struct RegistrationCommand: AsyncParsableCommand {
         }
     }
 
-    /// The apps of a project with their environments, from the project files.
+    /// The Apple apps of a project with their environments, from the project files.
     private static func apps(
         of project: ProjectID, in configuration: GatewayConfiguration
     ) throws(Failure) -> [AppID: APNSEnvironment] {
@@ -192,7 +192,8 @@ struct RegistrationCommand: AsyncParsableCommand {
         do {
             let set = try ProjectSet.read(
                 directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects))
-            return set.projects.first { $0.id == project }?.apps.mapValues(\.environment) ?? [:]
+            let apps = set.projects.first { $0.id == project }?.apps ?? [:]
+            return apps.filter { $0.value.platform == .apple }.mapValues(\.environment)
         } catch {
             throw error.failure
         }

@@ -42,8 +42,8 @@ struct RegisterCommand: AsyncParsableCommand {
 /// `herald topic`: who gets the messages of which topic.
 struct TopicCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "topic", abstract: "Subscribe registrations to topics.",
-        subcommands: [Subscribe.self, Unsubscribe.self])
+        commandName: "topic", abstract: "Subscribe registrations to topics, and list topics and who is subscribed.",
+        subcommands: [Subscribe.self, Unsubscribe.self, List.self, Members.self])
 
     /// What both subcommands take.
     struct Arguments: ParsableArguments {

@@ -9,6 +9,7 @@ extension GatewayConfiguration {
         "limits": [
             "messages", "bytes", "projectMessages", "projectBytes", "activeMessages", "pageSize", "inFlight",
             "shutdownSeconds", "bodyBytes", "batchBodyBytes", "upstreamThreads", "upstreamConnections",
+            "clientAddressRate", "clientRegistrationRate", "clientProjectRate", "proxies",
         ],
         "apns": ["badDeviceTokens"],
         "apns.badDeviceTokens": ["share", "atLeast", "windowSeconds"],
@@ -57,6 +58,14 @@ extension GatewayConfiguration {
         settings.integer("limits.upstreamThreads", in: 1...64, into: &limits.upstreamThreads, problems: &problems)
         settings.integer(
             "limits.upstreamConnections", in: 1...64, into: &limits.upstreamConnections, problems: &problems)
+        settings.integer(
+            "limits.clientAddressRate", in: 0...1_000_000, into: &limits.clientAddressRate, problems: &problems)
+        settings.integer(
+            "limits.clientRegistrationRate", in: 0...1_000_000, into: &limits.clientRegistrationRate,
+            problems: &problems)
+        settings.integer(
+            "limits.clientProjectRate", in: 0...1_000_000, into: &limits.clientProjectRate, problems: &problems)
+        settings.integer("limits.proxies", in: 0...10, into: &limits.proxies, problems: &problems)
         settings.share("apns.badDeviceTokens.share", into: &badDeviceTokens.share, problems: &problems)
         settings.integer(
             "apns.badDeviceTokens.atLeast", in: 1...1_000_000, into: &badDeviceTokens.atLeast, problems: &problems)

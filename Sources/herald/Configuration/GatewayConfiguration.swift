@@ -73,6 +73,14 @@ struct GatewayConfiguration: Sendable {
         var bodyBytes = 4_194_304
         /// `limits.batchBodyBytes`: the largest body of a batch of messages.
         var batchBodyBytes = 33_554_432
+        /// `limits.clientAddressRate`: requests a second that one address may make with client keys; 0: any number.
+        var clientAddressRate = 100
+        /// `limits.clientRegistrationRate`: requests a second that one registration may make; 0: any number.
+        var clientRegistrationRate = 5
+        /// `limits.clientProjectRate`: requests a second with the client keys of one project; 0: any number.
+        var clientProjectRate = 10_000
+        /// `limits.proxies`: proxies in front that add whom they ask for to X-Forwarded-For.
+        var proxies = 0
         /// `limits.upstreamThreads`: threads that talk to APNs.
         var upstreamThreads = 2
         /// `limits.upstreamConnections`: connections to APNs for each key or certificate and environment.
@@ -129,6 +137,13 @@ extension GatewayConfiguration {
             host: listen.host, port: listen.port, tls: tls,
             bodyLimits: BodyLimits(standard: limits.bodyBytes, batch: limits.batchBodyBytes),
             shutdownLimit: .seconds(limits.shutdownSeconds))
+    }
+
+    /// How often clients may ask, as the API module takes it.
+    var clientRates: ClientRateLimits.Rates {
+        ClientRateLimits.Rates(
+            address: limits.clientAddressRate, registration: limits.clientRegistrationRate,
+            project: limits.clientProjectRate, proxies: limits.proxies)
     }
 
     /// The limits as the APNs module takes them.

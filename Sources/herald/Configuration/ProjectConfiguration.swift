@@ -12,8 +12,10 @@ struct ProjectConfiguration: Sendable {
     var number: Int64
     /// `weight`.
     var weight: Int
-    /// `apps`.
+    /// `apps` of the platform `apple`.
     var apps: [AppConfiguration]
+    /// `apps` of the platform `web`.
+    var webApps: [AppID]
     /// `registrations`.
     var stale = StalePolicy()
     /// Where fields stand, by path.
@@ -27,7 +29,7 @@ struct ProjectConfiguration: Sendable {
                 App(
                     id: app.id, environment: app.environment, firebaseKeys: app.firebaseKeys,
                     credential: app.credentialKind, reachesBothEnvironments: app.reachesBothEnvironments)
-            }, stale: stale, weight: weight)
+            } + webApps.map(App.init(web:)), stale: stale, weight: weight)
     }
 
     /// The ways of its apps to APNs.
@@ -50,9 +52,9 @@ struct ProjectConfiguration: Sendable {
 
     /// The certificates of its apps.
     var certificates: [WatchedCertificate] {
-        apps.enumerated().compactMap { index, app in
+        apps.compactMap { app in
             guard case .certificate(let identity) = app.credential else { return nil }
-            let block = "apps[\(index)].apns"
+            let block = "\(app.field).apns"
             let place = places["\(block).p12"] ?? places["\(block).certificate"]
             return WatchedCertificate(
                 project: id, app: app.id, place: place ?? ConfigurationPlace(source: file, line: nil),
@@ -85,6 +87,8 @@ extension AppConfiguration {
 struct AppConfiguration: Sendable {
     /// `id`.
     var id: AppID
+    /// Where it stands, such as `apps[0]`.
+    var field: String
     /// `apns.environment`.
     var environment: APNSEnvironment
     /// `firebaseKeys`.
@@ -132,9 +136,9 @@ struct ProjectSet: Sendable {
     /// The problem that the sender found, at its line.
     func problem(of error: APNSConfigurationError) -> ConfigurationProblem {
         for configuration in configurations {
-            guard let index = configuration.apps.firstIndex(where: { $0.id == error.app }) else { continue }
-            let field = "apps[\(index)].apns.\(error.field)"
-            let place = configuration.places[field] ?? configuration.places["apps[\(index)].apns"]
+            guard let app = configuration.apps.first(where: { $0.id == error.app }) else { continue }
+            let field = "\(app.field).apns.\(error.field)"
+            let place = configuration.places[field] ?? configuration.places["\(app.field).apns"]
             return ConfigurationProblem(
                 place ?? ConfigurationPlace(source: configuration.file, line: nil), field: field, error.message)
         }

@@ -11,6 +11,7 @@ struct ProjectFile {
         var number: Int64?
         var weight = 1
         var apps: [AppConfiguration?] = []
+        var webApps: [AppID] = []
         var stale = StalePolicy()
         var places: [String: ConfigurationPlace] = [:]
         var appIDs: [(id: AppID, place: ConfigurationPlace, field: String)] = []
@@ -90,10 +91,15 @@ private struct AppSection {
         problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem],
         content: inout ProjectFile.Content
     ) -> AppConfiguration? {
-        section.refuseUnknownKeys(known: ["id", "platform", "apns", "firebaseKeys"], problems: &problems)
-        let id = appID(problems: &problems)
+        let platform = platform(problems: &problems)
+        let id = appID(of: platform, problems: &problems)
         if let id { content.appIDs.append((id, section.place("id"), section.field("id"))) }
-        platform(problems: &problems)
+        guard platform != .web else {
+            section.refuseUnknownKeys(known: ["id", "platform"], problems: &problems)
+            if let id { content.webApps.append(id) }
+            return nil
+        }
+        section.refuseUnknownKeys(known: ["id", "platform", "apns", "firebaseKeys"], problems: &problems)
         let firebaseKeys =
             section.choice("firebaseKeys", of: FirebaseKeys.self, problems: &problems) ?? .standard
         guard section.has("apns"), !section.isEmpty("apns") else {
@@ -106,25 +112,27 @@ private struct AppSection {
         let upstream = APNSSection(section: block, app: id).read(problems: &problems, warnings: &warnings)
         guard let id, let upstream else { return nil }
         return AppConfiguration(
-            id: id, environment: upstream.environment, firebaseKeys: firebaseKeys, credential: upstream.credential,
-            endpoints: upstream.endpoints, trustFile: upstream.trustFile, proxy: upstream.proxy)
+            id: id, field: section.path, environment: upstream.environment, firebaseKeys: firebaseKeys,
+            credential: upstream.credential, endpoints: upstream.endpoints, trustFile: upstream.trustFile,
+            proxy: upstream.proxy)
     }
 
-    private func appID(problems: inout [ConfigurationProblem]) -> AppID? {
-        guard let text = section.requiredText("id", example: "com.example.app", problems: &problems) else { return nil }
-        guard let id = AppID(rawValue: text) else {
-            problems.append(
-                section.problem("id", "\"\(text)\" is not a bundle id; use 1 to 255 of A-Z a-z 0-9 . _ -"))
+    private func appID(of platform: Platform, problems: inout [ConfigurationProblem]) -> AppID? {
+        let isWeb = platform == .web
+        let example = isWeb ? "www.example.com" : "com.example.app"
+        guard let text = section.requiredText("id", example: example, problems: &problems) else { return nil }
+        guard let id = AppID(rawValue: text), !isWeb || text == text.lowercased() else {
+            let form = isWeb ? "the host of a page; use 1 to 255 of a-z" : "a bundle id; use 1 to 255 of A-Z a-z"
+            problems.append(section.problem("id", "\"\(text)\" is not \(form) 0-9 . _ -"))
             return nil
         }
         return id
     }
 
-    private func platform(problems: inout [ConfigurationProblem]) {
-        guard let text = section.requiredText("platform", example: "apple", problems: &problems), text != "apple" else {
-            return
-        }
-        problems.append(section.problem("platform", "\"\(text)\" is not supported; use apple"))
+    /// The platform; after a problem that of most apps.
+    private func platform(problems: inout [ConfigurationProblem]) -> Platform {
+        guard section.requiredText("platform", example: "apple", problems: &problems) != nil else { return .apple }
+        return section.choice("platform", of: Platform.self, problems: &problems) ?? .apple
     }
 }
 

@@ -98,7 +98,7 @@ extension ProjectConfiguration {
         guard let id = content.id, let number = content.number else { return nil }
         self.init(
             file: file, id: id, number: number, weight: content.weight, apps: content.apps.compactMap { $0 },
-            stale: content.stale,
+            webApps: content.webApps, stale: content.stale,
             places: content.places)
     }
 }

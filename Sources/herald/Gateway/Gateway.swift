@@ -76,8 +76,10 @@ struct Gateway: Service {
         acceptor = MessageAcceptor(
             store: store, admission: admission, runner: runner, wallTime: { time.now() })
         housekeeper = Housekeeper(
-            [.idempotencyKeys(of: store), .endedRegistrations(of: store), .accessTokens(of: store)],
-            clock: ContinuousClock(), wallTime: Timestamp.systemTime, logger: logger)
+            [
+                .idempotencyKeys(of: store), .endedRegistrations(of: store), .accessTokens(of: store),
+                .installationTokens(of: store), .installations(of: store),
+            ], clock: ContinuousClock(), wallTime: Timestamp.systemTime, logger: logger)
         let services = GatewayServices(
             store: store, acceptor: acceptor,
             controller: MessageController(store: store, runner: runner, wallTime: { time.now() }),
@@ -87,7 +89,7 @@ struct Gateway: Service {
                 metrics.setCertificates(certificates.watched)
                 return metrics.text
             },
-            wallTime: Timestamp.systemTime, logger: logger)
+            clientLimits: ClientRateLimits(configuration.clientRates), wallTime: Timestamp.systemTime, logger: logger)
         do {
             server = try Self.server(configuration, services) { port in
                 var holder = holder

@@ -1,0 +1,257 @@
+import Delivery
+import Hummingbird
+import PushModel
+import Store
+
+/// `POST /fcm/send`, FCM's HTTP API before v1 (fcm.md §3). What it says becomes v1 messages; only questions and answers have
+/// another form.
+///
+/// Once a message of a call is kept the answer is 200, and what was not kept stands in it as an error of its own: senders
+/// repeat whole calls after a 5xx, and some after any `Retry-After`.
+enum LegacySend {
+    /// Where it is.
+    static let path = "/fcm/send"
+
+    // Room for a message and 1000 tokens, six times as long as ours.
+    static let all = [
+        Route(method: .post, path: path, scope: .keyProject(.send, respond)).limited(toBytes: 1 << 20)
+    ]
+
+    @Sendable private static func respond(_ call: ProjectCall) async throws -> Response {
+        let request = try LegacySendRequest(await call.call.body(), at: call.now)
+        switch request.recipient {
+        case .nobody: return LegacyAnswer([.failed(.missingRegistration)]).response
+        case .one(let name):
+            if let key = NotificationKey(rawValue: name), let members = try await call.members(of: key) {
+                return try await LegacyGroupSend(call: call, request: request).answer(to: members)
+            }
+            return try await LegacyTokenSend(call: call, request: request).answer(to: [name])
+        case .many(let names): return try await LegacyTokenSend(call: call, request: request).answer(to: names)
+        case .topic(let topic): return try await broadcast(call, request, to: .topic(topic))
+        case .condition(let condition): return try await broadcast(call, request, to: .condition(condition))
+        }
+    }
+
+    /// Sends to a topic or a condition: the answer has a number for an id.
+    private static func broadcast(
+        _ call: ProjectCall, _ request: LegacySendRequest, to recipient: MessageAcceptor.Submission.Recipient
+    ) async throws(FCMError) -> Response {
+        guard !call.project.apps.isEmpty else {
+            throw .invalidParameters(FCMError(.badRequest, "The project \(call.project.id) has no apps to send to."))
+        }
+        let content: MessageContent
+        switch request.content {
+        case .success(let valid): content = valid
+        case .failure(let error): return Response(json: .object([.init("error", .string(error.rawValue))]))
+        }
+        var submission = MessageAcceptor.Submission(project: call.project, recipient: recipient, content: content)
+        submission.isNumbered = true
+        switch await call.legacySend([submission], isDryRun: request.isDryRun).first {
+        case .success(let id)?:
+            return Response(json: .object([.init("message_id", .number(id.rawValue))]))
+        case .failure(let refusal)?:
+            var error = LegacyError(refusal)
+            if case .full = refusal { error = .topicsMessageRateExceeded }
+            var response = Response(json: .object([.init("error", .string(error.rawValue))]))
+            if error.isTemporary { response.askToComeBack(after: FCMError(refusal, project: call.project)) }
+            return response
+        case nil: throw FCMError(.internal)
+        }
+    }
+}
+
+/// One message to tokens: each token has a message of its own, with an id of its own.
+struct LegacyTokenSend {
+    let call: ProjectCall
+    let request: LegacySendRequest
+
+    /// Sends, and answers with a result for each token, in order.
+    ///
+    /// - Throws: UNAVAILABLE when the registrations can't be looked up; nothing was kept.
+    func answer(to names: [String]) async throws(FCMError) -> Response {
+        let prepared = try await submissions(to: names)
+        let submissions = prepared.compactMap { try? $0.get() }  // Errors are answered below.
+        var sent = await call.legacySend(submissions, isDryRun: request.isDryRun).makeIterator()
+        var temporary: MessageAcceptor.Refusal?
+        let results = prepared.map { item in
+            switch item {
+            case .failure(let error): return LegacyAnswer.Item.failed(error)
+            case .success:
+                switch sent.next() {
+                case .success(let id)?: return .sent(id)
+                case .failure(let refusal)?:
+                    let error = LegacyError(refusal)
+                    if error.isTemporary { temporary = refusal }
+                    return .failed(error)
+                case nil: return .failed(.internalServerError)
+                }
+            }
+        }
+        let answer = LegacyAnswer(results)
+        var response = answer.response
+        // Whoever is told to come back sends everything again.
+        if let temporary, answer.successes == 0 {
+            response.askToComeBack(after: FCMError(temporary, project: call.project))
+        }
+        return response
+    }
+
+    /// The submission for each token, or why there is none.
+    private func submissions(
+        to names: [String]
+    ) async throws(FCMError) -> [Result<MessageAcceptor.Submission, LegacyError>] {
+        let references = names.map { RegistrationReference(rawValue: $0) }
+        let registrations: [Registration?]
+        do throws(StoreError) {
+            registrations = try await call.services.store.registrations(
+                named: references.compactMap { $0 }, in: call.project.id)
+        } catch {
+            throw FCMError(error)
+        }
+        var found = registrations.makeIterator()
+        return zip(names, references).map { name, reference in
+            guard reference != nil else {
+                return .failure(name.isEmpty ? .missingRegistration : .invalidRegistration)
+            }
+            let registration = found.next() ?? nil
+            return Result { () throws(LegacyError) in try submission(to: registration) }
+        }
+    }
+
+    private func submission(
+        to registration: Registration?
+    ) throws(LegacyError) -> MessageAcceptor.Submission {
+        guard let registration, registration.isAddressable(at: call.now) else { throw .notRegistered }
+        guard call.project.apps[registration.app] != nil else { throw .mismatchSenderID }
+        guard request.isFor(registration.app) else { throw .invalidPackageName }
+        return MessageAcceptor.Submission(
+            project: call.project, recipient: .registration(registration), content: try request.content.get())
+    }
+}
+
+/// One message to the members of a device group (fcm.md §3, §6).
+struct LegacyGroupSend {
+    let call: ProjectCall
+    let request: LegacySendRequest
+
+    /// Sends to those of `members` that can be sent to, and answers how many these are.
+    func answer(to members: [Registration]) async throws(FCMError) -> Response {
+        let content: MessageContent
+        switch request.content {
+        case .success(let valid): content = valid
+        case .failure(let error): return Response(json: .object([.init("error", .string(error.rawValue))]))
+        }
+        let addressees = call.addressees(among: members.filter { request.isFor($0.app) })
+        let keys = Set(addressees.map(\.key))
+        let others = members.filter { !keys.contains($0.key) }
+        // A group may have no members any more, and a member a token that can't be sent to.
+        guard !addressees.isEmpty else { return Self.response(sent: 0, failed: others) }
+        let submission = MessageAcceptor.Submission(
+            project: call.project, recipient: .list(addressees), content: content)
+        switch await call.legacySend([submission], isDryRun: request.isDryRun).first {
+        case .success(let id)?:
+            return Self.response(sent: addressees.count, failed: others, name: call.name(of: id))
+        case .failure(let refusal)?:
+            let error = LegacyError(refusal)
+            guard error.isTemporary else {
+                return Response(json: .object([.init("error", .string(error.rawValue))]))
+            }
+            var response = Self.response(sent: 0, failed: members)
+            response.askToComeBack(after: FCMError(refusal, project: call.project))
+            return response
+        case nil: throw FCMError(.internal)
+        }
+    }
+
+    /// - Parameter name: of the message, which FCM does not tell here.
+    private static func response(sent: Int, failed: [Registration], name: String? = nil) -> Response {
+        var members: [JSONValue.Member] = [
+            .init("success", .integer(sent)), .init("failure", .integer(failed.count)),
+        ]
+        if !failed.isEmpty {
+            members.append(.init("failed_registration_ids", .array(failed.map { .string($0.token.rawValue) })))
+        }
+        if let name { members.append(.init("name", .string(name))) }
+        return Response(json: .object(members))
+    }
+}
+
+/// What the legacy API answers when tokens were named.
+struct LegacyAnswer {
+    /// What became of one token.
+    enum Item: Hashable, Sendable {
+        /// It has a message of this id.
+        case sent(MessageID)
+        /// It has none.
+        case failed(LegacyError)
+    }
+
+    /// In the order of the request.
+    let items: [Item]
+
+    init(_ items: [Item]) {
+        self.items = items
+    }
+
+    /// How many have a message.
+    var successes: Int {
+        items.count { if case .sent = $0 { true } else { false } }
+    }
+
+    /// The answer. A registration has one token as long as it lives: none has a newer one to tell.
+    var response: Response {
+        let results = items.map { item in
+            switch item {
+            case .sent(let id): JSONValue.object([.init("message_id", .string(id.rawValue))])
+            case .failed(let error): JSONValue.object([.init("error", .string(error.rawValue))])
+            }
+        }
+        return Response(
+            json: .object([
+                .init("multicast_id", .number(String(Int64.random(in: 1 ... .max)))),
+                .init("success", .integer(successes)), .init("failure", .integer(items.count - successes)),
+                .init("canonical_ids", .integer(0)), .init("results", .array(results)),
+            ]))
+    }
+}
+
+extension LegacySendRequest {
+    /// Whether it may go to this app.
+    fileprivate func isFor(_ app: AppID) -> Bool {
+        restrictedPackageName.map { $0 == app.rawValue } ?? true
+    }
+}
+
+extension ProjectCall {
+    /// Accepts messages, or says what their ids would look like.
+    fileprivate func legacySend(
+        _ submissions: [MessageAcceptor.Submission], isDryRun: Bool
+    ) async -> [Result<MessageID, MessageAcceptor.Refusal>] {
+        guard isDryRun else {
+            return await services.acceptor.accept(submissions).map { result in
+                result.map { accepted in
+                    log(accepted)
+                    return accepted.id
+                }
+            }
+        }
+        var results: [Result<MessageID, MessageAcceptor.Refusal>] = []
+        for submission in submissions {
+            do throws(MessageAcceptor.Refusal) {
+                let preflight = try await services.acceptor.preflight(submission)
+                results.append(preflight.refusals.first.map { .failure($0) } ?? .success(preflight.id))
+            } catch {
+                results.append(.failure(error))
+            }
+        }
+        return results
+    }
+}
+
+extension Response {
+    /// Says when to try again after an error of which nothing was kept.
+    fileprivate mutating func askToComeBack(after error: FCMError) {
+        guard let seconds = error.retryAfterSeconds ?? error.code.retryAfterSeconds else { return }
+        headers[.retryAfter] = String(max(1, seconds))
+    }
+}

@@ -1,0 +1,58 @@
+/// How a browser is reached: what `PushManager.subscribe` gave the page (RFC 8030, RFC 8291). The endpoint is a
+/// secret: it never goes into a log.
+public struct WebSubscription: Hashable, Sendable {
+    /// The longest endpoint in bytes.
+    public static let endpointLimit = 2048
+
+    /// The URL of the push service, `https`.
+    public let endpoint: String
+    /// The browser's P-256 key, uncompressed: 65 bytes.
+    public let key: [UInt8]
+    /// The secret of the encryption: 16 bytes.
+    public let secret: [UInt8]
+    /// The VAPID key that the page subscribed with, uncompressed: 65 bytes; `nil`: it did not say.
+    public let applicationKey: [UInt8]?
+
+    /// Takes the parts; `nil` when one has the wrong length, or the endpoint is no `https` URL with a host.
+    public init?(endpoint: String, key: [UInt8], secret: [UInt8], applicationKey: [UInt8]?) {
+        guard endpoint.utf8.count <= Self.endpointLimit, Self.host(of: endpoint) != nil, key.count == 65,
+            secret.count == 16, applicationKey.map({ $0.count == 65 }) ?? true
+        else { return nil }
+        self.endpoint = endpoint
+        self.key = key
+        self.secret = secret
+        self.applicationKey = applicationKey
+    }
+
+    /// The host of the push service, which is no secret.
+    public var host: String { Self.host(of: endpoint) ?? "" }
+
+    /// The host of an `https` URL of printable ASCII without user and password; `nil` for any other text.
+    private static func host(of url: String) -> String? {
+        let prefix = "https://"
+        guard url.utf8.count > prefix.utf8.count, url.prefix(prefix.count).lowercased() == prefix,
+            url.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
+        else { return nil }
+        let authority = url.dropFirst(prefix.count).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let host = authority.prefix { $0 != ":" }
+        guard !host.isEmpty,
+            host.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || $0.isAlphanumeric })
+        else { return nil }
+        guard
+            authority.utf8.count == host.utf8.count
+                || Int(authority.dropFirst(host.count + 1)).map((1...65_535).contains) == true
+        else { return nil }
+        return host.lowercased()
+    }
+}
+
+extension UInt8 {
+    fileprivate var isAlphanumeric: Bool {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,36 @@
+public import PushModel
+
+/// What became of the deliveries to the registrations of an app whose messages were accepted on one day with one
+/// label: ``recipients`` is the sum of ``ended`` and ``inFlight``.
+public struct DeliveryDay: Hashable, Sendable {
+    /// Days since 1970-01-01 in UTC.
+    public var day: Int64
+    /// The label; `nil`: none.
+    public var label: AnalyticsLabel?
+    /// Ended deliveries by how they ended.
+    public var ended: [LedgerOutcome: Int]
+    /// Deliveries that were claimed or wait, and have not ended.
+    public var inFlight: Int
+    /// Of all, those of messages that show something.
+    public var displayed: Int
+
+    /// Deliveries, ended or not.
+    public var recipients: Int { ended.values.reduce(inFlight, +) }
+
+    /// Puts a day together.
+    public init(
+        day: Int64, label: AnalyticsLabel?, ended: [LedgerOutcome: Int] = [:], inFlight: Int = 0, displayed: Int = 0
+    ) {
+        self.day = day
+        self.label = label
+        self.ended = ended
+        self.inFlight = inFlight
+        self.displayed = displayed
+    }
+
+    /// The day of a time.
+    static func day(of time: Timestamp) -> Int64 {
+        let (day, rest) = time.milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
+        return rest < 0 ? day - 1 : day
+    }
+}

@@ -1,0 +1,105 @@
+import HTTPTypes
+import PushModel
+import Store
+import Synchronization
+import Testing
+
+@testable import GatewayAPI
+
+/// How often clients may ask.
+@Suite(.timeLimit(.minutes(5)))
+struct ClientRateTests {
+    /// A clock that only a test moves.
+    private final class Dial: Sendable {
+        private let time = Mutex(ContinuousClock.now)
+
+        var now: ContinuousClock.Instant { time.withLock { $0 } }
+
+        func advance(by duration: Duration) {
+            time.withLock { $0 += duration }
+        }
+    }
+
+    @Test func aBucketHoldsTenSecondsAndFillsWithTime() throws {
+        let dial = Dial()
+        let limits = ClientRateLimits(
+            ClientRateLimits.Rates(address: 2, registration: 0, project: 0), now: { dial.now })
+        for _ in 0..<20 { try limits.take(.address("192.0.2.1")) }
+        let error = #expect(throws: FCMError.self) { try limits.take(.address("192.0.2.1")) }
+        #expect(error?.code == .resourceExhausted && error?.retryAfterSeconds == 1)
+        #expect(error?.quotaSubject == "client address")
+        // Others are not touched, and a rate of 0 is none.
+        try limits.take(.address("192.0.2.2"))
+        let id = try #require(RegistrationID(rawValue: "cInstallationOne000000"))
+        for _ in 0..<1000 { try limits.take(.registration(id)) }
+        dial.advance(by: .milliseconds(400))
+        #expect(throws: FCMError.self) { try limits.take(.address("192.0.2.1")) }
+        dial.advance(by: .milliseconds(100))
+        try limits.take(.address("192.0.2.1"))
+        #expect(throws: FCMError.self) { try limits.take(.address("192.0.2.1")) }
+        dial.advance(by: .seconds(3600))
+        for _ in 0..<20 { try limits.take(.address("192.0.2.1")) }
+        #expect(throws: FCMError.self) { try limits.take(.address("192.0.2.1")) }
+    }
+
+    @Test func theNumberOfPartiesIsBounded() throws {
+        let limits = ClientRateLimits(ClientRateLimits.Rates(address: 1, registration: 0, project: 0))
+        for number in 0..<ClientRateLimits.partyLimit + 5 { try limits.take(.address(String(number))) }
+        #expect(limits.partyCount <= ClientRateLimits.partyLimit)
+    }
+
+    @Test func clientsOfAProjectAreLimitedAndOthersAreNot() async throws {
+        let dial = Dial()
+        let gateway = try await TestGateway(
+            clientLimits: ClientRateLimits(
+                ClientRateLimits.Rates(address: 0, registration: 0, project: 1), now: { dial.now }))
+        let body = #"{"ios":{"apns_token":"00","bundle_id":"com.example.app"}}"#
+        for _ in 0..<10 {
+            #expect(
+                try await gateway.request(.post, "/v1/projects/demo/registrations", body, as: .client).status == 200)
+        }
+        let refused = try await gateway.request(.post, "/v1/projects/demo/registrations", body, as: .client)
+        #expect(refused.status == 429)
+        #expect(refused.headers[.retryAfter] == "1")
+        #expect(try refused.errorStatus == "RESOURCE_EXHAUSTED")
+        #expect(refused.text.contains("project:demo"))
+        #expect(try await gateway.request(.post, "/v1/projects/demo/registrations", body).status == 200)
+        dial.advance(by: .seconds(1))
+        #expect(try await gateway.request(.post, "/v1/projects/demo/registrations", body, as: .client).status == 200)
+    }
+
+    @Test func oneRegistrationIsLimited() async throws {
+        let dial = Dial()
+        let gateway = try await TestGateway(
+            clientLimits: ClientRateLimits(
+                ClientRateLimits.Rates(address: 0, registration: 1, project: 0), now: { dial.now }))
+        let (first, second) = (try await gateway.register("01"), try await gateway.register("02"))
+        func path(_ token: String) -> String {
+            "/v1/projects/demo/registrations/\(token.replacing(":", with: "%3A"))"
+        }
+        for _ in 0..<10 {
+            #expect(try await gateway.request(.get, path(first.token), as: .client).status == 200)
+        }
+        #expect(try await gateway.request(.get, path(first.token), as: .client).status == 429)
+        let receipt = #"{"registration":"\#(first.token)","message":"0:1","kind":"opened"}"#
+        #expect(try await gateway.request(.post, "/v1/projects/demo/receipts", receipt, as: .client).status == 429)
+        #expect(try await gateway.request(.get, path(second.token), as: .client).status == 200)
+    }
+
+    @Test func theAddressIsThatWhichTheOutermostProxySaw() async throws {
+        let dial = Dial()
+        let gateway = try await TestGateway(
+            clientLimits: ClientRateLimits(
+                ClientRateLimits.Rates(address: 1, registration: 0, project: 0, proxies: 2), now: { dial.now }))
+        func ask(_ hops: String) async throws -> Int {
+            try await gateway.request(
+                .post, "/v1/projects/demo/installations", #"{"appId":"a"}"#, as: .client,
+                headers: [.forwardedFor: hops]
+            ).status
+        }
+        // What the client itself wrote comes first and counts for nothing.
+        for number in 0..<10 { #expect(try await ask("10.0.0.\(number), 192.0.2.7, 10.1.1.1") == 200) }
+        #expect(try await ask("10.0.0.99, 192.0.2.7, 10.1.1.1") == 429)
+        #expect(try await ask("192.0.2.8, 10.1.1.1") == 200)
+    }
+}

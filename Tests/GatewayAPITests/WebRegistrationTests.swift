@@ -1,0 +1,140 @@
+import HTTPTypes
+import PushModel
+import Store
+import Testing
+
+@testable import GatewayAPI
+
+/// Browsers register; nothing is sent to them yet.
+@Suite(.timeLimit(.minutes(5)))
+struct WebRegistrationTests {
+    private static let path = "/v1/projects/demo/registrations"
+    /// The base point of P-256.
+    private static let key = Base64URL.text(
+        DeviceToken(
+            hex: "046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
+                + "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5")!.bytes)
+    private static let secret = Base64URL.text((0..<16).map { UInt8($0) })
+
+    private static func body(
+        _ endpoint: String = "https://push.example.com/send/secret-one", origin: String? = nil, key: String = key,
+        secret: String = secret, more: String = ""
+    ) -> String {
+        let origin = origin.map { #""origin":"\#($0)","# } ?? ""
+        return #"{"web":{\#(origin)"endpoint":"\#(endpoint)","p256dh":"\#(key)","auth":"\#(secret)"\#(more)}}"#
+    }
+
+    @Test func aBrowserRegistersOnceAndIsListed() async throws {
+        let gateway = try await TestGateway(webApps: ["www.example.com"])
+        let first = try await gateway.request(.post, Self.path, Self.body(), as: .client)
+        #expect(first.status == 200, "\(first.text)")
+        let again = try await gateway.request(
+            .post, Self.path, Self.body(more: #","applicationPubKey":"\#(Self.key)""#), as: .client)
+        #expect(again.text == first.text)
+        let name = try #require(try first.json["name"]?.stringValue)
+        let shown = try await gateway.request(.get, "/v1/\(name)")
+        #expect(try shown.json["app"] == .string("www.example.com"))
+        #expect(try shown.json["platform"] == .string("WEB"))
+        #expect(try shown.json["pushService"] == .string("push.example.com"))
+        #expect(try shown.json["apnsEnvironment"] == nil)
+        #expect(!shown.text.contains("secret-one"))
+        let list = try await gateway.request(.get, Self.path)
+        #expect(list.text.contains(name) && !list.text.contains("secret-one"))
+        let id = try #require(RegistrationID(rawValue: String(name.split(separator: "/").last ?? "")))
+        let demo = try #require(ProjectID(rawValue: "demo"))
+        let kept = try #require(try await gateway.store.registration(id, in: demo))
+        let web = try #require(try await gateway.store.webSubscription(of: kept.key))
+        #expect(web.endpoint == "https://push.example.com/send/secret-one")
+        #expect(web.secret == (0..<16).map { UInt8($0) } && web.applicationKey == web.key)
+        // No device token of Apple's: it is not exported as one.
+        let exported = try await gateway.store.exportRegistrations(
+            of: demo, after: RegistrationKey(rawValue: 0), limit: 9)
+        #expect(exported.rows.isEmpty && exported.last == kept.key)
+    }
+
+    @Test func aBrowserChangesItsSubscriptionByItsToken() async throws {
+        let gateway = try await TestGateway(webApps: ["www.example.com"])
+        let made = try await gateway.request(.post, Self.path, Self.body(), as: .client).json
+        let token = try #require(made["token"]?.stringValue).replacing(":", with: "%3A")
+        let changed = try await gateway.request(
+            .patch, "\(Self.path)/\(token)", Self.body("https://push.example.com/two"), as: .client)
+        #expect(changed.status == 200, "\(changed.text)")
+        #expect(try changed.json["name"] == made["name"])
+        // The former endpoint is somebody else's now.
+        let other = try await gateway.request(.post, Self.path, Self.body(), as: .client).json
+        #expect(other["name"] != made["name"])
+        let wrong = try await gateway.request(
+            .patch, "\(Self.path)/\(token)", #"{"ios":{"app_version":"1"}}"#, as: .client)
+        #expect(try wrong.badFields == ["ios"])
+        #expect(try await gateway.request(.delete, "\(Self.path)/\(token)", as: .client).status == 200)
+    }
+
+    @Test func theAppIsThatOfTheOrigin() async throws {
+        let gateway = try await TestGateway(webApps: ["www.example.com", "app.example.com"])
+        func app(_ origin: String?, header: String? = nil) async throws -> Answer {
+            var headers: HTTPFields = [:]
+            if let header { headers[.origin] = header }
+            let answer = try await gateway.request(
+                .post, Self.path, Self.body(origin: origin), as: .admin, headers: headers)
+            guard let name = try? answer.json["name"]?.stringValue else { return answer }
+            return try await gateway.request(.get, "/v1/\(name)")
+        }
+        for origin in ["www.example.com", "https://WWW.example.com:8443", "https://www.example.com/page"] {
+            #expect(try await app(origin).json["app"] == .string("www.example.com"))
+        }
+        #expect(try await app(nil, header: "https://app.example.com").json["app"] == .string("app.example.com"))
+        #expect(
+            try await app("www.example.com", header: "https://app.example.com").json["app"]
+                == .string("www.example.com"))
+        for (origin, header) in [("evil.example.com", nil), (nil, nil), ("com.example.app", nil), (nil, "null")] {
+            let refused = try await app(origin, header: header)
+            #expect(refused.status == 400)
+            #expect(try refused.badFields == ["web.origin"])
+        }
+        // And an Apple app is none of a browser's.
+        let apple = try await gateway.request(
+            .post, Self.path, #"{"ios":{"apns_token":"00","bundle_id":"www.example.com"}}"#)
+        #expect(try apple.badFields == ["ios.bundle_id"])
+    }
+
+    @Test(arguments: [
+        (body("http://push.example.com/a"), "web.endpoint"), (body("https://"), "web.endpoint"),
+        (body("https://a b"), "web.endpoint"), (body("https://u:p@push.example.com/"), "web.endpoint"),
+        (body("https://push.example.com/" + String(repeating: "x", count: 2048)), "web.endpoint"),
+        (body(key: "AAAA"), "web.p256dh"),
+        (body(key: Base64URL.text([4] + Array(repeating: 1, count: 64))), "web.p256dh"),
+        (body(secret: "AAAA"), "web.auth"), (body(secret: "!"), "web.auth"),
+        (body(more: #","applicationPubKey":"AAAA""#), "web.application_pub_key"),
+        (#"{"web":{}}"#, "web.endpoint"), (#"{"web":{"auth":"AAAA"}}"#, "web.endpoint"),
+        (#"{"web":{},"ios":{}}"#, "web"), (#"{}"#, "ios"),
+    ])
+    func aWrongSubscriptionNamesItsField(body: String, field: String) async throws {
+        let gateway = try await TestGateway(webApps: ["www.example.com"])
+        let answer = try await gateway.request(.post, Self.path, body, as: .client)
+        #expect(answer.status == 400, "\(answer.text)")
+        #expect(try answer.badFields == [field])
+    }
+
+    @Test func theOldImportGivesAToken() async throws {
+        let gateway = try await TestGateway(webApps: ["www.example.com"])
+        let padded = Self.key.replacing("-", with: "+").replacing("_", with: "/") + "="
+        let body =
+            #"{"endpoint":"https://push.example.com/a","keys":{"auth":"\#(Self.secret)","p256dh":"\#(padded)"}}"#
+        let answer = try await gateway.request(.post, "/v1/web/iid", body)
+        #expect(answer.status == 200, "\(answer.text)")
+        let token = try #require(try answer.json["token"]?.stringValue)
+        _ = try await gateway.send(#""token":"\#(token)""#)
+        let wrong = try await gateway.request(.post, "/v1/web/iid", #"{"endpoint":"x"}"#)
+        #expect(wrong.status == 400)
+        #expect(try wrong.json["error"]?.stringValue?.contains("keys") == true)
+    }
+
+    @Test func anInstallationOfABrowserHasItsFID() async throws {
+        let gateway = try await TestGateway(webApps: ["www.example.com"])
+        let install = try await gateway.install()
+        let answer = try await gateway.request(.post, Self.path, Self.body(), of: install, prefix: "FIS ")
+        #expect(try answer.json["name"] == .string("projects/demo/registrations/\(install.id)"))
+        let other = try await gateway.register(install)
+        #expect(try other.badFields == ["ios.bundle_id"])
+    }
+}

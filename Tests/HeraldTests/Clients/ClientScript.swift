@@ -1,0 +1,154 @@
+import APNSSimulator
+import Foundation
+import TestSupport
+import Testing
+
+/// A client library that is not ours: an interpreter that has it, and the script in `Scripts` that uses it.
+struct ClientScript: Sendable {
+    /// firebase-admin 7.7.0.
+    static let adminSDK = ClientScript("admin_sdk", .current)
+    /// firebase-admin 6.9.0, which still knows the multipart batch.
+    static let oldAdminSDK = ClientScript("admin_sdk", .legacy)
+    /// pyfcm 2.1.1, which speaks v1.
+    static let pyFCM = ClientScript("pyfcm_current", .current)
+    /// pyfcm 1.5.4, which speaks the protocol before v1.
+    static let oldPyFCM = ClientScript("pyfcm_legacy", .legacy)
+
+    /// The lines of the article, with today's libraries.
+    static let article = ClientScript("article", .current)
+    /// The lines of the article, with those of the generation before.
+    static let oldArticle = ClientScript("article", .legacy)
+
+    private let name: String
+    private let python: Python
+
+    private init(_ name: String, _ python: Python) {
+        self.name = name
+        self.python = python
+    }
+
+    /// Runs one group of the script's checks against a gateway; each that fails is an issue with what it printed.
+    func run(_ group: String, _ test: GatewayUnderTest, baseURL: String, account: String? = nil) async throws {
+        let setting = test.directory.file("client.json")
+        var members = [
+            "base": baseURL, "control": test.controlURL, "project": "demo", "admin": test.keys.admin,
+            "client": test.keys.client,
+        ]
+        members["account"] = account
+        try JSONEncoder().encode(members).write(to: URL(filePath: setting))
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Scripts/\(name).py").path()
+        let ended = try await ChildProcess.run(
+            try #require(python.path), [script, setting, group], environment: Self.environment(trusting: test))
+        let checks = ended.lines.count { $0.hasPrefix("ok ") }
+        #expect(checks > 0 && ended.lines.last == "done \(checks)", "\(ended.lines.joined(separator: "\n"))")
+        #expect(ended.status == 0)
+    }
+
+    /// The simulator's authority is the only one that is trusted, as a company's own would be, and whatever wants to go
+    /// anywhere but here ends at a port on which nobody listens.
+    private static func environment(trusting test: GatewayUnderTest) -> [String: String] {
+        let authority = test.identity.caFile
+        return GatewayProcess.environment(with: [
+            "REQUESTS_CA_BUNDLE": authority, "SSL_CERT_FILE": authority, "HTTPLIB2_CA_CERTS": authority,
+            "HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1", "PYTHONDONTWRITEBYTECODE": "1",
+        ])
+    }
+}
+
+/// An interpreter with client libraries, named by an environment variable (`.ci/run` makes them).
+struct Python: Sendable {
+    /// Today's libraries.
+    static let current = Python(
+        "HERALD_PYTHON", needs: "firebase_admin, pyfcm, h2",
+        "HERALD_PYTHON has to name a Python with firebase-admin 7.7, pyfcm 2.1 and h2")
+    /// The last ones of the generation before.
+    static let legacy = Python(
+        "HERALD_PYTHON_LEGACY", needs: "firebase_admin, pyfcm",
+        "HERALD_PYTHON_LEGACY has to name a Python with firebase-admin 6.9 and pyfcm 1.5")
+
+    /// Where it is; `nil`: nobody said.
+    let path: String?
+    /// What tests that need it say when it is not there.
+    let expectation: Comment
+    /// Asked once: an import of these takes a second.
+    private let hasModules: Task<Bool, any Error>
+
+    private init(_ variable: String, needs modules: String, _ expectation: Comment) {
+        self.expectation = expectation
+        let path = ProcessInfo.processInfo.environment[variable]
+        self.path = path
+        hasModules = Task {
+            guard let path else { return false }
+            return try await ChildProcess.run(path, ["-c", "import \(modules)"]).status == 0
+        }
+    }
+
+    /// Whether it is there, with the libraries.
+    func isFound() async throws -> Bool {
+        try await hasModules.value
+    }
+}
+
+/// How a client comes to the gateway, and who it says it is.
+struct ClientAccess: Sendable, CustomTestStringConvertible {
+    /// What a request is authorised by.
+    enum Credential: String, Sendable {
+        /// An API key as a bearer that stays the same.
+        case key = "API key"
+        /// A service account's file: an assertion for an access token at `/token`.
+        case token = "access token"
+        /// A service account's file of another universe: the account's own JWT as bearer.
+        case signed = "self-signed token"
+    }
+
+    let isEncrypted: Bool
+    let credential: Credential
+
+    /// Both ways with each credential.
+    static let all = [false, true].flatMap { isEncrypted in
+        [Credential.key, .token, .signed].map { ClientAccess(isEncrypted: isEncrypted, credential: $0) }
+    }
+    /// Both ways with an API key.
+    static let keys = all.filter { $0.credential == .key }
+    /// Both ways with a service account.
+    static let accounts = all.filter { $0.credential != .key }
+
+    var testDescription: String { "\(isEncrypted ? "https" : "http"), \(credential.rawValue)" }
+
+    /// Starts simulator and gateway, makes the credential, and runs a group of checks.
+    func run(_ script: ClientScript, _ group: String, settings: String = "") async throws {
+        try await GatewayUnderTest.with(settings: settings) { test in
+            let process = try await test.start(environment: listener(test))
+            try await script.run(
+                group, test, baseURL: process.baseURL, account: try await account(test, process.baseURL))
+            #expect(await process.end(with: SIGTERM) == 0)
+        }
+    }
+
+    /// The simulator's own certificate is good for 127.0.0.1.
+    func listener(_ test: GatewayUnderTest) -> [String: String] {
+        guard isEncrypted else { return [:] }
+        return [
+            "HERALD_LISTEN_CERTIFICATE": test.identity.directory + "/server.pem",
+            "HERALD_LISTEN_KEY": test.identity.directory + "/server-key.pem",
+        ]
+    }
+
+    /// Makes a service account, if one is needed; the path of its file.
+    private func account(_ test: GatewayUnderTest, _ baseURL: String) async throws -> String? {
+        let more: [String]
+        switch credential {
+        case .key: return nil
+        case .token: more = []
+        case .signed: more = ["--universe-domain", "push.example.com"]
+        }
+        let file = test.directory.file("account.json")
+        let made = try await GatewayProcess.run(
+            [
+                "service-account", "create", "--config", test.configuration, "--project", "demo", "--name", "backend",
+                "--out", file, "--token-uri", baseURL + "/token",
+            ] + more)
+        guard made.status == 0 else { throw ChildProcessError("service-account create: \(made)") }
+        return file
+    }
+}
