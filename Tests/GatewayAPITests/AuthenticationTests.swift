@@ -111,6 +111,9 @@ struct AuthenticationTests {
             [.admin, .client],
         "POST /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}:unsubscribe":
             [.admin, .client],
+        "POST /v1/projects/{project}/installations": [.admin, .client],
+        "POST /v1/projects/{project}/receipts": [.admin, .client],
+        "POST /v1/web/iid": [.admin, .client],
         "POST /iid/v1:batchAdd": [.admin, .client],
         "POST /iid/v1:batchRemove": [.admin, .client],
         "POST /iid/v1:batchImport": [.admin],
@@ -128,12 +131,31 @@ struct AuthenticationTests {
         "POST /v1": [.admin, .sender, .client],
     ]
 
+    /// Routes that need an installation's refresh token besides: without it they answer 401 to whoever may.
+    static let refreshed: [String: Set<Role>] = [
+        "POST /v1/projects/{project}/installations/{installation}/authTokens:generate": [.admin, .client],
+        "DELETE /v1/projects/{project}/installations/{installation}": [.admin, .client],
+    ]
+
     @Test func theTableHoldsEveryRouteThatNeedsAKey() {
         let routes = Route.all.filter { route in
             if case .open = route.scope { return false }
             return true
         }
-        #expect(Set(routes.map { "\($0.method.rawValue) \($0.path)" }) == Set(Self.table.keys))
+        let known = Set(Self.table.keys).union(Self.refreshed.keys)
+        #expect(Set(routes.map { "\($0.method.rawValue) \($0.path)" }) == known)
+    }
+
+    @Test(arguments: refreshed.keys.sorted(), Role.allCases)
+    func aRoleAloneIsNotEnoughForAnInstallation(route: String, role: Role) async throws {
+        let gateway = try await TestGateway()
+        let parts = route.split(separator: " ").map { String($0) }
+        let path = parts[1].replacing("{project}", with: "demo")
+            .replacing("{installation}", with: "cInstallationOne000000")
+        let method = try #require(HTTPRequest.Method(parts[0]))
+        let isAllowed = try #require(Self.refreshed[route]).contains(role)
+        #expect(try await gateway.request(method, path, as: role).status == (isAllowed ? 401 : 403))
+        #expect(try await gateway.request(method, path, as: nil).status == 401)
     }
 
     @Test(arguments: table.keys.sorted(), Role.allCases)

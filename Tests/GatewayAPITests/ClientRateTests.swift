@@ -1,4 +1,6 @@
 import HTTPTypes
+import HummingbirdTesting
+import NIOCore
 import PushModel
 import Store
 import Synchronization
@@ -84,6 +86,27 @@ struct ClientRateTests {
         let receipt = #"{"registration":"\#(first.token)","message":"0:1","kind":"opened"}"#
         #expect(try await gateway.request(.post, "/v1/projects/demo/receipts", receipt, as: .client).status == 429)
         #expect(try await gateway.request(.get, path(second.token), as: .client).status == 200)
+    }
+
+    @Test func theAddressOfAPeerIsLimited() async throws {
+        let dial = Dial()
+        let gateway = try await TestGateway(
+            clientLimits: ClientRateLimits(
+                ClientRateLimits.Rates(address: 1, registration: 0, project: 0), now: { dial.now }))
+        let key = try #require(gateway.keys[.client]).text
+        let statuses = try await gateway.application.test(.live) { client in
+            var statuses: [Int] = []
+            for number in 0..<11 {
+                let response = try await client.executeRequest(
+                    uri: "/v1/projects/demo/installations", method: .post,
+                    // Whatever a client says of itself counts for nothing without a proxy.
+                    headers: [.googleAPIKey: key, .forwardedFor: "192.0.2.\(number)"],
+                    body: ByteBuffer(string: #"{"appId":"a"}"#))
+                statuses.append(response.status.code)
+            }
+            return statuses
+        }
+        #expect(statuses == Array(repeating: 200, count: 10) + [429])
     }
 
     @Test func theAddressIsThatWhichTheOutermostProxySaw() async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Logging
 import NIOCore
 import PushModel
 import ServiceLifecycle
@@ -213,6 +214,23 @@ struct ListenerTests {
         #expect(statuses == ["405", "404", "401", "200", "200"], "\(output)")
         #expect(output.count { $0 == "{" } == 1, "\(output)")
         #expect(output.hasSuffix(#"{"status":"ok"}"#), "\(output)")
+    }
+
+    @Test func aGatewayWithoutItsStoreAnswersHEADWithoutABodyAndNamesRequests() async throws {
+        let listener = ListenerConfiguration(host: "127.0.0.1", port: 0, tls: nil, bodyLimits: BodyLimits())
+        let request =
+            #"HEAD /x HTTP/1.1\r\nHost: a\r\n\r\n"#
+            + #"GET /x HTTP/1.1\r\nHost: a\r\nX-Request-Id: mine\r\nConnection: close\r\n\r\n"#
+        let output = try await RunningServer.run { server in
+            try await exchange(request, port: server.port)
+        } _: { onListening in
+            try UnavailableServer(
+                listener: listener, problem: { "The disk is full." }, logger: Logger(label: "test"),
+                onListening: onListening)
+        }
+        #expect(output.matches(of: #/"code":503/#).count == 1, "\(output)")
+        #expect(output.matches(of: #/HTTP/1.1 503 /#).count == 2, "\(output)")
+        #expect(output.contains("X-Request-Id: mine"), "\(output)")
     }
 
     @Test func halfARequestDoesNotHoldUpTheEnd() async throws {

@@ -65,7 +65,7 @@ struct OpenAPITests {
                 "200", "400", "401", "403", "404", "408", "409", "413", "429", "431", "500", "503",
             ])
         #expect(send["security"] != .array([]))
-        #expect(send["description"] == .string("Keys of the role admin or sender."))
+        #expect(send["description"] == .string("For the role admin or sender."))
         let health = try #require(document["paths"]?["/healthz"]?["get"])
         #expect(members(health["responses"]).map(\.name) == ["200", "400", "431", "500"])
         #expect(health["security"] == .array([]))

@@ -1,3 +1,4 @@
+import Logging
 import PushModel
 import ServiceLifecycle
 import TestSupport
@@ -20,10 +21,20 @@ struct RunningServer: Sendable {
         _ services: GatewayServices, listener: ListenerConfiguration,
         _ body: @Sendable @escaping (RunningServer) async throws -> Value
     ) async throws -> Value {
+        try await run(body) { onListening in
+            try GatewayServer(listener: listener, services: services, onListening: onListening)
+        }
+    }
+
+    /// Runs any server that says its port.
+    static func run<Value: Sendable>(
+        _ body: @Sendable @escaping (RunningServer) async throws -> Value,
+        _ make: (_ onListening: @escaping @Sendable (Int) -> Void) throws -> any Service
+    ) async throws -> Value {
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
-        let server = try GatewayServer(listener: listener, services: services, onListening: { continuation.yield($0) })
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(services: [server], logger: services.logger))
+        let server = try make { continuation.yield($0) }
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: [server], logger: logger))
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             var iterator = ports.makeAsyncIterator()

@@ -38,10 +38,12 @@ struct SchemathesisTests {
             tokens = { values = ["\(token)"] }
             messages = { values = ["\(message)"] }
             topics = { values = ["news", "weather"] }
+            apps = { values = ["com.example.app"] }
             [parameters]
             "path.project" = { dictionary = "projects", probability = 0.95 }
             "path.registration" = { dictionary = "registrations", probability = 0.7 }
             "path.message" = { dictionary = "messages", probability = 0.7 }
+            "path.app" = { dictionary = "apps", probability = 0.7 }
             "path.topic" = { dictionary = "topics", probability = 0.7 }
             "body.message.token" = { dictionary = "tokens", probability = 0.7 }
             """

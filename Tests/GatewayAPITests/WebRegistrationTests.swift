@@ -129,6 +129,36 @@ struct WebRegistrationTests {
         #expect(try wrong.json["error"]?.stringValue?.contains("keys") == true)
     }
 
+    @Test func pagesOfAnyOriginMayCallWhatAppsCall() async throws {
+        let gateway = try await TestGateway(webApps: ["www.example.com"])
+        let page: HTTPFields = [
+            .origin: "https://www.example.com", HTTPField.Name("Access-Control-Request-Method")!: "PATCH",
+            HTTPField.Name("Access-Control-Request-Headers")!: "content-type,x-goog-api-key",
+        ]
+        let allowed = HTTPField.Name("Access-Control-Allow-Origin")!
+        for (path, methods) in [
+            (Self.path, "POST, GET"), (Self.path + "/cInstallationOne000000", "GET, PATCH, DELETE"),
+            ("/v1/projects/demo/installations", "POST"), ("/v1/projects/demo/receipts", "POST"),
+        ] {
+            let answer = try await gateway.request(.options, path, as: nil, headers: page)
+            #expect(answer.status == 204 && answer.headers[allowed] == "*")
+            #expect(answer.headers[HTTPField.Name("Access-Control-Allow-Methods")!] == methods)
+            #expect(
+                answer.headers[HTTPField.Name("Access-Control-Allow-Headers")!] == "content-type,x-goog-api-key")
+        }
+        // Answers too, also those that refuse.
+        let made = try await gateway.request(.post, Self.path, Self.body(), as: .client, headers: page)
+        #expect(made.status == 200 && made.headers[allowed] == "*")
+        let refused = try await gateway.request(.post, Self.path, "{}", as: .client, headers: page)
+        #expect(refused.status == 400 && refused.headers[allowed] == "*")
+        // What backends call is none of a page's, and without an origin nothing is said.
+        let send = "/v1/projects/demo/messages:send"
+        #expect(try await gateway.request(.options, send, as: nil, headers: page).status == 405)
+        #expect(try await gateway.request(.post, send, "{}", headers: page).headers[allowed] == nil)
+        #expect(try await gateway.request(.get, Self.path).headers[allowed] == nil)
+        #expect(try await gateway.request(.options, Self.path, as: nil).status == 405)
+    }
+
     @Test func anInstallationOfABrowserHasItsFID() async throws {
         let gateway = try await TestGateway(webApps: ["www.example.com"])
         let install = try await gateway.install()

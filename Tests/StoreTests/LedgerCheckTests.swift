@@ -138,6 +138,14 @@ struct LedgerCheckTests {
         ("UPDATE delivery_day SET count = 4", "sums by day that are not those of the ledger: 1"),
         ("UPDATE delivery_day SET label = 'x'", "sums by day that are not those of the ledger: 2"),
         ("DELETE FROM delivery_day", "sums by day that are not those of the ledger: 1"),
+        (
+            "INSERT INTO receipt (message, registration, kind, project, time, recorded_at) VALUES (1, 1, 0, 'demo', 1, 1)",
+            "sums of receipts that are not those of the receipts: 1"
+        ),
+        (
+            "INSERT INTO receipt_tally (message, kind, count) VALUES (1, 2, 3)",
+            "sums of receipts that are not those of the receipts: 1"
+        ),
         ("UPDATE ledger_hour SET last_id = 1", "ledger blocks outside of the bounds of their hour: 1"),
         (
             "UPDATE ledger_block SET recorded_at = recorded_at - 1 WHERE id = 2",

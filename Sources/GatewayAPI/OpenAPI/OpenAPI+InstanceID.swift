@@ -27,6 +27,19 @@ extension OpenAPI {
                                 required: ["apns_token", "status"]))
                     ],
                     required: ["results"])),
+            one(
+                .post, "v1/{registration}/rel/topics/{topic}", "relateTopic", "Subscribes a registration.",
+                errors: [429]),
+            one(.delete, "v1/{registration}/rel/topics/{topic}", "unrelateTopic", "Ends a subscription."),
+            one(
+                .get, "info/{registration}", "getInstanceInfo", "Says what is known of a registration.",
+                parameters: [.query("details", .boolean, "Whether with its topics.")],
+                answer: .object(
+                    [
+                        "application": .string, "authorizedEntity": .string, "applicationVersion": .string,
+                        "platform": .string, "rel": .object([:]),
+                    ],
+                    required: ["application", "authorizedEntity", "platform"])),
         ],
         schemas: [
             "InstanceIDTopicBatch": .object(
@@ -40,6 +53,16 @@ extension OpenAPI {
                 ["results": .list(of: .object(["error": .string])).saying("In order; `{}` means done.")],
                 required: ["results"]),
         ])
+
+    private static func one(
+        _ method: HTTPRequest.Method, _ path: String, _ id: String, _ summary: String, parameters: [Parameter] = [],
+        answer: Schema = .object([:]), errors: Set<Int> = []
+    ) -> Operation {
+        Operation(
+            method: method, path: "/iid/" + path, id: id, summary: summary, parameters: parameters,
+            body: method == .post ? .json(.map(of: .any), isRequired: false) : nil, answers: [200: .json(answer)],
+            errors: errors.union([404]), errorBody: .json(.named("InstanceIDError")))
+    }
 
     private static func batch(
         _ name: String, _ id: String, _ summary: String, _ body: Schema, _ answer: Schema

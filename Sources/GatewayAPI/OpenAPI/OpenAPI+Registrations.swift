@@ -47,9 +47,12 @@ extension OpenAPI {
                         "bundle_id": .string, "apns_environment": .choice(["PROD", "SANDBOX"]),
                         "app_version": .string.with("maxLength", .integer(255)),
                     ]),
-                    "fcm_sdk_version": .string, "user": .string.saying("Who uses the device; empty for nobody."),
-                ],
-                required: ["ios"]),
+                    "web": .request([
+                        "origin": .string, "endpoint": .string, "p256dh": .string, "auth": .string,
+                        "application_pub_key": .string,
+                    ]), "fcm_sdk_version": .string, "user": .string.saying("Who uses the device; empty for nobody."),
+                ]
+            ).saying("Of ios or web."),
             "NewRegistration": .object(
                 [
                     "name": .string.saying("`projects/<project>/registrations/<installation id>`."),
@@ -59,7 +62,8 @@ extension OpenAPI {
             "Registration": .object(
                 [
                     "name": .string, "token": .string.saying("Only for those who may hold it."), "app": .string,
-                    "apnsEnvironment": .choice(["PROD", "SANDBOX"]), "appVersion": .string, "user": .string,
+                    "apnsEnvironment": .choice(["PROD", "SANDBOX"]), "platform": .string, "pushService": .string,
+                    "subscribeTime": .time, "appVersion": .string, "user": .string,
                     "createTime": .time, "refreshTime": .time, "state": .choice(["ACTIVE", "QUARANTINED", "ENDED"]),
                     "stale": .boolean, "quarantineTime": .time, "quarantineReason": .string, "endTime": .time,
                     "endCause": .string,

@@ -34,6 +34,8 @@ extension OpenAPI {
                     "ledger": .map(of: .integer).saying(
                         "recipients = accepted + rejected + expired + cancelled + inFlight."),
                     "rejectedByReason": .map(of: .integer),
+                    "receipts": .map(of: .integer).saying("How many devices reported each kind."),
+                    "platforms": .map(of: .string).saying("What becomes of the message's blocks; of one report alone."),
                     "latency": .object(["p50": .duration, "p90": .duration, "p99": .duration]),
                 ],
                 required: ["name", "target", "state", "acceptTime", "expireTime", "audience", "ledger"]),
@@ -43,8 +45,35 @@ extension OpenAPI {
                     "outcome": .choice(LedgerOutcome.allCases.map { $0.rawValue.uppercased() } + ["IN_FLIGHT"]),
                     "reason": .string, "attempts": .integer, "unknownAttempts": .integer, "endTime": .time,
                     "latency": .duration, "apnsId": .string,
+                    "receipts": .map(of: .time),
                 ],
                 required: ["registration", "app", "outcome", "attempts"]),
+        ])
+
+    /// FCM's reporting API.
+    static let deliveryData = Area(
+        name: "Delivery data",
+        operations: [
+            Operation(
+                method: .get, path: "/v1beta1/projects/{project}/androidApps/{app}/deliveryData",
+                id: "listDeliveryData", summary: "Lists what became of an app's messages, by day and label.",
+                parameters: Parameter.page(limit: 10_000, default: 1000),
+                answers: [
+                    200: .json(
+                        .object(["androidDeliveryData": .list(of: .named("DeliveryData")), "nextPageToken": .string]))
+                ], errors: [404])
+        ],
+        schemas: [
+            "DeliveryData": .object(
+                [
+                    "appId": .string, "analyticsLabel": .string,
+                    "date": .object(["year": .integer, "month": .integer, "day": .integer]),
+                    "data": .object([
+                        "countMessagesAccepted": .string, "countNotificationsAccepted": .string,
+                        "messageOutcomePercents": .map(of: .number), "ledger": .map(of: .integer),
+                    ]),
+                ],
+                required: ["appId", "date", "data"])
         ])
 
     private static let deliveries = Schema.object(

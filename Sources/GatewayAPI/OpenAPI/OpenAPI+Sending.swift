@@ -9,7 +9,7 @@ extension OpenAPI {
             .project(
                 .post, "messages:send", "sendMessage",
                 "Accepts a message for a registration, a topic, a condition or a user.",
-                parameters: [idempotencyKey], body: .json(.named("SendMessageRequest")),
+                parameters: [idempotencyKey, prefer], body: .json(.named("SendMessageRequest")),
                 answer: .named("SendMessageResponse"), errors: [404, 409, 429]),
             .project(
                 .post, "messages:batchSend", "batchSendMessages",
@@ -37,6 +37,9 @@ extension OpenAPI {
             "SendMessageResponse": .object(
                 [
                     "name": .string.saying("`projects/<project>/messages/<message>`."),
+                    "outcome": .string.saying("What became of it, for a sender that waits."),
+                    "registration": .object([:]).saying(
+                        "With validateOnly and one registration: what is known of the device."),
                     "audience": .integer.saying("With validateOnly: how many registrations it would go to."),
                     "payloadBytes": .map(of: .integer).saying("With validateOnly: the size of the payload by app."),
                     "expectedDuration": .duration,
@@ -68,6 +71,8 @@ extension OpenAPI {
                 "rate": .integer.with("minimum", .integer(1)).saying("Pushes a second."),
                 "finishBy": .time.saying("When the last push is to be sent; excludes rate."),
                 "collapseRepeats": .boolean,
+                "wait": .either(.duration, .number).saying(
+                    "How long to wait for APNs' answer, up to 30 s; for one registration."),
             ]),
         ])
 
@@ -76,6 +81,10 @@ extension OpenAPI {
         .text(matching: "^[!-~]+$").with("minLength", .integer(1))
             .with("maxLength", .integer(IdempotencyHeader.limitBytes)),
         "A repeat with the same key and body has the answer of the first; nothing is sent twice.")
+
+    private static let prefer = Parameter(
+        name: "Prefer", place: .header, schema: .string,
+        summary: "`wait=5`: answer after APNs has, at most so many seconds later (RFC 7240).")
 
     private static let emptyBody = Content.json(.request([:]), isRequired: false)
 }

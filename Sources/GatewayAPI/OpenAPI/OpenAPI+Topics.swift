@@ -16,6 +16,20 @@ extension OpenAPI {
                     "topicSubscriptions": .list(of: .named("TopicSubscription")), "nextPageToken": .string,
                 ]), errors: [404]),
             .project(
+                .get, "topics", "listTopics", "Lists the topics of the project with their sizes.",
+                parameters: Parameter.page(limit: 1000, default: 100) + [
+                    .query("prefix", .string, "How the names begin.")
+                ],
+                answer: .object(["topics": .list(of: .named("TopicSummary")), "nextPageToken": .string])),
+            .project(
+                .get, "topics/{topic}", "getTopic", "Reads a topic with its size.", answer: .named("TopicSummary"),
+                errors: [404]),
+            .project(
+                .get, "topics/{topic}/registrations", "listSubscribers", "Lists the registrations of a topic.",
+                parameters: Parameter.page(limit: 1000, default: 100),
+                answer: .object(["registrations": .list(of: .named("Registration")), "nextPageToken": .string]),
+                errors: [404]),
+            .project(
                 .get, one, "getTopicSubscription", "Reads a subscription.", answer: .named("TopicSubscription"),
                 errors: [404]),
             .project(
@@ -35,7 +49,10 @@ extension OpenAPI {
         schemas: [
             "TopicSubscription": .object(
                 ["name": .string, "topicName": .string, "createTime": .time],
-                required: ["name", "topicName", "createTime"])
+                required: ["name", "topicName", "createTime"]),
+            "TopicSummary": .object(
+                ["name": .string, "topic": .string, "registrationCount": .integer],
+                required: ["name", "topic", "registrationCount"]),
         ])
 
     private static let base = "registrations/{registration}/topicSubscriptions"

@@ -9,7 +9,9 @@ import PushModel
 enum OpenAPI {
     /// Every part of the API; the order is the document's.
     static let areas: [Area] = [
-        sending, message, registrations, topics, instanceID, reports, export, serverOperations, errors,
+        sending, message, batches, registrations, devices, topics, instanceID, reports, deliveryData, export, legacy,
+        tokens,
+        serverOperations, errors,
     ]
 
     static let routes: [Route] = [
@@ -88,7 +90,7 @@ struct OpenAPIDocument {
             "bearer",
             .object([
                 .init("type", .string("http")), .init("scheme", .string("bearer")),
-                .init("description", .string("`Authorization: Bearer <key>`.")),
+                .init("description", .string("`Authorization: Bearer <API key, access token or signed JWT>`.")),
             ])),
         .init("key", scheme("Authorization", "`Authorization: key=<key>`, as the legacy API has it.")),
         .init("apiKey", scheme("X-Goog-Api-Key", "The key alone.")),

@@ -18,7 +18,7 @@ struct RouteDescription {
             .init("operationId", .string(operation.id)), .init("tags", .array([.string(tag)])),
             .init("summary", .string(operation.summary)),
         ]
-        if let access { members.append(.init("description", .string("Keys of the role \(Self.words(access.roles))."))) }
+        if let access { members.append(.init("description", .string("For the role \(Self.words(access.roles))."))) }
         let parameters = captures + operation.parameters.map(Self.parameter)
         if !parameters.isEmpty { members.append(.init("parameters", .array(parameters))) }
         if let body = operation.body {
@@ -62,6 +62,7 @@ struct RouteDescription {
     /// What each capture of the route table holds.
     static let captureTexts = [
         "project": "The project's id or number.", "message": "The message's id.",
+        "installation": "The installation id.", "app": "The app: its bundle id.",
         "registration": "The registration's installation id or token.", "topic": "The topic's name.",
     ]
 
@@ -92,7 +93,7 @@ struct RouteDescription {
     private var errors: Set<Int> {
         // What a header, a key, a project, the store and a mistake of ours can bring about.
         var errors = operation.errors.union([400, 431, 500])
-        if access != nil { errors.formUnion([401, 403, 503]) }
+        if access != nil { errors.formUnion([401, 403, 429, 503]) }
         if operation.body != nil { errors.formUnion([408, 413]) }
         return errors
     }

@@ -43,6 +43,8 @@ struct RequestIDs: RouterMiddleware {
         _ request: Request, context: GatewayRequestContext,
         next: (Request, GatewayRequestContext) async throws -> Response
     ) async throws -> Response {
+        // A part of a batch goes by the batch's id.
+        guard context.id.isEmpty else { return try await next(request, context) }
         let id = RequestID(request.headers)
         var context = context
         context.name(id)

@@ -15,7 +15,8 @@ struct GatewayRouter {
         self.limits = limits
     }
 
-    /// The responder: request ids around request log and metrics around error answers around the routes.
+    /// The responder: request ids around request log and metrics around what browsers need around error answers around the
+    /// routes.
     func responder() -> RouterResponder<GatewayRequestContext> {
         let shared = (
             authenticator: Authenticator(store: services.store, wallTime: services.wallTime),
@@ -33,6 +34,7 @@ struct GatewayRouter {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestIDs())
         router.add(middleware: RequestLog())
+        router.add(middleware: CrossOrigin(paths: RoutePaths(routes)))
         router.add(middleware: ErrorAnswers(paths: RoutePaths(routes)))
         router.add(middleware: HeaderLimit())
         for route in routes {

@@ -32,7 +32,7 @@ public struct UnavailableServer: Service {
             responder: CallbackResponder { request, _ in
                 var response = Self.answer(to: request.uri.path, problem())
                 response.headers[.requestID] = RequestID(request.headers).text
-                return response
+                return request.method == .head ? response.createHeadResponse() : response
             },
             server: try GatewayServer.server(listener, connections),
             configuration: ApplicationConfiguration(
