@@ -56,9 +56,11 @@ struct SchemathesisTests {
         let listener = ListenerConfiguration(host: "127.0.0.1", port: 0, tls: nil, bodyLimits: BodyLimits())
         let run = try await RunningServer.run(gateway.services, listener: listener) { server in
             try await ChildProcess.run(
-                Schemathesis.program,
+                "/usr/bin/env",
                 [
-                    "--config-file", file, "run", "http://127.0.0.1:\(server.port)/openapi.json", "--phases",
+                    // It leaves a cache where it runs.
+                    "-C", gateway.directory.path, Schemathesis.program, "--config-file", file, "run",
+                    "http://127.0.0.1:\(server.port)/openapi.json", "--phases",
                     "examples,coverage,fuzzing", "--checks",
                     "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance",
                     "--max-examples", Schemathesis.examples, "--continue-on-failure",
