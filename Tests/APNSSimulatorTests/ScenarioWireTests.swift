@@ -116,6 +116,10 @@ struct ScenarioWireTests {
             try await client.connection.write(WireClient.frame(.ping, pingData))
             // Another connection is served in the meantime: time enough for an answer that must not come.
             for _ in 0..<20 { #expect(try await harness.send().status == 200) }
+            while harness.simulator.statistics.scenarioActions.isEmpty {
+                // On a busy machine the connection's own loop may come later still.
+                #expect(try await harness.send().status == 200)
+            }
             #expect(client.bytes.count == bytes)
             #expect(harness.simulator.statistics.scenarioActions == ["half-open": ["freeze": 1]])
             #expect(harness.simulator.recording.pushes.count { $0.connection == 1 } == 1)

@@ -133,10 +133,7 @@ struct RunnerTests {
             to: 1, #"{"notification":{"title":"Soon"},"apns":{"headers":{"apns-expiration":"1800000060"}}}"#)
         await rig.store.damage(message.id)
         try await rig.run { rig in
-            while await rig.store.ledger.isEmpty {
-                await rig.clock.advanceToSleeper(within: .seconds(60))
-                await Task.yield()
-            }
+            try await rig.advance(within: .seconds(60)) { await !$0.ledger.isEmpty }
             let entry = try #require(await rig.store.entries(of: message.id).first)
             #expect(entry.outcome == .expired)
             #expect(entry.reason == "message_unreadable")
@@ -225,21 +222,12 @@ struct RunnerTests {
         await rig.store.refuse(RegistrationKey(rawValue: 123))
         try await rig.run { rig in
             let message = try await rig.acceptTopic()
-            while await rig.store.ledger.count < 299 {
-                await rig.clock.advanceToSleeper(within: .seconds(15))
-                await Task.yield()
-            }
+            try await rig.advance(within: .seconds(15)) { await $0.ledger.count >= 299 }
             // The lanes go on, and what was set aside is recorded when the store takes it.
             let single = try await rig.accept(to: 1)
-            while await rig.store.books[single.id]?.isComplete != true {
-                await rig.clock.advanceToSleeper(within: .seconds(30))
-                await Task.yield()
-            }
+            try await rig.advance(within: .seconds(30)) { await $0.books[single.id]?.isComplete == true }
             await rig.store.refuse(nil)
-            while await rig.store.books[message.id]?.isComplete != true {
-                await rig.clock.advanceToSleeper(within: .seconds(30))
-                await Task.yield()
-            }
+            try await rig.advance(within: .seconds(30)) { await $0.books[message.id]?.isComplete == true }
             #expect(await rig.store.books[message.id]?.ended == [.accepted: 300])
             #expect(rig.sender.pushes.count == 301)
         }
@@ -250,10 +238,7 @@ struct RunnerTests {
         await rig.store.failClaims(5)
         let message = try await rig.accept(to: 1)
         try await rig.run { rig in
-            while await rig.store.ledger.isEmpty {
-                await rig.clock.advanceToSleeper(within: .seconds(16))
-                await Task.yield()
-            }
+            try await rig.advance(within: .seconds(16)) { await !$0.ledger.isEmpty }
             #expect(await rig.store.books[message.id]?.isComplete == true)
         }
     }

@@ -87,9 +87,8 @@ struct WorkerTests {
         try await rig.run { rig in
             _ = try await rig.accept(to: 1)
             await rig.store.untilEnded(1)
-            while await rig.store.calls[.renew, default: 0] < 6 {
-                await rig.clock.advanceToSleeper(within: .seconds(10))
-                for _ in 0..<20 { await Task.yield() }
+            for renewals in 1...6 {
+                try await rig.advance(within: .seconds(10)) { await $0.calls[.renew, default: 0] >= renewals }
             }
             #expect(rig.clock.now.offset >= .seconds(60))
             #expect(await rig.store.calls[.enroll] == 1)

@@ -12,7 +12,7 @@ enum LegacyError: String, Error, Hashable, Sendable, CaseIterable {
     case invalidPackageName = "InvalidPackageName"
     /// The project does not have the registration's app any more.
     case mismatchSenderID = "MismatchSenderId"
-    /// The finished payload is larger than APNs takes.
+    /// The finished payload is larger than APNs takes, or the Android part than FCM does.
     case messageTooBig = "MessageTooBig"
     /// `data` has a key that is reserved.
     case invalidDataKey = "InvalidDataKey"

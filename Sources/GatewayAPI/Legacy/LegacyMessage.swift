@@ -42,6 +42,7 @@ struct LegacyMessage {
             template.values[.priority] = .string(priority)
             return .success(try MessageContent(source: source(template, at: now)))
         } catch {
+            if error.violations.contains(where: { $0.cause == .payloadTooLarge }) { return .failure(.messageTooBig) }
             throw FCMError(.badRequest, error.legacyText)
         }
     }

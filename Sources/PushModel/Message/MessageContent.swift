@@ -117,7 +117,7 @@ public struct FieldViolation: Hashable, Sendable {
         case unknownField
         /// The value is of another type.
         case wrongType
-        /// The finished payload is over its limit.
+        /// The finished payload, or the part for another platform, is over its limit.
         case payloadTooLarge
     }
 
@@ -142,8 +142,8 @@ public struct FieldViolation: Hashable, Sendable {
 
 extension [FieldViolation] {
     /// Adds a violation, unless there are as many as are listed.
-    mutating func note(_ field: String, _ description: String) {
+    mutating func note(_ field: String, _ description: String, cause: FieldViolation.Cause? = nil) {
         guard count < InvalidMessage.violationLimit else { return }
-        append(FieldViolation(field: field, description: description))
+        append(FieldViolation(field: field, description: description, cause: cause))
     }
 }

@@ -185,7 +185,8 @@ struct PlatformRules {
         violations.note(
             path,
             "\(platform) message is too big: its data and notification have \(bytes) bytes, the limit is "
-                + "\(Self.payloadLimitBytes).")
+                + "\(Self.payloadLimitBytes).",
+            cause: .payloadTooLarge)
     }
 
     private func common(_ name: String) -> JSONValue? {
