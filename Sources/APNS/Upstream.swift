@@ -140,7 +140,7 @@ final class Upstream: Sendable {
                 admission.held.map {
                     PushReport(
                         index: $0.index, outcome: .throttled($0.reason, after: $0.after), latency: .zero,
-                        isAttempt: false)
+                        isAttempt: false, isBeingProbed: $0.isBeingProbed)
                 })
         }
         guard !admission.admitted.isEmpty else { return }
@@ -257,8 +257,10 @@ extension Upstream {
         _ index: Int, of batch: [Push], _ generation: Int, after latency: Duration
     ) -> PushReport {
         let (reason, pause) = objection(to: batch[index], of: generation) ?? (.serviceUnavailable, .zero)
+        let isBeingProbed = state.withLock { $0.control.isProbing(for: batch[index]) }
         return PushReport(
-            index: index, outcome: .throttled(reason, after: pause), latency: latency, isAttempt: false)
+            index: index, outcome: .throttled(reason, after: pause), latency: latency, isAttempt: false,
+            isBeingProbed: isBeingProbed)
     }
 }
 

@@ -13,19 +13,27 @@ public struct DeliveryDay: Hashable, Sendable {
     public var inFlight: Int
     /// Of all, those of messages that show something.
     public var displayed: Int
+    /// Of all, those whose device reported that they came in.
+    public var received: Int
+
+    /// Of the accepted deliveries, those that came in. A device may be faster than the end of its delivery, and what
+    /// ended otherwise may have come in all the same: never more than were accepted.
+    public var delivered: Int { min(received, ended[.accepted] ?? 0) }
 
     /// Deliveries, ended or not.
     public var recipients: Int { ended.values.reduce(inFlight, +) }
 
     /// Puts a day together.
     public init(
-        day: Int64, label: AnalyticsLabel?, ended: [LedgerOutcome: Int] = [:], inFlight: Int = 0, displayed: Int = 0
+        day: Int64, label: AnalyticsLabel?, ended: [LedgerOutcome: Int] = [:], inFlight: Int = 0, displayed: Int = 0,
+        received: Int = 0
     ) {
         self.day = day
         self.label = label
         self.ended = ended
         self.inFlight = inFlight
         self.displayed = displayed
+        self.received = received
     }
 
     /// The day of a time.

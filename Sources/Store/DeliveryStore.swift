@@ -270,6 +270,20 @@ public enum LedgerOutcome: String, Hashable, Sendable, CaseIterable {
     case cancelled
 }
 
+/// What a step of settlements did.
+public struct SettleResult: Equatable, Sendable {
+    /// Messages that are complete with it.
+    public var complete: [MessageID]
+    /// The message of each settlement that changed nothing: the worker has not claimed the delivery.
+    public var refused: [MessageID]
+
+    /// What became of the messages.
+    public init(complete: [MessageID] = [], refused: [MessageID] = []) {
+        self.complete = complete
+        self.refused = refused
+    }
+}
+
 /// The work that accepted messages make, and its results.
 ///
 /// A claim belongs to a worker: it ends with ``settle(_:by:)``, or with ``takeOver(at:)`` after the worker's lease ran
@@ -325,11 +339,17 @@ public protocol DeliveryStore: Sendable {
         _ lane: Lane, _ route: PushRoute, limit: Int, by worker: WorkerID, at time: Timestamp
     ) async throws(StoreError) -> [ClaimedDelivery]
 
+    /// Claims the same of certain messages, to one registration each, and of no others: what of them is not due, or not
+    /// of this lane and route, is left out.
+    func claimDue(
+        _ lane: Lane, _ route: PushRoute, of messages: [MessageID], by worker: WorkerID, at time: Timestamp
+    ) async throws(StoreError) -> [ClaimedDelivery]
+
     /// Records results in one transaction: ledger entries, retries, what was learned about registrations, page
     /// progress, completed messages. A retry of a cancelled message ends as cancelled.
     ///
-    /// - Returns: messages that are complete with this step.
-    func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> [MessageID]
+    /// - Returns: messages that are complete with this step, and those whose settlements changed nothing.
+    func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> SettleResult
 
     /// Ends the pauses of messages whose time has run out, at most `limit`: what they have open ends as expired, like that
     /// of any other message.

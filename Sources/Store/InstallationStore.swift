@@ -103,7 +103,9 @@ public protocol InstallationStore: Sendable {
 
     /// Registers an installation: as ``RegistrationStore/register(_:at:)``, but the registration has the installation's
     /// FID. One that ended becomes active again, with a new token, if its app and its user are the same. With another
-    /// user, what takes its place has a FID of its own. Who held the device token ends as `replaced`.
+    /// user, what takes its place has a FID of its own. Who held the device token ends as `replaced`; if that was a
+    /// registration without an installation, a new one has its user unless the request says who uses the device, its
+    /// topics unless that is another user than before, and what is known of the device token.
     func register(
         _ request: RegistrationRequest, for id: RegistrationID, at time: Timestamp
     ) async throws(StoreError) -> InstallationRegistration

@@ -200,6 +200,14 @@ extension SQLiteStore {
             """
         ),
         (
+            "sums of receipts by day that are not those of the receipts",
+            """
+            SELECT * FROM (\(ReceiptTable.days) GROUP BY 1, 2, 3 EXCEPT SELECT app, day, label, count FROM received_day)
+            UNION ALL SELECT * FROM (
+                SELECT app, day, label, count FROM received_day EXCEPT \(ReceiptTable.days) GROUP BY 1, 2, 3)
+            """
+        ),
+        (
             "web subscriptions of ended registrations",
             """
             SELECT 1 FROM web_subscription w JOIN registration r ON r.key = w.registration

@@ -70,6 +70,23 @@ extension SQLiteStore {
             if !claimed.isEmpty { return claimed }
         }
     }
+
+    /// As the other, with a look-up for each message.
+    public func claimDue(
+        _ lane: Lane, _ route: PushRoute, of messages: [MessageID], by worker: WorkerID, at time: Timestamp
+    ) async throws(StoreError) -> [ClaimedDelivery] {
+        let due = try await read { db in
+            try PendingTable(db: db).due(lane, route, of: messages, at: time)
+        }
+        guard !due.isEmpty else {
+            try await read { db in try WorkerTable(db: db).check(worker) }
+            return []
+        }
+        return try await write(isDurable: false) { db in
+            try WorkerTable(db: db).check(worker)
+            return try PendingTable(db: db).claim(due, by: worker, at: time)
+        }
+    }
 }
 
 /// Single deliveries and retries within one transaction.
@@ -92,15 +109,26 @@ struct PendingTable {
         let history: AttemptHistory
     }
 
-    static let due = """
-        SELECT m.id, m.project, p.attempts, p.unknown_attempts, p.last_cause, p.message, m.accepted_at, m.expires_at,
+    private static let dueColumns = """
+        m.id, m.project, p.attempts, p.unknown_attempts, p.last_cause, p.message, m.accepted_at, m.expires_at,
             p.probing_since, p.refused_by, p.registration, p.not_before, r.key IS NULL,
             \(DeliveryRegistrationReader.columns)
+        """
+    static let due = """
+        SELECT \(dueColumns)
         FROM pending p INDEXED BY pending_due
         CROSS JOIN message m ON m.seq = p.message
         LEFT JOIN registration r ON r.key = p.registration
         WHERE p.lane = ? AND p.route = ? AND p.worker IS NULL AND p.is_held = 0 AND p.not_before <= ?
         ORDER BY p.not_before LIMIT ?
+        """
+    static let dueOfMessage = """
+        SELECT \(dueColumns)
+        FROM message m
+        CROSS JOIN pending p ON p.message = m.seq
+        LEFT JOIN registration r ON r.key = p.registration
+        WHERE m.id = ? AND p.lane = ? AND p.route = ? AND p.worker IS NULL AND p.is_held = 0 AND p.not_before <= ?
+        LIMIT 1
         """
     static let nextRoute = """
         SELECT route, not_before FROM pending INDEXED BY pending_due
@@ -163,6 +191,17 @@ struct PendingTable {
             db.cachedStatement(sql: Self.due), arguments: [lane.code, number, time.milliseconds, limit])
         while let row = try rows.next() {
             due.append(try Self.due(row, number, route, &reader))
+        }
+        return due
+    }
+
+    func due(_ lane: Lane, _ route: PushRoute, of messages: [MessageID], at time: Timestamp) throws -> [Due] {
+        guard let number = try RouteTable(db: db).find(route) else { return [] }
+        var reader = DeliveryRegistrationReader(db: db)
+        var due: [Due] = []
+        for message in messages {
+            let row = try db.row(Self.dueOfMessage, [message.rawValue, lane.code, number, time.milliseconds])
+            if let row { due.append(try Self.due(row, number, route, &reader)) }
         }
         return due
     }

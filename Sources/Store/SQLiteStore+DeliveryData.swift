@@ -2,7 +2,7 @@ import GRDB
 public import PushModel
 
 extension SQLiteStore {
-    /// Sums that settlements keep, and the open work of messages that are not complete.
+    /// Sums that settlements and receipts keep, and the open work of messages that are not complete.
     public func deliveryDays(
         of app: AppID, in project: ProjectID, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<DeliveryDay> {
@@ -56,8 +56,9 @@ struct DeliveryDayReader {
     static let ended = """
         SELECT day, label, sum(iif(outcome = 'accepted', count, 0)), sum(iif(outcome = 'rejected', count, 0)),
             sum(iif(outcome = 'expired', count, 0)), sum(iif(outcome = 'cancelled', count, 0)),
-            sum(iif(is_displayed, count, 0))
-        FROM delivery_day WHERE app = ? AND (day, label) < (?, ?)
+            sum(iif(is_displayed, count, 0)),
+            (SELECT count FROM received_day r WHERE r.app = d.app AND r.day = d.day AND r.label = d.label)
+        FROM delivery_day d WHERE app = ? AND (day, label) < (?, ?)
         GROUP BY day, label ORDER BY day DESC, label DESC LIMIT ?
         """
     /// Open deliveries with a row of their own: as many steps as the project has.
@@ -91,7 +92,8 @@ struct DeliveryDayReader {
             let place = DeliveryDayPlace(day: row[0], label: row[1])
             days[place] = DeliveryDay(
                 day: place.day, label: AnalyticsLabel(rawValue: place.label),
-                ended: [.accepted: row[2], .rejected: row[3], .expired: row[4], .cancelled: row[5]], displayed: row[6])
+                ended: [.accepted: row[2], .rejected: row[3], .expired: row[4], .cancelled: row[5]], displayed: row[6],
+                received: row[7] ?? 0)
         }
         return days
     }

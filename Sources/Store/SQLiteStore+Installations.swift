@@ -115,6 +115,7 @@ struct InstallationTable {
         DELETE FROM installation WHERE id IN (
             SELECT id FROM installation INDEXED BY installation_used WHERE used_at < ?1 ORDER BY used_at LIMIT ?2)
         """
+    static let isLinked = "SELECT 1 FROM installation INDEXED BY installation_of WHERE registration = ? AND fid = ?"
     static let isTaken = """
         SELECT EXISTS (SELECT 1 FROM installation WHERE fid = ?1) OR EXISTS (SELECT 1 FROM registration WHERE fid = ?1)
         """
@@ -187,36 +188,87 @@ struct InstallationRegistrar {
     /// The active registration that is the installation's.
     private func current(_ installation: Installation) throws -> Registration? {
         if let linked = try installation.registration.flatMap(registrations.find), linked.isActive { return linked }
-        guard let named = try registrations.find(installation.id, in: request.project), named.isActive else {
-            return nil
-        }
+        guard let named = try registrations.find(installation.id, in: request.project), named.isActive,
+            try isOwn(named)
+        else { return nil }
         return named
+    }
+
+    /// Whether the registration that carries the installation's FID is its own, and not somebody else's who has the FID
+    /// too, from an import: their link or the device tells.
+    private func isOwn(_ named: Registration) throws -> Bool {
+        if named.app == request.app, named.deviceToken == request.deviceToken { return true }
+        return try db.number(InstallationTable.isLinked, [named.key.rawValue, named.id.rawValue]) != nil
     }
 
     /// Makes the installation's registration, or the one active again that ended.
     private func begin(_ id: RegistrationID, _ app: Int64) throws -> Registration {
-        let former = try registrations.active(app, request.deviceToken).map(registrations.existing)
-        if let former { try registrations.end(former.key, RegistrationEnd(time: time, cause: .replaced)) }
-        let made: Registration
-        if let ended = try registrations.find(id, in: request.project), ended.app == request.app,
-            ended.user == request.owner?.user
-        {
-            made = try registrations.revive(ended.key, request, at: time)
-        } else {
-            // Who had the FID last is somebody else.
-            let isTaken = try db.number("SELECT 1 FROM registration WHERE fid = ?", [id.rawValue]) != nil
-            made = try registrations.insert(
-                NewRegistration(request, id: isTaken ? nil : id, app: app, at: time), web: request.web)
+        guard let former = try registrations.active(app, request.deviceToken).map(registrations.existing) else {
+            return try make(id, app, request)
         }
-        if let former {
-            try AuditTable(db: db).add(
-                .deviceTokenMoved, app, made.id, made.user, former: (former.id, former.user), at: time)
-        }
+        // The end takes its subscriptions away.
+        let bequest = try Bequest(of: former, to: request, db: db)
+        try registrations.end(former.key, RegistrationEnd(time: time, cause: .replaced))
+        var made = try make(id, app, bequest?.completed(request) ?? request)
+        if let bequest { made = try bequest.hand(to: made, db: db) }
+        try AuditTable(db: db).add(
+            .deviceTokenMoved, app, made.id, made.user, former: (former.id, former.user), at: time)
         return made
+    }
+
+    private func make(_ id: RegistrationID, _ app: Int64, _ request: RegistrationRequest) throws -> Registration {
+        if let ended = try registrations.find(id, in: request.project), ended.app == request.app,
+            ended.user == request.owner?.user, try !ended.isActive && isOwn(ended)
+        {
+            return try registrations.revive(ended.key, request, at: time)
+        }
+        // Who had the FID last is somebody else.
+        let isTaken = try db.number("SELECT 1 FROM registration WHERE fid = ?", [id.rawValue]) != nil
+        return try registrations.insert(
+            NewRegistration(request, id: isTaken ? nil : id, app: app, at: time), web: request.web)
+    }
+}
+
+/// What a registration without an installation, as an import makes it, leaves to that of the installation that has the
+/// same device token: it is the same device.
+struct Bequest {
+    private let former: Registration
+    /// None for another user.
+    private let subscriptions: [Subscription]
+
+    /// Reads it while the registration is active; `nil`: it is another installation's, which leaves nothing.
+    init?(of former: Registration, to request: RegistrationRequest, db: Database) throws {
+        guard try db.number(RegistrationTable.isInstalled, [former.key.rawValue]) == nil else { return nil }
+        self.former = former
+        let isOfAnother = former.user != nil && request.owner != nil && request.owner?.user != former.user
+        subscriptions = isOfAnother ? [] : try TopicTable(db: db).subscriptions(of: former.key)
+    }
+
+    /// The request with what it does not say.
+    func completed(_ request: RegistrationRequest) -> RegistrationRequest {
+        var completed = request
+        if !request.isEnvironmentStated { completed.environment = former.environment }
+        if request.owner == nil { completed.owner = former.user.map(RegistrationOwner.user) }
+        return completed
+    }
+
+    /// Gives it to the new registration, which has no subscriptions yet.
+    func hand(to made: Registration, db: Database) throws -> Registration {
+        var batch = SubscriptionBatch(db: db)
+        for subscription in subscriptions {
+            try batch.subscribe(
+                new: made.key, of: made.project, to: subscription.topic, at: subscription.createdAt)
+        }
+        try batch.finish()
+        guard made.environment == former.environment, let provenAt = former.provenAt else { return made }
+        try db.change(RegistrationTable.inheritProof, [provenAt.milliseconds, made.key.rawValue])
+        return try RegistrationTable(db: db).existing(made.key)
     }
 }
 
 extension RegistrationTable {
+    static let isInstalled = "SELECT 1 FROM installation WHERE registration = ?"
+    static let inheritProof = "UPDATE registration SET proven_at = ? WHERE key = ?"
     static let revive = """
         UPDATE registration SET token = ?1, device_token = ?2, environment = ?3, app_version = coalesce(?4, app_version),
             refreshed_at = max(refreshed_at, ?5), proven_at = NULL, quarantined_at = NULL, quarantine_reason = NULL,

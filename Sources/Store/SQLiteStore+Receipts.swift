@@ -66,6 +66,20 @@ struct ReceiptTable {
         INSERT INTO receipt_tally (message, kind, count) VALUES (?, ?, 1)
         ON CONFLICT (message, kind) DO UPDATE SET count = count + 1
         """
+    /// Receipts that a message came in, counted by what `received_day` tells them apart by. Those of a registration that
+    /// nothing is known of are in no app.
+    static let days = """
+        SELECT coalesce(r.app, a.id), m.accepted_at / 86400000, coalesce(m.label, ''), count(*)
+        FROM receipt e CROSS JOIN message m ON m.seq = e.message
+        LEFT JOIN registration r ON r.key = e.registration
+        LEFT JOIN former_registration f ON f.key = e.registration
+        LEFT JOIN app a ON a.project = e.project AND a.name = f.app
+        WHERE e.kind = 0 AND coalesce(r.app, a.id) IS NOT NULL
+        """
+    static let countDay = """
+        INSERT INTO received_day (app, day, label, count) \(days) AND e.message = ? AND e.registration = ? GROUP BY 1, 2, 3
+        ON CONFLICT (app, day, label) DO UPDATE SET count = count + 1
+        """
     static let sums = "SELECT kind, count FROM receipt_tally WHERE message = ?"
     /// Pairs of message and registration in the order of a JSON array.
     static let ofDeliveries = """
@@ -113,7 +127,7 @@ struct ReceiptTable {
         }
         let pages = try Row.fetchCursor(db.cachedStatement(sql: Self.pages), arguments: [message])
         while let row = try pages.next() {
-            if try PackedKeys.keys(row[0]).contains(key) { return true }
+            if try PackedKeys.contain(key, in: row[0]) { return true }
         }
         return false
     }
@@ -124,7 +138,9 @@ struct ReceiptTable {
             [
                 row.message, key, row.kind.code, project.rawValue, row.time.milliseconds, recordedAt.milliseconds,
             ])
-        if isNew > 0 { try db.change(Self.count, [row.message, row.kind.code]) }
+        guard isNew > 0 else { return }
+        try db.change(Self.count, [row.message, row.kind.code])
+        if row.kind == .received { try db.change(Self.countDay, [row.message, key]) }
     }
 
     /// How many receipts of each kind a message has.

@@ -5,18 +5,19 @@ public import PushModel
 
 extension SQLiteStore: DeliveryStore {
     /// Records results in one transaction; what is not claimed by this worker is refused and changes nothing.
-    public func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> [MessageID] {
-        guard !settlements.isEmpty else { return [] }
-        let (completed, refused) = try await write { db in
+    public func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> SettleResult {
+        guard !settlements.isEmpty else { return SettleResult() }
+        let result = try await write { db in
             try WorkerTable(db: db).check(worker)
             var step = try SettleStep(db: db, worker: worker, newest: Self.newestEnd(of: settlements))
             for settlement in settlements { try step.apply(settlement) }
-            return (try step.finish(), step.refused)
+            return SettleResult(complete: try step.finish(), refused: step.refused)
         }
-        if refused > 0 {
-            logger.warning("Settlements refused: not claimed", metadata: ["store.refused": "\(refused)"])
+        if !result.refused.isEmpty {
+            logger.warning(
+                "Settlements refused: not claimed", metadata: ["store.refused": "\(result.refused.count)"])
         }
-        return completed
+        return result
     }
 
     private static func newestEnd(of settlements: [Settlement]) -> Timestamp? {
@@ -133,8 +134,8 @@ struct SettleStep {
     static let settlePage = "UPDATE page SET settled = ?, open = ? WHERE id = ?"
     static let removePage = "DELETE FROM page WHERE id = ?"
 
-    /// Settlements that changed nothing.
-    private(set) var refused = 0
+    /// The messages of settlements that changed nothing.
+    private(set) var refused: [MessageID] = []
 
     private let db: Database
     private let worker: WorkerID
@@ -167,7 +168,7 @@ struct SettleStep {
             } else {
                 try applyToPending(settlement)
             }
-        if !isApplied { refused += 1 }
+        if !isApplied { refused.append(settlement.delivery.message) }
     }
 
     /// Writes ledger, pages and messages.

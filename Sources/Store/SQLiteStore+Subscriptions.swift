@@ -2,9 +2,6 @@ import GRDB
 public import PushModel
 
 extension SQLiteStore: SubscriptionStore {
-    /// FCM's limit: topics that one registration may have.
-    static let topicLimit: Int64 = 2000
-
     /// Subscribes one after the other in one transaction, each in the project of its registration.
     public func subscribe(
         _ keys: [RegistrationKey], to topic: Topic, at time: Timestamp
@@ -41,12 +38,7 @@ extension SQLiteStore: SubscriptionStore {
         of key: RegistrationKey, after topic: Topic?, limit: Int
     ) async throws(StoreError) -> [Subscription] {
         try await read { db in
-            let rows = try Row.fetchAll(
-                db.cachedStatement(sql: TopicTable.subscriptions),
-                arguments: [key.rawValue, topic?.rawValue ?? "", limit])
-            return try rows.map {
-                Subscription(topic: try Topic(stored: $0[0]), createdAt: Timestamp(milliseconds: $0[1]))
-            }
+            try TopicTable(db: db).subscriptions(of: key, after: topic, limit: limit)
         }
     }
 }
@@ -71,6 +63,16 @@ struct TopicTable {
         JOIN topic t ON t.id = s.topic
         WHERE s.registration = ? AND t.name > ? ORDER BY t.name LIMIT ?
         """
+
+    func subscriptions(
+        of key: RegistrationKey, after topic: Topic? = nil, limit: Int = Topic.limitPerRegistration
+    ) throws -> [Subscription] {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(sql: Self.subscriptions), arguments: [key.rawValue, topic?.rawValue ?? "", limit])
+        return try rows.map {
+            Subscription(topic: try Topic(stored: $0[0]), createdAt: Timestamp(milliseconds: $0[1]))
+        }
+    }
 
     /// The number of the newest subscription in the store.
     func lastSubscription() throws -> Int64 {
@@ -120,12 +122,13 @@ struct SubscriptionBatch {
     mutating func subscribe(_ key: RegistrationKey, to topic: Topic, at time: Timestamp) throws -> SubscribeResult {
         let owner = try String.fetchOne(db.cachedStatement(sql: Self.owner), arguments: [key.rawValue])
         guard let owner else { return .notActive }
-        let id = try id(of: topic, owner)
-        if let since = try db.number(Self.since, [id, key.rawValue]) {
+        if let id = try known(topic, owner), let since = try db.number(Self.since, [id, key.rawValue]) {
             return .existed(Subscription(topic: topic, createdAt: Timestamp(milliseconds: since)))
         }
-        guard try db.number(Self.count, [key.rawValue]) ?? 0 < SQLiteStore.topicLimit else { return .tooManyTopics }
-        try insert(key, id, at: time)
+        // Before the topic is made: topics stay, and those without a subscriber would never end.
+        let count = try db.number(Self.count, [key.rawValue]) ?? 0
+        guard count < Int64(Topic.limitPerRegistration) else { return .tooManyTopics }
+        try insert(key, id(of: topic, owner), at: time)
         return .created(Subscription(topic: topic, createdAt: time))
     }
 
@@ -151,6 +154,12 @@ struct SubscriptionBatch {
         try db.change(Self.insertion, [topic, key.rawValue, number, time.milliseconds])
         last = number
         added[topic, default: 0] += 1
+    }
+
+    /// The topic's number; `nil`: there is no such topic yet.
+    private func known(_ topic: Topic, _ project: String) throws -> Int64? {
+        if let known = topics[Name(project: project, topic: topic)] { return known }
+        return try db.number(TopicTable.byName, [project, topic.rawValue])
     }
 
     private mutating func id(of topic: Topic, _ project: String) throws -> Int64 {

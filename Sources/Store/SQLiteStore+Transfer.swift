@@ -96,7 +96,7 @@ struct RegistrationImporter {
     private var subscriptions: SubscriptionBatch
     private let insertion: Statement
     private let byDeviceToken: Statement
-    private let byID: Statement
+    private let isTaken: Statement
 
     init(db: Database, project: ProjectID, time: Timestamp) throws {
         self.db = db
@@ -106,12 +106,12 @@ struct RegistrationImporter {
         subscriptions = SubscriptionBatch(db: db)
         insertion = try db.cachedStatement(sql: RegistrationTable.insertion)
         byDeviceToken = try db.cachedStatement(sql: RegistrationTable.byDeviceToken)
-        byID = try db.cachedStatement(sql: "SELECT key FROM registration WHERE fid = ?")
+        isTaken = try db.cachedStatement(sql: InstallationTable.isTaken)
     }
 
     /// Takes one; `nil`: done.
     mutating func take(_ row: ImportedRegistration) throws -> ImportRefusal? {
-        guard row.topics.count <= Int(SQLiteStore.topicLimit) else { return .tooManyTopics }
+        guard row.topics.count <= Topic.limitPerRegistration else { return .tooManyTopics }
         let app = try id(of: row.app)
         let holder = try Int64.fetchOne(byDeviceToken, arguments: [app, Data(row.deviceToken.bytes)])
         if let holder { return try update(registrations.existing(RegistrationKey(rawValue: holder)), row) }
@@ -135,9 +135,9 @@ struct RegistrationImporter {
 
     private mutating func insert(_ row: ImportedRegistration, _ app: Int64) throws -> ImportRefusal? {
         if let id = row.id ?? row.token?.id {
-            if try Int64.fetchOne(byID, arguments: [id.rawValue]) != nil { return .idTaken }
+            if try Int64.fetchOne(isTaken, arguments: [id.rawValue]) != 0 { return .idTaken }
         }
-        if let token = row.token, token.id == nil, try isTaken(token) { return .tokenTaken }
+        if let token = row.token, token.id == nil, try isForeignTokenTaken(token) { return .tokenTaken }
         let new = try NewRegistration(row, app: app, at: time)
         try insertion.execute(arguments: new.arguments)
         let key = RegistrationKey(rawValue: db.lastInsertedRowID)
@@ -181,11 +181,11 @@ struct RegistrationImporter {
     private func hasRoom(for topics: [ImportedTopic], _ key: RegistrationKey) throws -> Bool {
         guard !topics.isEmpty else { return true }
         let count = try db.number(SubscriptionBatch.count, [key.rawValue]) ?? 0
-        if count + Int64(topics.count) <= SQLiteStore.topicLimit { return true }
+        if Int(count) + topics.count <= Topic.limitPerRegistration { return true }
         let new = try Set(topics.map(\.topic)).filter { topic in
             try db.number(TopicTable.subscription, [key.rawValue, topic.rawValue, key.rawValue]) == nil
         }
-        return count + Int64(new.count) <= SQLiteStore.topicLimit
+        return Int(count) + new.count <= Topic.limitPerRegistration
     }
 
     private func changes(_ current: Registration, _ change: RegistrationChange) -> Bool {
@@ -194,7 +194,7 @@ struct RegistrationImporter {
         return change.appVersion != nil && change.appVersion != current.appVersion
     }
 
-    private func isTaken(_ token: RegistrationToken) throws -> Bool {
+    private func isForeignTokenTaken(_ token: RegistrationToken) throws -> Bool {
         try db.number(
             """
             SELECT 1 FROM registration INDEXED BY registration_foreign_token

@@ -72,6 +72,10 @@ struct UpstreamControlTests {
         let batch = [try makePush(1), try makePush(2), try makePush(3)]
         _ = play.send(batch, .credentialRefused(.forbidden))
         play.now = .seconds(30)
+        #expect(!play.control.isProbing(for: batch[1]))
+        var other = play
+        let others = other.admit(batch).held
+        #expect(others.map(\.isBeingProbed) == [true, true])
         let probe = play.send(batch, .credentialRefused(.forbidden))
         #expect(probe.went == 1 && probe.actions == [.replaceConnections])
         play.now = .seconds(89)

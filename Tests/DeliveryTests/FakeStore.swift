@@ -84,6 +84,7 @@ actor FakeStore: MessageStore, DeliveryStore {
     private var nextWorker: Int64 = 1
     private var settleFailures = 0
     private var refused: RegistrationKey?
+    private var disowned: RegistrationKey?
     private var unreadable: Set<MessageID> = []
     private var claimFailures = 0
     private var shardCount = 1
@@ -107,6 +108,8 @@ actor FakeStore: MessageStore, DeliveryStore {
     func failSettles(_ count: Int) { settleFailures = count }
     /// Settlements of a registration are refused, and with them everything in the same step.
     func refuse(_ key: RegistrationKey?) { refused = key }
+    /// The next step with a settlement of a registration changes nothing, as if the delivery were not claimed.
+    func disown(_ key: RegistrationKey) { disowned = key }
     func damage(_ message: MessageID) { unreadable.insert(message) }
     func failClaims(_ count: Int) { claimFailures = count }
     func split(into count: Int) { shardCount = count }
@@ -437,13 +440,26 @@ actor FakeStore: MessageStore, DeliveryStore {
     func claimDue(
         _ lane: Lane, _ route: PushRoute, limit: Int, by worker: WorkerID, at time: Timestamp
     ) async throws(StoreError) -> [ClaimedDelivery] {
+        try await claimDue(lane, route, limit: limit, of: nil, by: worker, at: time)
+    }
+
+    func claimDue(
+        _ lane: Lane, _ route: PushRoute, of messages: [MessageID], by worker: WorkerID, at time: Timestamp
+    ) async throws(StoreError) -> [ClaimedDelivery] {
+        try await claimDue(lane, route, limit: messages.count, of: Set(messages), by: worker, at: time)
+    }
+
+    private func claimDue(
+        _ lane: Lane, _ route: PushRoute, limit: Int, of messages: Set<MessageID>?, by worker: WorkerID,
+        at time: Timestamp
+    ) async throws(StoreError) -> [ClaimedDelivery] {
         let crashes = try await begin(.claimDue)
         try failClaim()
         try checkFence(worker)
         expect(limit > 0, "a claim for nobody")
         let due = waiting.filter { key, row in
             row.lane == lane && row.due <= time && books[key.message]?.state == .active
-                && self.route(of: key) == route && !isOfPage(key)
+                && self.route(of: key) == route && !isOfPage(key) && messages?.contains(key.message) != false
         }
         .sorted { $0.value.due < $1.value.due }.prefix(limit)
         let deliveries = due.compactMap { key, entry in
@@ -455,7 +471,7 @@ actor FakeStore: MessageStore, DeliveryStore {
         return deliveries
     }
 
-    func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> [MessageID] {
+    func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> SettleResult {
         let crashes = try await begin(.settle)
         if settleFailures > 0 {
             settleFailures -= 1
@@ -467,11 +483,16 @@ actor FakeStore: MessageStore, DeliveryStore {
             throw StoreError(.failed, "a row is refused")
         }
         try checkFence(worker)
+        if let unclaimed = settlements.first(where: { $0.delivery.registration.key == disowned }) {
+            disowned = nil
+            changed()
+            return SettleResult(refused: [unclaimed.delivery.message])
+        }
         for settlement in settlements { settle(settlement, by: worker) }
         let complete = complete(Set(settlements.map(\.delivery.message)))
         checkLaw()
         try end(crashes)
-        return complete
+        return SettleResult(complete: complete)
     }
 
     private func complete(_ ids: Set<MessageID>) -> [MessageID] {

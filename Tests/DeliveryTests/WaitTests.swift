@@ -173,6 +173,71 @@ struct WaitTests {
         }
     }
 
+    /// Each of several retries is claimed when it is due, and what else waits for the route is left alone.
+    @Test func eachAwaitedRetryOfAHeldRouteIsClaimedAndNothingElse() throws {
+        let now = Sample.start
+        var schedule = LaneSchedule(.init(inFlight: 100, claim: 50, leastRoom: 1, claims: 1))
+        schedule.use(WorkerID(rawValue: 7))
+        schedule.hold([Self.route: HeldRoute(retryAfter: .seconds(3600), limit: 1)], at: now)
+        let retries = [3, 1, 2].map { second in
+            AwaitedRetry(message: MessageID(rawValue: "m\(second)")!, due: now + .seconds(second))
+        }
+        for retry in retries { schedule.expectAwaited(retry, of: Self.route) }
+        func claim(after second: Int) -> LaneOrder? {
+            let time = now + .seconds(second)
+            var action = schedule.next(at: time)
+            if case .refresh = action {
+                schedule.offered(
+                    [], DueRoutes(routes: [Self.route], next: nil), projects: [Sample.project], limitPerProject: 16,
+                    at: time)
+                action = schedule.next(at: time)
+            }
+            guard case .claim(let order) = action else { return nil }
+            return order
+        }
+        func messages(_ order: LaneOrder?) -> [String] {
+            guard case .awaited(Self.route, let retries) = order?.source else { return [] }
+            return retries.map(\.message.rawValue)
+        }
+        #expect(claim(after: 0) == nil)
+        let first = try #require(claim(after: 1))
+        #expect(messages(first) == ["m1"] && first.limit == 1)
+        schedule.finished(first, with: 1, isDone: false, at: now)
+        #expect(claim(after: 1) == nil)
+        schedule.expect(now + .seconds(3))
+        let others = try #require(claim(after: 3))
+        #expect(messages(others) == ["m2", "m3"] && others.limit == 2)
+        // A claim that failed is made again.
+        schedule.failed(others, pausedUntil: nil)
+        let again = try #require(claim(after: 3))
+        #expect(messages(again) == ["m2", "m3"])
+        schedule.finished(again, with: 2, isDone: false, at: now)
+        #expect(claim(after: 3) == nil)
+    }
+
+    @Test func whoIsHeldBackWhileAProbeIsUnderWayIsNotRefused() {
+        let delivery = SettlementTests.delivery()
+        func end(isAttempt: Bool, isBeingProbed: Bool) -> Settlement.Result? {
+            delivery.endForWaiter(
+                .throttled(.forbidden, after: .seconds(5)), isAttempt: isAttempt, isHeld: true,
+                isBeingProbed: isBeingProbed, at: SettlementTests.now)
+        }
+        #expect(end(isAttempt: false, isBeingProbed: true) == nil)
+        #expect(end(isAttempt: false, isBeingProbed: false) != nil)
+        #expect(end(isAttempt: true, isBeingProbed: false) != nil)
+    }
+
+    @Test func whoFindsNoRoomToWaitIsServedAsIfNobodyWaited() async throws {
+        try await run({ _, _ in .accepted }) { rig in
+            rig.runner.waiters.stop()
+            let answer = try await send(rig, Self.quiet)
+            #expect(answer.accepted.isWaitRefused)
+            #expect(answer.accepted.lane == .bulk)
+            #expect(answer.end == nil)
+            await rig.store.untilEnded(1)
+        }
+    }
+
     @Test func anEndIsToldAfterAStoreThatFailedForAWhile() async throws {
         try await run({ _, _ in .throttled(.forbidden, after: nil) }) { rig in
             await rig.store.failSettles(2)
@@ -181,6 +246,18 @@ struct WaitTests {
             let end = try await answer.end
             #expect(end?.outcome == .rejected)
             #expect(await rig.store.ledger.count == 1)
+        }
+    }
+
+    @Test func anEndOfADeliveryThatIsSomebodyElsesIsNotTold() async throws {
+        try await run({ _, _ in .accepted }) { rig in
+            await rig.store.disown(Sample.registration(1).key)
+            async let answer = send(rig, waiting: .milliseconds(10))
+            await rig.store.until { ($0.calls[.settle] ?? 0) >= 1 }
+            await endWait(rig, of: .milliseconds(10))
+            let end = try await answer.end
+            #expect(end == nil)
+            #expect(await rig.store.ledger.isEmpty)
         }
     }
 

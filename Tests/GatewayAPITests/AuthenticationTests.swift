@@ -127,8 +127,8 @@ struct AuthenticationTests {
         "GET /v1/projects/{project}/topics/{topic}": [.admin, .sender],
         "GET /v1/projects/{project}/topics/{topic}/registrations": [.admin],
         "GET /v1beta1/projects/{project}/androidApps/{app}/deliveryData": [.admin, .sender],
-        "POST /batch": [.admin, .sender, .client],
-        "POST /v1": [.admin, .sender, .client],
+        "POST /batch": [.admin, .sender],
+        "POST /v1": [.admin, .sender],
     ]
 
     /// Routes that need an installation's refresh token besides: without it they answer 401 to whoever may.

@@ -96,17 +96,32 @@ struct BatchSendTests {
 
     @Test func onlySoMuchOfBatchesIsReadAtATime() throws {
         let gate = BatchGate(limitBytes: 100)
-        try gate.enter(60)
-        try gate.enter(40)
-        let error = try #require(throws: FCMError.self) { try gate.enter(1) }
+        let (demo, other) = (try #require(ProjectID(rawValue: "demo")), try #require(ProjectID(rawValue: "other")))
+        let third = try #require(ProjectID(rawValue: "third"))
+        try gate.enter(60, of: demo)
+        try gate.enter(40, of: other)
+        let error = try #require(throws: FCMError.self) { try gate.enter(1, of: third) }
         #expect(error.code == .quotaExceeded)
         #expect(error.retryAfterSeconds == 1)
-        gate.leave(60)
-        try gate.enter(1)
-        gate.leave(40)
-        gate.leave(1)
+        gate.leave(60, of: demo)
+        try gate.enter(1, of: demo)
+        gate.leave(40, of: other)
+        gate.leave(1, of: demo)
         // One alone always has room.
-        try gate.enter(1000)
+        try gate.enter(1000, of: demo)
+    }
+
+    @Test func aProjectHasHalfOfTheRoomAtMost() throws {
+        let gate = BatchGate(limitBytes: 100)
+        let (demo, other) = (try #require(ProjectID(rawValue: "demo")), try #require(ProjectID(rawValue: "other")))
+        try gate.enter(25, of: demo)
+        try gate.enter(25, of: demo)
+        #expect(throws: FCMError.self) { try gate.enter(1, of: demo) }
+        try gate.enter(25, of: other)
+        try gate.enter(25, of: other)
+        gate.leave(25, of: demo)
+        try gate.enter(25, of: demo)
+        #expect(throws: FCMError.self) { try gate.enter(1, of: other) }
     }
 
     @Test func theBodyMayBeLargerThanElsewhere() async throws {

@@ -46,8 +46,82 @@ struct ClientRateTests {
 
     @Test func theNumberOfPartiesIsBounded() throws {
         let limits = ClientRateLimits(ClientRateLimits.Rates(address: 1, registration: 0, project: 0))
-        for number in 0..<ClientRateLimits.partyLimit + 5 { try limits.take(.address(String(number))) }
+        for number in 0..<ClientRateLimits.partyLimit + 5 { try limits.take(.address(ClientAddress(String(number)))) }
         #expect(limits.partyCount <= ClientRateLimits.partyLimit)
+    }
+
+    @Test func forgettingAddressesFillsNoProjectsBucket() throws {
+        let dial = Dial()
+        let limits = ClientRateLimits(
+            ClientRateLimits.Rates(address: 1, registration: 0, project: 1), now: { dial.now })
+        let demo = try #require(ProjectID(rawValue: "demo"))
+        for _ in 0..<10 { try limits.take(.project(demo)) }
+        for number in 0..<ClientRateLimits.partyLimit + 5 {
+            try limits.take(.address(ClientAddress(String(number))))
+        }
+        #expect(limits.partyCount < ClientRateLimits.partyLimit)
+        #expect(throws: FCMError.self) { try limits.take(.project(demo)) }
+    }
+
+    @Test func whatTheProjectRefusesLeavesNoAddressBehind() async throws {
+        let dial = Dial()
+        let limits = ClientRateLimits(
+            ClientRateLimits.Rates(address: 2, registration: 0, project: 1, proxies: 1), now: { dial.now })
+        let gateway = try await TestGateway(clientLimits: limits)
+        for number in 0..<20 {
+            let answer = try await gateway.request(
+                .post, "/v1/projects/demo/installations", #"{"appId":"a"}"#, as: .client,
+                headers: [.forwardedFor: "192.0.2.\(number)"])
+            #expect(answer.status == (number < 10 ? 200 : 429))
+        }
+        #expect(limits.partyCount == 10)
+    }
+
+    @Test func whatAnAddressIsRefusedIsNotTheProjectsLoss() async throws {
+        let dial = Dial()
+        let gateway = try await TestGateway(
+            clientLimits: ClientRateLimits(
+                ClientRateLimits.Rates(address: 1, registration: 0, project: 2, proxies: 1), now: { dial.now }))
+        func ask(_ address: String) async throws -> Int {
+            try await gateway.request(
+                .post, "/v1/projects/demo/installations", #"{"appId":"a"}"#, as: .client,
+                headers: [.forwardedFor: address]
+            ).status
+        }
+        for number in 0..<30 { #expect(try await ask("192.0.2.1:\(1000 + number)") == (number < 10 ? 200 : 429)) }
+        #expect(try await ask("192.0.2.2") == 200)
+    }
+
+    @Test(arguments: [
+        ("1.2.3.4", "1.2.3.4"), ("1.2.3.4:5", "1.2.3.4"), ("::ffff:1.2.3.4", "1.2.3.4"),
+        ("[::FFFF:102:304]:80", "1.2.3.4"), ("2001:db8:0:1:2:3:4:5", "2001:db8:0:1::/64"),
+        ("2001:DB8:0:1::9", "2001:db8:0:1::/64"), ("[2001:db8:0:1::9]:443", "2001:db8:0:1::/64"),
+        ("[2001:0db8::1:0:0:0:9]", "2001:db8:0:1::/64"), ("::1", "0:0:0:0::/64"), ("[::1]:5", "0:0:0:0::/64"),
+        ("fe80::1%eth0", "fe80:0:0:0::/64"), ("2001:db8:1::", "2001:db8:1:0::/64"), ("Unknown", "unknown"),
+        ("1:2:3", "1:2:3"), ("1::2::3", "1::2::3"), ("1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7:8:9"), ("", ""),
+        ("::1.2.3", "::1.2.3"), ("::ffff:1.2.3.4.5", "::ffff:1.2.3.4.5"), ("::g", "::g"),
+    ])
+    func anAddressStandsForWhoeverHasIt(text: String, client: String) {
+        #expect(ClientAddress(text).text == client)
+    }
+
+    @Test func topicBatchesCountForEachRegistration() async throws {
+        let dial = Dial()
+        let gateway = try await TestGateway(
+            clientLimits: ClientRateLimits(
+                ClientRateLimits.Rates(address: 0, registration: 1, project: 0), now: { dial.now }))
+        let (first, second) = (try await gateway.register("01").token, try await gateway.register("02").token)
+        func ask(_ call: String, _ topic: Int, as role: Role, _ tokens: String...) async throws -> String {
+            let list = tokens.map { "\"\($0)\"" }.joined(separator: ",")
+            let body = #"{"to":"/topics/t\#(topic)","registration_tokens":[\#(list)]}"#
+            return try await gateway.request(.post, "/iid/v1:\(call)", body, as: role).text
+        }
+        for topic in 0..<10 { #expect(try await ask("batchAdd", topic, as: .client, first) == #"{"results":[{}]}"#) }
+        for call in ["batchAdd", "batchRemove"] {
+            let answer = try await ask(call, 10, as: .client, first, second)
+            #expect(answer == #"{"results":[{"error":"RESOURCE_EXHAUSTED"},{}]}"#)
+            #expect(try await ask(call, 11, as: .admin, first) == #"{"results":[{}]}"#)
+        }
     }
 
     @Test func clientsOfAProjectAreLimitedAndOthersAreNot() async throws {

@@ -57,6 +57,23 @@ struct DeliveryOptionTests {
         #expect(error.code == (isFrontEnd ? .badRequest : .invalidArgument))
     }
 
+    @Test(arguments: [
+        (
+            #"{"wait":"5m"}"#,
+            "Invalid value at 'delivery.wait' (type.googleapis.com/google.protobuf.Duration), Field 'wait', "
+                + "Illegal duration format; duration must end with 's'"
+        ),
+        (
+            #"{"finishBy":"soon"}"#,
+            "Invalid value at 'delivery.finish_by' (type.googleapis.com/google.protobuf.Timestamp), "
+                + "Field 'finish_by', Invalid time format: soon"
+        ),
+    ])
+    func aMalformedTextIsRefusedInTheWordsOfTheMessagesFields(text: String, problem: String) throws {
+        let error = try #require(throws: FCMError.self) { try request(#","delivery":\#(text)"#) }
+        #expect(error.message == problem)
+    }
+
     @Test func scheduledMessagesAreRefusedInClearWords() throws {
         let error = try #require(throws: FCMError.self) {
             try request(#","delivery":{"startTime":"2026-01-02T03:10:00Z"}"#)

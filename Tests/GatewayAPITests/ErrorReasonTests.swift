@@ -53,6 +53,14 @@ struct ErrorReasonTests {
             #"{"message":{"topic":"news","notification":{"title":"\#(String(repeating: "x", count: 5000))"}}}"#,
             "PAYLOAD_TOO_LARGE"
         ),
+        (
+            #"{"message":{"topic":"news","data":{"a":"\#(String(repeating: "x", count: 5000))"},"android":{"ttl":"1s"}}}"#,
+            "PAYLOAD_TOO_LARGE"
+        ),
+        (#"{"message":{"topic":"news","android":{"ttl":"soon"}}}"#, "WRONG_TYPE"),
+        (#"{"message":{"topic":"news","android":{"notification":{"event_time":"soon"}}}}"#, "WRONG_TYPE"),
+        (#"{"message":{"topic":"news"},"delivery":{"wait":"soon"}}"#, "WRONG_TYPE"),
+        (#"{"message":{"topic":"news"},"delivery":{"finishBy":"soon"}}"#, "WRONG_TYPE"),
     ])
     func eachCauseOfARefusedSendHasItsOwnReason(body: String, reason: String) async throws {
         let gateway = try await TestGateway()

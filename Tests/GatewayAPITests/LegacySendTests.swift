@@ -118,6 +118,8 @@ struct LegacySendTests {
         let cases = [
             (#""data":{"from":"x"}"#, "InvalidDataKey"), (#""data":{"a":"b"},"time_to_live":-5"#, "InvalidTtl"),
             (#""data":{"a":"\#(large)"}"#, "MessageTooBig"),
+            // The priority makes a block for Android too.
+            (#""data":{"a":"\#(large)"},"priority":"high""#, "MessageTooBig"),
         ]
         for (message, error) in cases {
             let answer = try await send(

@@ -95,6 +95,22 @@ struct MultipartBatchTests {
         #expect(parts[8].text.contains("SENDER_ID_MISMATCH"))
     }
 
+    @Test func aPartDoesNotWait() async throws {
+        let gateway = try await TestGateway()
+        let token = try await gateway.register().token
+        let message = #"{"message":{"token":"\#(token)",\#(Self.title)}"#
+        let parts = try parts(
+            await batch(
+                [
+                    (Self.send, message + #","delivery":{"wait":5}}"#),
+                    (Self.send + "\r\nPrefer: wait=5", message + "}"),
+                ], in: gateway))
+        #expect(parts.map(\.status) == [400, 200])
+        #expect(parts[0].text.contains("WAIT_NOT_POSSIBLE"))
+        #expect(try parts[1].json["outcome"] == nil)
+        #expect(try await gateway.claim(.interactive).count == 1)
+    }
+
     @Test func fiveHundredMessagesAreTaken() async throws {
         let gateway = try await TestGateway()
         let token = try await gateway.register().token

@@ -69,7 +69,7 @@ struct MultipartTests {
             #expect(found == expected)
             for part in (try? expected.get()) ?? [] {
                 // Reads it or says why not.
-                let request = BatchedRequest(part: part, credentials: [:])
+                let request = BatchedRequest(part: part, shared: [:])
                 if case .failure(let error) = request.request { #expect(error.code == .badRequest) }
                 #expect(!part.starts(with: "--b\n".utf8))
             }
@@ -98,7 +98,7 @@ struct MultipartTests {
     private func request(_ lines: String..., part: [String] = ["Content-Type: application/http"]) -> BatchedRequest {
         BatchedRequest(
             part: Array((part + [""] + lines).joined(separator: "\n").utf8),
-            credentials: [.authorization: "Bearer outer"])
+            shared: [.authorization: "Bearer outer", .forwardedFor: "192.0.2.7"])
     }
 
     @Test(arguments: [
@@ -109,6 +109,21 @@ struct MultipartTests {
         let request = try request("POST \(target) HTTP/1.1", "Host: a", "", "{}").request.get()
         #expect(request.uri.path == "/v1/projects/p/messages:send" && request.uri.query == "x=1")
         #expect(request.method == .post)
+    }
+
+    @Test func theAddressOfTheBatchCounts() throws {
+        let request = try request("GET /x HTTP/1.1", "X-Forwarded-For: 10.0.0.1", "x-forwarded-for: 10.0.0.2", "")
+            .request.get()
+        #expect(request.headers[values: .forwardedFor] == ["192.0.2.7"])
+    }
+
+    @Test(arguments: [
+        ("POST /v1/projects/p/messages:send HTTP/1.1", true), ("POST /v1/projects/p/messages:send?a=b HTTP/1.1", true),
+        ("GET /v1/projects/p/messages:send HTTP/1.1", false), ("GET /v1/projects/p/messages HTTP/1.1", false),
+        ("POST /iid/v1:batchAdd HTTP/1.1", false), ("nothing", false),
+    ])
+    func sendsAreTold(line: String, isSend: Bool) {
+        #expect(request(line, "", "{}").isSend == isSend)
     }
 
     @Test func theCredentialsOfTheBatchCount() throws {

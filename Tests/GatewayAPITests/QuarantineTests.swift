@@ -71,7 +71,8 @@ struct QuarantineTests {
         _ = try await gateway.send(#""token":"\#(token)""#)
     }
 
-    @Test func anAdminLiftsThoseOfAnAppFromATimeOn() async throws {
+    @Test(arguments: ["startTime", "start_time"])
+    func anAdminLiftsThoseOfAnAppFromATimeOn(name: String) async throws {
         let gateway = try await TestGateway()
         let early = try await quarantined(gateway, "0a").id
         gateway.clock.advance(by: .seconds(60))
@@ -79,7 +80,7 @@ struct QuarantineTests {
         let other = try await quarantined(gateway, "0c", app: "com.example.dev").id
         let lifted = try await gateway.request(
             .post, "\(Self.path):liftQuarantine",
-            #"{"app":"com.example.app","startTime":"2026-01-02T03:05:00Z"}"#)
+            #"{"app":"com.example.app","\#(name)":"2026-01-02T03:05:00Z"}"#)
         #expect(lifted.text == #"{"liftedCount":1}"#)
         #expect(try await state(early, gateway) == "QUARANTINED")
         #expect(try await state(late, gateway) == "ACTIVE")
@@ -87,7 +88,7 @@ struct QuarantineTests {
     }
 
     @Test(arguments: [
-        (#"{}"#, "app"), (#"{"app":"com.example.app","startTime":"today"}"#, "startTime"),
+        (#"{}"#, "app"), (#"{"app":"com.example.app","startTime":"today"}"#, "start_time"),
         (#"{"app":"com.example.app","since":"x"}"#, ""), (#"{"app":"com.example.ap"}"#, "app"),
     ])
     func aWrongFieldIsNamed(body: String, field: String) async throws {

@@ -118,6 +118,30 @@ struct ReceiptTests {
         #expect(report["receipts"] == .object([.init("received", .integer(1)), .init("opened", .integer(1))]))
     }
 
+    @Test func theInstallationsOwnFIDIsTakenAfterAChangeOfUser() async throws {
+        let gateway = try await TestGateway()
+        let install = try await gateway.install()
+        _ = try await gateway.register(install, more: #","user":"alice""#)
+        let forAlice = try await gateway.send(#""fid":"\#(install.id)""#).split(separator: "/").last ?? ""
+        let changed = try await gateway.register(install, more: #","user":"bob""#).json
+        let name = try #require(changed["name"]?.stringValue)
+        let own = String(name.split(separator: "/").last ?? "")
+        #expect(own != install.id)
+        let forBob = try await gateway.send(#""fid":"\#(own)""#).split(separator: "/").last ?? ""
+        let events = [
+            Self.event(forBob, instance: install.id), Self.event(forBob, instance: own),
+            Self.event(forBob, instance: "dSomebodyElse000000000"), Self.event(forAlice, instance: install.id),
+        ].joined(separator: ",")
+        let answer = try await gateway.request(
+            .post, Self.path, #"{"log_source":1249,"log_event":[\#(events)]}"#, of: install)
+        guard case .array(let results)? = try answer.json["results"] else {
+            Issue.record("\(answer.text)")
+            return
+        }
+        // What alice was sent is not bob's to report.
+        #expect(results.map { $0["error"]?.stringValue } == [nil, nil, "NOT_FOUND", "NOT_FOUND"])
+    }
+
     @Test(arguments: [
         (#"{"registration":"x","message":"0:1","kind":"opened"}"#, "registration"),
         (#"{"kind":"opened"}"#, "message"), (#"{"message":"a/b","kind":"opened"}"#, "message"),

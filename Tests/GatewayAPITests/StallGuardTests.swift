@@ -90,6 +90,38 @@ struct StallGuardTests {
         #expect(channel.isActive == readsInTime)
     }
 
+    /// What is below keeps what is written to itself, as a stream does whose window is shut.
+    private final class ShutWindow: ChannelOutboundHandler {
+        typealias OutboundIn = HTTPResponsePart
+
+        private var held: [EventLoopPromise<Void>] = []
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            if let promise { held.append(promise) }
+        }
+
+        func open() {
+            for promise in held { promise.succeed() }
+            held = []
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aSmallAnswerThatTheWindowHoldsBackEndsInTime(readsInTime: Bool) throws {
+        let window = ShutWindow()
+        let channel = try channel(window, stallGuard)
+        try channel.writeInbound(head())
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+        channel.write(HTTPResponsePart.head(HTTPResponse(status: .ok)), promise: nil)
+        channel.writeAndFlush(HTTPResponsePart.end(nil), promise: nil)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(119))
+        #expect(channel.isActive)
+        if readsInTime { window.open() }
+        channel.embeddedEventLoop.advanceTime(by: .seconds(300))
+        #expect(channel.isActive == readsInTime)
+        window.open()
+    }
+
     @Test func theGoAheadWaitsForTheAnswerBefore() throws {
         let channel = try channel(ContinueHandler())
         try channel.writeInbound(head([.expect: "100-continue"]))

@@ -161,6 +161,23 @@ struct InstanceIDTests {
         #expect(try answer.json["error"]?.stringValue?.isEmpty == false)
     }
 
+    // fcm.md §10.1.
+    @Test(arguments: [
+        ("batchAdd", #"{"to":"/topics/news","registration_tokens":["x"],"tokens":["y"]}"#, "tokens"),
+        ("batchRemove", #"{"to":"/topics/news","registration_tokens":["x"],"topic":"news"}"#, "topic"),
+        (
+            "batchAdd", #"{"to":"/topics/news","registration_tokens":["x"],"registrationTokens":["y"]}"#,
+            "registrationTokens"
+        ),
+        ("batchImport", #"{"application":"com.example.app","apns_tokens":["00"],"sandbox_":true}"#, "sandbox_"),
+    ])
+    func anUnknownNameIsRefused(call: String, body: String, name: String) async throws {
+        let gateway = try await TestGateway()
+        let answer = try await gateway.request(.post, "/iid/v1:\(call)", body)
+        #expect(answer.status == 400)
+        #expect(try answer.json["error"]?.stringValue?.contains(" name \"\(name)\"") == true, "\(answer.text)")
+    }
+
     @Test func atMostAThousandTokensAreTaken() async throws {
         let gateway = try await TestGateway()
         let list = (0...1000).map { "\"abcdefgh:APA91b\($0)xyz\"" }.joined(separator: ",")

@@ -24,6 +24,8 @@ enum H2Client {
         var resets = false
         /// Whether no request ends.
         var isStalled = false
+        /// Whether the window of every stream stays at zero, so that no body comes.
+        var isShut = false
     }
 
     /// What it saw.
@@ -132,11 +134,11 @@ struct TransportTests {
     }
 
     private func listener(
-        _ certificate: TestCertificate, requestLimit: Duration = .seconds(120)
+        _ certificate: TestCertificate, requestLimit: Duration = .seconds(120), answerLimit: Duration = .seconds(120)
     ) -> ListenerConfiguration {
         ListenerConfiguration(
             host: "127.0.0.1", port: 0, tls: certificate.files, bodyLimits: BodyLimits(), shutdownLimit: .seconds(120),
-            requestLimit: requestLimit)
+            requestLimit: requestLimit, answerLimit: answerLimit)
     }
 
     @Test func oneSessionSends500MessagesAtOnce() async throws {
@@ -216,6 +218,23 @@ struct TransportTests {
             return try await H2Client.report(client)
         }
         #expect(report.statuses == ["408": 20])
+        #expect(report.goaways == [])
+        #expect(!report.closed)
+    }
+
+    @Test(arguments: [true, false])
+    func aStreamWithAShutWindowEndsWithItsAnswer(isShut: Bool) async throws {
+        let gateway = try await TestGateway()
+        let certificate = try await TestCertificate(in: gateway.directory)
+        let file = certificate.certificateFile
+        let listener = listener(certificate, answerLimit: .seconds(2))
+        let report = try await RunningServer.run(gateway.services, listener: listener) { server in
+            let client = try H2Client.start(
+                H2Client.Task(port: server.port, certificate: file, requests: 20, path: "/healthz", isShut: isShut))
+            return try await H2Client.report(client)
+        }
+        #expect(report.resets == (isShut ? 20 : 0))
+        #expect(report.statuses == (isShut ? [:] : ["200": 20]))
         #expect(report.goaways == [])
         #expect(!report.closed)
     }

@@ -78,6 +78,20 @@ struct WaitTests {
         #expect(plain.headers[.preferenceApplied] == nil)
     }
 
+    @Test func anEndThatNobodyToldIsReadAtTheDeadline() async throws {
+        let gateway = try await TestGateway()
+        let token = try await gateway.register().token
+        var services = gateway.services
+        services.acceptor = MessageAcceptor(
+            store: CancellingStore(store: gateway.store),
+            admission: Admission(in: gateway.store, limits: DeliveryLimits()), runner: nil,
+            wallTime: { TestGateway.startTime })
+        let answer = try await gateway.request(
+            .post, Self.path, Self.body(token), headers: Self.wait("wait=1"), over: services)
+        #expect(answer.status == 200)
+        #expect(try answer.json["outcome"] == .string("CANCELLED"))
+    }
+
     @Test(arguments: [#""topic":"news""#, #""condition":"'news' in topics""#])
     func oneRegistrationCanBeWaitedFor(target: String) async throws {
         let gateway = try await TestGateway()
@@ -180,6 +194,44 @@ struct WaitTests {
         let topic = try await gateway.request(
             .post, Self.path, #"{"message":{"topic":"news","notification":{"title":"Hi"}},"validate_only":true}"#)
         #expect(try topic.json["registration"] == nil)
+    }
+}
+
+/// A store where each message is cancelled as soon as it is accepted.
+private struct CancellingStore: MessageStore {
+    let store: SQLiteStore
+
+    func accept(
+        _ messages: [NewMessage], claimedBy worker: WorkerID?
+    ) async throws(StoreError) -> [AcceptResult] {
+        let results = try await store.accept(messages, claimedBy: worker)
+        for message in messages {
+            _ = try await store.control(message.id, in: message.project, .cancel, at: message.acceptedAt)
+        }
+        _ = try await store.bookCancelled(limit: 100, at: TestGateway.startTime)
+        return results
+    }
+
+    func uses(
+        of keys: [IdempotencyKey], in project: ProjectID, at time: Timestamp
+    ) async throws(StoreError) -> [IdempotencyUse] { try await store.uses(of: keys, in: project, at: time) }
+
+    func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? {
+        try await store.message(id, in: project)
+    }
+
+    var load: StoreLoad { store.load }
+
+    func audience(of recipient: NewMessage.Recipient, in project: ProjectID) async throws(StoreError) -> Int {
+        try await store.audience(of: recipient, in: project)
+    }
+
+    func control(
+        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp
+    ) async throws(StoreError) -> MessageState? { try await store.control(id, in: project, control, at: time) }
+
+    func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        try await store.forgetIdempotencyKeys(before: time, limit: limit)
     }
 }
 

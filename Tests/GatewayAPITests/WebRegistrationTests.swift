@@ -10,7 +10,7 @@ import Testing
 struct WebRegistrationTests {
     private static let path = "/v1/projects/demo/registrations"
     /// The base point of P-256.
-    private static let key = Base64URL.text(
+    static let key = Base64URL.text(
         DeviceToken(
             hex: "046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
                 + "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5")!.bytes)
@@ -37,6 +37,11 @@ struct WebRegistrationTests {
         #expect(try shown.json["platform"] == .string("WEB"))
         #expect(try shown.json["pushService"] == .string("push.example.com"))
         #expect(try shown.json["apnsEnvironment"] == nil)
+        let token = try #require(try first.json["token"]?.stringValue)
+        let info = try await gateway.request(.get, "/iid/info/\(token)")
+        #expect(
+            info.text
+                == #"{"application":"www.example.com","authorizedEntity":"123456789012","platform":"CHROME"}"#)
         #expect(!shown.text.contains("secret-one"))
         let list = try await gateway.request(.get, Self.path)
         #expect(list.text.contains(name) && !list.text.contains("secret-one"))

@@ -31,6 +31,8 @@ class Session:
         assert self.socket.selected_alpn_protocol() == "h2"
         self.h2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
         self.h2.initiate_connection()
+        if task["isShut"]:
+            self.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 0})
         self.unread = b""
         self.limit = 100
         self.waiting = task["requests"]

@@ -149,14 +149,15 @@ struct CommandProcessTests {
         #expect(await second.process.status() == 0)
     }
 
-    @Test(.enabled(if: PythonClients.isThere, "needs Python with firebase-admin: see HERALD_PYTHON"))
+    @Test(.enabled(Python.current.expectation, { try await Python.current.isFound() }))
     func demoShowsHowPythonSends() async throws {
         let directory = try TestDirectory()
         let state = directory.file("it's state")
         var credentials: [String: Any] = [:]
         for run in 0..<2 {
             let demo = try await Demo(state: state)
-            let answer = try await PythonClients.run(demo.python, [])
+            #expect(demo.python.contains(#"FCM_BATCH_URL = BASE + "/batch""#))
+            let answer = try await Python.current.run(program: demo.python)
             #expect(answer.status == 0)
             #expect(answer.lines.last?.hasPrefix("projects/demo/messages/") == true, "\(answer.lines)")
             let data = try Data(contentsOf: URL(filePath: state + "/sa.json"))

@@ -8,23 +8,6 @@ import Testing
 @testable import GatewayAPI
 @testable import herald
 
-/// A Python with Google's libraries.
-enum PythonClients {
-    /// The interpreter that `HERALD_PYTHON` names.
-    static let python = ProcessInfo.processInfo.environment["HERALD_PYTHON"]
-
-    /// Whether there is one.
-    static let isThere = python != nil
-
-    /// Runs a program; what it prints, to standard error too.
-    static func run(_ program: String, _ arguments: [String]) async throws -> (status: Int32, lines: [String]) {
-        // Whatever wants to go anywhere but here ends at a port on which nobody listens.
-        try await ChildProcess.run(
-            try #require(python), ["-W", "ignore", "-c", program] + arguments,
-            environment: ["HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"])
-    }
-}
-
 /// `herald service-account`, beside a gateway that runs.
 @Suite(.timeLimit(.minutes(5)))
 struct ServiceAccountTests {
@@ -124,6 +107,18 @@ struct ServiceAccountTests {
         return try #require(try answer.json["access_token"] as? String, "\(answer.text)")
     }
 
+    @Test func anAccountHasANameAlsoWhenNoneIsGiven() async throws {
+        let fixture = try ServeFixture()
+        let out = fixture.directory.file("sa.json")
+        let made = try await GatewayProcess.run(
+            ["service-account", "create", "--config", fixture.file, "--project", "demo", "--out", out],
+            environment: ["HERALD_LISTEN_PORT": "8080"])
+        #expect(made.status == 0, "\(made.lines)")
+        let file = try #require(ServiceAccountFile(text: try String(contentsOfFile: out, encoding: .utf8)))
+        #expect(file.account.rawValue == "firebase-adminsdk@demo.iam.herald")
+        #expect(file.tokenURI == "http://127.0.0.1:8080/token")
+    }
+
     @Test func mistakesAreToldAndChangeNothing() async throws {
         let fixture = try ServeFixture()
         let out = fixture.directory.file("sa.json")
@@ -177,21 +172,21 @@ struct ServiceAccountTests {
         """
 
     @Test(
-        .enabled(if: PythonClients.isThere, "needs Python with firebase-admin: see HERALD_PYTHON"),
+        .enabled(Python.current.expectation, { try await Python.current.isFound() }),
         arguments: [[], ["--universe-domain", "push.example.com"]])
     func anUnmodifiedPythonSDKSends(options: [String]) async throws {
         try await GatewayUnderTest.with { test in
             let process = try await test.start()
             let (path, file) = try await Self.create(test, process, name: "python", options)
-            let sent = try await PythonClients.run(Self.script, [path, process.baseURL])
+            let sent = try await Python.current.run(program: Self.script, [path, process.baseURL])
             #expect(sent.lines.first?.hasPrefix("projects/demo/messages/") == true, "\(sent.lines)")
             #expect(sent.lines.last == "20")
 
             #expect(try await Self.run(["revoke", file.keyID], test).status == 0)
             // A JWT of the same second is the same one, and what the gateway knows of it may be half a second old.
-            var refused = try await PythonClients.run(Self.script, [path, process.baseURL])
+            var refused = try await Python.current.run(program: Self.script, [path, process.baseURL])
             while refused.lines.first?.hasPrefix("projects/") == true {
-                refused = try await PythonClients.run(Self.script, [path, process.baseURL])
+                refused = try await Python.current.run(program: Self.script, [path, process.baseURL])
             }
             #expect(refused.lines.count == 1)
             let word = options.isEmpty ? "invalid_grant" : "UnauthenticatedError"

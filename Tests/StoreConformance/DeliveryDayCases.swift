@@ -72,6 +72,42 @@ extension ConformanceCase {
                 _ = try await store.deliveryDays(of: app, in: project, after: "bTE", limit: 5)
             }
         },
+        ConformanceCase("receipts are summed by day of accept, app and label, at most as many as were accepted") {
+            scene in
+            let topic = Scene.topic("news")
+            let audience = try await scene.audience(3, of: topic)
+            var foreign = scene.request(50)
+            foreign.app = AppID(rawValue: "com.example.other")!
+            let other = try await scene.store.register(foreign, at: Timestamp(milliseconds: 0)).registration
+            _ = try await scene.store.subscribe([other.key], to: topic, at: Timestamp(milliseconds: 0))
+            let message = try await scene.broadcast(topic, at: day - 1)
+            let page = try #require(try await scene.claimPage())
+            func report(_ registration: Registration, _ kind: ReceiptKind) async throws {
+                for _ in 0..<2 {
+                    let kept = try await scene.store.keep(
+                        [Receipt(message: message.id, kind: kind, time: Timestamp(milliseconds: 3 * day))],
+                        of: registration.key, in: scene.project, at: Timestamp(milliseconds: 3 * day))
+                    #expect(kept == [true])
+                }
+            }
+            // Faster than the end of the delivery.
+            try await report(audience[0], .received)
+            try await report(audience[1], .opened)
+            try await report(other, .received)
+            let early = try await scene.deliveryDays(of: scene.app)
+            #expect(early.map(\.received) == [0] && early.map(\.delivered) == [0] && early.map(\.inFlight) == [3])
+            let own = page.deliveries.filter { $0.registration.app == scene.app }
+            let rest = page.deliveries.filter { $0.registration.app != scene.app }
+            try await scene.settle([
+                own[0].ended(), own[1].ended(.expired, reason: "timed_out"),
+                own[2].ended(.expired, reason: "timed_out"), rest[0].ended(),
+            ])
+            try await report(audience[1], .received)
+            let days = try await scene.deliveryDays(of: scene.app)
+            #expect(days.map(\.day) == [0] && days.map(\.received) == [2] && days.map(\.delivered) == [1])
+            #expect(days.map(\.label) == [AnalyticsLabel(rawValue: "spring")] && days.map(\.recipients) == [3])
+            #expect(try await scene.deliveryDays(of: foreign.app).map(\.delivered) == [1])
+        },
         ConformanceCase("cancelled deliveries are summed, wherever they were") { scene in
             let topic = Scene.topic("news")
             let audience = try await scene.audience(9, of: topic)

@@ -240,7 +240,16 @@ extension FaultyStore: DeliveryStore {
     }
 
     /// See the protocol.
-    public func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> [MessageID] {
+    public func claimDue(
+        _ lane: Lane, _ route: PushRoute, of messages: [MessageID], by worker: WorkerID, at time: Timestamp
+    ) async throws(StoreError) -> [ClaimedDelivery] {
+        try await call(.claimDue) { () throws(StoreError) in
+            try await store.claimDue(lane, route, of: messages, by: worker, at: time)
+        }
+    }
+
+    /// See the protocol.
+    public func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> SettleResult {
         try await call(.settle) { () throws(StoreError) in try await store.settle(settlements, by: worker) }
     }
 

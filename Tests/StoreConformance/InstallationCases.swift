@@ -80,6 +80,59 @@ extension ConformanceCase {
             let entries = try await scene.store.audit(of: fid, in: scene.project, limit: 9)
             #expect(entries.map(\.cause) == [.deviceTokenMoved] && entries.first?.former == classic.id)
         },
+        ConformanceCase("what was known of a device without an installation goes over to its installation") { scene in
+            let former = try await scene.imported(user: alice)
+            var request = scene.request(1, environment: .production)
+            request.isEnvironmentStated = false
+            #expect(former.isProven)
+            let made = try await scene.registerInstallation(request, at: 50)
+            #expect(made.id == fid && made.token != former.token && made.user == alice)
+            #expect(made.environment == .sandbox && made.provenAt == former.provenAt && made.isProven)
+            let topic = Subscription(topic: Scene.topic("news"), createdAt: Timestamp(milliseconds: 6))
+            #expect(try await scene.store.subscriptions(of: made.key, after: nil, limit: 9) == [topic])
+            #expect(try await scene.store.subscriptions(of: former.key, after: nil, limit: 9) == [])
+            #expect(
+                try await scene.store.topic(topic.topic, in: scene.project)
+                    == TopicSummary(topic: topic.topic, subscribers: 1))
+            let ended = try await scene.store.registration(former.id, in: scene.project)
+            #expect(ended?.end == RegistrationEnd(time: Timestamp(milliseconds: 50), cause: .replaced))
+            let entry = try #require(try await scene.store.audit(of: fid, in: scene.project, limit: 9).first)
+            #expect(entry.cause == .deviceTokenMoved && entry.former == former.id)
+            #expect(entry.user == alice && entry.formerUser == alice)
+            // It counts once.
+            _ = try await scene.store.unsubscribe([made.key], from: topic.topic)
+            #expect(try await scene.store.topic(topic.topic, in: scene.project)?.subscribers == 0)
+        },
+        ConformanceCase("another user inherits neither topics nor name, and another environment no proof") { scene in
+            let former = try await scene.imported(user: alice)
+            let made = try await scene.registerInstallation(scene.request(1, owner: .nobody), at: 50)
+            #expect(made.id == fid && made.user == nil && made.environment == .production && !made.isProven)
+            #expect(try await scene.store.subscriptions(of: made.key, after: nil, limit: 9) == [])
+            #expect(try await scene.store.registration(former.id, in: scene.project)?.isActive == false)
+        },
+        ConformanceCase("the first user of an imported device has its topics") { scene in
+            _ = try await scene.imported(user: nil)
+            let made = try await scene.registerInstallation(
+                scene.request(1, environment: .sandbox, owner: .user(alice)), at: 50)
+            #expect(made.user == alice && made.isProven)
+            #expect(try await scene.store.subscription(of: made.key, to: Scene.topic("news")) != nil)
+        },
+        ConformanceCase("an installation inherits nothing from another installation") { scene in
+            let second = RegistrationID(rawValue: "cInstallationTwo000000")!
+            _ = try await scene.install(second, token: 2)
+            let result = try await scene.store.register(
+                scene.request(1, owner: .user(alice)), for: second, at: Timestamp(milliseconds: 5))
+            guard case .registered(let former) = result else {
+                Issue.record("\(result)")
+                return
+            }
+            _ = try await scene.store.subscribe(
+                [former.key], to: Scene.topic("news"), at: Timestamp(milliseconds: 6))
+            _ = try await scene.install(fid, token: 1)
+            let made = try await scene.registerInstallation(1, at: 50)
+            #expect(made.id == fid && made.user == nil)
+            #expect(try await scene.store.subscriptions(of: made.key, after: nil, limit: 9) == [])
+        },
         ConformanceCase("a registration that ended becomes active again with its installation, its token does not") {
             scene in
             _ = try await scene.install(fid, token: 1)
@@ -190,11 +243,28 @@ extension Scene {
             withToken: Self.digest(token), in: project, at: Timestamp(milliseconds: time))
     }
 
+    /// A registration without an installation, as an import makes it, with a topic and a device token that APNs took in
+    /// the sandbox; the installation on its device has yet to register.
+    mutating func imported(user: UserID?) async throws -> Registration {
+        let owner = user.map { RegistrationOwner.user($0) }
+        let request = request(1, environment: .sandbox, owner: owner)
+        let made = try await store.register(request, at: Timestamp(milliseconds: 5)).registration
+        _ = try await store.subscribe([made.key], to: Self.topic("news"), at: Timestamp(milliseconds: 6))
+        _ = try await send(to: made, at: 7)
+        try await settle(
+            try await claimDue(.interactive, at: 8).map { $0.ended(verdict: .proven(in: .sandbox), at: 9) })
+        _ = try await install(fid, token: 1)
+        return try #require(try await store.registration(made.key))
+    }
+
     func registerInstallation(
         _ number: Int, owner: RegistrationOwner? = nil, at time: Int64
     ) async throws -> Registration {
-        let result = try await store.register(
-            request(number, owner: owner), for: fid, at: Timestamp(milliseconds: time))
+        try await registerInstallation(request(number, owner: owner), at: time)
+    }
+
+    func registerInstallation(_ request: RegistrationRequest, at time: Int64) async throws -> Registration {
+        let result = try await store.register(request, for: fid, at: Timestamp(milliseconds: time))
         guard case .registered(let registration) = result else {
             throw StoreError(.failed, "The installation was not registered.")
         }

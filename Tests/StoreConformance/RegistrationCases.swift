@@ -140,6 +140,8 @@ extension ConformanceCase {
             let over = try await scene.store.subscribe(
                 [made.key], to: Scene.topic("over"), at: Timestamp(milliseconds: 1))
             #expect(over == [.tooManyTopics])
+            // Nor is the topic made.
+            #expect(try await scene.store.topic(Scene.topic("over"), in: made.project) == nil)
             let again = try await scene.store.subscribe(
                 [made.key], to: Scene.topic("t7"), at: Timestamp(milliseconds: 2))
             #expect(again == [.existed(Subscription(topic: Scene.topic("t7"), createdAt: Timestamp(milliseconds: 1)))])

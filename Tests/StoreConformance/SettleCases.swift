@@ -41,6 +41,23 @@ extension ConformanceCase {
             ).elements
             #expect(records[1].history.attempts == 3 && records[1].history.unknownAttempts == 1)
         },
+        ConformanceCase("what is due of certain messages is claimed, and nothing else") { scene in
+            let older = try await scene.send(to: try await scene.register(1))
+            let message = try await scene.send(to: try await scene.register(2))
+            let route = try #require(
+                try await scene.store.dueRoutes(.interactive, at: Timestamp(milliseconds: 2000)).routes.first)
+            func claim(_ lane: Lane, at time: Int64) async throws -> [MessageID] {
+                try await scene.store.claimDue(
+                    lane, route, of: [message.id], by: scene.worker, at: Timestamp(milliseconds: time)
+                ).map(\.message)
+            }
+            #expect(try await claim(.bulk, at: 2000) == [])
+            #expect(try await claim(.interactive, at: 0) == [])
+            #expect(try await claim(.interactive, at: 2000) == [message.id])
+            #expect(try await claim(.interactive, at: 2000) == [])
+            try await scene.check()
+            #expect(try await scene.claimDue(.interactive).map(\.message) == [older.id])
+        },
         ConformanceCase("what is settled twice counts once") { scene in
             let topic = Scene.topic("news")
             _ = try await scene.audience(3, of: topic)
@@ -84,6 +101,15 @@ extension ConformanceCase {
             ])
             #expect(completed.isEmpty)
             #expect(try await scene.report(message).inFlight == 1)
+        },
+        ConformanceCase("the messages of settlements that are refused are told") { scene in
+            let messages = try await [scene.send(to: scene.register(1)), scene.send(to: scene.register(2))]
+            let due = try await scene.claimDue(.interactive)
+            let first = due.filter { $0.message == messages[0].id }.map { $0.ended() }
+            let result = try await scene.store.settle(first, by: scene.worker)
+            #expect(result == SettleResult(complete: [messages[0].id]))
+            let again = try await scene.store.settle(due.map { $0.ended() }, by: scene.worker)
+            #expect(again == SettleResult(complete: [messages[1].id], refused: [messages[0].id]))
         },
         ConformanceCase("a 410 ends the registration and its subscriptions unless it was refreshed later") { scene in
             let topic = Scene.topic("news")

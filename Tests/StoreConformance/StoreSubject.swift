@@ -254,7 +254,7 @@ struct Scene {
 
     @discardableResult
     func settle(_ settlements: [Settlement], by worker: WorkerID? = nil) async throws -> [MessageID] {
-        try await store.settle(settlements, by: worker ?? self.worker)
+        try await store.settle(settlements, by: worker ?? self.worker).complete
     }
 
     func report(_ message: Message) async throws -> DeliveryReport {

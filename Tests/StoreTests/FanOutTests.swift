@@ -106,6 +106,19 @@ struct FanOutTests {
         #expect(throws: StoreError.self) { try PackedKeys.keys(descending) }
     }
 
+    @Test func aKeyIsLookedForAmongPackedOnesWithoutReadingBeyondIt() throws {
+        let keys: [Int64] = [7, 127, 128, 16_383, 1 << 40]
+        let data = PackedKeys.data(keys)
+        for key in keys {
+            #expect(try PackedKeys.contain(key, in: data))
+            #expect(try !PackedKeys.contain(key + 3, in: data))
+        }
+        let damaged = PackedKeys.data([500]) + [0x80]
+        #expect(try !PackedKeys.contain(499, in: damaged))
+        #expect(try PackedKeys.contain(500, in: damaged))
+        #expect(throws: StoreError.self) { try PackedKeys.contain(501, in: damaged) }
+    }
+
     @Test func aBitmapTakesEachPlaceOnce() {
         var bitmap = KeyBitmap(count: 9)
         #expect(bitmap.data.count == 2)

@@ -82,6 +82,32 @@ struct LedgerCheckTests {
         return "c" + String(repeating: "A", count: 21 - digits.count) + digits
     }
 
+    /// Apps are not looked up entry by entry: neither where one app is all there is, also of registrations that are gone,
+    /// nor where there are several.
+    @Test(arguments: [false, true])
+    func theAppsOfABlockAreReadTogether(hasOther: Bool) async throws {
+        try await broadcast([Array(1...1000)])
+        let name = hasOther ? "com.example.other" : "com.example.app"
+        let (counts, statements) = try await store.write { db in
+            try db.execute(
+                sql: "INSERT INTO former_registration (key, fid, app) VALUES (3, 'x', ?1), (2000, 'y', ?1)",
+                arguments: [name])
+            try db.execute(sql: "DELETE FROM registration WHERE key IN (3, 4)")
+            try db.execute(sql: "DELETE FROM former_registration WHERE key = 4")
+            let entries = try #require(try Data.fetchOne(db, sql: "SELECT entries FROM ledger_block"))
+            let block = try LedgerBlock(decoding: entries)
+            let statements = Mutex(0)
+            let kind = DeliveryDaySums.Kind(acceptedAt: 7, label: nil, isDisplayed: false)
+            var (apps, sums) = (KeyApps(db: db, looksAtEach: true), DeliveryDaySums())
+            db.trace { _ in statements.withLock { $0 += 1 } }
+            try sums.add(block, kind, project: "demo", &apps)
+            db.trace(nil)
+            return (sums.counts.values.sorted(), statements.withLock { $0 })
+        }
+        #expect(counts == (hasOther ? [1, 998] : [1000]))
+        #expect(statements < 10)
+    }
+
     @Test func aWholeLedgerHasNoFindings() async throws {
         try await broadcast([[1, 2, 3], [900, 5], [4]])
         try await broadcast([Array(1...5000).shuffled()], outcome: .rejected)
@@ -145,6 +171,14 @@ struct LedgerCheckTests {
         (
             "INSERT INTO receipt_tally (message, kind, count) VALUES (1, 2, 3)",
             "sums of receipts that are not those of the receipts: 1"
+        ),
+        (
+            "INSERT INTO receipt (message, registration, kind, project, time, recorded_at) VALUES (1, 1, 0, 'demo', 1, 1)",
+            "sums of receipts by day that are not those of the receipts: 1"
+        ),
+        (
+            "INSERT INTO received_day (app, day, label, count) VALUES (1, 0, 'x', 3)",
+            "sums of receipts by day that are not those of the receipts: 1"
         ),
         ("UPDATE ledger_hour SET last_id = 1", "ledger blocks outside of the bounds of their hour: 1"),
         (

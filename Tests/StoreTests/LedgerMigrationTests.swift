@@ -78,6 +78,17 @@ struct LedgerMigrationTests {
                 try db.execute(sql: "INSERT INTO latency VALUES (?, ?, ?)", arguments: [key[0], key[1], count])
             }
         }
+        // Receipts came with version 8; one is of the registration that is gone, one of another kind.
+        try Schema.migrator.migrate(pool, upTo: "8")
+        try pool.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO receipt (message, registration, kind, project, time, recorded_at)
+                    VALUES (1, 1, 0, 'demo', 9, 1 << 41), (1, 2, 0, 'demo', 9, 1 << 41), (1, 2, 1, 'demo', 9, 1 << 41),
+                        (2, 5001, 0, 'demo', 9, 1 << 41);
+                    INSERT INTO receipt_tally (message, kind, count) VALUES (1, 0, 2), (1, 1, 1), (2, 0, 1);
+                    """)
+        }
         try pool.close()
     }
 
@@ -149,6 +160,8 @@ struct LedgerMigrationTests {
         #expect(
             try await store.lastColumn(of: "SELECT sum(count) FROM delivery_day WHERE day = 0 AND label = ''")
                 == ["5001"])
+        #expect(
+            try await store.lastColumn(of: "SELECT count FROM received_day WHERE day = 0 AND label = ''") == ["3"])
 
         // Each window of recording holds what it held, to the millisecond.
         let old = rows()

@@ -43,7 +43,8 @@ struct MigrationTests {
             outcome: .accepted, reason: nil, verdict: .proven(in: .production), history: claim.history, time: time,
             latencyMilliseconds: 1, apnsID: APNSID(message: claim.message, registration: kept.key))
         #expect(
-            try await store.settle([Settlement(delivery: claim, result: .ended(entry))], by: worker) == [claim.message])
+            try await store.settle([Settlement(delivery: claim, result: .ended(entry))], by: worker)
+                == SettleResult(complete: [claim.message]))
         #expect(try await store.registration(token: token, in: project)?.provenAt == time)
         #expect(try await store.check() == [])
 

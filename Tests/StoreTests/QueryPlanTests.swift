@@ -21,6 +21,7 @@ struct QueryPlanTests {
 
     static let hot: [Hot] = [
         Hot(name: "due", sql: PendingTable.due),
+        Hot(name: "due of a message", sql: PendingTable.dueOfMessage),
         Hot(name: "next route", sql: PendingTable.nextRoute, covers: true),
         Hot(name: "next due", sql: PendingTable.next, covers: true),
         Hot(name: "claim a due one", sql: PendingTable.claim),
@@ -93,6 +94,8 @@ struct QueryPlanTests {
         Hot(name: "pages of open messages", sql: DeliveryDayReader.pages),
         Hot(name: "app of a registration", sql: KeyApps.ofKey),
         Hot(name: "app of a registration that is gone", sql: KeyApps.ofFormer),
+        Hot(name: "apps of registrations together", sql: KeyApps.ofRange),
+        Hot(name: "apps of registrations that are gone together", sql: KeyApps.ofFormerRange),
         Hot(name: "topics of a project", sql: TopicReader.topics),
         Hot(name: "subscribers of a topic, with their registrations", sql: TopicReader.subscribers),
         Hot(name: "newest messages", sql: ReportReader.newest),
@@ -146,7 +149,10 @@ struct QueryPlanTests {
         Hot(name: "expired tokens", sql: InstallationTable.forgetTokens),
         Hot(name: "unused installations", sql: InstallationTable.forget),
         Hot(name: "taken FID", sql: InstallationTable.isTaken),
+        Hot(name: "whether a registration is an installation's", sql: InstallationTable.isLinked),
         Hot(name: "installation of a registration", sql: RegistrationTable.moveInstallation),
+        Hot(name: "whether a registration has an installation", sql: RegistrationTable.isInstalled, covers: true),
+        Hot(name: "inherit a proof", sql: RegistrationTable.inheritProof),
         Hot(name: "revive", sql: RegistrationTable.revive),
         Hot(name: "web subscription", sql: RegistrationTable.webSubscription),
         Hot(name: "message of a receipt", sql: ReceiptTable.message),
@@ -154,6 +160,7 @@ struct QueryPlanTests {
         Hot(name: "blocks of a receipt", sql: ReceiptTable.blocks),
         Hot(name: "pages of a receipt", sql: ReceiptTable.pages),
         Hot(name: "sums of receipts", sql: ReceiptTable.sums),
+        Hot(name: "receipt of a day", sql: ReceiptTable.countDay, sorts: true),
         Hot(name: "receipts of deliveries", sql: ReceiptTable.ofDeliveries, walks: "k VIRTUAL TABLE"),
         Hot(name: "export of receipts", sql: ReceiptReader.window),
     ]

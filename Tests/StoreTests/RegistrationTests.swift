@@ -120,6 +120,78 @@ struct RegistrationTests {
         #expect(try await store.check() == [])
     }
 
+    @Test func aFIDThatAnInstallationHoldsIsTaken() async throws {
+        let store = try open()
+        let id = try await store.install(
+            NewInstallation(
+                project: project, id: RegistrationID(rawValue: "dAAAAAAAAAAAAAAAAAAAAA"), app: "1:1:ios:a",
+                sdkVersion: "i:12.0.0", refreshDigest: Array(repeating: 1, count: 32),
+                token: InstallationToken(digest: Array(repeating: 2, count: 32), expiresAt: time)), at: time)
+        var rows = [row(1), row(2)]
+        rows[0].id = id
+        rows[1].token = RegistrationToken(rawValue: "\(id):APA91bSomething")
+        #expect(try await take(rows, store) == .committed(refused: [0: .idTaken, 1: .idTaken]))
+        #expect(try await exported(store) == [])
+    }
+
+    /// A store in which an import was not kept from a FID of an installation.
+    @Test(arguments: [false, true])
+    func anInstallationDoesNotTakeOverWhoHasItsFIDToo(hasEnded: Bool) async throws {
+        let store = try open()
+        let id = RegistrationID(rawValue: "dAAAAAAAAAAAAAAAAAAAAA")!
+        var imported = row(1)
+        imported.id = id
+        #expect(try await take([imported], store) == .committed(refused: [:]))
+        let owner = try #require(try await store.registration(id, in: project))
+        if hasEnded { try await store.end(owner.key, RegistrationEnd(time: time, cause: .unregistered)) }
+        try await store.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO installation (project, fid, app, sdk_version, refresh_digest, created_at, used_at)
+                    VALUES ('demo', ?, '1:1:ios:a', 'i:12.0.0', zeroblob(32), 1, 1)
+                    """, arguments: [id.rawValue])
+        }
+        let before = try await store.registration(id, in: project)
+        for number in [2, 3] as [UInt8] {
+            let made = try #require(try await register(number, for: id, store))
+            #expect(made.id != id && made.key != owner.key && made.deviceToken == row(number).deviceToken)
+            #expect(try await store.installation(id, in: project)?.registration == made.key)
+            #expect(try await store.registration(id, in: project) == before)
+        }
+        #expect(try await store.check() == [])
+    }
+
+    @Test func theDeviceOfAnImportedRegistrationKeepsItWhenItsInstallationComes() async throws {
+        let store = try open()
+        let id = RegistrationID(rawValue: "dAAAAAAAAAAAAAAAAAAAAA")!
+        var imported = row(1)
+        imported.id = id
+        _ = try await take([imported], store)
+        try await store.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO installation (project, fid, app, sdk_version, refresh_digest, created_at, used_at)
+                    VALUES ('demo', ?, '1:1:ios:a', 'i:12.0.0', zeroblob(32), 1, 1)
+                    """, arguments: [id.rawValue])
+        }
+        let owner = try #require(try await store.registration(id, in: project))
+        for number in [1, 2] as [UInt8] {
+            let made = try await register(number, for: id, store)
+            #expect(made?.key == owner.key && made?.token == owner.token)
+        }
+    }
+
+    private func register(
+        _ number: UInt8, for id: RegistrationID, _ store: SQLiteStore
+    ) async throws -> Registration? {
+        let result = try await store.register(
+            RegistrationRequest(
+                project: project, app: app, deviceToken: row(number).deviceToken, environment: .sandbox,
+                appVersion: nil, owner: nil), for: id, at: time)
+        guard case .registered(let made) = result else { return nil }
+        return made
+    }
+
     @Test func aChunkWithARefusedRowLeavesNothingAndNoPosition() async throws {
         let store = try open()
         var twice = [row(1), row(2), row(3)]

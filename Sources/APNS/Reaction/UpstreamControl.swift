@@ -27,7 +27,7 @@ struct UpstreamControl {
         /// Places in the batch of those that go.
         var admitted: [Int]
         /// Those that don't.
-        var held: [(index: Int, reason: APNSReason, after: Duration)] = []
+        var held: [(index: Int, reason: APNSReason, after: Duration, isBeingProbed: Bool)] = []
         var actions: [Action] = []
     }
 
@@ -102,15 +102,20 @@ extension UpstreamControl {
         // One of its own, so that the answer to a probe in it is known.
         generation += 1
         var admitted: [Int] = []
-        var held: [(index: Int, reason: APNSReason, after: Duration)] = []
+        var held: [(index: Int, reason: APNSReason, after: Duration, isBeingProbed: Bool)] = []
         for index in indices {
             if let rest = passage(of: batch[index], at: now, &actions) {
-                held.append((index, rest.reason, rest.after))
+                held.append((index, rest.reason, rest.after, isProbing(for: batch[index])))
             } else {
                 admitted.append(index)
             }
         }
         return Admission(generation: generation, admitted: admitted, held: held, actions: actions)
+    }
+
+    /// Whether a push is on its way to see if what holds back others like this one has passed.
+    func isProbing(for push: Push) -> Bool {
+        [everything, topics[push.content.topic], routes[push.route]].contains { $0?.waitingState == .answer }
     }
 
     private var isQuiet: Bool { everything.isOpen && pausedParts == 0 && devices.isEmpty }

@@ -151,6 +151,8 @@ extension MessageAcceptor {
         var singles: Int
         /// Whether the caller waits for the end.
         var isAwaited: Bool
+        /// Whether the caller wanted to wait and can't.
+        var isWaitRefused = false
     }
 
     private func acceptChunk(_ submissions: ArraySlice<Submission>) async -> [Result<Accepted, Refusal>] {
@@ -185,12 +187,18 @@ extension MessageAcceptor {
     }
 
     private func admit(_ submission: Submission) throws(Refusal) -> Prepared {
-        let prepared = try prepare(submission)
+        var prepared = try prepare(submission)
+        // Before the commit: the end may come before the commit returns.
+        if prepared.isAwaited, runner?.waiters.enter(prepared.message.id) == false {
+            var unawaited = submission
+            unawaited.isAwaited = false
+            prepared = try prepare(unawaited)
+            prepared.isWaitRefused = true
+        }
         if let limit = admission.enter(submission.project.id, bytes: prepared.bytes) {
+            if prepared.isAwaited { runner?.waiters.leave(prepared.message.id) }
             throw .full(limit, retryAfter: Self.retryAfter)
         }
-        // Before the commit: the end may come before the commit returns.
-        if prepared.isAwaited { runner?.waiters.enter(prepared.message.id) }
         return prepared
     }
 
@@ -214,7 +222,10 @@ extension MessageAcceptor {
                     claims.append(DirectClaims(message: message, pushes: item.pushes, deliveries: claimed))
                 }
                 wake(item, claimed: claimed.count)
-                results.append(.success(Accepted(id: message.id, lane: message.lane, message: message)))
+                results.append(
+                    .success(
+                        Accepted(
+                            id: message.id, lane: message.lane, message: message, isWaitRefused: item.isWaitRefused)))
             case .repeated(let id):
                 results.append(.success(Accepted(id: id, lane: item.message.lane, message: nil)))
             case .conflict:

@@ -74,6 +74,8 @@ extension MessageAcceptor {
         public var lane: Lane
         /// The message; `nil`: the request came before, and nothing new is sent.
         public var message: Message?
+        /// Whether the caller wanted to wait and can't: too many do, or the gateway stops.
+        public var isWaitRefused = false
 
         /// Whether the request came before.
         public var isRepeat: Bool { message == nil }

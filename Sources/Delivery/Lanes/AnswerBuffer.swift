@@ -9,6 +9,7 @@ final class SentBatch: Sendable {
         let index: Int
         let outcome: Outcome
         let isAttempt: Bool
+        let isBeingProbed: Bool
         let time: Timestamp
     }
 
@@ -77,7 +78,8 @@ final class SentBatch: Sendable {
             let chunk = chunks[Int(key >> 20) & 0xfffff]
             let report = chunk.reports[Int(key) & 0xfffff]
             return Answer(
-                index: report.index, outcome: report.outcome, isAttempt: report.isAttempt, time: chunk.time)
+                index: report.index, outcome: report.outcome, isAttempt: report.isAttempt,
+                isBeingProbed: report.isBeingProbed, time: chunk.time)
         }
     }
 }

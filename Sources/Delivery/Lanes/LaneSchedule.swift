@@ -72,6 +72,9 @@ struct LaneSchedule {
     /// A route that was just tried is not tried again before this, unless the sender says something new.
     private static let trialRest: Duration = .seconds(1)
 
+    /// Nobody waits so long for a retry that has fallen due.
+    private static let longestWait: Duration = .seconds(60)
+
     /// Messages whose pace is kept while they are not offered, at most: with what is offered.
     private static let paceLimit = 4096
 
@@ -86,8 +89,8 @@ struct LaneSchedule {
     private var busyFanOuts: Set<OpenFanOut.ID> = []
     private var busyRoutes: Set<PushRoute> = []
     private var held: [PushRoute: (until: Timestamp, limit: Int)] = [:]
-    /// Routes of retries that somebody waits for, and when these fall due: one claim each although the route is held.
-    private var awaited: [PushRoute: Timestamp] = [:]
+    /// Retries that somebody waits for, the earliest first: these are claimed although their route is held.
+    private var awaited: [PushRoute: [AwaitedRetry]] = [:]
     private var speed = SpeedMeter()
     /// The pass of whoever claimed last: who comes anew begins there.
     private var virtualPass = 0.0
@@ -125,6 +128,12 @@ struct LaneSchedule {
     }
 }
 
+/// A retry that somebody waits for.
+struct AwaitedRetry: Hashable, Sendable {
+    let message: MessageID
+    let due: Timestamp
+}
+
 /// A claim to be made.
 struct LaneOrder: Sendable {
     /// Where from.
@@ -133,6 +142,8 @@ struct LaneOrder: Sendable {
         case page(OpenFanOut)
         /// Single deliveries and retries of a route.
         case due(PushRoute)
+        /// Retries of a held route that somebody waits for, and no others.
+        case awaited(PushRoute, [AwaitedRetry])
     }
 
     let source: Source
@@ -209,6 +220,12 @@ extension LaneSchedule {
         guard room >= leastRoom(of: tenant) else { return nil }
         func dueOrder(_ wakeUp: inout Timestamp?) -> LaneOrder? {
             for route in tenant.dueRoutes where !busyRoutes.contains(route) {
+                let retries = awaitedRetries(route, limit: room, at: now)
+                guard retries.isEmpty else {
+                    return LaneOrder(
+                        source: .awaited(route, retries), project: project, limit: retries.count, held: [],
+                        worker: worker, offers: offers)
+                }
                 guard let limit = trialLimit(route, at: now, wakeUp: &wakeUp) else { continue }
                 return LaneOrder(
                     source: .due(route), project: project, limit: min(room, limit), held: [], worker: worker,
@@ -262,10 +279,15 @@ extension LaneSchedule {
     /// How many may be taken for a route: all, a few to try it, or `nil`: none before `wakeUp`.
     private func trialLimit(_ route: PushRoute, at now: Timestamp, wakeUp: inout Timestamp?) -> Int? {
         guard let hold = held[route] else { return .max }
-        if let due = awaited[route], due <= now { return .max }
         guard hold.until > now else { return max(1, hold.limit) }
         wakeUp = wakeUp.map { min($0, hold.until) } ?? hold.until
         return nil
+    }
+
+    /// The retries of a held route that are due and that somebody waits for.
+    private func awaitedRetries(_ route: PushRoute, limit: Int, at now: Timestamp) -> [AwaitedRetry] {
+        guard held[route] != nil, let retries = awaited[route] else { return [] }
+        return Array(retries.prefix(limit).prefix { $0.due <= now })
     }
 
     private mutating func take(_ order: LaneOrder, at now: Timestamp) {
@@ -289,8 +311,13 @@ extension LaneSchedule {
         case .due(let route):
             busyRoutes.insert(route)
             tenants[order.project]?.isDueNext = false
+            tried = route
+        case .awaited(let route, let retries):
             // What is claimed because somebody waits for it is no trial.
-            if let due = awaited[route], due <= now { awaited[route] = nil } else { tried = route }
+            busyRoutes.insert(route)
+            tenants[order.project]?.isDueNext = false
+            awaited[route]?.removeFirst(retries.count)
+            if awaited[route]?.isEmpty == true { awaited[route] = nil }
         }
         if let tried, let hold = held[tried] { held[tried] = (now + Self.trialRest, hold.limit) }
     }
@@ -482,12 +509,18 @@ extension LaneSchedule {
             edit(order.project) { $0.dueRoutes.removeAll { $0 == route } }
             if order.offers != offers { needsOffers = true }
             if !hasDueDeliveries { isBehind = false }
+        case .awaited:
+            // Whether anything else of the route is due is not known.
+            needsOffers = true
         }
     }
 
     /// A claim failed; the next one comes at `time`.
     mutating func failed(_ order: LaneOrder, pausedUntil time: Timestamp?) {
         end(order, with: 0)
+        if case .awaited(let route, let retries) = order.source {
+            for retry in retries { keep(retry, of: route) }
+        }
         needsOffers = true
         pausedUntil = time
     }
@@ -503,7 +536,7 @@ extension LaneSchedule {
         case .page(let fanOut):
             busyFanOuts.remove(fanOut.id)
             broadcasts[fanOut.message]?.pace.returned(difference)
-        case .due(let route):
+        case .due(let route), .awaited(let route, _):
             busyRoutes.remove(route)
         }
     }
@@ -522,11 +555,18 @@ extension LaneSchedule {
         due = due.map { min($0, time) } ?? time
     }
 
-    /// A retry that somebody waits for falls due at `time`: it is claimed then, with what else is due for its route, also
-    /// if the route is held by then.
-    mutating func expectAwaited(_ route: PushRoute, at time: Timestamp) {
-        awaited[route] = awaited[route].map { min($0, time) } ?? time
-        expect(time)
+    /// A retry that somebody waits for falls due: it is claimed then, also if the route is held by then.
+    mutating func expectAwaited(_ retry: AwaitedRetry, of route: PushRoute) {
+        keep(retry, of: route)
+        expect(retry.due)
+    }
+
+    /// Keeps a retry in the order of time; those that were claimed otherwise, since the route was free, are forgotten.
+    private mutating func keep(_ retry: AwaitedRetry, of route: PushRoute) {
+        var retries = awaited[route] ?? []
+        retries.removeAll { $0.message == retry.message || retry.due - $0.due > Self.longestWait }
+        retries.insert(retry, at: retries.firstIndex { $0.due > retry.due } ?? retries.endIndex)
+        awaited[route] = retries
     }
 
     /// Results can't be recorded, or can again.

@@ -104,6 +104,9 @@ extension LaneWorker {
             case .due(let route):
                 deliveries = try await store.claimDue(
                     gate.lane, route, limit: order.limit, by: order.worker, at: wallTime())
+            case .awaited(let route, let retries):
+                deliveries = try await store.claimDue(
+                    gate.lane, route, of: retries.map(\.message), by: order.worker, at: wallTime())
             }
             failures.store(0, ordering: .relaxed)
             let now = wallTime()

@@ -70,15 +70,20 @@ final class EndWaiters: Sendable {
 
 extension EndWaiters {
     /// Enters a caller who is going to wait for a message that is about to be committed. ``end(of:atMost:on:)`` or
-    /// ``leave(_:)`` follows; nothing happens when there is no room, or the gateway stops.
-    func enter(_ message: MessageID) {
+    /// ``leave(_:)`` follows.
+    ///
+    /// - Returns: `false` when there is no room, or the gateway stops: nobody waits.
+    @discardableResult
+    func enter(_ message: MessageID) -> Bool {
         let waiting = table.withLock { table -> Int? in
             guard !table.isStopped, table.waiters.count < Self.limit else { return nil }
             table.waiters[message] = Waiter()
             count.store(table.waiters.count, ordering: .releasing)
             return table.waiters.count
         }
-        if let waiting { gauge.record(waiting) }
+        guard let waiting else { return false }
+        gauge.record(waiting)
+        return true
     }
 
     /// Forgets a caller.

@@ -154,15 +154,16 @@ extension OpenDelivery {
     /// | throttled by a 403                                           | ended, rejected with its reason   |
     /// | the same, where another connection may help                  | (1)                               |
     /// | throttled, no attempt: a credential or a topic is refused    | ended, rejected with its reason   |
+    /// | the same, while a probe is on its way                        | `nil`: the probe tells            |
     /// | notSent, no_route                                            | ended, rejected with no_route     |
     /// | anything else, and all of a probe, whose first answer stands | `nil`: tried again                |
     ///
     /// (1) As above when the attempt before gave the same reason, or the route is held, since others were refused too.
     /// Otherwise `nil`: it is tried on another connection.
     func endForWaiter(
-        _ outcome: Outcome, isAttempt: Bool, isHeld: Bool, at now: Timestamp
+        _ outcome: Outcome, isAttempt: Bool, isHeld: Bool, isBeingProbed: Bool = false, at now: Timestamp
     ) -> Settlement.Result? {
-        guard !isProbe else { return nil }
+        guard !isProbe, isAttempt || !isBeingProbed else { return nil }
         let reason: String
         switch outcome {
         case .throttled(let refusal, _):

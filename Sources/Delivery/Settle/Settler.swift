@@ -139,7 +139,8 @@ struct Settler: Sendable {
         guard waiters.isAwaited(delivery.claim.message) else { return nil }
         let isHeld = gates[delivery.lane]?.isHeld(delivery.route) ?? false
         return delivery.endForWaiter(
-            answer.outcome, isAttempt: answer.isAttempt, isHeld: isHeld, at: answer.time)
+            answer.outcome, isAttempt: answer.isAttempt, isHeld: isHeld, isBeingProbed: answer.isBeingProbed,
+            at: answer.time)
     }
 
     /// Records results, however long the store takes to accept them; what it refuses for good goes to `aside`.
@@ -227,9 +228,12 @@ struct Settler: Sendable {
         var batch = results
         let ends = batch.beginWriting(for: waiters)
         do throws(StoreError) {
-            let complete = try await store.settle(batch.settlements, by: batch.worker)
-            waiters.wrote(ends)
-            follow(batch, complete: complete)
+            let result = try await store.settle(batch.settlements, by: batch.worker)
+            // What was not recorded is nobody's end.
+            let refused = Set(result.refused)
+            waiters.wrote(ends.filter { !refused.contains($0.key) })
+            waiters.failedToWrite(ends.filter { refused.contains($0.key) })
+            follow(batch, complete: result.complete)
         } catch {
             waiters.failedToWrite(ends)
             throw error
@@ -286,7 +290,8 @@ struct Settler: Sendable {
             guard case .retry(let history, let notBefore) = settlement.result, history.isAboutCredential,
                 waiters.isAwaited(settlement.delivery.message)
             else { continue }
-            gates[lane]?.update { $0.expectAwaited(settlement.delivery.route, at: notBefore) }
+            let retry = AwaitedRetry(message: settlement.delivery.message, due: notBefore)
+            gates[lane]?.update { $0.expectAwaited(retry, of: settlement.delivery.route) }
         }
     }
 

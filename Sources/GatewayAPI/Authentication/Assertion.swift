@@ -47,6 +47,7 @@ struct Assertion: Sendable {
         var aud: Audience?
         var iat: Double
         var exp: Double
+        var nbf: Double?
 
         // Times are held against the gateway's own clock, before the key is looked up.
         func verify(using algorithm: some JWTAlgorithm) {}
@@ -89,8 +90,8 @@ struct Assertion: Sendable {
             (1...128).contains(keyID.utf8.count)
         else { throw .algorithm }
         let time = Double(now.milliseconds) / 1000
-        guard claims.iat <= time + Self.leeway, time - Self.leeway < claims.exp, claims.iat < claims.exp,
-            claims.exp <= claims.iat + Self.lifetime + Self.leeway
+        guard max(claims.iat, claims.nbf ?? claims.iat) <= time + Self.leeway, time - Self.leeway < claims.exp,
+            claims.iat < claims.exp, claims.exp <= claims.iat + Self.lifetime + Self.leeway
         else { throw .times }
         guard claims.sub.map({ $0 == claims.iss }) ?? true else { throw .subject }
         self.keyID = keyID

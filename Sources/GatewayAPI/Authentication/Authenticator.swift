@@ -83,29 +83,19 @@ struct Authenticator: Sendable {
     /// The credential that a request presents: `Authorization: Bearer` or `key=`, otherwise `X-Goog-Api-Key`. The latter
     /// also beside `Authorization: FIS_v2`, which holds an installation's refresh token.
     static func credential(in headers: HTTPFields) -> String? {
-        let authorization = headers[.authorization]
-        guard let authorization, !authorization.lowercased().hasPrefix("fis_v2 ") else {
-            return headers[.googleAPIKey].map(trimmed).flatMap { $0.isEmpty ? nil : $0 }
+        let credential: String?
+        if let text = headers[.authorization], SchemeCredential.value(of: "fis_v2 ", in: text) == nil {
+            credential = SchemeCredential.value(of: "bearer ", in: text) ?? SchemeCredential.value(of: "key=", in: text)
+        } else {
+            credential = headers[.googleAPIKey].map { String($0.trimmingBlanks) }
         }
-        let start = authorization.prefix(7).lowercased()
-        for scheme in ["bearer ", "key="] where start.hasPrefix(scheme) {
-            let credential = trimmed(authorization.dropFirst(scheme.count))
-            return credential.isEmpty ? nil : credential
-        }
-        return nil
+        return credential.flatMap { $0.isEmpty ? nil : $0 }
     }
 
     // One answer for unknown, wrong and revoked keys: a caller can't tell which ids exist.
     private static var invalidKey: FCMError {
         FCMError(
             .unauthenticated, "The API key is not valid: it is unknown or was revoked.", reason: .invalidCredential)
-    }
-
-    static func trimmed(_ text: some StringProtocol) -> String {
-        var part = text[...]
-        while let first = part.first, first == " " || first == "\t" { part.removeFirst() }
-        while let last = part.last, last == " " || last == "\t" { part.removeLast() }
-        return String(part)
     }
 }
 

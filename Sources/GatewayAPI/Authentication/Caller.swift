@@ -51,8 +51,9 @@ struct Access: Hashable, Sendable {
     /// What the route does, for the text of a refusal.
     let action: String
 
-    /// A batch of requests; what each of them may do is decided for it.
-    static let batch = Access(roles: Role.allCases, action: "sending batches")
+    /// A batch of requests; what each of them may do is decided for it. Not for clients, whose keys are in everybody's
+    /// hands: a batch holds much memory.
+    static let batch = Access(roles: [.admin, .sender], action: "sending batches")
     /// Everything with messages and what became of them.
     static let send = Access(roles: [.admin, .sender], action: "sending")
     /// Pausing, resuming and cancelling messages.

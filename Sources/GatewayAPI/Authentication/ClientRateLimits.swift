@@ -35,7 +35,7 @@ public final class ClientRateLimits: Sendable {
 
     /// Who asks.
     enum Party: Hashable {
-        case address(String)
+        case address(ClientAddress)
         case registration(RegistrationID)
         case project(ProjectID)
     }
@@ -45,13 +45,24 @@ public final class ClientRateLimits: Sendable {
         var filledAt: ContinuousClock.Instant
     }
 
+    private struct Buckets {
+        /// As many as are configured. Kept apart, so that however many addresses ask, no project's bucket is forgotten.
+        var projects: [ProjectID: Bucket] = [:]
+        var others: [Party: Bucket] = [:]
+
+        subscript(party: Party) -> Bucket? {
+            get { if case .project(let id) = party { projects[id] } else { others[party] } }
+            set { if case .project(let id) = party { projects[id] = newValue } else { others[party] = newValue } }
+        }
+    }
+
     /// Seconds' worth of a rate that may come at once.
     static let burstSeconds = 10.0
-    /// As many parties are kept in mind at most.
+    /// As many addresses and registrations are kept in mind at most.
     static let partyLimit = 100_000
 
     let rates: Rates
-    private let buckets = Mutex<[Party: Bucket]>([:])
+    private let buckets = Mutex(Buckets())
     private let now: @Sendable () -> ContinuousClock.Instant
 
     /// Full buckets.
@@ -66,17 +77,28 @@ public final class ClientRateLimits: Sendable {
     ///
     /// - Throws: RESOURCE_EXHAUSTED with the time until the next is taken.
     func take(_ party: Party) throws(FCMError) {
+        try use(1, of: party)
+    }
+
+    /// Looks whether a request of a party would be taken, and does not count it.
+    ///
+    /// - Throws: as ``take(_:)``.
+    func check(_ party: Party) throws(FCMError) {
+        try use(0, of: party)
+    }
+
+    private func use(_ count: Double, of party: Party) throws(FCMError) {
         let rate = Double(rate(of: party))
         guard rate > 0 else { return }
         let time = now()
         let missing = buckets.withLock { buckets in
-            if buckets.count >= Self.partyLimit, buckets[party] == nil { Self.forget(&buckets, at: time) }
+            if buckets.others.count >= Self.partyLimit, buckets[party] == nil { Self.forget(&buckets.others, at: time) }
             var bucket = buckets[party] ?? Bucket(tokens: rate * Self.burstSeconds, filledAt: time)
             let passed = (time - bucket.filledAt) / .seconds(1)
             bucket.tokens = min(rate * Self.burstSeconds, bucket.tokens + max(0, passed) * rate)
             bucket.filledAt = time
             let missing = max(0, 1 - bucket.tokens)
-            if missing == 0 { bucket.tokens -= 1 }
+            if missing == 0 { bucket.tokens -= count }
             buckets[party] = bucket
             return missing
         }
@@ -84,8 +106,8 @@ public final class ClientRateLimits: Sendable {
         throw refusal(of: party, retryAfterSeconds: max(1, Int((missing / rate).rounded(.up))))
     }
 
-    /// How many parties are kept in mind.
-    var partyCount: Int { buckets.withLock { $0.count } }
+    /// How many parties are kept in mind beside projects.
+    var partyCount: Int { buckets.withLock { $0.others.count } }
 
     /// Makes room: those that have been quiet for long enough to have full buckets again are as good as unknown. When
     /// nobody is, all are forgotten.
@@ -126,16 +148,23 @@ extension Call {
     /// Counts a client's request against the limits of its address and its project; other callers have none.
     func checkRate(of caller: Caller) throws(FCMError) {
         guard caller.role == .client else { return }
+        // Looked at first, so that what the project refuses leaves no address behind; counted last, so that what one
+        // address asks too often is not the project's loss.
+        try services.clientLimits.check(.project(caller.project))
         if let address = clientAddress { try services.clientLimits.take(.address(address)) }
         try services.clientLimits.take(.project(caller.project))
     }
 
     /// Where the request comes from, as the outermost proxy of ours saw it.
-    private var clientAddress: String? {
+    private var clientAddress: ClientAddress? {
+        forwardedAddress.map { ClientAddress($0) }
+    }
+
+    private var forwardedAddress: String? {
         let proxies = services.clientLimits.rates.proxies
         guard proxies > 0 else { return context.address }
         let hops = request.headers[values: .forwardedFor]
-            .flatMap { $0.split(separator: ",") }.map(Authenticator.trimmed)
+            .flatMap { $0.split(separator: ",") }.map { String($0.trimmingBlanks) }
         return hops.count >= proxies ? hops[hops.count - proxies] : context.address
     }
 }

@@ -34,8 +34,8 @@ extension ProjectCall {
     /// - Throws: UNAUTHENTICATED for a token that is unknown, expired or of another project.
     func installation() async throws(FCMError) -> Installation? {
         guard let header = call.request.headers[.installationAuth] else { return nil }
-        let text = Authenticator.trimmed(header)
-        let token = text.lowercased().hasPrefix("fis ") ? Authenticator.trimmed(text.dropFirst(4)) : text
+        let text = header.trimmingBlanks
+        let token = SchemeCredential.value(of: "fis ", in: text) ?? String(text)
         do throws(StoreError) {
             let digest = InstallationSecret.digest(of: token)
             if let found = try await services.store.installation(withToken: digest, in: project.id, at: now) {

@@ -145,34 +145,40 @@ struct LegacyGroupSend {
         let keys = Set(addressees.map(\.key))
         let others = members.filter { !keys.contains($0.key) }
         // A group may have no members any more, and a member a token that can't be sent to.
-        guard !addressees.isEmpty else { return Self.response(sent: 0, failed: others) }
+        guard !addressees.isEmpty else { return response(sent: 0, failed: others) }
         let submission = MessageAcceptor.Submission(
             project: call.project, recipient: .list(addressees), content: content)
         switch await call.legacySend([submission], isDryRun: request.isDryRun).first {
         case .success(let id)?:
-            return Self.response(sent: addressees.count, failed: others, name: call.name(of: id))
+            return response(sent: addressees.count, failed: others, name: call.name(of: id))
         case .failure(let refusal)?:
             let error = LegacyError(refusal)
             guard error.isTemporary else {
                 return Response(json: .object([.init("error", .string(error.rawValue))]))
             }
-            var response = Self.response(sent: 0, failed: members)
-            response.askToComeBack(after: FCMError(refusal, project: call.project))
-            return response
+            var answer = response(sent: 0, failed: members)
+            answer.askToComeBack(after: FCMError(refusal, project: call.project))
+            return answer
         case nil: throw FCMError(.internal)
         }
     }
 
     /// - Parameter name: of the message, which FCM does not tell here.
-    private static func response(sent: Int, failed: [Registration], name: String? = nil) -> Response {
+    private func response(sent: Int, failed: [Registration], name: String? = nil) -> Response {
         var members: [JSONValue.Member] = [
             .init("success", .integer(sent)), .init("failure", .integer(failed.count)),
         ]
         if !failed.isEmpty {
-            members.append(.init("failed_registration_ids", .array(failed.map { .string($0.token.rawValue) })))
+            members.append(.init("failed_registration_ids", .array(failed.map { .string(self.name(of: $0)) })))
         }
         if let name { members.append(.init("name", .string(name))) }
         return Response(json: .object(members))
+    }
+
+    /// What a member is called: its FID, which can be sent to as well. Its token belongs to the app, and a sender that put
+    /// the member into the group by its FID never had it; an admin reads tokens elsewhere too.
+    private func name(of member: Registration) -> String {
+        call.caller.role == .admin ? member.token.rawValue : member.id.rawValue
     }
 }
 

@@ -10,20 +10,25 @@ struct BatchedRequest {
     /// The request, or why there is none.
     let request: Result<Request, FCMError>
 
+    /// Whether it sends one message, so that its answer is small.
+    var isSend: Bool {
+        guard case .success(let request) = request else { return false }
+        return request.method == .post && request.uri.path.hasSuffix("/messages:send")
+    }
+
     /// The paths that take batches.
     static let batchPaths = ["/batch", "/v1"]
 
     /// Header fields that are the batch's own, or that make no sense within one. `Prefer`: a batch doesn't wait.
     private static let dropped: Set<String> = [
         "authorization", "x-goog-api-key", "connection", "content-length", "expect", "host", "keep-alive", "prefer",
-        "te",
-        "trailer", "upgrade",
+        "te", "trailer", "upgrade", "x-forwarded-for",
     ]
 
     /// Reads a part.
     ///
-    /// - Parameter credentials: those of the batch; a part's own do not count.
-    init(part: [UInt8], credentials: HTTPFields) {
+    /// - Parameter shared: the batch's credentials and whom proxies asked for; a part's own do not count.
+    init(part: [UInt8], shared: HTTPFields) {
         let header: HeaderBlock
         do throws(MultipartProblem) {
             header = try HeaderBlock(part, hasStartLine: false)
@@ -35,7 +40,7 @@ struct BatchedRequest {
         id = header["Content-ID"].flatMap(Self.id)
         request = Result { () throws(FCMError) in
             do throws(MultipartProblem) {
-                return try Self.request(in: header, credentials)
+                return try Self.request(in: header, shared)
             } catch {
                 throw Self.refusal(error)
             }
@@ -53,7 +58,7 @@ struct BatchedRequest {
     }
 
     private static func request(
-        in part: HeaderBlock, _ credentials: HTTPFields
+        in part: HeaderBlock, _ shared: HTTPFields
     ) throws(MultipartProblem) -> Request {
         let type = part["Content-Type"]?.prefix { $0 != ";" }.trimmingBlanks.lowercased()
         guard type == "application/http" else {
@@ -70,7 +75,7 @@ struct BatchedRequest {
         let path = try path(of: line[1])
         let body = try body(of: message)
         var fields = try self.fields(of: message)
-        for field in credentials { fields.append(field) }
+        for field in shared { fields.append(field) }
         fields[.contentLength] = String(body.count)
         return Request(
             head: HTTPRequest(method: method, scheme: nil, authority: nil, path: path, headerFields: fields),

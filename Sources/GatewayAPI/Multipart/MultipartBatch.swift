@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import NIOCore
+import NIOHTTP1
 import PushModel
 
 /// `POST /batch`, and `POST /v1` where Go's SDK sends it: many requests in one, as Google's APIs take them
@@ -25,19 +26,14 @@ enum MultipartBatch {
 
     /// The most parts.
     static let partLimit = 500
-    /// So many parts are answered at the same time: their messages share commits.
-    private static let concurrency = 100
-    /// The bytes of answers after which no further part is begun: lists are many times as large as the requests.
-    private static let answerLimitBytes = 32 << 20
-
     @Sendable private static func respond(_ call: ProjectCall) async throws -> Response {
         let size = call.call.announcedBytes
-        try call.call.batches.enter(size)
-        defer { call.call.batches.leave(size) }
+        try call.call.batches.enter(size, of: call.project.id)
+        defer { call.call.batches.leave(size, of: call.project.id) }
         let requests = try await requests(call.call)
         guard let responder = call.call.partResponder else { throw FCMError(.notFound) }
         let runner = PartRunner(responder: responder, context: call.call.context)
-        let answers = await runner.answers(to: requests, concurrency: concurrency, limitBytes: answerLimitBytes)
+        let answers = await runner.answers(to: requests)
         return response(zip(requests.map(\.id), answers))
     }
 
@@ -57,9 +53,9 @@ enum MultipartBatch {
             throw .badRequest("", "Failed to parse batch request: \(error.text)")
         }
         guard !parts.isEmpty else { throw .badRequest("", "Failed to parse batch request: the batch has no parts.") }
-        var credentials = HTTPFields()
-        for name in [HTTPField.Name.authorization, .googleAPIKey] { credentials[name] = headers[name] }
-        return parts.map { BatchedRequest(part: $0, credentials: credentials) }
+        var shared = HTTPFields()
+        for name in [HTTPField.Name.authorization, .googleAPIKey, .forwardedFor] { shared[name] = headers[name] }
+        return parts.map { BatchedRequest(part: $0, shared: shared) }
     }
 
     private static func response(_ answers: Zip2Sequence<[String?], [PartAnswer]>) -> Response {
@@ -68,18 +64,30 @@ enum MultipartBatch {
             "batch_"
             + [UInt64.random(in: .min ... .max), .random(in: .min ... .max)]
             .map { String($0, radix: 36) }.joined()
+        var pieces: [ByteBuffer] = []
         var body = ByteBuffer()
         for (id, answer) in answers {
             body.writeString("--\(boundary)\r\nContent-Type: application/http\r\n")
             if let id { body.writeString("Content-ID: <response-\(id)>\r\n") }
             body.writeString("\r\n")
-            answer.write(to: &body)
+            answer.writeHead(to: &body)
+            if answer.body.readableBytes < 64 << 10 {
+                body.writeImmutableBuffer(answer.body)
+            } else {
+                // Not copied: many large ones would take twice their memory.
+                pieces += [body, answer.body]
+                body = ByteBuffer()
+            }
             body.writeString("\r\n")
         }
         body.writeString("--\(boundary)--\r\n")
+        pieces.append(body)
         return Response(
             status: .ok, headers: [.contentType: "multipart/mixed; boundary=\(boundary)"],
-            body: ResponseBody(byteBuffer: body))
+            body: ResponseBody(contentLength: pieces.reduce(0) { $0 + $1.readableBytes }) { [pieces] writer in
+                for piece in pieces { try await writer.write(piece) }
+                try await writer.finish(nil)
+            })
     }
 }
 
@@ -89,46 +97,58 @@ struct PartAnswer: Sendable {
     let headers: HTTPFields
     let body: ByteBuffer
 
-    /// Writes an HTTP/1.1 response.
-    func write(to buffer: inout ByteBuffer) {
-        let reason = status.reasonPhrase.isEmpty ? "Unknown" : status.reasonPhrase
+    /// Writes an HTTP/1.1 response up to its body.
+    func writeHead(to buffer: inout ByteBuffer) {
+        let reason = HTTPResponseStatus(statusCode: status.code).reasonPhrase
         buffer.writeString("HTTP/1.1 \(status.code) \(reason)\r\n")
         for field in headers where field.name != .contentLength {
             buffer.writeString("\(field.name.rawName): \(field.value)\r\n")
         }
         buffer.writeString("Content-Length: \(body.readableBytes)\r\n\r\n")
-        buffer.writeImmutableBuffer(body)
     }
 }
 
-/// Answers the parts of a batch, several at a time.
-private struct PartRunner: Sendable {
+/// Answers the parts of a batch, several at a time. Their answers are kept until the last is there: no more than
+/// ``answerLimitBytes`` and what ``largeConcurrency`` lists hold.
+struct PartRunner: Sendable {
     let responder: RouterResponder<GatewayRequestContext>
     let context: GatewayRequestContext
 
+    /// So many parts are answered at the same time: their messages share commits.
+    static let concurrency = 100
+    /// So many of those that are not sends: a page of a list may be 8 MiB.
+    static let largeConcurrency = 4
+    /// The bytes of answers after which no further part is begun: lists are many times as large as the requests.
+    static let answerLimitBytes = 32 << 20
+
     /// The answers in the order of `requests`; whatever happens to one, the others are answered.
-    func answers(to requests: [BatchedRequest], concurrency: Int, limitBytes: Int) async -> [PartAnswer] {
+    func answers(to requests: [BatchedRequest]) async -> [PartAnswer] {
         var answers: [PartAnswer?] = Array(repeating: nil, count: requests.count)
         await withTaskGroup(of: (place: Int, answer: PartAnswer).self) { group in
             var next = 0
             var running = 0
+            var large = 0
             var size = 0
             while next < requests.count || running > 0 {
-                while next < requests.count, running < concurrency {
+                begin: while next < requests.count, running < Self.concurrency {
                     let place = next
-                    next += 1
                     switch requests[place].request {
                     case .failure(let error):
                         answers[place] = await Self.answer(error.response(for: ""))
-                    case .success where size > limitBytes:
+                    case .success where size > Self.answerLimitBytes:
                         answers[place] = await Self.answer(Self.tooMuch.response(for: ""))
+                    case .success where !requests[place].isSend && large == Self.largeConcurrency:
+                        break begin
                     case .success(let request):
                         running += 1
+                        if !requests[place].isSend { large += 1 }
                         group.addTask { (place, await self.answer(to: request)) }
                     }
+                    next += 1
                 }
                 guard let done = await group.next() else { continue }
                 running -= 1
+                if !requests[done.place].isSend { large -= 1 }
                 size += done.answer.body.readableBytes
                 answers[done.place] = done.answer
             }
@@ -167,7 +187,11 @@ private final class AnswerCollector: ResponseBodyWriter {
     private(set) var buffer = ByteBuffer()
 
     func write(_ buffer: ByteBuffer) async throws {
-        self.buffer.writeImmutableBuffer(buffer)
+        if self.buffer.readableBytes == 0 {
+            self.buffer = buffer
+        } else {
+            self.buffer.writeImmutableBuffer(buffer)
+        }
     }
 
     func finish(_ trailingHeaders: HTTPFields?) async throws {}

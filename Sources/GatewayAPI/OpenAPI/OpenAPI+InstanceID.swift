@@ -13,7 +13,7 @@ extension OpenAPI {
                 .named("InstanceIDTopicBatch"), .named("InstanceIDResults")),
             batch(
                 "batchImport", "batchImportTokens", "Makes registrations from up to 100 APNs device tokens.",
-                .object(
+                .request(
                     [
                         "application": .string.saying("The bundle id."), "sandbox": .boolean,
                         "apns_tokens": .list(of: .string, count: 1...100),
@@ -42,7 +42,7 @@ extension OpenAPI {
                     required: ["application", "authorizedEntity", "platform"])),
         ],
         schemas: [
-            "InstanceIDTopicBatch": .object(
+            "InstanceIDTopicBatch": .request(
                 [
                     "to": .text(matching: "^(/topics/)?[a-zA-Z0-9-_.~%]{1,900}$"),
                     "registration_tokens": .list(of: .string, count: 1...1000),

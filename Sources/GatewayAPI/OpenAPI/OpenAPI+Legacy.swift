@@ -41,7 +41,7 @@ extension OpenAPI {
                 "multicast_id": .integer, "success": .integer, "failure": .integer, "canonical_ids": .integer,
                 "results": .list(of: .object(["message_id": .string, "error": .string])),
                 "message_id": .integer.saying("Of a topic or a condition."), "error": .string,
-                "failed_registration_ids": .list(of: .string).saying("Of a device group."),
+                "failed_registration_ids": .list(of: .string).saying("Of a device group: FIDs; tokens for an admin."),
             ]),
             "NotificationKey": .object(["notification_key": .string], required: ["notification_key"]),
             "LegacyError": .object(["error": .string], required: ["error"]),

@@ -12,8 +12,8 @@ enum BatchSend {
     @Sendable static func respond(_ call: ProjectCall) async throws -> Response {
         let key = try IdempotencyHeader.key(in: call.call.request.headers)
         let size = call.call.announcedBytes
-        try call.call.batches.enter(size)
-        defer { call.call.batches.leave(size) }
+        try call.call.batches.enter(size, of: call.project.id)
+        defer { call.call.batches.leave(size, of: call.project.id) }
         let body = try await call.call.body()
         let idempotency = key.map { IdempotencyKey(key: $0, digest: body.digest(for: "messages:batchSend")) }
         // Of the whole request; messages of a batch have keys of their own besides.
@@ -32,21 +32,31 @@ enum BatchSend {
     }
 }
 
-/// The bytes of batches that may be in memory at a time: read and decoded, each takes several times its body.
+/// The bytes of batches that may be in memory at a time: read and decoded, each takes several times its body. Room is taken
+/// for a body before it is read, so a project has half of it at most: what one announces does not shut out the others.
 final class BatchGate: Sendable {
     private let limitBytes: Int
-    private let held = Mutex(0)
+    private let held = Mutex(Held())
+
+    private struct Held {
+        var total = 0
+        var byProject: [ProjectID: Int] = [:]
+    }
 
     /// Has room for `limitBytes` of bodies.
     init(limitBytes: Int) {
         self.limitBytes = limitBytes
     }
 
-    /// Takes room for a body; ``leave(_:)`` follows. One alone always has room.
-    func enter(_ bytes: Int) throws(FCMError) {
+    /// Takes room for a body; ``leave(_:of:)`` follows. One alone always has room.
+    func enter(_ bytes: Int, of project: ProjectID) throws(FCMError) {
         let isFull = held.withLock { held in
-            guard held == 0 || held + bytes <= limitBytes else { return true }
-            held += bytes
+            let own = held.byProject[project] ?? 0
+            guard held.total == 0 || held.total + bytes <= limitBytes, own == 0 || own + bytes <= limitBytes / 2 else {
+                return true
+            }
+            held.total += bytes
+            held.byProject[project] = own + bytes
             return false
         }
         guard isFull else { return }
@@ -57,8 +67,12 @@ final class BatchGate: Sendable {
     }
 
     /// Gives room back.
-    func leave(_ bytes: Int) {
-        held.withLock { $0 -= bytes }
+    func leave(_ bytes: Int, of project: ProjectID) {
+        held.withLock { held in
+            held.total -= bytes
+            let rest = (held.byProject[project] ?? 0) - bytes
+            held.byProject[project] = rest > 0 ? rest : nil
+        }
     }
 }
 

@@ -20,6 +20,9 @@ struct Call: Sendable {
     /// Answers the parts of a multipart batch; `nil`: the request is such a part itself.
     let partResponder: RouterResponder<GatewayRequestContext>?
 
+    /// Whether the request is a part of a multipart batch.
+    var isPart: Bool { partResponder == nil }
+
     /// How large the body says it will be; as large as it may be when it does not say.
     var announcedBytes: Int {
         request.headers[.contentLength].flatMap { Int($0) }.map { min(max($0, 0), bodyLimitBytes) } ?? bodyLimitBytes

@@ -5,7 +5,8 @@ import Store
 /// FCM's reporting API (fcmdata.v1beta1.json): what became of an app's messages, by day and label.
 ///
 /// The figures are exact and of the moment: the sums that settlements keep, and the open work. Of FCM's fields those are
-/// given that the gateway knows; its own stand beside them. What APNs took is not called delivered.
+/// given that the gateway knows; its own stand beside them. What APNs took is called delivered only when the device said
+/// so.
 enum DeliveryDataRoutes {
     static let all: [Route] = [
         Route(
@@ -16,8 +17,11 @@ enum DeliveryDataRoutes {
     @Sendable private static func list(_ call: ProjectCall) async throws -> Response {
         let query = call.call.query
         let size = try query.pageSize(default: 1000, maximum: 10_000)
-        guard let app = AppID(rawValue: try call.call.parameter("app")), call.project.apps[app] != nil else {
-            throw FCMError(.notFound)
+        let name = try call.call.parameter("app")
+        guard let app = AppID(rawValue: name), call.project.apps[app] != nil else {
+            throw isFirebaseApp(name)
+                ? FCMError(.notFound, "Apps go by their bundle ids here, not by Firebase app ids: use the bundle id.")
+                : FCMError(.notFound)
         }
         let page = try await call.services.store.deliveryDays(
             of: app, in: call.project.id, after: query["pageToken"], limit: size)
@@ -27,6 +31,12 @@ enum DeliveryDataRoutes {
         }
         if let next = page.nextCursor { members.append(.init("nextPageToken", .string(next))) }
         return Response(json: .object(members))
+    }
+
+    /// Whether a text has the form of a Firebase app id, `1:<project number>:<platform>:<hex digits>`: nothing tells
+    /// which bundle id it stands for.
+    private static func isFirebaseApp(_ text: String) -> Bool {
+        text.wholeMatch(of: /[0-9]+:[0-9]+:(android|ios|web):[0-9A-Fa-f]+/) != nil
     }
 
     private static func view(_ day: DeliveryDay, _ app: AppID) -> JSONValue {
@@ -55,10 +65,10 @@ enum DeliveryDataRoutes {
             .init(
                 "messageOutcomePercents",
                 .object([
-                    .init("pending", percent(day.inFlight)),
+                    .init("delivered", percent(day.delivered)), .init("pending", percent(day.inFlight)),
                     .init("droppedTtlExpired", percent(day.ended[.expired] ?? 0)),
                     // Ours.
-                    .init("acceptedByProvider", percent(day.ended[.accepted] ?? 0)),
+                    .init("acceptedByProvider", percent((day.ended[.accepted] ?? 0) - day.delivered)),
                     .init("rejected", percent(day.ended[.rejected] ?? 0)),
                     .init("cancelled", percent(day.ended[.cancelled] ?? 0)),
                 ])),

@@ -74,8 +74,7 @@ enum InstallationRoutes {
             throw FCMError.badRequest("name", "The installation is no installation id.")
         }
         let header = call.call.request.headers[.authorization] ?? ""
-        let scheme = "fis_v2 "
-        guard header.lowercased().hasPrefix(scheme) else {
+        guard let token = SchemeCredential.value(of: "fis_v2 ", in: header) else {
             throw FCMError(
                 .unauthenticated,
                 "The refresh token is missing. Expected 'Authorization: FIS_v2 <refresh token>' beside "
@@ -84,7 +83,6 @@ enum InstallationRoutes {
         guard let installation = try await call.services.store.installation(id, in: call.project.id) else {
             throw FCMError(.notFound)
         }
-        let token = Authenticator.trimmed(header.dropFirst(scheme.count))
         guard InstallationSecret.matches(token, installation.refreshDigest) else {
             throw FCMError(.unauthenticated, "The refresh token is not that of the installation.")
         }

@@ -33,10 +33,11 @@ enum InstanceIDResource {
             .init("authorizedEntity", .string(String(call.project.number))),
         ]
         if let version = registration.appVersion { members.append(.init("applicationVersion", .string(version))) }
-        members.append(.init("platform", .string("IOS")))
+        let isWeb = call.project.apps[registration.app]?.platform == .web
+        members.append(.init("platform", .string(isWeb ? "CHROME" : "IOS")))
         if hasDetails {
             let subscriptions = try await call.services.store.subscriptions(
-                of: registration.key, after: nil, limit: topicLimit)
+                of: registration.key, after: nil, limit: Topic.limitPerRegistration)
             let topics = subscriptions.map { subscription in
                 // The day alone, as Google's server has it.
                 let date = JSONValue.string(String(subscription.createdAt.rfc3339.prefix { $0 != "T" }))
@@ -46,7 +47,4 @@ enum InstanceIDResource {
         }
         return Response(json: .object(members))
     }
-
-    /// As many topics as a registration may have (FCM's limit).
-    private static let topicLimit = 2000
 }

@@ -105,6 +105,8 @@ enum ItemError: String, Sendable {
     case invalidArgument = "INVALID_ARGUMENT"
     /// The caller may not name a registration in this way.
     case permissionDenied = "PERMISSION_DENIED"
+    /// A client changes the registration too often.
+    case resourceExhausted = "RESOURCE_EXHAUSTED"
     /// The registration has all the topics it may have.
     case tooManyTopics = "TOO_MANY_TOPICS"
 }
@@ -115,6 +117,7 @@ private struct TopicBatch {
     let tokens: [String]
 
     init(_ body: ObjectReader) throws(FCMError) {
+        try body.refuseUnknown(except: ["to", "registration_tokens"])
         guard let to = try body.string("to") else { throw .badRequest("to", "to is missing: /topics/<name>.") }
         let name = to.hasPrefix("/topics/") ? String(to.dropFirst("/topics/".count)) : to
         guard let topic = Topic(rawValue: name) else {
@@ -144,6 +147,11 @@ private struct TopicBatch {
                 // A FID is no secret: a client proves with the token that the registration is its own.
                 entries.items.append(.failed(.permissionDenied))
             } else if let registration, registration.isActive {
+                guard (try? call.checkRate(of: registration.id)) != nil else {
+                    // The other items stand.
+                    entries.items.append(.failed(.resourceExhausted))
+                    continue
+                }
                 entries.items.append(.found(registration.key))
             } else {
                 entries.items.append(.failed(.notFound))
@@ -188,6 +196,7 @@ private struct ImportRequest {
     let deviceTokens: [String]
 
     init(_ body: ObjectReader, project: Project) throws(FCMError) {
+        try body.refuseUnknown(except: ["application", "sandbox", "apns_tokens"])
         guard let text = try body.string("application") else {
             throw .badRequest("application", "application is missing: the bundle id.")
         }

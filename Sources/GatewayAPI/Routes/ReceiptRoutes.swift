@@ -12,14 +12,14 @@ enum ReceiptRoutes {
     /// was kept before is answered as the first time.
     @Sendable private static func create(_ call: ProjectCall) async throws -> Response {
         let body = try ReceiptBody(await call.call.json(), project: call.project, at: call.now)
-        let registration = try await registration(body, call)
+        let (registration, ids) = try await reporter(body, call)
         try call.checkRate(of: registration.id)
-        let receipts = body.items.compactMap { $0.receipt(of: registration.id) }
+        let receipts = body.items.compactMap { $0.receipt(of: ids) }
         let kept = try await call.services.store.keep(
             receipts, of: registration.key, in: call.project.id, at: call.now)
         var rest = kept.makeIterator()
         let results = body.items.map { item in
-            guard item.receipt(of: registration.id) != nil else {
+            guard item.receipt(of: ids) != nil else {
                 return Self.view(item.isWellFormed ? .notFound : .invalidArgument)
             }
             return Self.view(rest.next() == true ? nil : .notFound)
@@ -30,13 +30,18 @@ enum ReceiptRoutes {
     }
 
     /// Whose receipts they are: the device proves with the registration's token, or with its installation's auth token,
-    /// that it is its own.
-    private static func registration(_ body: ReceiptBody, _ call: ProjectCall) async throws -> Registration {
+    /// that it is its own. After a change of user an installation keeps a FID that its registration does not have: items
+    /// may name either.
+    private static func reporter(
+        _ body: ReceiptBody, _ call: ProjectCall
+    ) async throws -> (registration: Registration, ids: Set<RegistrationID>) {
         let found: Registration?
+        var ids: Set<RegistrationID> = []
         if let token = body.registration {
             found = try await call.services.store.registration(token: token, in: call.project.id)
         } else if let installation = try await call.installation() {
             found = try await call.registration(of: installation)
+            ids.insert(installation.id)
         } else {
             throw FCMError.badRequest(
                 "registration",
@@ -44,7 +49,8 @@ enum ReceiptRoutes {
                     + "X-Goog-Firebase-Installations-Auth.")
         }
         guard let found else { throw FCMError(.notFound) }
-        return found
+        ids.insert(found.id)
+        return (found, ids)
     }
 
     private static func view(_ error: ItemError?) -> JSONValue {
@@ -63,9 +69,10 @@ struct ReceiptBody: Sendable {
         /// Whether it is a receipt.
         var isWellFormed = true
 
-        /// The receipt, if it is one of this install.
-        func receipt(of id: RegistrationID) -> Receipt? {
-            installation == nil || installation == id.rawValue ? receipt : nil
+        /// The receipt, if it is one of the install with these ids.
+        func receipt(of ids: Set<RegistrationID>) -> Receipt? {
+            guard let installation else { return receipt }
+            return ids.contains { $0.rawValue == installation } ? receipt : nil
         }
     }
 
@@ -192,9 +199,7 @@ private struct ClientEvent {
 
     /// A member in either spelling.
     private static func member(_ name: String, of value: JSONValue) -> JSONValue? {
-        let words = name.split(separator: "_")
-        let camel = words.dropFirst().reduce(String(words[0])) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
-        return value[name] ?? value[camel]
+        value[name] ?? value[ObjectReader.camelCase(name)]
     }
 
     private static func number(_ value: JSONValue?) -> Int64? {

@@ -58,20 +58,14 @@ enum RegistrationRoutes {
     /// `{"app": "com.example.app", "startTime": "2026-01-02T03:04:05Z"}`; without a time all quarantines of the app.
     @Sendable private static func liftQuarantine(_ call: ProjectCall) async throws -> Response {
         let body = try await call.call.json()
-        try body.refuseUnknown(except: ["app", "startTime"])
+        try body.refuseUnknown(except: ["app", "start_time"])
         guard let app = try body.string("app").flatMap(AppID.init(rawValue:)) else {
             throw FCMError.badRequest("app", "The bundle id of the app is missing.")
         }
         guard call.project.apps[app] != nil else {
             throw FCMError.badRequest("app", "The project has no app with this bundle id.")
         }
-        var start = Timestamp(milliseconds: 0)
-        if let text = try body.string("startTime") {
-            guard let time = Timestamp(rfc3339: text) else {
-                throw FCMError.badRequest("startTime", "startTime must be a time as 2026-01-02T03:04:05Z.")
-            }
-            start = time
-        }
+        let start = try body.time("start_time") ?? Timestamp(milliseconds: 0)
         let lifted = try await call.services.store.liftQuarantine(of: app, in: call.project.id, since: start)
         call.call.logger.notice("quarantine lifted", metadata: ["app": "\(app)", "count": "\(lifted)"])
         return Response(json: .object([.init("liftedCount", .number(String(lifted)))]))

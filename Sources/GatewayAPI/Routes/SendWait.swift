@@ -46,7 +46,8 @@ enum PreferHeader {
     static func wait(in headers: HTTPFields) -> Int? {
         for value in headers[values: .prefer] {
             for preference in parts(of: value[...], at: ",") {
-                let sides = parts(of: preference, at: ";").first?.split(separator: "=", maxSplits: 1).map(trimmed)
+                let sides = parts(of: preference, at: ";").first?.split(separator: "=", maxSplits: 1).map(
+                    \.trimmingBlanks)
                 guard let sides, sides.first?.lowercased() == "wait" else { continue }
                 return sides.count == 2 ? seconds(sides[1]) : nil
             }
@@ -70,12 +71,6 @@ enum PreferHeader {
         // More than fits is more than the longest wait.
         return Int(digits) ?? Int(SendWait.longest.components.seconds)
     }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        var rest = text.drop { $0 == " " || $0 == "\t" }
-        while rest.last == " " || rest.last == "\t" { rest.removeLast() }
-        return rest
-    }
 }
 
 extension HTTPField.Name {
@@ -88,12 +83,13 @@ extension HTTPField.Name {
 extension ProjectCall {
     /// The wait that a request asks for and that can be met; `nil`: none.
     ///
-    /// - Throws: INVALID_ARGUMENT for `delivery.wait` with a target that is not one registration.
+    /// - Throws: INVALID_ARGUMENT for `delivery.wait` with a target that is not one registration, and in a part of a
+    ///   batch.
     func wait(
         of request: SendRequest, for recipient: MessageAcceptor.Submission.Recipient
     ) throws(FCMError) -> SendWait? {
         guard let wait = SendWait(in: request, call.request.headers) else { return nil }
-        if case .registration = recipient { return wait }
+        if case .registration = recipient, !call.isPart { return wait }
         guard wait.isPreference else { throw .waitNotPossible }
         return nil
     }
@@ -112,9 +108,10 @@ extension ProjectCall {
             throw FCMError(error, project: project)
         }
         log(accepted)
-        // The same key came at the same time: the first one is the one that waits.
-        let known = accepted.isRepeat ? await knownEnd(of: accepted.id) : end
-        return try response(for: accepted.id, known, of: request.item, wait)
+        // Some ends are not told: of a repeat, which does not wait, and of what the store ended itself.
+        let known: DeliveryEnd? = if let end { end } else { await knownEnd(of: accepted.id) }
+        return try response(
+            for: accepted.id, known, of: request.item, applied: accepted.isWaitRefused ? nil : wait.applied)
     }
 
     /// Answers a request that came before: with its name, and if it wants to wait with what became of it by now.
@@ -127,7 +124,7 @@ extension ProjectCall {
             let request = try? SendRequest(body.json(), at: message.acceptedAt),
             let wait = SendWait(in: request, call.request.headers)
         else { return Response(json: .object([.init("name", .string(name(of: id)))])) }
-        return try response(for: id, await knownEnd(of: id), of: request.item, wait)
+        return try response(for: id, await knownEnd(of: id), of: request.item, applied: wait.applied)
     }
 
     /// How the one delivery of a message ended, as the ledger has it; `nil`: it has not, or the ledger can't be read.
@@ -146,7 +143,7 @@ extension ProjectCall {
     }
 
     private func response(
-        for id: MessageID, _ end: DeliveryEnd?, of item: SendItem, _ wait: SendWait
+        for id: MessageID, _ end: DeliveryEnd?, of item: SendItem, applied: String?
     ) throws(FCMError) -> Response {
         if let end, let error = FCMError(end, of: item, name: name(of: id)) { throw error }
         var members: [JSONValue.Member] = [
@@ -155,7 +152,7 @@ extension ProjectCall {
         ]
         if let reason = end?.reason { members.append(.init("reason", .string(reason))) }
         var response = Response(json: .object(members))
-        if let applied = wait.applied { response.headers[.preferenceApplied] = applied }
+        if let applied { response.headers[.preferenceApplied] = applied }
         return response
     }
 }

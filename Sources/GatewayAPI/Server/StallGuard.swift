@@ -64,8 +64,23 @@ final class StallGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case .end:
             isAnswering = false
             unanswered = max(0, unanswered - 1)
+            context.write(data, promise: limited(promise, context))
+            return
         }
         context.write(data, promise: promise)
+    }
+
+    /// The promise of an answer's end, which is to be on its way in time: a small answer never fills the channel, so
+    /// nothing else tells that it waits for the peer's window.
+    private func limited(
+        _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
+    ) -> EventLoopPromise<Void> {
+        let deadline = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.answer)) {
+            self.close(context)
+        }
+        let written = promise ?? context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.whenComplete { _ in deadline.cancel() }
+        return written
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

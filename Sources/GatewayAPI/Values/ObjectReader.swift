@@ -78,7 +78,8 @@ struct ObjectReader {
     func time(_ name: String) throws(FCMError) -> Timestamp? {
         guard let text = try string(name) else { return nil }
         guard let time = Timestamp(rfc3339: text) else {
-            throw wrongType(name, "type.googleapis.com/google.protobuf.Timestamp", .string(text))
+            throw invalidText(
+                name, "type.googleapis.com/google.protobuf.Timestamp", "Invalid time format: \(text.excerpt)")
         }
         return time
     }
@@ -86,17 +87,21 @@ struct ObjectReader {
     /// A google.protobuf.Duration of 0 or more such as `"3.5s"`, or a number of seconds.
     func duration(_ name: String) throws(FCMError) -> Duration? {
         guard let value = value(name) else { return nil }
-        let seconds: Double?
+        let type = "type.googleapis.com/google.protobuf.Duration"
+        let duration: Duration?
         switch value {
-        case .number(let digits): seconds = Double(digits)
+        case .number(let digits):
+            duration = Double(digits).flatMap { (0..<1e12).contains($0) ? .milliseconds(Int64($0 * 1000)) : nil }
         case .string(let text):
-            seconds = text.wholeMatch(of: /\d{1,12}(\.\d{1,9})?s/) == nil ? nil : Double(text.dropLast())
-        case .null, .bool, .array, .object: seconds = nil
+            do throws(DurationSyntaxError) {
+                duration = try Duration(protoJSON: text)
+            } catch {
+                throw invalidText(name, type, error.message)
+            }
+        case .null, .bool, .array, .object: duration = nil
         }
-        guard let seconds, (0..<1e12).contains(seconds) else {
-            throw wrongType(name, "type.googleapis.com/google.protobuf.Duration", value)
-        }
-        return .milliseconds(Int64(seconds * 1000))
+        guard let duration, duration >= .zero else { throw wrongType(name, type, value) }
+        return duration
     }
 
     /// An array, its elements as they stand.
@@ -149,8 +154,12 @@ struct ObjectReader {
         FCMError(InvalidMessage([.invalidValue(value, at: fullPath(name), type: type)], isFrontEnd: true))
     }
 
+    private func invalidText(_ name: String, _ type: String, _ problem: String) -> FCMError {
+        FCMError(InvalidMessage([.invalidText(at: fullPath(name), type: type, problem)], isFrontEnd: true))
+    }
+
     /// Of a name in snake_case, all in ASCII. By bytes: it is asked for most members of each request.
-    private static func camelCase(_ name: String) -> String {
+    static func camelCase(_ name: String) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(name.utf8.count)
         var beginsWord = false

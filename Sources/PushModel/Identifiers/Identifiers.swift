@@ -24,6 +24,9 @@ public struct AppID: TextIdentifier {
 
 /// A topic name without the `/topics/` in front: `[a-zA-Z0-9-_.~%]{1,900}` (fcm.v1.json, `TopicSubscription`).
 public struct Topic: TextIdentifier {
+    /// FCM's limit: topics that one registration may have.
+    public static let limitPerRegistration = 2000
+
     /// The name.
     public let rawValue: String
 

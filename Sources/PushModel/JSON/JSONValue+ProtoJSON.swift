@@ -33,9 +33,9 @@ extension JSONValue {
 }
 
 /// Why a text is not a google.protobuf.Duration, in the words of Google's front end.
-struct DurationSyntaxError: Error, Hashable, Sendable {
+public struct DurationSyntaxError: Error, Hashable, Sendable {
     /// What was wrong.
-    let message: String
+    public let message: String
 }
 
 extension Duration {
@@ -43,7 +43,7 @@ extension Duration {
     private static let protoLimit: Int64 = 315_576_000_000
 
     /// Reads `"3.5s"`: seconds with up to nine decimals.
-    init(protoJSON text: String) throws(DurationSyntaxError) {
+    public init(protoJSON text: String) throws(DurationSyntaxError) {
         guard text.utf8.last == UInt8(ascii: "s") else {
             throw DurationSyntaxError(message: "Illegal duration format; duration must end with 's'")
         }

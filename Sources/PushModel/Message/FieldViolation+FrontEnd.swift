@@ -24,10 +24,11 @@ extension FieldViolation {
     }
 
     /// A text that is not what its type writes; `problem` says why.
-    static func invalidText(at path: String, type: String, _ problem: String) -> FieldViolation {
+    public static func invalidText(at path: String, type: String, _ problem: String) -> FieldViolation {
         let name = split(path).name
         return FieldViolation(
-            field: path, description: "Invalid value at '\(path)' (\(type)), Field '\(name)', \(problem)")
+            field: path, description: "Invalid value at '\(path)' (\(type)), Field '\(name)', \(problem)",
+            cause: .wrongType)
     }
 
     /// A field that was there already, under its other spelling: nobody can tell which value is meant.

@@ -69,7 +69,9 @@ private struct MessageReader {
                 guard checksOtherPlatforms else { continue }
                 var rules = PlatformRules(message: fields)
                 rules.check(field)
-                for violation in rules.violations { violations.note(violation.field, violation.description) }
+                for violation in rules.violations {
+                    violations.note(violation.field, violation.description, cause: violation.cause)
+                }
             default: continue
             }
         }

@@ -5,7 +5,7 @@ extension MessageSchema {
     static let android = MessageSchema(
         "AndroidConfig",
         deliveryFields(of: "AndroidConfig") + [
-            ("priority", .enumeration(androidPriority)),
+            ("priority", .enumeration(EnumSchema("AndroidMessagePriority", ["NORMAL", "HIGH"]))),
             ("notification", .message(androidNotification)),
         ])
 
@@ -76,9 +76,6 @@ extension MessageSchema {
             ("restricted_satellite_ok", .bool),
         ]
     }
-
-    // The SDKs send `high`, and FCM takes it.
-    private static let androidPriority = EnumSchema("AndroidMessagePriority", ["NORMAL", "HIGH"], ignoresCase: true)
 
     /// What both versions of the notification have.
     private static func notificationFields(

@@ -61,20 +61,18 @@ struct EnumSchema: Sendable {
     let name: String
     /// The values' names; each one's number is its place.
     let values: [String]
-    /// Whether names are taken in any case.
-    let ignoresCase: Bool
 
     /// Declares an enum.
-    init(_ name: String, _ values: [String], ignoresCase: Bool = false) {
+    init(_ name: String, _ values: [String]) {
         self.name = MessageSchema.package + name
         self.values = values
-        self.ignoresCase = ignoresCase
     }
 
-    /// Whether `value` names one: by name, by number, or by its number in a string. A number that stands for nothing is
-    /// refused, though proto-JSON would hand it on: nobody could say what it was meant to do.
+    /// Whether `value` names one: by name in any case, since the SDKs send `high` and `allow`, by number, or by its
+    /// number in a string. A number that stands for nothing is refused, though proto-JSON would hand it on: nobody could
+    /// say what it was meant to do.
     func contains(_ value: JSONValue) -> Bool {
-        if let text = value.stringValue, values.contains(ignoresCase ? text.uppercased() : text) { return true }
+        if let text = value.stringValue, values.contains(text.uppercased()) { return true }
         return value.int32Value.map { values.indices.contains(Int($0)) } ?? false
     }
 }

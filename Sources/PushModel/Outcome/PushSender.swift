@@ -59,13 +59,18 @@ public struct PushReport: Sendable {
     /// Whether it was an attempt. `false`: the gateway itself held the push back, as `throttled`, because its upstream,
     /// topic or device is not to get any for a while; APNs saw nothing of it.
     public let isAttempt: Bool
+    /// Whether another push is on its way to see if what holds this one back has passed. Only of what is no attempt.
+    public let isBeingProbed: Bool
 
     /// Describes an answer.
-    public init(index: Int, outcome: Outcome, latency: Duration, isAttempt: Bool = true) {
+    public init(
+        index: Int, outcome: Outcome, latency: Duration, isAttempt: Bool = true, isBeingProbed: Bool = false
+    ) {
         self.index = index
         self.outcome = outcome
         self.latency = latency
         self.isAttempt = isAttempt
+        self.isBeingProbed = isBeingProbed
     }
 }
 

@@ -46,6 +46,32 @@ enum PackedKeys {
     }
 }
 
+extension PackedKeys {
+    /// Whether a key is among those that ``data(_:)`` packed. Nothing is read beyond its place: of keys that begin after
+    /// it, the first one only.
+    static func contain(_ key: Int64, in data: Data) throws -> Bool {
+        var last: Int64 = 0
+        var delta: UInt64 = 0
+        var shift: UInt64 = 0
+        for byte in data {
+            guard shift < 64 else { throw StoreError.invalid("a list of registrations") }
+            delta |= UInt64(byte & 0x7f) << shift
+            if byte & 0x80 != 0 {
+                shift += 7
+                continue
+            }
+            let (next, isTooLarge) = last.addingReportingOverflow(Int64(bitPattern: delta))
+            guard !isTooLarge, next > last else { throw StoreError.invalid("a list of registrations") }
+            if next >= key { return next == key }
+            last = next
+            delta = 0
+            shift = 0
+        }
+        guard shift == 0 else { throw StoreError.invalid("a list of registrations") }
+        return false
+    }
+}
+
 /// Which recipients of a page are settled: a bit for each, in the order of their keys.
 struct KeyBitmap: Equatable {
     private(set) var bytes: [UInt8]

@@ -27,11 +27,14 @@ extension Schema {
             try sums.add(block, kind, project: row[2], &apps)
         }
         try sums.write(to: db)
+        try db.execute(
+            sql: "INSERT INTO received_day (app, day, label, count) \(ReceiptTable.days) GROUP BY 1, 2, 3")
     }
 
     /// Ended deliveries to the registrations of an app, by the day (UTC, since 1970) when their messages were accepted.
     /// `label` is empty for messages without one; `is_displayed` as in `message`. Written with each settlement, a row
-    /// for all of its deliveries that are alike.
+    /// for all of its deliveries that are alike. `received_day`: the receipts of the kind received, by the same; written
+    /// with each of them.
     private static let deliveryDays = """
         CREATE TABLE delivery_day (
             app INTEGER NOT NULL REFERENCES app (id),
@@ -41,6 +44,14 @@ extension Schema {
             outcome TEXT NOT NULL CHECK (outcome IN ('accepted', 'rejected', 'expired', 'cancelled')),
             count INTEGER NOT NULL CHECK (count > 0),
             PRIMARY KEY (app, day, label, is_displayed, outcome)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE received_day (
+            app INTEGER NOT NULL REFERENCES app (id),
+            day INTEGER NOT NULL,
+            label TEXT NOT NULL,
+            count INTEGER NOT NULL CHECK (count > 0),
+            PRIMARY KEY (app, day, label)
         ) STRICT, WITHOUT ROWID;
         """
 }

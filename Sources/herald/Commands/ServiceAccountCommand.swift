@@ -21,7 +21,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
 
         @OptionGroup var file: ConfigurationOption
         @Option(help: "The project the account works on.") var project: ProjectID
-        @Option(help: "Its name: \(ServiceAccountEmail.nameExpectation).") var name: String
+        @Option(help: "Its name: \(ServiceAccountEmail.nameExpectation).") var name = DevelopmentAccount.name
         @Option(help: "admin (everything, as an Admin SDK expects) or sender (send, read reports).")
         var role: Role = .admin
         @OptionGroup var output: CredentialOutput

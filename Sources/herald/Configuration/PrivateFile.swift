@@ -1,4 +1,5 @@
 import Foundation
+import Signing
 
 /// A file that only its owner should read.
 struct PrivateFile {
@@ -27,8 +28,8 @@ struct PrivateFile {
 
     /// Writes a file that is its owner's alone from its first byte, whoever may enter the directory.
     ///
-    /// It is written in a private directory beside its place, and put in its place when `body` has returned; if that
-    /// throws, nothing changes.
+    /// It is written in a private directory beside its place, and put in its place in one step when `body` has returned;
+    /// if that throws, nothing changes.
     ///
     /// - Parameters:
     ///   - replaces: whether a file that is there gives way; otherwise that is an error.
@@ -52,11 +53,20 @@ struct PrivateFile {
         }
         try await body()
         do {
-            if replaces && files.fileExists(atPath: path) { try files.removeItem(at: place) }
-            try files.moveItem(atPath: draft.path, toPath: path)
+            if replaces {
+                try draft.move(over: path)
+            } else {
+                try files.moveItem(atPath: draft.path, toPath: path)
+            }
         } catch {
             throw failure(error)
         }
+    }
+
+    /// Moves it to `place` in one step: what was there is there until then. Foundation would have to remove it first.
+    private func move(over place: String) throws {
+        guard let code = FileReplacement.move(path, over: place) else { return }
+        throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
     }
 
     /// Makes a directory that only its owner enters, with those above it; one that exists stays as it is.

@@ -9,7 +9,7 @@ struct DevelopmentAccount {
     /// The credential.
     let path: String
 
-    /// The account's name.
+    /// The account's name, which others have too when nothing else is asked for.
     static let name = "firebase-adminsdk"
 
     /// Makes account and file where there are none; a key that the store lost is put back, one that was revoked is

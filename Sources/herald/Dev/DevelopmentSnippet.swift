@@ -12,6 +12,7 @@ struct DevelopmentSnippet {
         from firebase_admin import credentials, messaging
         BASE, PROJECT = "\(base)", "\(DevelopmentState.projectName)"
         messaging._MessagingService.FCM_URL = BASE + "/v1/projects/{0}/messages:send"
+        messaging._MessagingService.FCM_BATCH_URL = BASE + "/batch"
         messaging._MessagingService.IID_URL = BASE
         app = firebase_admin.initialize_app(credentials.Certificate(\(quotedCredential)))
         messaging._get_messaging_service(app)._fcm_topic_url = f"{BASE}/v1/projects/{PROJECT}/registrations"

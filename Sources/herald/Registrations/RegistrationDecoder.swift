@@ -114,7 +114,7 @@ struct RegistrationDecoder: Sendable {
             }
             topics.append(ImportedTopic(topic, createdAt: since))
         }
-        guard topics.count <= 2000 else { throw ImportRefusal.tooManyTopics.problem }
+        guard topics.count <= Topic.limitPerRegistration else { throw ImportRefusal.tooManyTopics.problem }
         return topics
     }
 

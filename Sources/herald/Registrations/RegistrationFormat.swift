@@ -67,7 +67,9 @@ extension ImportRefusal {
                 column: "user",
                 reason:
                     "is not the user of this device; another user gets another registration: leave fid and token out")
-        case .tooManyTopics: LineProblem(column: "topics", reason: "a registration may have 2000 topics at most")
+        case .tooManyTopics:
+            LineProblem(
+                column: "topics", reason: "a registration may have \(Topic.limitPerRegistration) topics at most")
         }
     }
 }

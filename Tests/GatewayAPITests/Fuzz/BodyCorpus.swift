@@ -1,3 +1,25 @@
+import HTTPTypes
+
+@testable import GatewayAPI
+
+/// What is there in a gateway that bodies are sent to.
+struct FuzzScene: Sendable {
+    /// A registration of the user nobody, and its installation.
+    var install: TestGateway.Install
+    var token: String
+    /// The same once more, for what deletes: the first is to last.
+    var spare: TestGateway.Install
+    var spareToken: String
+    /// A message to the registration.
+    var message: String
+    /// The key of a device group.
+    var group: String
+    /// An assertion of a service account.
+    var assertion: String
+    /// A P-256 public key.
+    var webKey: String
+}
+
 /// Good bodies, from which the fuzzing makes bad ones.
 struct BodyCorpus: Sendable {
     /// A body.
@@ -9,26 +31,35 @@ struct BodyCorpus: Sendable {
     }
 
     let entries: [Entry]
-    /// What stands for `{name}` in paths, and in bodies for `@name@`.
+    /// What stands for `{name}` in paths.
     let names: [String: [String]]
+    /// The same in paths of what deletes.
+    let spareNames: [String: [String]]
+    private let scene: FuzzScene
 
     /// Bodies that name what is there.
-    init(id: String, token: String, message: String) {
+    init(_ scene: FuzzScene) {
+        self.scene = scene
+        let (id, token) = (scene.install.id, scene.token)
         names = [
-            "project": ["demo"], "registration": [id, token], "fid": [id], "token": [token],
+            "project": ["demo"], "registration": [id, token], "fid": [id], "token": [token], "installation": [id],
             "topic": ["news", "a%25b"],
-            "message": [message, "0:1767323045678000%25aabbccdd11223344"],
+            "message": [scene.message.replacing("%", with: "%25"), "0:1767323045678000%25aabbccdd11223344"],
         ]
+        spareNames = names.merging([
+            "registration": [scene.spare.id, scene.spareToken], "installation": [scene.spare.id],
+        ]) { $1 }
         entries =
             Self.json.map { routes, text in
                 let text = text.replacing("@token@", with: token).replacing("@fid@", with: id)
+                    .replacing("@message@", with: scene.message).replacing("@group@", with: scene.group)
+                    .replacing("@key@", with: scene.webKey)
                 return Entry(routes: routes, contentType: "application/json", text: text)
             } + [
                 Entry(
                     routes: ["/token"], contentType: "application/x-www-form-urlencoded",
                     text:
-                        "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=eyJhbGciOiJSUzI1NiIsImtp"
-                        + "ZCI6ImEifQ.eyJpc3MiOiJhQGIiLCJpYXQiOjE3NjczMjMwNDUsImV4cCI6MTc2NzMyNjY0NX0.c2lnbmF0dXJl"),
+                        "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(scene.assertion)"),
                 Entry(
                     routes: ["/batch", "/v1"], contentType: "multipart/mixed; boundary=END_OF_PART",
                     text: Self.multipart(token)),
@@ -41,13 +72,31 @@ struct BodyCorpus: Sendable {
         return own.isEmpty ? entries : own
     }
 
+    /// What a request presents: an administrator's key, or what proves that it is an installation.
+    func credentials(for path: String, method: HTTPRequest.Method, key: String) -> HTTPFields {
+        let install = method == .delete ? scene.spare : scene.install
+        if path.contains("{installation}") {
+            return [.googleAPIKey: key, .authorization: "FIS_v2 " + install.refreshToken]
+        }
+        var fields: HTTPFields = [.authorization: "Bearer " + key]
+        if path.hasSuffix("/registrations/{registration}") || path.hasSuffix("/receipts") {
+            fields[.installationAuth] = install.authToken
+        }
+        if path == "/fcm/notification", let name = HTTPField.Name("project_id") { fields[name] = "123456789012" }
+        return fields
+    }
+
     private static func multipart(_ token: String) -> String {
-        let part = """
-            --END_OF_PART\r\nContent-Type: application/http\r\nContent-Id: 1\r\nContent-Transfer-Encoding: binary\r\n\r\n\
-            POST /v1/projects/demo/messages:send HTTP/1.1\r\nHost: fcm.googleapis.com\r\nContent-Type: application/json\
-            \r\n\r\n{"message":{"token":"\(token)","notification":{"title":"Hi"}}}\r\n
-            """
-        return part + part.replacing("Content-Id: 1", with: "Content-Id: 2") + "--END_OF_PART--\r\n"
+        let parts = [
+            ("/v1/projects/demo/messages:send", #"{"message":{"token":"\#(token)","notification":{"title":"Hi"}}}"#),
+            ("/v1/projects/demo/registrations/\(token)/topicSubscriptions/news:subscribe", "{}"),
+            ("/iid/v1:batchAdd", #"{"to":"/topics/news","registration_tokens":["\#(token)"]}"#),
+        ]
+        return parts.enumerated().map { number, part in
+            "--END_OF_PART\r\nContent-Type: application/http\r\nContent-Id: \(number + 1)\r\n"
+                + "Content-Transfer-Encoding: binary\r\n\r\nPOST \(part.0) HTTP/1.1\r\nHost: fcm.googleapis.com\r\n"
+                + "Content-Type: application/json\r\n\r\n\(part.1)\r\n"
+        }.joined() + "--END_OF_PART--\r\n"
     }
 
     private static let send = ["messages:send"]
@@ -105,7 +154,8 @@ struct BodyCorpus: Sendable {
         ),
         (
             registrations,
-            #"{"web":{"origin":"example.com","endpoint":"https://push.example.com/x","p256dh":"BA","auth":"AA"}}"#
+            #"{"web":{"origin":"https://www.example.com","endpoint":"https://push.example.com/x","p256dh":"@key@","#
+                + #""auth":"AAECAwQFBgcICQoLDA0ODw","applicationPubKey":"@key@"},"fcm_sdk_version":"w:12","user":"bob"}"#
         ),
         (["/topicSubscriptions", "/topicSubscriptions/{topic}"], #"{}"#),
         (
@@ -122,21 +172,49 @@ struct BodyCorpus: Sendable {
         ),
         (
             ["/fcm/send"],
-            #"{"registration_ids":["@token@","x"],"notification":{"title":"Hi","badge":"1","body_loc_args":"[\"a\"]"},"#
+            #"{"registration_ids":["@token@","x"],"notification":{"title":"Hi","badge":"1","body_loc_key":"k","body_loc_args":"[\"a\"]"},"#
                 + #""data":{"n":1},"priority":"high","time_to_live":60,"collapse_key":"c","dry_run":true}"#
         ),
         (["/fcm/send"], #"{"to":"/topics/news","content_available":true,"data":{"k":"v"}}"#),
+        (["/fcm/send"], #"{"to":"@group@","notification":{"body":"b","click_action":"c"},"mutable_content":true}"#),
+        (["/fcm/send"], #"{"condition":"'a' in topics || 'B' IN TOPICS","data":{"k":"v"},"time_to_live":"5"}"#),
+        (
+            ["/fcm/send"],
+            #"{"to":"@token@","notification":{"title_loc_key":"k","title_loc_args":["a","1"],"sound":"s","tag":"t"},"#
+                + #""restricted_package_name":"com.example.app","delay_while_idle":true,"data":{"a":true,"b":1.5}}"#
+        ),
         (
             ["/fcm/notification"],
-            #"{"operation":"create","notification_key_name":"user-1","registration_ids":["@token@"]}"#
+            #"{"operation":"create","notification_key_name":"user-2","registration_ids":["@token@"]}"#
+        ),
+        (
+            ["/fcm/notification"],
+            #"{"operation":"add","notification_key_name":"user-1","notification_key":"@group@","#
+                + #""registration_ids":["@token@","x"]}"#
+        ),
+        (
+            ["/fcm/notification"],
+            #"{"operation":"remove","notification_key":"@group@","registration_ids":["x:y"]}"#
         ),
         (
             ["/installations"],
             #"{"fid":"@fid@","authVersion":"FIS_v2","appId":"com.example.app","sdkVersion":"i:12.0"}"#
         ),
         (
+            ["/authTokens:generate"],
+            #"{"installation":{"sdkVersion":"i:12.0","appId":"1:123456789012:ios:abc"}}"#
+        ),
+        (
             ["/receipts"],
-            #"{"receipts":[{"message":"0:1","kind":"received","time":"2026-01-02T03:04:05Z"}],"token":"@token@"}"#
+            #"{"receipts":[{"message":"@message@","kind":"received","time":"2026-01-02T03:04:05Z"},{"message":"#
+                + #""projects/demo/messages/@message@","kind":"OPENED"}],"registration":"@token@"}"#
+        ),
+        (["/receipts"], #"{"message":"@message@","kind":"IMPRESSION"}"#),
+        (
+            ["/receipts"],
+            #"{"log_source":1249,"log_event":[{"event_time_ms":"1767323045700","source_extension_json_proto3":"#
+                + #""{\"messaging_client_event\":{\"project_number\":\"123456789012\",\"message_id\":\"@message@\","#
+                + #"\"event\":\"MESSAGE_DELIVERED\",\"instance_id\":\"@fid@\"}}","compliance_data":{}}]}"#
         ),
     ]
 }

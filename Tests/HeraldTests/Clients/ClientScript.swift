@@ -37,21 +37,16 @@ struct ClientScript: Sendable {
         members["account"] = account
         try JSONEncoder().encode(members).write(to: URL(filePath: setting))
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Scripts/\(name).py").path()
-        let ended = try await ChildProcess.run(
-            try #require(python.path), [script, setting, group], environment: Self.environment(trusting: test))
+        let ended = try await python.run([script, setting, group], environment: Self.trusting(test))
         let checks = ended.lines.count { $0.hasPrefix("ok ") }
         #expect(checks > 0 && ended.lines.last == "done \(checks)", "\(ended.lines.joined(separator: "\n"))")
         #expect(ended.status == 0)
     }
 
-    /// The simulator's authority is the only one that is trusted, as a company's own would be, and whatever wants to go
-    /// anywhere but here ends at a port on which nobody listens.
-    private static func environment(trusting test: GatewayUnderTest) -> [String: String] {
+    /// The simulator's authority is the only one that is trusted, as a company's own would be.
+    private static func trusting(_ test: GatewayUnderTest) -> [String: String] {
         let authority = test.identity.caFile
-        return GatewayProcess.environment(with: [
-            "REQUESTS_CA_BUNDLE": authority, "SSL_CERT_FILE": authority, "HTTPLIB2_CA_CERTS": authority,
-            "HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1", "PYTHONDONTWRITEBYTECODE": "1",
-        ])
+        return ["REQUESTS_CA_BUNDLE": authority, "SSL_CERT_FILE": authority, "HTTPLIB2_CA_CERTS": authority]
     }
 }
 
@@ -67,7 +62,7 @@ struct Python: Sendable {
         "HERALD_PYTHON_LEGACY has to name a Python with firebase-admin 6.9 and pyfcm 1.5")
 
     /// Where it is; `nil`: nobody said.
-    let path: String?
+    private let path: String?
     /// What tests that need it say when it is not there.
     let expectation: Comment
     /// Asked once: an import of these takes a second.
@@ -86,6 +81,24 @@ struct Python: Sendable {
     /// Whether it is there, with the libraries.
     func isFound() async throws -> Bool {
         try await hasModules.value
+    }
+
+    /// Runs it; what it prints, to standard error too. Whatever wants to go anywhere but here ends at a port on which
+    /// nobody listens.
+    func run(
+        _ arguments: [String], environment: [String: String] = [:]
+    ) async throws -> (status: Int32, lines: [String]) {
+        let quiet = [
+            "HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1", "PYTHONDONTWRITEBYTECODE": "1",
+        ]
+        return try await ChildProcess.run(
+            try #require(path), arguments,
+            environment: GatewayProcess.environment(with: quiet.merging(environment) { $1 }))
+    }
+
+    /// Runs a program without the warnings of its libraries.
+    func run(program: String, _ arguments: [String] = []) async throws -> (status: Int32, lines: [String]) {
+        try await run(["-W", "ignore", "-c", program] + arguments)
     }
 }
 

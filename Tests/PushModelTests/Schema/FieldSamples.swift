@@ -16,13 +16,7 @@ struct FieldSamples {
     }
 
     /// JSON texts that the field does not take, and where below it the wrong value stands.
-    var wrong: [(text: String, place: String)] {
-        var wrong = Self.wrong(field.kind)
-        if case .enumeration(let names) = field.kind, field.path.last != "priority" {
-            wrong.append(("\"\(names[1].lowercased())\"", ""))
-        }
-        return wrong
-    }
+    var wrong: [(text: String, place: String)] { Self.wrong(field.kind) }
 
     /// A message that says `text` in this field, and beside it what FCM wants to see there.
     func message(_ text: String, isCamelCase: Bool) throws -> JSONValue {
@@ -80,7 +74,8 @@ struct FieldSamples {
         case .duration: [#""3.5s""#, #""0s""#, #""3.500000000s""#, #""2419200.999999999s""#]
         case .timestamp: [#""2026-01-02T03:04:05Z""#, #""0001-01-01T00:00:00.123456789-01:00""#]
         case .enumeration(let names):
-            names.map { "\"\($0)\"" } + names.indices.map { "\($0)" } + names.indices.map { "\"\($0)\"" }
+            (names + names.map { $0.lowercased() }).map { "\"\($0)\"" } + names.indices.map { "\($0)" }
+                + names.indices.map { "\"\($0)\"" }
         case .list(let element): ["[]"] + right(element).map { "[\($0)]" }
         case .stringMap: [#"{"k":"v"}"#, "{}", #"{"k":null}"#]
         case .message: ["{}"]
@@ -108,9 +103,10 @@ struct FieldSamples {
                 #""9999-12-31T23:59:59-01:00""#, #""""#, "true", "[]", "{}",
             ].map { ($0, "") }
         case .enumeration(let names):
-            [#""NOPE""#, "\(names.count)", "\"\(names.count)\"", "-1", "0.5", #""""#, "true", "[]", "{}"].map {
-                ($0, "")
-            }
+            [
+                #""NOPE""#, #""nope""#, "\" \(names[1])\"", "\"\(names[1])S\"", "\(names.count)",
+                "\"\(names.count)\"", "-1", "0.5", #""""#, "true", "[]", "{}",
+            ].map { ($0, "") }
         case .list(let element):
             [#""x""#, "1", "true", "{}"].map { ($0, "") } + [("[null]", "[0]")]
                 + wrong(element).filter { $0.text != "[]" }.map { ("[\($0.text)]", "[0]\($0.place)") }

@@ -87,6 +87,8 @@ struct PlatformRuleTests {
         #"{"android":{"ttl":"2419200.9s"}}"#, #"{"android":{"data":{"aps":"x","collapse_key":"x","googlex":"y"}}}"#,
         #"{"android":{"notification":{"image":"http://example.com/x.png","body_loc_args":[]}}}"#,
         #"{"android":{"notification":{"body_loc_args":["a"],"bodyLocKey":"k"}}}"#,
+        #"{"android":{"notification":{"proxy":"allow","visibility":"private","notification_priority":"priority_max"}}}"#,
+        #"{"android_v2":{"remote_notification":{"notification":{"visibility":"Secret"}}}}"#,
         #"{"android_v2":{"background_sync":{}}}"#, #"{"android_v2":{"remote_notification":{"mutable_content":true}}}"#,
         #"{"webpush":{"headers":{"TTL":"15","Urgency":"very-low","topic":"a_b-9","image":"https://example.com/x"}}}"#,
         #"{"webpush":{"notification":{"title":"t","dir":"rtl","actions":[{"action":"a","title":"t"}],"vibrate":[1,2]}}}"#,
@@ -120,6 +122,7 @@ struct PlatformRuleTests {
         #expect(try refusal(of: text(room)) == nil)
         let violation = try #require(try refusal(of: text(room + 1))?.violations.first)
         #expect(violation.field == "message.\(block)")
+        #expect(violation.cause == .payloadTooLarge)
         #expect(
             violation.description
                 == "\(platform) message is too big: its data and notification have 4097 bytes, the limit is 4096.")
@@ -180,5 +183,6 @@ struct DurationTests {
                 "Invalid value at 'message.android.ttl' (type.googleapis.com/google.protobuf.Duration), Field 'ttl', "
                     + problem
             ])
+        #expect(violations.map(\.cause) == [.wrongType])
     }
 }

@@ -206,7 +206,8 @@ def a_thousand_subscribe_and_unsubscribe(setting, client):
         expect_equal(complete(setting, name)["ledger"]["accepted"], expected)
 
 
-# Errors, each one made real.
+# Errors, each one made real. InternalError (500) is not among them: no fault of the store, of APNs or of a caller makes
+# one (they are 503 and what the checks below say), only a mistake in the gateway's own code would, and none is known.
 
 
 @check("errors")

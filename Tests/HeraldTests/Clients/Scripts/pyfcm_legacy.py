@@ -6,7 +6,7 @@ from pyfcm.errors import AuthenticationError, InvalidDataError
 from requests.adapters import HTTPAdapter
 
 from support import (
-    arrived, call, check, devices, ended, expect, expect_equal, payload, pushes_to, raised, run, until)
+    arrived, call, check, complete, devices, ended, expect, expect_equal, payload, pushes_to, raised, run, until)
 
 
 class Elsewhere(HTTPAdapter):
@@ -18,6 +18,8 @@ class Elsewhere(HTTPAdapter):
 
     def send(self, request, *arguments, **options):
         request.url = request.url.replace(self.host, self.base, 1)
+        # They were looked up for the first host.
+        options["proxies"] = {}
         return super().send(request, *arguments, **options)
 
 
@@ -76,6 +78,44 @@ def data_alone_arrives_silently(setting, client):
 
 
 @check("everyday")
+def payloads_hold_what_was_given_and_no_more(setting, client):
+    alone, both = devices(setting, 2)
+    topic = "exact-" + alone.apns[:8]
+    expect(client.subscribe_registration_ids_to_topic([both.token], topic))
+    client.notify_single_device(
+        registration_id=alone.token, message_title="T", message_body="B", badge=2, sound="ping.caf",
+        click_action="OPEN", collapse_key="score", time_to_live=60, delay_while_idle=True)
+    client.single_device_data_message(registration_id=alone.token, data_message={"a": 1, "b": {"c": True}})
+    client.notify_multiple_devices(
+        registration_ids=[both.token], body_loc_key="K", body_loc_args=["a", "b"], low_priority=True)
+    client.notify_topic_subscribers(topic_name=topic, message_body="to all")
+    client.notify_topic_subscribers(
+        condition=f"'{topic}' in topics && !('no-{topic}' in topics)", message_body="to some")
+    until(lambda: len(pushes_to(setting, alone, both)) == 5, "five pushes")
+    background, alert = sorted(pushes_to(setting, alone), key=lambda push: push["payload"])
+    expect_equal(background["payload"], '{"a":"1","aps":{"content-available":1},"b":"{\\"c\\":true}"}')
+    expect_equal(
+        (background["headers"]["apns-push-type"], background["headers"]["apns-priority"]), ("background", "5"))
+    expect_equal(
+        alert["payload"],
+        '{"aps":{"alert":{"body":"B","title":"T"},"badge":2,"category":"OPEN","sound":"ping.caf"}}')
+    expect_equal((alert["headers"]["apns-collapse-id"], alert["headers"]["apns-priority"]), ("score", "10"))
+    expect_equal(
+        sorted(push["payload"] for push in pushes_to(setting, both)),
+        ['{"aps":{"alert":{"body":"to all"}}}', '{"aps":{"alert":{"body":"to some"}}}',
+         '{"aps":{"alert":{"loc-args":["a","b"],"loc-key":"K"}}}'])
+
+
+@check("everyday")
+def the_number_that_a_topic_answers_names_its_report(setting, client):
+    audience = devices(setting, 2)
+    topic = "numbered-" + audience[0].apns[:8]
+    expect(client.subscribe_registration_ids_to_topic([device.token for device in audience], topic))
+    number = client.notify_topic_subscribers(topic_name=topic, message_body="to all")["topic_message_id"]
+    expect_equal(complete(setting, f"projects/{setting.project}/messages/{number}")["audience"], 2)
+
+
+@check("everyday")
 def more_than_a_thousand_devices_are_answered_in_order(setting, client):
     audience = devices(setting, 1100)
     dead = ended(setting)
@@ -126,6 +166,7 @@ def errors_have_their_classes_and_words(setting, client):
     device = devices(setting, 1)[0]
     told = [
         (ended(setting).token, {}, "NotRegistered"),
+        ("abcdefgh:APA91bunknown", {}, "NotRegistered"),
         ("malformed", {}, "InvalidRegistration"),
         (device.token, {"data_message": {"much": "x" * 4096}}, "MessageTooBig"),
         (device.token, {"data_message": {"from": "me"}}, "InvalidDataKey"),
@@ -135,9 +176,10 @@ def errors_have_their_classes_and_words(setting, client):
     for token, more, error in told:
         answer = client.notify_single_device(registration_id=token, message_title="Goal", **more)
         expect_equal((answer["success"], answer["failure"], answer["results"]), (0, 1, [{"error": error}]))
-    raised(
+    error = raised(
         InvalidDataError, client.notify_single_device, registration_id=device.token, message_title="Goal",
         extra_kwargs={"unheard_of": 1})
+    expect("unheard_of" in str(error), str(error))
     stranger = client_of(setting, key=setting.admin[:-4] + "AAAA")
     raised(AuthenticationError, stranger.notify_single_device, registration_id=device.token, message_title="Goal")
     expect_equal(pushes_to(setting, device), [])
