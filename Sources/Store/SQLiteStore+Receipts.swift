@@ -122,6 +122,7 @@ struct ReceiptTable {
         if try db.number(Self.isPending, [message, key]) != nil { return true }
         let blocks = try Row.fetchCursor(db.cachedStatement(sql: Self.blocks), arguments: [message, key])
         while let row = try blocks.next() {
+            // Any damage is told as one error.
             guard let block = try? LedgerBlock(decoding: row[0]) else { throw StoreError.invalid("a ledger block") }
             if block.index(of: key) != nil { return true }
         }

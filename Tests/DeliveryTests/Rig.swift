@@ -80,6 +80,7 @@ struct Rig {
             let end = ContinuousClock.now + .seconds(2)
             repeat {
                 if await isReached(store) { return }
+                // The step's real time: nothing tells that all are through.
                 try await Task.sleep(for: .milliseconds(2))
             } while ContinuousClock.now < end
         }

@@ -20,6 +20,7 @@ struct PartRunnerTests {
                 counts.now += 1
                 counts.most = max(counts.most, counts.now)
             }
+            // The visit itself: long enough for others to come in beside it.
             try await Task.sleep(for: .milliseconds(20))
             counts.withLock { $0.now -= 1 }
         }

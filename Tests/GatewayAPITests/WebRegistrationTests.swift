@@ -81,6 +81,7 @@ struct WebRegistrationTests {
             if let header { headers[.origin] = header }
             let answer = try await gateway.request(
                 .post, Self.path, Self.body(origin: origin), as: .admin, headers: headers)
+            // An answer that is no JSON is for the caller to judge.
             guard let name = try? answer.json["name"]?.stringValue else { return answer }
             return try await gateway.request(.get, "/v1/\(name)")
         }

@@ -38,6 +38,7 @@ struct PrivateFileTests {
         try await write("old", to: file, replaces: true)
         await #expect(throws: Failure.self) {
             try await write("new", to: file, replaces: true) {
+                // Cleaning up behind a crash: there may be nothing.
                 for name in (try? names(in: directory)) ?? [] where name.hasPrefix(".herald-") {
                     try? FileManager.default.removeItem(atPath: directory.file(name))
                 }

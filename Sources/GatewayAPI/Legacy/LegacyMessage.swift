@@ -216,6 +216,7 @@ extension JSONValue {
         switch self {
         case .array: return self
         case .string(let text):
+            // A text that is no JSON list is a text: what is wrong with it is said where it is used.
             guard let value = try? JSONValue(parsing: text.utf8), case .array = value else { return nil }
             return value
         case .null, .bool, .number, .object: return nil

@@ -170,6 +170,7 @@ private struct ClientEvent {
         let milliseconds = Self.number(log.value("event_time_ms"))
         time = milliseconds.map { Timestamp(milliseconds: $0) } ?? now
         let text = try log.string("source_extension_json_proto3") ?? ""
+        // What is no JSON is no event, and answered so.
         let parsed = try? JSONValue(parsing: text.utf8)
         event = parsed.flatMap { Self.member("messaging_client_event", of: $0) }
     }

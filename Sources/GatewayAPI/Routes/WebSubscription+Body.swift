@@ -51,6 +51,7 @@ extension WebSubscription {
     }
 
     private static func isPoint(_ bytes: [UInt8]) -> Bool {
+        // Why it is no point of the curve is no matter.
         bytes.count == 65 && (try? P256.KeyAgreement.PublicKey(x963Representation: bytes)) != nil
     }
 }

@@ -24,6 +24,7 @@ extension JSONValue {
         switch self {
         case .number(let text): return text
         case .string(let text):
+            // What is no JSON is no number: the caller says so with the path.
             guard case .number(let number)? = try? JSONValue(parsing: text.utf8), number.hasSameBytes(as: text)
             else { return nil }
             return number

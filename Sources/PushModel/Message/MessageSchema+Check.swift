@@ -45,6 +45,7 @@ extension MessageSchema.FieldType {
         case (.int32, _): value.int32Value != nil
         case (.float, _): value.floatValue != nil
         case (.enumeration(let schema), _): schema.contains(value)
+        // The text of the error is the front end's.
         case (.duration, .string(let text)): (try? Duration(protoJSON: text)) != nil
         case (.timestamp, .string(let text)): Timestamp(protoJSON: text) != nil
         default: false

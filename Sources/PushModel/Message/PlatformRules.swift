@@ -118,6 +118,7 @@ struct PlatformRules {
     }
 
     private mutating func checkLength(_ value: JSONValue, at path: String) {
+        // What is no duration was refused with its type.
         guard let text = value.stringValue, let length = try? Duration(protoJSON: text), length < .zero else { return }
         violations.note(path, "A duration must not be negative.")
     }

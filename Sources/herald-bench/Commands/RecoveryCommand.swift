@@ -111,6 +111,7 @@ struct RecoveryCommand: ParsableCommand, Sendable {
             count += more
             if more == 0, count >= least { return count }
             if more == 0, ContinuousClock.now - begin > .seconds(60) { return count }
+            // The sink is another process: it has to be asked.
             try await Task.sleep(for: .seconds(1))
         }
         return count

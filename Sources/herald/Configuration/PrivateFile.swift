@@ -41,6 +41,7 @@ struct PrivateFile {
         let files = FileManager.default
         let place = URL(filePath: path)
         let nook = place.deletingLastPathComponent().appending(path: ".herald-\(UUID().uuidString)")
+        // Cleaning up: the result stands without it.
         defer { try? files.removeItem(at: nook) }
         let draft = PrivateFile(path: nook.appending(path: "draft").path)
         do {
