@@ -28,13 +28,16 @@ public struct Registration: Hashable, Sendable {
     public var provenAt: Timestamp?
     /// Since when and why fan-outs pass it by; `nil`: they do not.
     public var quarantine: Quarantine?
+    /// Whether an installation made it: then a client changes it with that installation's auth token only. It stays so
+    /// when the installation is forgotten.
+    public let isBound: Bool
 
     /// Puts a registration together from its parts.
     public init(
         key: RegistrationKey, id: RegistrationID, token: RegistrationToken, project: ProjectID, app: AppID,
         deviceToken: DeviceToken, environment: APNSEnvironment, appVersion: String?, createdAt: Timestamp,
         refreshedAt: Timestamp, end: RegistrationEnd?, provenAt: Timestamp? = nil, quarantine: Quarantine? = nil,
-        user: UserID? = nil
+        user: UserID? = nil, isBound: Bool = false
     ) {
         self.key = key
         self.id = id
@@ -50,6 +53,7 @@ public struct Registration: Hashable, Sendable {
         self.provenAt = provenAt
         self.quarantine = quarantine
         self.user = user
+        self.isBound = isBound
     }
 
     /// Whether it has not ended.
@@ -80,7 +84,13 @@ public struct RegistrationEnd: Hashable, Sendable {
         case unregistered
         /// Another registration of the same app took over its device token, or another user the device.
         case replaced
+        /// An app install that is not its own named its device token. Its topics and its user are kept for
+        /// ``RegistrationEnd/supersededLifetime``, for its own installation.
+        case superseded
     }
+
+    /// How long after it was superseded a registration can be taken back by its installation.
+    public static let supersededLifetime: Duration = .seconds(30 * 86_400)
 
     /// Describes an end.
     public init(time: Timestamp, cause: Cause) {

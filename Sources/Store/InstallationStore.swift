@@ -102,10 +102,13 @@ public protocol InstallationStore: Sendable {
     func uninstall(_ id: RegistrationID, in project: ProjectID, at time: Timestamp) async throws(StoreError)
 
     /// Registers an installation: as ``RegistrationStore/register(_:at:)``, but the registration has the installation's
-    /// FID. One that ended becomes active again, with a new token, if its app and its user are the same. With another
-    /// user, what takes its place has a FID of its own. Who held the device token ends as `replaced`; if that was a
-    /// registration without an installation, a new one has its user unless the request says who uses the device, its
-    /// topics unless that is another user than before, and what is known of the device token.
+    /// FID. One that ended becomes active again, with a new token, if its app and its user are the same; if it was
+    /// superseded not longer ago than ``RegistrationEnd/supersededLifetime``, with its user and its topics, unless the
+    /// request says another user. With another user, what takes its place has a FID of its own.
+    ///
+    /// A registration of another installation that held the device token ends as `superseded` and leaves nothing. One
+    /// without an installation, as an import makes it, ends as `replaced` and leaves its topics, unless the request says
+    /// another user than it had, and what is known of the device token; never its user.
     func register(
         _ request: RegistrationRequest, for id: RegistrationID, at time: Timestamp
     ) async throws(StoreError) -> InstallationRegistration

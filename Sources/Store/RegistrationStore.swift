@@ -18,13 +18,20 @@ public struct RegistrationRequest: Sendable {
     public var owner: RegistrationOwner?
     /// How the browser is reached, of a web app; ``deviceToken`` is the SHA-256 of its endpoint then.
     public var web: WebSubscription?
+    /// Whether who asks may refresh a registration that belongs to an installation, of which nothing is proven here.
+    /// Otherwise such a one is superseded, and a new registration inherits nothing from it.
+    public var refreshesBound: Bool
+    /// What the request was made with, for the audit: no secrets.
+    public var credential: String?
 
     /// Puts a request together.
     public init(
         project: ProjectID, app: AppID, deviceToken: DeviceToken, environment: APNSEnvironment,
         isEnvironmentStated: Bool = true, appVersion: String?, owner: RegistrationOwner? = nil,
-        web: WebSubscription? = nil
+        web: WebSubscription? = nil, refreshesBound: Bool = true, credential: String? = nil
     ) {
+        self.refreshesBound = refreshesBound
+        self.credential = credential
         self.owner = owner
         self.web = web
         self.project = project
@@ -62,17 +69,20 @@ public struct RegistrationChange: Sendable {
     public var owner: RegistrationOwner?
     /// How the browser is reached, of a web app, together with ``deviceToken``.
     public var web: WebSubscription?
+    /// What the change is made with, for the audit: no secrets.
+    public var credential: String?
 
     /// No change; the registration is still refreshed.
     public init(
         deviceToken: DeviceToken? = nil, environment: APNSEnvironment? = nil, appVersion: String? = nil,
-        owner: RegistrationOwner? = nil, web: WebSubscription? = nil
+        owner: RegistrationOwner? = nil, web: WebSubscription? = nil, credential: String? = nil
     ) {
         self.owner = owner
         self.web = web
         self.deviceToken = deviceToken
         self.environment = environment
         self.appVersion = appVersion
+        self.credential = credential
     }
 }
 
@@ -83,7 +93,8 @@ public protocol RegistrationStore: Sendable {
     ///
     /// A device whose registration has a user and that now says another, or nobody, gets a new registration with an id
     /// and a token of its own in the same step, and the old one ends as `replaced` with its subscriptions: what was
-    /// meant for the one before is never sent to the one after.
+    /// meant for the one before is never sent to the one after. What an installation has is refreshed only for who may,
+    /// see ``RegistrationRequest/refreshesBound``.
     func register(
         _ request: RegistrationRequest, at time: Timestamp
     ) async throws(StoreError) -> (registration: Registration, isNew: Bool)
@@ -102,8 +113,9 @@ public protocol RegistrationStore: Sendable {
     ) async throws(StoreError) -> [Registration?]
 
     /// Changes an active registration and refreshes it, which ends its quarantine. If another active registration of the
-    /// app holds the new device token, that one ends as `replaced` in the same step. With another user than it has, the
-    /// registration itself ends so, and a new one takes its place as with ``register(_:at:)``.
+    /// app holds the new device token, that one ends in the same step: as `superseded` if it belongs to an installation,
+    /// otherwise as `replaced`. With another user than it has, the registration itself ends as `replaced`, and a new one
+    /// takes its place as with ``register(_:at:)``.
     ///
     /// - Returns: the registration as it is now, or the new one; `nil` if it is not active.
     func change(
@@ -124,7 +136,8 @@ public protocol RegistrationStore: Sendable {
         in project: ProjectID, _ filter: RegistrationFilter, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<Registration>
 
-    /// The changes of owner in which a registration was the one before or after, the newest first; up to `limit`. They
+    /// The changes of user and device token in which a registration was the one before or after, the newest first; up to
+    /// `limit`. They
     /// are kept longer than the registrations.
     func audit(
         of id: RegistrationID, in project: ProjectID, limit: Int
@@ -143,7 +156,7 @@ public protocol RegistrationStore: Sendable {
         of app: AppID, in project: ProjectID, since time: Timestamp
     ) async throws(StoreError) -> Int
 
-    /// Ends a registration and its subscriptions. Ended ones stay as they are.
+    /// Ends a registration and its subscriptions, which are kept aside for `superseded`. Ended ones stay as they are.
     func end(_ key: RegistrationKey, _ end: RegistrationEnd) async throws(StoreError)
 }
 
@@ -169,6 +182,8 @@ public struct RegistrationAudit: Hashable, Sendable {
         case userChanged = "user_changed"
         /// A registration took over the device token of another one.
         case deviceTokenMoved = "device_token_moved"
+        /// A registration has another device token, which no other one had.
+        case deviceTokenChanged = "device_token_changed"
     }
 
     /// When.
@@ -179,18 +194,21 @@ public struct RegistrationAudit: Hashable, Sendable {
     public let app: AppID
     /// Whose the device is since.
     public let registration: RegistrationID
-    /// Whose it was; `nil` if only the user was assigned.
+    /// Whose it was; `nil` if the registration is the same.
     public let former: RegistrationID?
     /// The user since.
     public let user: UserID?
     /// The user before.
     public let formerUser: UserID?
+    /// What the change was made with; `nil`: not known.
+    public let credential: String?
 
     /// Puts an entry together.
     public init(
         time: Timestamp, cause: Cause, app: AppID, registration: RegistrationID, former: RegistrationID?,
-        user: UserID?, formerUser: UserID?
+        user: UserID?, formerUser: UserID?, credential: String? = nil
     ) {
+        self.credential = credential
         self.time = time
         self.cause = cause
         self.app = app

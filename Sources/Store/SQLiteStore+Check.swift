@@ -184,6 +184,13 @@ extension SQLiteStore {
             """
         ),
         (
+            "kept subscriptions of registrations that were not superseded",
+            """
+            SELECT 1 FROM superseded_subscription s JOIN registration r ON r.key = s.registration
+            WHERE r.superseded IS NULL
+            """
+        ),
+        (
             "members of device groups that have ended",
             """
             SELECT 1 FROM device_group_member m JOIN registration r ON r.key = m.registration

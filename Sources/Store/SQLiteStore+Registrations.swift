@@ -10,16 +10,23 @@ extension SQLiteStore: RegistrationStore {
         try await write { db in
             let registrations = RegistrationTable(db: db)
             let app = try AppTable(db: db).id(request.project, request.app)
-            guard let key = try registrations.active(app, request.deviceToken) else {
+            guard let holder = try registrations.active(app, request.deviceToken).map(registrations.existing) else {
                 let new = try NewRegistration(request, app: app, at: time)
                 return (try registrations.insert(new, web: request.web), true)
             }
+            guard request.refreshesBound || !holder.isBound else {
+                try registrations.end(holder.key, RegistrationEnd(time: time, cause: .superseded))
+                let made = try registrations.insert(
+                    NewRegistration(request, app: app, at: time), web: request.web)
+                try AuditTable(db: db, time: time, credential: request.credential).add(
+                    .deviceTokenMoved, app, made.id, made.user, former: (holder.id, holder.user))
+                return (made, true)
+            }
             // An environment that was only assumed may have been corrected since.
-            let change = RegistrationChange(
-                environment: request.isEnvironmentStated ? request.environment : nil,
-                appVersion: request.appVersion, owner: request.owner, web: request.web)
-            let changed = try registrations.change(registrations.existing(key), change, at: time)
-            return (changed, changed.key != key)
+            var change = RegistrationChange(request)
+            change.deviceToken = nil
+            let changed = try registrations.change(holder, change, at: time)
+            return (changed, changed.key != holder.key)
         }
     }
 
@@ -116,19 +123,20 @@ struct RegistrationTable {
     /// - Returns: the registration, or the one that took its place.
     func change(_ current: Registration, _ change: RegistrationChange, at time: Timestamp) throws -> Registration {
         let app = try AppTable(db: db).id(current.project, current.app)
-        let audit = AuditTable(db: db)
-        if let token = change.deviceToken, let holder = try active(app, token), holder != current.key {
-            let former = try existing(holder)
-            try end(holder, RegistrationEnd(time: time, cause: .replaced))
+        let audit = AuditTable(db: db, time: time, credential: change.credential)
+        if let token = change.deviceToken, token != current.deviceToken {
+            let user = change.owner.map(\.user) ?? current.user
+            let former = try active(app, token).map(existing)
+            if let former { try end(former.key, .moved(from: former, at: time)) }
             try audit.add(
-                .deviceTokenMoved, app, current.id, change.owner.map(\.user) ?? current.user,
-                former: (former.id, former.user), at: time)
+                former == nil ? .deviceTokenChanged : .deviceTokenMoved, app, current.id, user,
+                former: former.map { ($0.id, $0.user) })
         }
         guard let owner = change.owner, owner.user != current.user else {
             return try refresh(current.key, change, at: time)
         }
         guard let user = current.user else {
-            try audit.add(.userAssigned, app, current.id, owner.user, former: nil, at: time)
+            try audit.add(.userAssigned, app, current.id, owner.user, former: nil)
             return try refresh(current.key, change, at: time)
         }
         // The end takes it away.
@@ -136,14 +144,14 @@ struct RegistrationTable {
         try end(current.key, RegistrationEnd(time: time, cause: .replaced))
         let next = try insert(NewRegistration(current, change, app: app, at: time), web: web)
         try db.change(Self.moveInstallation, [next.key.rawValue, current.key.rawValue])
-        try audit.add(.userChanged, app, next.id, owner.user, former: (current.id, user), at: time)
+        try audit.add(.userChanged, app, next.id, owner.user, former: (current.id, user))
         return next
     }
 
     static let insertion = """
         INSERT INTO registration (fid, token, app, device_token, environment, user, app_version, created_at,
-            refreshed_at, proven_at, quarantined_at, quarantine_reason)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            refreshed_at, proven_at, quarantined_at, quarantine_reason, bound)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
     /// The installation of a registration goes on with the one that took its place.
@@ -183,12 +191,16 @@ struct RegistrationTable {
         return try existing(key)
     }
 
-    /// Ends an active registration and its subscriptions.
+    /// Ends an active registration and its subscriptions; those of a superseded one are kept aside.
     func end(_ key: RegistrationKey, _ end: RegistrationEnd) throws {
+        let isSuperseded = end.cause == .superseded
+        let cause = isSuperseded ? RegistrationEnd.Cause.replaced : end.cause
         let ended = try db.change(
-            "UPDATE registration SET ended_at = ?, end_cause = ? WHERE key = ? AND ended_at IS NULL",
-            [end.time.milliseconds, end.cause.rawValue, key.rawValue])
-        if ended > 0 { try endSubscriptions(of: key) }
+            "UPDATE registration SET ended_at = ?, end_cause = ?, superseded = ? WHERE key = ? AND ended_at IS NULL",
+            [end.time.milliseconds, cause.rawValue, isSuperseded ? 1 : nil, key.rawValue])
+        guard ended > 0 else { return }
+        if isSuperseded { try db.change(Self.keepSubscriptions, [key.rawValue]) }
+        try endSubscriptions(of: key)
     }
 
     static let prove = """
@@ -288,6 +300,7 @@ struct NewRegistration {
     let appVersion: String?
     let createdAt: Timestamp
     let refreshedAt: Timestamp
+    var isBound = false
     var provenAt: Timestamp?
     var quarantine: Quarantine?
 
@@ -315,6 +328,7 @@ struct NewRegistration {
         appVersion = change.appVersion ?? former.appVersion
         createdAt = time
         refreshedAt = time
+        isBound = former.isBound
         if deviceToken == former.deviceToken, environment == former.environment { provenAt = former.provenAt }
     }
 
@@ -339,44 +353,23 @@ struct NewRegistration {
         [
             id.rawValue, token.databaseValue, app, Data(deviceToken.bytes), environment.code, user?.rawValue,
             appVersion, createdAt.milliseconds, refreshedAt.milliseconds, provenAt?.milliseconds,
-            quarantine?.time.milliseconds, quarantine?.reason.rawValue,
+            quarantine?.time.milliseconds, quarantine?.reason.rawValue, isBound ? 1 : nil,
         ]
     }
 }
 
-/// Who followed whom on a device, within one transaction.
-struct AuditTable {
-    let db: Database
-
-    static let of = """
-        SELECT x.time, x.cause, a.name, x.registration, x.former, x.user, x.former_user
-        FROM registration_audit x CROSS JOIN app a ON a.id = x.app
-        WHERE (x.registration = ?1 OR x.former = ?1) AND a.project = ?2 ORDER BY x.id DESC LIMIT ?3
-        """
-
-    func add(
-        _ cause: RegistrationAudit.Cause, _ app: Int64, _ id: RegistrationID, _ user: UserID?,
-        former: (id: RegistrationID, user: UserID?)?, at time: Timestamp
-    ) throws {
-        try db.change(
-            """
-            INSERT INTO registration_audit (app, time, cause, registration, former, user, former_user)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
-            """,
-            [
-                app, time.milliseconds, cause.rawValue, id.rawValue, former?.id.rawValue, user?.rawValue,
-                former?.user?.rawValue,
-            ])
+extension RegistrationChange {
+    /// What a request says of a registration that is there.
+    init(_ request: RegistrationRequest) {
+        self.init(
+            deviceToken: request.deviceToken, environment: request.isEnvironmentStated ? request.environment : nil,
+            appVersion: request.appVersion, owner: request.owner, web: request.web, credential: request.credential)
     }
+}
 
-    func of(_ id: RegistrationID, in project: ProjectID, limit: Int) throws -> [RegistrationAudit] {
-        try Row.fetchAll(db.cachedStatement(sql: Self.of), arguments: [id.rawValue, project.rawValue, limit]).map {
-            RegistrationAudit(
-                time: Timestamp(milliseconds: $0[0]), cause: try .init(storedCase: $0[1]),
-                app: try AppID(stored: $0[2]), registration: try RegistrationID(stored: $0[3]),
-                former: try ($0[4] as String?).map { try RegistrationID(stored: $0) },
-                user: try ($0[5] as String?).map { try UserID(stored: $0) },
-                formerUser: try ($0[6] as String?).map { try UserID(stored: $0) })
-        }
+extension RegistrationEnd {
+    /// The end of a registration whose device token goes to another one: what an installation has, it can take back.
+    static func moved(from former: Registration, at time: Timestamp) -> RegistrationEnd {
+        RegistrationEnd(time: time, cause: former.isBound ? .superseded : .replaced)
     }
 }

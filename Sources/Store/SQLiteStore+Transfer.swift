@@ -163,6 +163,7 @@ struct RegistrationImporter {
             change.environment = row.environment
             change.appVersion = row.appVersion
             change.owner = row.user.map(RegistrationOwner.user)
+            change.credential = "import"
         }
         var now = current
         if isNewer, refreshedAt > current.refreshedAt || changes(current, change) {

@@ -86,7 +86,7 @@ extension ConformanceCase {
             request.isEnvironmentStated = false
             #expect(former.isProven)
             let made = try await scene.registerInstallation(request, at: 50)
-            #expect(made.id == fid && made.token != former.token && made.user == alice)
+            #expect(made.id == fid && made.token != former.token && made.user == nil && made.isBound)
             #expect(made.environment == .sandbox && made.provenAt == former.provenAt && made.isProven)
             let topic = Subscription(topic: Scene.topic("news"), createdAt: Timestamp(milliseconds: 6))
             #expect(try await scene.store.subscriptions(of: made.key, after: nil, limit: 9) == [topic])
@@ -98,7 +98,7 @@ extension ConformanceCase {
             #expect(ended?.end == RegistrationEnd(time: Timestamp(milliseconds: 50), cause: .replaced))
             let entry = try #require(try await scene.store.audit(of: fid, in: scene.project, limit: 9).first)
             #expect(entry.cause == .deviceTokenMoved && entry.former == former.id)
-            #expect(entry.user == alice && entry.formerUser == alice)
+            #expect(entry.user == nil && entry.formerUser == alice)
             // It counts once.
             _ = try await scene.store.unsubscribe([made.key], from: topic.topic)
             #expect(try await scene.store.topic(topic.topic, in: scene.project)?.subscribers == 0)

@@ -78,7 +78,7 @@ public struct ConformanceCase: Sendable, CustomTestStringConvertible {
     public static let all: [ConformanceCase] =
         registrations + owners + lifeCycle + subscriptions + topicLists + messages + idempotency + deliveries
         + conditions + lists + routes + settling + quarantine + rescue + workers + control + faults + ledger
-        + deliveryDays + credentials + serviceAccounts + deviceGroups + installations + receipts
+        + deliveryDays + credentials + serviceAccounts + deviceGroups + installations + bound + receipts
 }
 
 /// A store with a project in it, and the steps that the cases are made of. Times are milliseconds.

@@ -70,6 +70,36 @@ struct MigrationTests {
         #expect(try await store.check() == [])
     }
 
+    @Test func registrationsOfInstallationsAreBoundAndBlankUsersGo() async throws {
+        let files = StoreDirectory(path: directory.path)
+        try files.prepare()
+        let pool = try DatabasePool(path: files.databasePath)
+        try Schema.migrator.migrate(pool, upTo: "9")
+        try await pool.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO app (id, project, name) VALUES (1, 'demo', 'com.example.app');
+                    INSERT INTO registration (key, fid, token, app, device_token, environment, user, created_at,
+                        refreshed_at)
+                    VALUES (1, 'cAAAAAAAAAAAAAAAAAAAAA', zeroblob(24), 1, x'd701', 0, 'alice', 5, 6),
+                        (2, 'dAAAAAAAAAAAAAAAAAAAAA', zeroblob(24), 1, x'd702', 0, ' ' || char(160, 12288), 5, 6);
+                    INSERT INTO installation (project, fid, app, refresh_digest, registration, created_at, used_at)
+                    VALUES ('demo', 'cAAAAAAAAAAAAAAAAAAAAA', 'a', zeroblob(32), 1, 1, 1),
+                        ('demo', 'eAAAAAAAAAAAAAAAAAAAAA', 'a', zeroblob(32), NULL, 1, 1);
+                    INSERT INTO registration_audit (app, time, cause, registration, former, user, former_user)
+                    VALUES (1, 7, 'user_changed', 'cAAAAAAAAAAAAAAAAAAAAA', 'fAAAAAAAAAAAAAAAAAAAAA', 'alice', ' ');
+                    """)
+        }
+        try pool.close()
+        let store = try SQLiteStore(directory: directory.path, role: .gateway, logger: Logger(label: "test"))
+        let project = try #require(ProjectID(rawValue: "demo"))
+        let id = try #require(RegistrationID(rawValue: "cAAAAAAAAAAAAAAAAAAAAA"))
+        let found = try await store.registrations(in: project, .active, after: nil, limit: 9).elements
+        #expect(found.map(\.isBound) == [true, false] && found.map(\.user) == [UserID(rawValue: "alice"), nil])
+        let entry = try #require(try await store.audit(of: id, in: project, limit: 9).first)
+        #expect(entry.user == found.first?.user && entry.formerUser == nil && entry.credential == nil)
+    }
+
     /// Makes a store as this version left it: a registration, and a message to it that waits for its third attempt.
     ///
     /// What versions after 4 hold was written by 4: they brought new tables, or took over what was there.

@@ -42,11 +42,11 @@ public struct DeviceGroupName: TextIdentifier {
     public let rawValue: String
 
     /// What ``init(rawValue:)`` takes, for the texts of errors.
-    public static let expectation = UserID.expectation
+    public static let expectation = "1 to 256 bytes of UTF-8 without control characters"
 
     /// Takes `rawValue` when it has the form of a name; it is that of a user's id, since most groups are a user's devices.
     public init?(rawValue: String) {
-        guard UserID(rawValue: rawValue) != nil else { return nil }
+        guard PrintableText.isShort(rawValue) else { return nil }
         self.rawValue = rawValue
     }
 

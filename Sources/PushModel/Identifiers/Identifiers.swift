@@ -70,12 +70,12 @@ public struct UserID: TextIdentifier {
     public let rawValue: String
 
     /// What ``init(rawValue:)`` takes, for the texts of errors.
-    public static let expectation = "1 to 256 bytes of UTF-8 without control characters"
+    public static let expectation = "1 to 256 bytes of UTF-8 without control characters, not only blanks"
 
-    /// Takes `rawValue` when it has the form of a user's id.
+    /// Takes `rawValue` when it has the form of a user's id. One of blanks alone is no id: it comes from a field that
+    /// was left empty, and all who left it so would be one user.
     public init?(rawValue: String) {
-        guard (1...256).contains(rawValue.utf8.count),
-            rawValue.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+        guard PrintableText.isShort(rawValue), !rawValue.unicodeScalars.allSatisfy(\.properties.isWhitespace)
         else { return nil }
         self.rawValue = rawValue
     }

@@ -25,3 +25,12 @@ extension String {
         }
     }
 }
+
+/// Text that people chose.
+enum PrintableText {
+    /// Whether a text has 1 to 256 bytes and no control characters.
+    static func isShort(_ text: String) -> Bool {
+        (1...256).contains(text.utf8.count)
+            && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    }
+}

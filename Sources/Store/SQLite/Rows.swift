@@ -50,7 +50,8 @@ extension Registration {
 
     private static let bareColumns = """
         r.key, r.fid, r.token, r.device_token, r.environment, r.app_version, r.user, r.created_at, r.refreshed_at, \
-        r.proven_at, r.quarantined_at, r.quarantine_reason, r.ended_at, r.end_cause
+        r.proven_at, r.quarantined_at, r.quarantine_reason, r.ended_at, \
+        iif(r.superseded, 'superseded', r.end_cause), r.bound
         """
 
     /// The columns for a reader of many rows, which knows the names of the apps: project and bundle id are in none of
@@ -62,7 +63,7 @@ extension Registration {
         try self.init(
             row: row, from: start,
             app: AppNames.Name(
-                project: try ProjectID(stored: row[start + 15]), app: try AppID(stored: row[start + 16])))
+                project: try ProjectID(stored: row[start + 16]), app: try AppID(stored: row[start + 17])))
     }
 
     /// Reads ``columnsWithoutNames``, which begin at `start`, of a registration of `app`.
@@ -85,7 +86,8 @@ extension Registration {
             deviceToken: deviceToken, environment: APNSEnvironment(code: row[start + 5]), appVersion: row[start + 6],
             createdAt: Timestamp(milliseconds: row[start + 8]), refreshedAt: Timestamp(milliseconds: row[start + 9]),
             end: end, provenAt: Timestamp(stored: row[start + 10]), quarantine: quarantine,
-            user: try (row[start + 7] as String?).map { try UserID(stored: $0) })
+            user: try (row[start + 7] as String?).map { try UserID(stored: $0) },
+            isBound: row[start + 15] as Int? != nil)
     }
 }
 
