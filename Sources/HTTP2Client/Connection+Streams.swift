@@ -2,7 +2,7 @@
 extension Connection {
     /// Opens a stream for the request; `false`: it can't, and the ticket stays with the caller.
     func open(_ ticket: Ticket) -> Bool {
-        guard let session else { return false }
+        guard let session, admits(ticket, to: session) else { return false }
         do throws(TransportFailure) {
             guard let slot = try submit(ticket, to: session) else {
                 perform(state.retire())
@@ -22,6 +22,30 @@ extension Connection {
             return false
         }
     }
+
+    /// Whether the peer's window for the whole connection has room for the request's body behind those that wait for it.
+    /// A connection without streams takes one request in any case: an answer may be what opens the window.
+    private func admits(_ ticket: Ticket, to session: HTTP2Session) -> Bool {
+        guard state.openStreams > 0 else { return true }
+        let isUrgent = ticket.request.isUrgent
+        let free = session.freeWindowBytes
+        guard ticket.request.body.count + (isUrgent ? 0 : Self.urgentWindowBytes) > free else { return true }
+        if isUrgent { fullWindow.urgent = true } else { fullWindow.normal = true }
+        fullWindow.freeBytes = free
+        return false
+    }
+
+    /// The peer's window for the whole connection may have room again.
+    func noteWindow(of session: HTTP2Session) {
+        guard fullWindow.urgent || fullWindow.normal else { return }
+        guard session.freeWindowBytes > fullWindow.freeBytes || state.openStreams == 0 else { return }
+        fullWindow = FullWindow()
+        pool.touch()
+    }
+
+    /// What is kept of the peer's window for urgent requests: the largest body of one (APNs takes 4,096 bytes, RFC 9113
+    /// gives 65,535 to begin with).
+    private static let urgentWindowBytes = 4096
 
     private func submit(_ ticket: Ticket, to session: HTTP2Session) throws(TransportFailure) -> Int? {
         var id: Int32 = 0
@@ -86,13 +110,14 @@ extension Connection {
     /// Ends a request whose stream is not closed, because the connection is or its time is up.
     ///
     /// The answer can be complete even so: the peer may send it before it has the whole body (RFC 9113 §8.1). Without
-    /// one it is `notSent` only if its HEADERS provably never left.
+    /// one it is `notSent` only if the frame that ends the request provably never left: a request without its end is none
+    /// that the peer may act on.
     func end(_ ticket: Ticket, _ stream: HTTP2Session.Stream, _ failure: TransportFailure) {
         if stream.isAnswered {
             _ = noteProof(stream)
             return answer(ticket, stream)
         }
-        let hasLeft = stream.headersStart.map { $0 < attempted } ?? false
+        let hasLeft = stream.endStart.map { $0 < attempted } ?? false
         pool.end(ticket, hasLeft ? .unanswered(failure) : .notSent(failure))
     }
 

@@ -24,6 +24,17 @@ final class Connection {
     /// TLS could not take everything: no new streams, nothing more out of the session, until it can.
     var isBlocked = false
 
+    /// The last request of a kind did not fit into the peer's window for the whole connection: no new streams for it until
+    /// the window grows.
+    struct FullWindow {
+        var urgent = false
+        var normal = false
+        /// What was free then.
+        var freeBytes = 0
+    }
+
+    var fullWindow = FullWindow()
+
     /// The requests on the streams, by slot. `nil`: free, or ended before its stream closed (its time was up).
     var tickets: [Ticket?] = []
     var streamDeadlines = StreamDeadlines()
@@ -78,9 +89,9 @@ final class Connection {
     // MARK: What the pool sees
 
     /// Streams that may be opened now.
-    var freeStreams: Int { isBlocked ? 0 : state.freeStreams }
+    var freeStreams: Int { isBlocked || fullWindow.urgent ? 0 : state.freeStreams }
     /// The same for requests that are not urgent.
-    var freeNormalStreams: Int { isBlocked ? 0 : state.freeNormalStreams }
+    var freeNormalStreams: Int { isBlocked || fullWindow.normal ? 0 : state.freeNormalStreams }
     var openStreams: Int { state.openStreams }
     var capacity: Int { state.capacity }
     /// Bytes given to the socket, TLS included.
@@ -272,6 +283,7 @@ final class Connection {
             for closed in closedStreams { settle(closed, session) }
             closedStreams.removeAll(keepingCapacity: true)
         }
+        noteWindow(of: session)
         if session.isOver, !state.isClosed {
             let violation = session.violation.map { TransportFailure(.protocolError, $0) }
             fail(violation ?? failure ?? TransportFailure(.connectionLost, "the peer ended the session"))

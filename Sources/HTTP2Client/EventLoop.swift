@@ -147,7 +147,7 @@ import Logging
     private func handle(_ message: LoopMessage) {
         switch message {
         case .openPool(let id, let configuration, let tls, let gate):
-            pools[id] = PoolCore(id: id, configuration: configuration, tls: tls, gate: gate, loop: self)
+            add(PoolCore(id: id, configuration: configuration, tls: tls, gate: gate, loop: self))
         case .submit(let id, let submission, let range):
             guard let pool = pools[id] else { return refuse(message) }
             pool.enqueue(submission, range)
@@ -199,6 +199,9 @@ import Logging
     }
 
     func deliverLater(_ batch: Batch) { endedBatches.append(batch) }
+
+    /// From now on the pool gets its messages and is woken by its deadlines.
+    func add(_ pool: PoolCore) { pools[pool.id] = pool }
 
     func add(_ deadline: Instant, owner: OwnerID) { deadlines.add(deadline, owner: owner) }
 

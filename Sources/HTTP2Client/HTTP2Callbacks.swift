@@ -46,7 +46,10 @@ enum HTTP2Callbacks {
     static func frameWritten(_ frame: UnsafePointer<nghttp2_frame>, by session: HTTP2Session) {
         let header = unsafe frame.pointee.hd
         switch UInt32(header.type) {
-        case NGHTTP2_HEADERS.rawValue: session.headersWritten(stream: header.stream_id)
+        case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
+            if UInt32(header.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0 {
+                session.endWritten(stream: header.stream_id)
+            }
         // nghttp2 ends a session in which the peer broke the rules by a GOAWAY that says which.
         case NGHTTP2_GOAWAY.rawValue:
             let goAway = unsafe frame.pointee.goaway

@@ -20,9 +20,9 @@ import CNghttp2
         fileprivate(set) var answer: [UInt8] = []
         /// The answer is complete (END_STREAM came).
         fileprivate(set) var isAnswered = false
-        /// Where the HEADERS' last frame begins in the outbound byte stream; `nil` while nghttp2 has not written them.
-        /// The peer cannot act on them before it has some of that frame.
-        fileprivate(set) var headersStart: UInt64?
+        /// Where the frame that ends the request (END_STREAM, RFC 9113 §8.1) begins in the outbound byte stream; `nil`
+        /// while nghttp2 has not written it. Before it has some of that frame the peer has no whole request.
+        fileprivate(set) var endStart: UInt64?
     }
 
     /// A stream that closed: take it with ``take(_:)``.
@@ -60,6 +60,8 @@ import CNghttp2
     private var recent: (id: Int32, slot: Int) = (0, 0)
     private var closed: [Closed] = []
     private var events = Events()
+    /// Bytes of the open streams' bodies that are in no frame yet.
+    private var unwrittenBodyBytes = 0
     private var headerBlock: HeaderBlock
     private let answerLimitBytes: Int
     /// The names of the answer's fields that are wanted; `nil`: all.
@@ -164,6 +166,12 @@ import CNghttp2
         unsafe nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
     }
 
+    /// Bytes of further bodies that the peer's flow-control window for the whole connection has room for (RFC 9113
+    /// §6.9.1): below 0 when bodies wait for it already.
+    var freeWindowBytes: Int {
+        Int(unsafe nghttp2_session_get_remote_window_size(session)) - unwrittenBodyBytes
+    }
+
     /// Bytes that nghttp2 holds for this session.
     var memoryBytes: Int { memory.heldBytes }
 
@@ -186,6 +194,7 @@ import CNghttp2
         let stream = unsafe streams + slot
         unsafe stream.pointee.head = request.pointee.head
         unsafe stream.pointee.body = request.pointee.body
+        unsafe unwrittenBodyBytes += request.pointee.body.count
         let isEmpty = unsafe request.pointee.body.isEmpty
         id = unsafe headerBlock.withFields(of: request) { fields, count in
             // Slot numbers travel as pointers, one too high, because 0 would be "none"; nobody follows them.
@@ -226,6 +235,7 @@ import CNghttp2
     func take(_ slot: Int) -> Stream {
         let stream = unsafe (streams + slot).move()
         unsafe (streams + slot).initialize(to: Stream())
+        unwrittenBodyBytes -= stream.body.count - stream.bodySent
         freeSlots.append(slot)
         return stream
     }
@@ -347,10 +357,10 @@ extension HTTP2Session {
         if violation == nil { violation = text }
     }
 
-    func headersWritten(stream id: Int32) {
+    func endWritten(stream id: Int32) {
         guard let slot = slot(of: id) else { return }
         // nghttp2 tells of a frame before it hands the bytes out: `produced` does not count them yet.
-        unsafe streams[slot].headersStart = produced
+        unsafe streams[slot].endStart = produced
     }
 
     func streamClosed(_ id: Int32, code: UInt32) {
@@ -368,6 +378,7 @@ extension HTTP2Session {
             unsafe buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: body[start..<start + count]))
         }
         unsafe stream.pointee.bodySent = start + count
+        unwrittenBodyBytes -= count
         return (count, start + count == total)
     }
 

@@ -52,16 +52,15 @@ struct BreakageTests {
         }
     }
 
-    @Test(arguments: TCPRelay.Fault.allCases)
-    func withoutSettingsTheRequestWaitsForTheNextConnection(fault: TCPRelay.Fault) async throws {
+    /// Faults that both ends see at once. What ends without a sign is noticed by time alone: ``SilenceTests`` has it, where
+    /// the clock is the test's own.
+    static let seen: [TCPRelay.Fault] = [.finish, .reset]
+
+    @Test(arguments: seen) func withoutSettingsTheRequestWaitsForTheNextConnection(fault: TCPRelay.Fault) async throws {
         let peer = try await ScriptedPeer()
         let relay = try TCPRelay(to: peer.port)
         try await withEngine { engine in
-            var configuration = PoolConfiguration.local(relay.port, trust: peer.tls)
-            // Only silence must wait for it. On a busy machine the dial after it may take longer too: then there are more.
-            configuration.connectTimeout = .seconds(fault == .silence ? 3 : 600)
-            configuration.queueTimeout = .seconds(600)
-            let pool = try engine.openPool(configuration)
+            let pool = try engine.openPool(Self.patient(relay.port, peer))
             let submitted = await Submitted([.get], to: pool)
             // TLS stands, and the engine waits for the peer's SETTINGS.
             _ = try await peer.next(Frame.settings)
@@ -72,36 +71,34 @@ struct BreakageTests {
         }
     }
 
+    /// However busy the machine is, nothing but the fault ends a connection, a dial or a request.
+    private static func patient(_ port: Int, _ peer: ScriptedPeer) -> PoolConfiguration {
+        var configuration = PoolConfiguration.local(port, trust: peer.tls)
+        configuration.queueTimeout = .seconds(600)
+        configuration.connectTimeout = .seconds(600)
+        configuration.warmingTimeout = .seconds(600)
+        configuration.streamTimeout = .seconds(600)
+        configuration.drainTimeout = .seconds(600)
+        configuration.pingInterval = .zero
+        return configuration
+    }
+
     /// Requests are in flight in these.
     enum Late: CaseIterable, Sendable {
         case warming, active, draining
     }
 
-    @Test(arguments: Late.allCases, TCPRelay.Fault.allCases)
+    @Test(arguments: Late.allCases, seen)
     func whatHadLeftIsUnansweredAndTheRestGoesOn(phase: Late, fault: TCPRelay.Fault) async throws {
         let peer = try await ScriptedPeer(answersPings: true)
         let relay = try TCPRelay(to: peer.port)
         try await withEngine { engine in
-            var configuration = PoolConfiguration.local(relay.port, trust: peer.tls)
+            var configuration = Self.patient(relay.port, peer)
             configuration.connectionLimit = 1
-            configuration.queueTimeout = .seconds(600)
-            if fault == .silence {
-                configuration.pingInterval = .milliseconds(300)
-                // The new connection must not fall for it as well, on a busy machine.
-                configuration.pingTimeout = .seconds(10)
-                // The peer takes one connection at a time: the silent one has to end, and so has a dial behind it.
-                configuration.drainTimeout = .seconds(10)
-            } else {
-                // On a busy machine too, nothing but the fault ends a connection, a dial or a request.
-                configuration.connectTimeout = .seconds(600)
-                configuration.warmingTimeout = .seconds(600)
-                configuration.streamTimeout = .seconds(600)
-                configuration.drainTimeout = .seconds(600)
-            }
             let pool = try engine.openPool(configuration)
             let broken = try await reach(phase, peer, pool)
-            // After GOAWAY the successor is on its way already. It waits for the first one's end, in silence as well.
-            if fault == .silence { relay.inflict(fault) } else { relay.inflictOnFirst(fault) }
+            // After GOAWAY the successor is on its way already. It waits for the first one's end.
+            relay.inflictOnFirst(fault)
             let failure = try #require(await broken.exchanges().first?.unanswered)
             #expect(failure.kind == .connectionLost)
             let next = await Submitted([.get], to: pool)

@@ -179,15 +179,33 @@ struct HTTP2SessionTests {
         #expect(pair.closed().map(\.slot) == [slot])
     }
 
-    @Test func knowsWhetherHeadersWereWritten() throws {
+    /// Of a request with a body that is the DATA frame with END_STREAM, of one without the HEADERS frame.
+    @Test(arguments: [(Request.post("{}"), Frame.data), (.get, Frame.headers)])
+    func knowsWhetherTheEndOfARequestWasWritten(request: Request, ending: UInt8) throws {
         let pair = try Pair()
         try pair.greet()
-        let slot = try pair.submit()
-        #expect(pair.session.stream(slot).headersStart == nil)
+        let slot = try pair.submit(request)
+        #expect(pair.session.stream(slot).endStart == nil)
         let before = pair.session.produced
         let frames = try pair.written()
-        let earlier = frames.prefix { $0.type != Frame.headers }.reduce(0) { $0 + $1.bytes.count }
-        #expect(pair.session.stream(slot).headersStart == before + UInt64(earlier))
+        let earlier = frames.prefix { $0.type != ending }.reduce(0) { $0 + $1.bytes.count }
+        #expect(pair.session.stream(slot).endStart == before + UInt64(earlier))
+    }
+
+    @Test func theEndOfABodyThatWaitsForTheWindowIsNotWritten() throws {
+        let pair = try Pair()
+        try pair.greet()
+        let free = pair.session.freeWindowBytes
+        let slot = try pair.submit(.post(String(repeating: "x", count: 70_000)))
+        #expect(pair.session.freeWindowBytes == free - 70_000)
+        let sent = try pair.written().reduce(0) { $0 + ($1.type == Frame.data ? $1.payload.count : 0) }
+        #expect(sent == 65_535)
+        #expect(pair.session.stream(slot).endStart == nil)
+        #expect(pair.session.freeWindowBytes == free - 70_000)
+        try pair.send(.windowUpdate(0, 10_000), .windowUpdate(1, 10_000))
+        #expect(try pair.written().last?.hasFirstFlag == true)
+        #expect(pair.session.stream(slot).endStart != nil)
+        #expect(pair.session.freeWindowBytes == free + 10_000 - 70_000)
     }
 
     @Test func aPingIsAnsweredAndNoted() throws {

@@ -37,8 +37,14 @@ final class MemoryPeer: Wire {
     private var owesAcknowledgement = false
     /// Bytes that the network still takes.
     var room = Int.max
+    /// The way is cut without a sign: bytes are taken, and nothing comes of them.
+    var isSilent = false
+    /// Whether what came is given back to the client's window for the whole connection.
+    var returnsWindow = true
+    /// Streams that were opened since the beginning, and bytes of bodies that came.
+    private(set) var (opened, bodyBytes) = (0, 0)
 
-    var hasInput: Bool { !inbound.isEmpty || isGone }
+    var hasInput: Bool { !isSilent && (!inbound.isEmpty || isGone) }
 
     // MARK: What the test decides
 
@@ -47,9 +53,14 @@ final class MemoryPeer: Wire {
         for frame in frames { inbound += frame.bytes }
     }
 
-    func announce(limit: Int) {
+    /// - Parameter window: INITIAL_WINDOW_SIZE (RFC 9113 §6.5.2); `nil`: left as it is.
+    func announce(limit: Int, window: UInt32? = nil) {
         announced.append(limit)
-        send(.settings(maxStreams: UInt32(limit)))
+        var settings = Frame.settings(maxStreams: UInt32(limit))
+        if let window {
+            settings.payload += Frame.windowUpdate(0, window).payload.reduce(into: [0, 4]) { $0.append($1) }
+        }
+        send(settings)
         hasAnnounced = true
         if owesAcknowledgement { send(.settingsAcknowledged) }
         owesAcknowledgement = false
@@ -88,7 +99,8 @@ final class MemoryPeer: Wire {
     // MARK: The client's side
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> TLSConnection.Result {
-        guard !inbound.isEmpty else { return isGone ? .ended : .wantsRead }
+        guard hasInput else { return .wantsRead }
+        guard !inbound.isEmpty else { return .ended }
         let count = min(inbound.count, buffer.count)
         unsafe buffer.copyBytes(from: inbound[..<count])
         inbound.removeFirst(count)
@@ -97,6 +109,7 @@ final class MemoryPeer: Wire {
     }
 
     func write(_ output: borrowing OutputBuffer) -> TLSConnection.Result {
+        guard !isSilent else { return .done(min(output.count, OutputBuffer.recordBytes)) }
         guard !isGone else { return .failed(TransportFailure(.connectionLost, "gone")) }
         guard room > 0 else {
             isBehind = true
@@ -121,8 +134,10 @@ final class MemoryPeer: Wire {
         // The first frame of a peer is its own SETTINGS (RFC 9113 §3.4).
         case Frame.settings where hasAnnounced: send(.settingsAcknowledged)
         case Frame.settings: owesAcknowledgement = true
-        case Frame.headers: begin(frame.stream)
+        case Frame.headers: begin(frame.stream, isComplete: frame.hasFirstFlag)
         case Frame.data:
+            bodyBytes += frame.payload.count
+            if returnsWindow, !frame.payload.isEmpty { send(.windowUpdate(0, UInt32(frame.payload.count))) }
             guard let index = open.firstIndex(where: { $0.id == frame.stream }) else { return }
             open[index].body += frame.payload
             open[index].isComplete = frame.hasFirstFlag
@@ -132,7 +147,7 @@ final class MemoryPeer: Wire {
         }
     }
 
-    private func begin(_ stream: UInt32) {
+    private func begin(_ stream: UInt32, isComplete: Bool) {
         if let lastProcessed, stream > lastProcessed, !isGoAwayRead { return }
         if open.count >= limit { violations.append("stream \(stream) beyond the limit of \(limit)") }
         if !hasProof, !open.isEmpty { violations.append("stream \(stream) before the first proven answer") }
@@ -140,6 +155,7 @@ final class MemoryPeer: Wire {
         if !pings.isEmpty { violations.append("stream \(stream) while a PING is out") }
         if stream <= lastStream { violations.append("stream \(stream) is not a new one") }
         lastStream = stream
-        open.append(OpenStream(id: stream))
+        opened += 1
+        open.append(OpenStream(id: stream, isComplete: isComplete))
     }
 }
