@@ -48,6 +48,8 @@ struct UrgentTests {
                 // Only the urgent ones have a body.
                 urgent.append((submitted, try await peer.next(Frame.data).stream))
             }
+            // Figures are shown at the end of a turn: that of the last request has ended when the next one begins.
+            try await peer.awaitUnderstanding()
             #expect(pool.statistics.streamsInUse == Int(maxStreams))
             #expect(pool.statistics.queued == 50)
             // What comes free goes to the next urgent one, not to the bulk that waits longer.
