@@ -348,11 +348,13 @@ extension DeliveryRunner {
             await lease.changed.wait(atMost: WorkerLease.interval, on: clock)
             guard !Task.isCancelled else { return }
             do throws(StoreError) {
+                // One time for both: were the clock set forwards between them, the own lease would have run out.
+                let now = wallTime()
                 if let worker = lease.worker {
-                    try await renew(worker)
+                    try await renew(worker, at: now)
                 }
                 if lease.worker == nil { try await enroll() }
-                try await takeOver()
+                try await takeOver(at: now)
             } catch {
                 logger.warning("the worker's lease can't be renewed", metadata: ["error": "\(error)"])
                 // Asked again soon if there is no worker, otherwise with the next renewal.
@@ -362,9 +364,9 @@ extension DeliveryRunner {
         }
     }
 
-    private func renew(_ worker: WorkerID) async throws(StoreError) {
+    private func renew(_ worker: WorkerID, at now: Timestamp) async throws(StoreError) {
         do throws(StoreError) {
-            try await store.renew(worker, until: wallTime() + WorkerLease.length)
+            try await store.renew(worker, until: now + WorkerLease.length)
         } catch {
             guard error.code == .fenced else { throw error }
             if lease.lose(worker) {
@@ -374,8 +376,8 @@ extension DeliveryRunner {
         }
     }
 
-    private func takeOver() async throws(StoreError) {
-        let count = try await store.takeOver(at: wallTime())
+    private func takeOver(at now: Timestamp) async throws(StoreError) {
+        let count = try await store.takeOver(at: now)
         guard count > 0 else { return }
         logger.notice("took over deliveries of a worker that is gone", metadata: ["count": "\(count)"])
         for gate in gates { gate.wake() }
@@ -408,12 +410,29 @@ extension DeliveryRunner {
                 if try await store.endExpiredPauses(limit: Self.bookingStep, at: wallTime()) > 0 {
                     for gate in gates { gate.wake() }
                 }
+                try await bringForward()
             } catch {
                 if Task.isCancelled { return }
                 logger.warning("the store's gauges can't be read", metadata: ["error": "\(error)"])
             }
             await pause(Self.gaugeInterval)
         }
+    }
+
+    /// Makes due what waits longer than any back-off lasts: from an earlier run, or since a step of the clock was undone.
+    private func bringForward() async throws(StoreError) {
+        var total = 0
+        while !Task.isCancelled {
+            let now = wallTime()
+            let count = try await store.bringForward(
+                waitingBeyond: now + RetryBounds.longestWait, to: now, count: Self.bookingStep)
+            total += count
+            if count < Self.bookingStep { break }
+        }
+        guard total > 0 else { return }
+        logger.warning(
+            "deliveries waited for a time that a wrong clock gave them, and are due now", metadata: ["count": "\(total)"])
+        for gate in gates { gate.wake() }
     }
 
     private func pause(_ duration: Duration) async {

@@ -1,31 +1,49 @@
 public import PushModel
 import Synchronization
 
-/// Wall time for deliveries that never goes back.
+/// Wall time for deliveries, which a clock that somebody sets neither stalls nor expires.
 ///
-/// Retries wait in the store for a wall time, since they outlive the process. When the clock of the machine is set back by
-/// an hour, they would wait for that hour. So this clock follows the system's forwards only: set back, it goes on from
-/// where it was, at nine tenths of the speed of a clock that nobody sets, until the system's has caught up. What waits
-/// then waits by elapsed time, at most a ninth longer. Set forwards, it follows at once: what was due within the step is
-/// due now, and what expired within it has expired.
+/// Retries and expiries wait in the store for a wall time, since they outlive the process. What they wait for is elapsed
+/// time, so this clock goes by a clock that nobody sets and follows the system's as far as that is plausible:
+///
+/// | the system's clock is | this clock |
+/// |---|---|
+/// | ahead, by up to ``trustedStep`` | follows it at once |
+/// | ahead by more | goes on by elapsed time; follows when the step has stayed for ``confirmation`` |
+/// | behind, by up to ``longestStep`` | goes on at nine tenths of the speed, until the system's has caught up |
+/// | behind by more | goes on by elapsed time; follows, backwards, when the step has stayed for ``confirmation`` |
+///
+/// So a clock that is a month ahead for a second expires nothing; one that is set back by an hour makes nothing wait
+/// for that hour. Only a step back that follows a clock which was plainly wrong lets it go back.
 ///
 /// Safe to share.
 public final class SteadyTime: Sendable {
     /// Time since some moment, on a clock that nobody sets.
     public typealias Uptime = @Sendable () -> Duration
 
-    /// A time and when it was, from which the time is counted while the system's clock is behind.
-    private struct Anchor {
-        var time: Timestamp
+    /// A step of the system's clock that is not believed yet.
+    fileprivate struct Step {
+        var gap: Duration
+        var since: Duration
+    }
+
+    fileprivate struct State {
+        /// Since the epoch, finer than a millisecond: many calls within one must not round time away.
+        var time: Duration
         var uptime: Duration
+        var step: Step?
     }
 
     /// A store whose newest row is further ahead than this was written under a clock that was plainly wrong.
     static let longestStep: Duration = .seconds(2 * 3600)
+    /// A step forwards up to this is followed at once.
+    static let trustedStep: Duration = .seconds(10)
+    /// How long a larger step has to stay.
+    static let confirmation: Duration = .seconds(60)
 
     private let system: WallTime
     private let uptime: Uptime
-    private let anchor: Mutex<Anchor>
+    private let state: Mutex<State>
 
     /// Begins to count.
     ///
@@ -39,18 +57,46 @@ public final class SteadyTime: Sendable {
         if let last = lastRecordedAt, last > now, last - now <= Self.longestStep { start = last }
         self.system = system
         self.uptime = uptime
-        anchor = Mutex(Anchor(time: start, uptime: uptime()))
+        state = Mutex(State(time: .milliseconds(start.milliseconds), uptime: uptime()))
     }
 
     /// The time.
     public func now() -> Timestamp {
-        let (time, uptime) = (system(), uptime())
-        return anchor.withLock { anchor in
-            // The anchor stays while the system's clock is behind: moving it at each call would round time away.
-            let steady = anchor.time + (uptime - anchor.uptime) * 9 / 10
-            guard time >= steady else { return max(steady, anchor.time) }
-            anchor = Anchor(time: time, uptime: uptime)
-            return time
+        let (system, uptime) = (Duration.milliseconds(system().milliseconds), uptime())
+        return state.withLock { state in
+            // Another thread may have read the clocks later and come here first.
+            state.advance(to: max(uptime, state.uptime), system: system)
+            return Timestamp(milliseconds: state.time.wholeMilliseconds)
         }
+    }
+}
+
+extension SteadyTime.State {
+    fileprivate mutating func advance(to uptime: Duration, system: Duration) {
+        let elapsed = uptime - self.uptime
+        let steady = time + elapsed
+        let gap = system - steady
+        self.uptime = uptime
+        if gap > SteadyTime.trustedStep || gap < .zero - SteadyTime.longestStep {
+            time = isConfirmed(gap, at: uptime) ? system : steady
+        } else {
+            step = nil
+            time = max(system, time + elapsed * 9 / 10)
+        }
+    }
+
+    /// Whether a step has stayed long enough; one that changes begins anew.
+    private mutating func isConfirmed(_ gap: Duration, at uptime: Duration) -> Bool {
+        guard let known = step, abs(gap - known.gap) <= SteadyTime.trustedStep else {
+            step = SteadyTime.Step(gap: gap, since: uptime)
+            return false
+        }
+        guard uptime - known.since >= SteadyTime.confirmation else { return false }
+        step = nil
+        return true
+    }
+
+    private func abs(_ duration: Duration) -> Duration {
+        duration < .zero ? .zero - duration : duration
     }
 }

@@ -38,6 +38,9 @@ public struct AttemptHistory: Hashable, Sendable {
     public var attempts: Int
     /// Those of them that ended `unknown`.
     public var unknownAttempts: Int
+    /// Those of the unknown ones that the gateway itself cut off: it ended, or lost its lease. They say nothing of the
+    /// upstream, so no pause grows by them. The ledger counts them with the others and does not keep this figure.
+    public var interruptions: Int
     /// Reason or cause of the last one; the reason of an expired delivery.
     public var lastCause: String?
     /// When the registration's environment refused the device token: attempts go to the other one since then, unless
@@ -49,11 +52,12 @@ public struct AttemptHistory: Hashable, Sendable {
 
     /// No attempt yet.
     public init(
-        attempts: Int = 0, unknownAttempts: Int = 0, lastCause: String? = nil, probingSince: Timestamp? = nil,
-        refusedBy: APNSEnvironment? = nil
+        attempts: Int = 0, unknownAttempts: Int = 0, interruptions: Int = 0, lastCause: String? = nil,
+        probingSince: Timestamp? = nil, refusedBy: APNSEnvironment? = nil
     ) {
         self.attempts = attempts
         self.unknownAttempts = unknownAttempts
+        self.interruptions = interruptions
         self.lastCause = lastCause
         self.probingSince = probingSince
         self.refusedBy = refusedBy
@@ -62,7 +66,7 @@ public struct AttemptHistory: Hashable, Sendable {
     /// What is known of deliveries that were in the hands of runs that ended: each may have sent them.
     public init(interruptions: Int) {
         self.init(
-            attempts: interruptions, unknownAttempts: interruptions,
+            attempts: interruptions, unknownAttempts: interruptions, interruptions: interruptions,
             lastCause: interruptions > 0 ? TransportCause.interrupted.rawValue : nil)
     }
 }
@@ -220,6 +224,9 @@ public struct LedgerEntry: Hashable, Sendable {
     /// What the delivery taught about the registration's device token; `nil`: nothing that is not known. The store
     /// notes it in the same step, unless the registration has another device token by now.
     public var verdict: DeviceTokenVerdict?
+    /// Whether the delivery ended because its device token was refused. When the registration has another one by now, the
+    /// store makes a retry of it, see ``SettleResult/readdressed``.
+    public var refusesDeviceToken: Bool
     /// Attempts made and unknown among them.
     public var history: AttemptHistory
     /// When it ended.
@@ -231,12 +238,13 @@ public struct LedgerEntry: Hashable, Sendable {
 
     /// Puts an entry together.
     public init(
-        outcome: LedgerOutcome, reason: String?, verdict: DeviceTokenVerdict?, history: AttemptHistory,
-        time: Timestamp, latencyMilliseconds: Int64, apnsID: APNSID
+        outcome: LedgerOutcome, reason: String?, verdict: DeviceTokenVerdict?, refusesDeviceToken: Bool = false,
+        history: AttemptHistory, time: Timestamp, latencyMilliseconds: Int64, apnsID: APNSID
     ) {
         self.outcome = outcome
         self.reason = reason
         self.verdict = verdict
+        self.refusesDeviceToken = refusesDeviceToken
         self.history = history
         self.time = time
         self.latencyMilliseconds = latencyMilliseconds
@@ -276,11 +284,15 @@ public struct SettleResult: Equatable, Sendable {
     public var complete: [MessageID]
     /// The message of each settlement that changed nothing: the worker has not claimed the delivery.
     public var refused: [MessageID]
+    /// The places, in what was given, of ends that became a retry which is due at once: the device token that was refused
+    /// is not the registration's any more, so the push goes to the new one.
+    public var readdressed: [Int]
 
     /// What became of the messages.
-    public init(complete: [MessageID] = [], refused: [MessageID] = []) {
+    public init(complete: [MessageID] = [], refused: [MessageID] = [], readdressed: [Int] = []) {
         self.complete = complete
         self.refused = refused
+        self.readdressed = readdressed
     }
 }
 
@@ -302,7 +314,8 @@ public protocol DeliveryStore: Sendable {
     /// that only one process can open ends all workers of earlier processes, whatever their lease.
     ///
     /// Each of these deliveries may have been sent without its answer being recorded: it counts as one more attempt, an
-    /// unknown one, with ``TransportCause/interrupted`` as its last cause.
+    /// unknown one and an interruption, with ``TransportCause/interrupted`` as its last cause. All of them are due at
+    /// `time` at the latest.
     ///
     /// - Returns: how many deliveries were given back.
     func takeOver(at time: Timestamp) async throws(StoreError) -> Int
@@ -346,10 +359,18 @@ public protocol DeliveryStore: Sendable {
     ) async throws(StoreError) -> [ClaimedDelivery]
 
     /// Records results in one transaction: ledger entries, retries, what was learned about registrations, page
-    /// progress, completed messages. A retry of a cancelled message ends as cancelled.
+    /// progress, completed messages. A retry of a cancelled message ends as cancelled. An end by a device token that the
+    /// registration does not have any more is a retry, while the message lives.
     ///
-    /// - Returns: messages that are complete with this step, and those whose settlements changed nothing.
+    /// - Returns: messages that are complete with this step, those whose settlements changed nothing, and what goes to
+    ///   another device token.
     func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> SettleResult
+
+    /// Makes deliveries due at `time` that wait for a moment after `limit`, at most `count` of them: no back-off is so
+    /// long, so the clock that made them wait was wrong.
+    ///
+    /// - Returns: how many; fewer than `count`: no other waits so long.
+    func bringForward(waitingBeyond limit: Timestamp, to time: Timestamp, count: Int) async throws(StoreError) -> Int
 
     /// Ends the pauses of messages whose time has run out, at most `limit`: what they have open ends as expired, like that
     /// of any other message.

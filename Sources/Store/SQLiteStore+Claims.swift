@@ -49,6 +49,20 @@ extension SQLiteStore {
         try await read { db in try PendingTable(db: db).dueRoutes(lane, at: time) }
     }
 
+    /// Reads beside the writer; nearly always that is all.
+    public func bringForward(
+        waitingBeyond limit: Timestamp, to time: Timestamp, count: Int
+    ) async throws(StoreError) -> Int {
+        let late = try await read { db in try PendingTable(db: db).waiting(beyond: limit, count: count) }
+        guard !late.isEmpty else { return 0 }
+        return try await write(isDurable: false) { db in
+            for row in late {
+                try db.change(PendingTable.bringForward, [time.milliseconds, row.message, row.key, row.notBefore])
+            }
+            return late.count
+        }
+    }
+
     /// Reads what is due beside the writer, with the registrations as they are now, then claims what nobody else claimed
     /// meanwhile.
     public func claimDue(
@@ -111,7 +125,7 @@ struct PendingTable {
 
     private static let dueColumns = """
         m.id, m.project, p.attempts, p.unknown_attempts, p.last_cause, p.message, m.accepted_at, m.expires_at,
-            p.probing_since, p.refused_by, p.registration, p.not_before, r.key IS NULL,
+            p.probing_since, p.refused_by, p.registration, p.not_before, r.key IS NULL, p.interruptions,
             \(DeliveryRegistrationReader.columns)
         """
     static let due = """
@@ -139,6 +153,15 @@ struct PendingTable {
         WHERE lane = ? AND route = ? AND worker IS NULL AND is_held = 0 AND not_before > ?
         ORDER BY not_before LIMIT 1
         """
+    static let nextBeyond = """
+        SELECT message, registration, not_before FROM pending INDEXED BY pending_due
+        WHERE lane = ? AND route = ? AND worker IS NULL AND is_held = 0 AND not_before > ?
+        ORDER BY not_before LIMIT ?
+        """
+    static let bringForward = """
+        UPDATE pending SET not_before = ?1
+        WHERE message = ?2 AND registration = ?3 AND worker IS NULL AND not_before = ?4
+        """
     static let claim = """
         UPDATE pending SET worker = ?1
         WHERE message = ?2 AND registration = ?3 AND worker IS NULL AND is_held = 0 AND route = ?4 AND not_before = ?5
@@ -149,8 +172,8 @@ struct PendingTable {
         """
     static let insert = """
         INSERT INTO pending (message, registration, lane, route, worker, is_held, not_before, attempts,
-            unknown_attempts, last_cause, probing_since, refused_by)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            unknown_attempts, interruptions, last_cause, probing_since, refused_by)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     static let take = "DELETE FROM pending WHERE message = ? AND registration = ? AND worker = ?"
 
@@ -163,8 +186,8 @@ struct PendingTable {
             Self.insert,
             [
                 message, key.rawValue, lane.code, route, worker?.rawValue, isHeld, notBefore.milliseconds,
-                history.attempts, history.unknownAttempts, history.lastCause, history.probingSince?.milliseconds,
-                history.refusedBy?.rawValue,
+                history.attempts, history.unknownAttempts, history.interruptions, history.lastCause,
+                history.probingSince?.milliseconds, history.refusedBy?.rawValue,
             ])
     }
 
@@ -181,6 +204,23 @@ struct PendingTable {
             if let next { due.next = due.next.map { min($0, next) } ?? next }
         }
         return due
+    }
+
+    /// Up to `count` deliveries that wait for a moment after `limit`. Those of paused messages are left: they are looked
+    /// at when they go on.
+    func waiting(beyond limit: Timestamp, count: Int) throws -> [(message: Int64, key: Int64, notBefore: Int64)] {
+        var found: [(message: Int64, key: Int64, notBefore: Int64)] = []
+        for lane in Lane.allCases {
+            var route: Int64 = 0
+            while found.count < count, let first = try db.row(Self.nextRoute, [lane.code, route]) {
+                route = first[0]
+                let rows = try Row.fetchAll(
+                    db.cachedStatement(sql: Self.nextBeyond),
+                    arguments: [lane.code, route, limit.milliseconds, count - found.count])
+                found += rows.map { ($0[0], $0[1], $0[2]) }
+            }
+        }
+        return found
     }
 
     func due(_ lane: Lane, _ route: PushRoute, limit: Int, at time: Timestamp) throws -> [Due] {
@@ -210,13 +250,14 @@ struct PendingTable {
         _ row: Row, _ number: Int64, _ route: PushRoute, _ reader: inout DeliveryRegistrationReader
     ) throws -> Due {
         var history = AttemptHistory(row: row, from: 2)
+        history.interruptions = row[13]
         history.probingSince = Timestamp(stored: row[8])
         if let refusedBy: String = row[9] { history.refusedBy = try APNSEnvironment(storedCase: refusedBy) }
         var due = Due(
             message: row[5], key: row[10], route: number, notBefore: row[11], id: try MessageID(stored: row[0]),
             project: try ProjectID(stored: row[1]), acceptedAt: Timestamp(milliseconds: row[6]), history: history)
         guard row[12] == false else { return due }
-        let registration = try reader.read(row, from: 13)
+        let registration = try reader.read(row, from: 14)
         if registration.app != route.app || registration.environment != route.environment {
             due.otherRoute = PushRoute(
                 project: due.project, app: registration.app, environment: registration.environment)

@@ -279,6 +279,13 @@ struct RegistrationTable {
         if ended > 0 { try endSubscriptions(of: sent.key) }
     }
 
+    /// Whether a registration is active and has another device token than the one that was sent to.
+    func hasMoved(_ sent: DeliveryRegistration) throws -> Bool {
+        try db.number(
+            "SELECT 1 FROM registration WHERE key = ? AND ended_at IS NULL AND device_token <> ?",
+            [sent.key.rawValue, Data(sent.deviceToken.bytes)]) != nil
+    }
+
     private func endSubscriptions(of key: RegistrationKey) throws {
         try db.change("DELETE FROM subscription WHERE registration = ?", [key.rawValue])
     }

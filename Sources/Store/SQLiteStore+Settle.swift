@@ -10,8 +10,15 @@ extension SQLiteStore: DeliveryStore {
         let result = try await write { db in
             try WorkerTable(db: db).check(worker)
             var step = try SettleStep(db: db, worker: worker, newest: Self.newestEnd(of: settlements))
-            for settlement in settlements { try step.apply(settlement) }
-            return SettleResult(complete: try step.finish(), refused: step.refused)
+            var readdressed: [Int] = []
+            for (place, settlement) in settlements.enumerated() {
+                guard let retry = try step.readdressed(settlement) else {
+                    try step.apply(settlement)
+                    continue
+                }
+                if try step.apply(retry) { readdressed.append(place) }
+            }
+            return SettleResult(complete: try step.finish(), refused: step.refused, readdressed: readdressed)
         }
         if !result.refused.isEmpty {
             logger.warning(
@@ -127,8 +134,8 @@ struct SettleStep {
     static let messageBySeq = "SELECT \(messageColumns) FROM message WHERE seq = ?"
     static let messageByID = "SELECT \(messageColumns) FROM message WHERE id = ?"
     static let putBack = """
-        UPDATE pending SET worker = NULL, route = ?, not_before = ?, attempts = ?, unknown_attempts = ?, last_cause = ?,
-            probing_since = ?, refused_by = ?
+        UPDATE pending SET worker = NULL, route = ?, not_before = ?, attempts = ?, unknown_attempts = ?,
+            interruptions = ?, last_cause = ?, probing_since = ?, refused_by = ?
         WHERE message = ? AND registration = ? AND worker = ?
         """
     static let settlePage = "UPDATE page SET settled = ?, open = ? WHERE id = ?"
@@ -161,7 +168,19 @@ struct SettleStep {
         ledger = LedgerWriter(db: db, recordedAt: recordedAt)
     }
 
-    mutating func apply(_ settlement: Settlement) throws {
+    /// The retry that takes the place of an end, because the device token that was refused is not the registration's any
+    /// more; `nil`: it is, or no time is left.
+    func readdressed(_ settlement: Settlement) throws -> Settlement? {
+        guard case .ended(let entry) = settlement.result, entry.refusesDeviceToken,
+            entry.time < settlement.delivery.expiresAt,
+            try registrations.hasMoved(settlement.delivery.registration)
+        else { return nil }
+        return Settlement(delivery: settlement.delivery, result: .retry(entry.history, notBefore: entry.time))
+    }
+
+    /// - Returns: whether it changed anything.
+    @discardableResult
+    mutating func apply(_ settlement: Settlement) throws -> Bool {
         let isApplied =
             if let page = settlement.delivery.page {
                 try applyToPage(page, settlement)
@@ -169,6 +188,7 @@ struct SettleStep {
                 try applyToPending(settlement)
             }
         if !isApplied { refused.append(settlement.delivery.message) }
+        return isApplied
     }
 
     /// Writes ledger, pages and messages.
@@ -229,7 +249,7 @@ struct SettleStep {
                 Self.putBack,
                 [
                     try route(of: delivery), notBefore.milliseconds, history.attempts, history.unknownAttempts,
-                    history.lastCause, history.probingSince?.milliseconds, history.refusedBy?.rawValue,
+                    history.interruptions, history.lastCause, history.probingSince?.milliseconds, history.refusedBy?.rawValue,
                     messages[message].seq, key.rawValue, worker.rawValue,
                 ]) > 0
         }

@@ -40,7 +40,7 @@ struct WorkerTable {
     static let earlier = "SELECT id FROM worker WHERE id <= ? AND ended_at IS NULL"
     static let givePendingBack = """
         UPDATE pending SET worker = NULL, attempts = attempts + 1, unknown_attempts = unknown_attempts + 1,
-            last_cause = ?2
+            interruptions = interruptions + 1, last_cause = ?2, not_before = min(not_before, ?3)
         WHERE worker = ?1
         """
     static let openInPages = "SELECT coalesce(sum(open), 0) FROM page WHERE worker = ?"
@@ -79,7 +79,7 @@ struct WorkerTable {
         let gone = try Int64.fetchSet(db.cachedStatement(sql: Self.earlier), arguments: [earlier])
         var rescued = 0
         for worker in lapsed.union(gone).sorted() {
-            rescued += try db.change(Self.givePendingBack, [worker, TransportCause.interrupted.rawValue])
+            rescued += try db.change(Self.givePendingBack, [worker, TransportCause.interrupted.rawValue, time.milliseconds])
             rescued += Int(try db.number(Self.openInPages, [worker]) ?? 0)
             try db.change(Self.openShards, [worker])
             try db.change(Self.givePagesBack, [worker])

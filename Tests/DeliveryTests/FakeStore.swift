@@ -83,6 +83,8 @@ actor FakeStore: MessageStore, DeliveryStore {
     private var nextPage: Int64 = 1
     private var nextWorker: Int64 = 1
     private var settleFailures = 0
+    private var settleFailure = StoreError.Code.failed
+    private var unanswered = 0
     private var refused: RegistrationKey?
     private var disowned: RegistrationKey?
     private var unreadable: Set<MessageID> = []
@@ -101,11 +103,20 @@ actor FakeStore: MessageStore, DeliveryStore {
         if subscribed { subscribers[Sample.topic, default: []].append(registration.key) }
     }
 
+    /// The app of a registration tells its new device token.
+    func move(_ key: RegistrationKey, to token: DeviceToken, at time: Timestamp) {
+        registrations[key]?.deviceToken = token
+        registrations[key]?.provenAt = nil
+        registrations[key]?.refreshedAt = time
+    }
+
     func end(_ key: RegistrationKey, _ cause: RegistrationEnd.Cause) {
         registrations[key]?.end = RegistrationEnd(time: Sample.start, cause: cause)
     }
 
-    func failSettles(_ count: Int) { settleFailures = count }
+    func failSettles(_ count: Int, as code: StoreError.Code = .failed) { (settleFailures, settleFailure) = (count, code) }
+    /// So many times no message is read, because the store is busy.
+    func failReads(_ count: Int) { unanswered = count }
     /// Settlements of a registration are refused, and with them everything in the same step.
     func refuse(_ key: RegistrationKey?) { refused = key }
     /// The next step with a settlement of a registration changes nothing, as if the delivery were not claimed.
@@ -233,6 +244,10 @@ actor FakeStore: MessageStore, DeliveryStore {
 
     func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? {
         let crashes = try await begin(.message)
+        if unanswered > 0 {
+            unanswered -= 1
+            throw StoreError(.unavailable, "too many reads wait")
+        }
         guard !unreadable.contains(id) else { throw StoreError(.failed, "the message is damaged") }
         try end(crashes)
         return books[id].flatMap { $0.message.project == project ? $0.message : nil }
@@ -316,6 +331,7 @@ actor FakeStore: MessageStore, DeliveryStore {
             var history = claim.delivery.history
             history.attempts += 1
             history.unknownAttempts += 1
+            history.interruptions += 1
             history.lastCause = TransportCause.interrupted.rawValue
             let lane: Lane = books[key.message]?.message.lane ?? .interactive
             claims[key] = nil
@@ -476,7 +492,7 @@ actor FakeStore: MessageStore, DeliveryStore {
         if settleFailures > 0 {
             settleFailures -= 1
             changed()
-            throw StoreError(.failed, "no space left on device")
+            throw StoreError(settleFailure, "no space left on device")
         }
         guard !settlements.contains(where: { $0.delivery.registration.key == refused }) else {
             changed()
@@ -488,11 +504,28 @@ actor FakeStore: MessageStore, DeliveryStore {
             changed()
             return SettleResult(refused: [unclaimed.delivery.message])
         }
-        for settlement in settlements { settle(settlement, by: worker) }
+        var readdressed: [Int] = []
+        for (place, settlement) in settlements.enumerated() {
+            guard let retry = self.readdressed(settlement) else {
+                settle(settlement, by: worker)
+                continue
+            }
+            settle(retry, by: worker)
+            readdressed.append(place)
+        }
         let complete = complete(Set(settlements.map(\.delivery.message)))
         checkLaw()
         try end(crashes)
-        return SettleResult(complete: complete)
+        return SettleResult(complete: complete, readdressed: readdressed)
+    }
+
+    private func readdressed(_ settlement: Settlement) -> Settlement? {
+        guard case .ended(let entry) = settlement.result, entry.refusesDeviceToken,
+            entry.time < settlement.delivery.expiresAt,
+            let registration = registrations[settlement.delivery.registration.key], registration.isActive,
+            registration.deviceToken != settlement.delivery.registration.deviceToken
+        else { return nil }
+        return Settlement(delivery: settlement.delivery, result: .retry(entry.history, notBefore: entry.time))
     }
 
     private func complete(_ ids: Set<MessageID>) -> [MessageID] {
@@ -506,6 +539,17 @@ actor FakeStore: MessageStore, DeliveryStore {
         }
         count()
         return complete
+    }
+
+    func bringForward(
+        waitingBeyond limit: Timestamp, to time: Timestamp, count: Int
+    ) throws(StoreError) -> Int {
+        let late = waiting.filter { key, row in
+            row.due > limit && books[key.message]?.state == .active && !isOfPage(key)
+        }.prefix(count)
+        for key in late.map(\.key) { waiting[key]?.due = time }
+        if !late.isEmpty { changed() }
+        return late.count
     }
 
     func endExpiredPauses(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {

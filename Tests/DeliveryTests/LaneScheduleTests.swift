@@ -92,6 +92,27 @@ struct LaneScheduleTests {
         #expect(claim(&schedule)?.limit == 100)
     }
 
+    @Test func nothingWaitsForATimeThatTheClockWentBackFrom() throws {
+        var schedule = schedule([Self.fanOut("a", message: 1)], held: [Self.route("a"): .init(retryAfter: .zero, limit: 1)])
+        let wrong = now + .seconds(30 * 86_400)
+        schedule.hold([Self.route("a"): .init(retryAfter: .seconds(300), limit: 5)], at: wrong)
+        guard case .refresh = schedule.next(at: wrong) else {
+            Issue.record("no refresh")
+            return
+        }
+        schedule.offered(
+            [Self.fanOut("a", message: 1)], DueRoutes(routes: [Self.route("a")]), projects: [Self.project("a")],
+            limitPerProject: 16, at: wrong)
+        #expect(claim(&schedule, at: wrong) == nil)
+        guard case .refresh = schedule.next(at: now) else {
+            Issue.record("the offers of another month are taken for new")
+            return
+        }
+        schedule.offered(
+            [], DueRoutes(routes: [Self.route("a")]), projects: [Self.project("a")], limitPerProject: 16, at: now)
+        #expect(claim(&schedule)?.limit == 5, "the route is tried")
+    }
+
     @Test func aRunningClaimKeepsAStoppedLaneFromLookingEmpty() {
         var schedule = schedule([Self.fanOut("a", message: 1)])
         guard case .claim(let order) = schedule.next(at: now) else {

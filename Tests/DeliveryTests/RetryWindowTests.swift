@@ -25,6 +25,8 @@ struct RetryWindowTests {
         (.held(.forbidden, after: .seconds(40)), 0, .seconds(40), .seconds(5)),
         (.held(.forbidden, after: .zero), 30, .milliseconds(100), .seconds(5)),
         (.unknown(.timedOut), 3, .seconds(1), .seconds(4)),
+        (.unknown(.shutdown), 17, .zero, .zero),
+        (.notSent(.shutdown), 17, .zero, .zero),
         (.notSent(.refused), 1, .milliseconds(100), .seconds(1)),
         (.notSent(.connectFailed), 20, .milliseconds(100), .seconds(60)),
         (.notSent(.noRoute), 0, .seconds(15), .seconds(1)),

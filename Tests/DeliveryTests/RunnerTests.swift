@@ -1,5 +1,6 @@
 import Delivery
 import PushModel
+import ServiceLifecycle
 import Store
 import TestSupport
 import Testing
@@ -230,6 +231,73 @@ struct RunnerTests {
             try await rig.advance(within: .seconds(30)) { await $0.books[message.id]?.isComplete == true }
             #expect(await rig.store.books[message.id]?.ended == [.accepted: 300])
             #expect(rig.sender.pushes.count == 301)
+        }
+    }
+
+    @Test func aBusyStoreIsNotTakenForAResultThatItRefuses() async throws {
+        let rig = Rig()
+        await rig.store.failSettles(8, as: .unavailable)
+        try await rig.run { rig in
+            let message = try await rig.accept(to: 1)
+            try await rig.advance(within: .seconds(6)) { await $0.books[message.id]?.isComplete == true }
+            #expect(await rig.store.calls[.settle] == 9)
+            #expect(rig.clock.now.offset < .seconds(25), "it was never set aside")
+        }
+    }
+
+    @Test func aBusyStoreIsNotTakenForAMessageThatCannotBeRead() async throws {
+        let rig = Rig()
+        await rig.subscribe(3)
+        await rig.store.failReads(3)
+        try await rig.run { rig in
+            let message = try await rig.acceptTopic()
+            try await rig.advance(within: .seconds(3)) { await $0.books[message.id]?.isComplete == true }
+            #expect(await rig.store.retries.isEmpty)
+            #expect(await rig.store.books[message.id]?.ended == [.accepted: 3])
+        }
+    }
+
+    @Test func aPushWhoseDeviceTokenChangedOnTheWayGoesToTheNewOne() async throws {
+        let token = try #require(DeviceToken(bytes: [7, 7, 7]))
+        let rig = Rig(script: { push, _ in push.deviceToken == token ? .accepted : nil })
+        await rig.store.add(Sample.registration(1))
+        try await rig.run { rig in
+            await rig.untilIdle()
+            async let answer = rig.acceptor.accept(
+                Sample.submission(to: .registration(Sample.registration(1))), waitingAtMost: .seconds(30))
+            await rig.sender.untilSent(1)
+            await rig.store.move(Sample.registration(1).key, to: token, at: Sample.start + .seconds(1))
+            rig.sender.release(.rejected(.unregistered, since: Sample.start + .seconds(5)))
+            let end = try await answer.end
+            #expect(end == DeliveryEnd(outcome: .accepted, reason: nil), "who waits is not told the end of the old one")
+            #expect(rig.sender.pushes.map(\.deviceToken) == [Sample.registration(1).deviceToken, token])
+            #expect(await rig.store.registrations[Sample.registration(1).key]?.isActive == true)
+            #expect(await rig.store.ledger.values.map(\.history.attempts) == [2])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aMessageForOneAttemptIsNotSentAgainAfterACrash(isForOneAttempt: Bool) async throws {
+        let store = FakeStore()
+        let first = Rig(store: store, atShutdown: nil, script: { _, _ in nil })
+        let expiration = isForOneAttempt ? #""apns":{"headers":{"apns-expiration":"0"}},"# : ""
+        let running = Task { try await first.group.run() }
+        await first.untilIdle()
+        let message = try await first.accept(to: 1, "{\(expiration)\"notification\":{\"title\":\"x\"}}")
+        await first.sender.untilSent(1)
+        await store.crashNow()
+        running.cancel()
+        await first.clock.advanceToSleeper(within: .seconds(30))
+        _ = await running.result
+        await store.restart()
+        let second = Rig(store: store)
+        try await second.run { rig in
+            await rig.store.untilEnded(1)
+            let entry = try #require(await rig.store.entries(of: message.id).first)
+            #expect(entry.outcome == (isForOneAttempt ? .expired : .accepted))
+            #expect(entry.history.unknownAttempts == 1)
+            #expect(!isForOneAttempt || entry.reason == "interrupted")
+            #expect(rig.sender.pushes.count == (isForOneAttempt ? 0 : 1))
         }
     }
 

@@ -135,13 +135,14 @@ struct SettlementTests {
         let outcomes: [Outcome] = [
             .throttled(APNSReason(rawValue: "ServiceUnavailable"), after: nil), .notSent(.refused),
             .throttled(APNSReason(rawValue: "TooManyRequests"), after: nil),
-            .throttled(.expiredProviderToken, after: nil),
+            .throttled(.expiredProviderToken, after: nil), .unknown(.timedOut), .unknown(.connectionLost),
         ]
         var (calm, restless) = (AttemptHistory(), AttemptHistory())
         for _ in 0..<12 {
             for _ in 0..<Int.random(in: 0...12, using: &random) {
                 restless.attempts += 1
                 restless.unknownAttempts += 1
+                restless.interruptions += 1
                 restless.lastCause = TransportCause.interrupted.rawValue
             }
             let outcome = try #require(outcomes.randomElement(using: &random))
@@ -153,7 +154,32 @@ struct SettlementTests {
             #expect(found.1 == expected.1)
             (calm, restless) = (expected.0, found.0)
         }
-        #expect(restless.attempts - restless.unknownAttempts == 12, "no attempt is left out of the count")
+        #expect(restless.attempts - restless.interruptions == 12, "no attempt is left out of the count")
+        #expect(restless.unknownAttempts - restless.interruptions == calm.unknownAttempts)
+    }
+
+    @Test(arguments: [Outcome.unknown(.shutdown), .notSent(.shutdown)])
+    func whatTheGatewayCutOffIsDueAtOnce(outcome: Outcome) throws {
+        let delivery = Self.delivery(history: AttemptHistory(attempts: 17, unknownAttempts: 17, interruptions: 16))
+        let (history, notBefore) = try retry(delivery.settlement(of: outcome, at: Self.now, random: 0.999))
+        #expect(notBefore == Self.now)
+        #expect(history.attempts == 18)
+        let (_, later) = try retry(delivery.settlement(of: .unknown(.timedOut), at: Self.now, random: 0.999))
+        #expect(later < Self.now + .seconds(3.1), "one time-out among them lets it wait as one does")
+    }
+
+    @Test func aRefusalOfTheDeviceTokenSaysSo() throws {
+        func refuses(_ outcome: Outcome, isForActivity: Bool = false) throws -> Bool {
+            try ended(
+                Self.delivery(isForActivity: isForActivity).settlement(of: outcome, at: Self.now, random: 0)
+            ).refusesDeviceToken
+        }
+        for reason in [APNSReason.badDeviceToken, .unregistered, .expiredToken, .deviceTokenNotForTopic] {
+            #expect(try refuses(.rejected(reason, since: nil)))
+            #expect(try !refuses(.rejected(reason, since: nil), isForActivity: true), "that token is the message's own")
+        }
+        #expect(try !refuses(.rejected(.payloadTooLarge, since: nil)))
+        #expect(try !refuses(.accepted))
     }
 
     /// Also answers that fail to come make the pause longer.

@@ -77,11 +77,72 @@ struct SteadyTimeTests {
         #expect(clock.now() == start + .milliseconds(900))
     }
 
-    @Test func aStepForwardsIsFollowedAtOnce() {
+    @Test func aSmallStepForwardsIsFollowedAtOnce() {
         let machine = Machine()
         let clock = machine.clock()
-        machine.set(by: Self.hour)
+        machine.set(by: 9000)
         #expect(clock.now() == machine.wall)
+    }
+
+    @Test func aMonthAheadForASecondIsNotFollowed() {
+        let machine = Machine()
+        let clock = machine.clock()
+        let start = clock.now()
+        machine.set(by: 30 * 24 * Self.hour)
+        for _ in 0..<10 {
+            machine.pass(100)
+            _ = clock.now()
+        }
+        #expect(clock.now() == start + .seconds(1))
+        machine.set(by: -30 * 24 * Self.hour)
+        machine.pass(1000)
+        #expect(clock.now() == start + .seconds(2) && clock.now() == machine.wall)
+    }
+
+    @Test func aStepForwardsThatStaysIsFollowed() {
+        let machine = Machine()
+        let clock = machine.clock()
+        let start = clock.now()
+        machine.set(by: Self.hour)
+        for _ in 0..<60 {
+            #expect(clock.now() < start + .seconds(61))
+            machine.pass(1000)
+        }
+        #expect(clock.now() == machine.wall)
+        // One that was not looked at meanwhile is seen once before it counts as staying.
+        machine.set(by: Self.hour)
+        machine.pass(10 * Self.hour)
+        #expect(clock.now() == machine.wall + .milliseconds(-Self.hour))
+    }
+
+    @Test func stepsThatFollowOneAnotherAreNotTakenForOneThatStays() {
+        let machine = Machine()
+        let clock = machine.clock()
+        let start = clock.now()
+        for _ in 0..<100 {
+            machine.set(by: Self.hour)
+            machine.pass(1000)
+            _ = clock.now()
+        }
+        #expect(clock.now() == start + .seconds(100))
+    }
+
+    @Test func aStepThatWasFollowedIsUndoneWhenItsEndStays() {
+        let machine = Machine()
+        let clock = machine.clock()
+        let start = clock.now()
+        machine.set(by: 30 * 24 * Self.hour)
+        for _ in 0..<70 {
+            machine.pass(1000)
+            _ = clock.now()
+        }
+        #expect(clock.now() > start + .seconds(86_400))
+        machine.set(by: -30 * 24 * Self.hour)
+        for _ in 0..<70 {
+            machine.pass(1000)
+            _ = clock.now()
+        }
+        #expect(clock.now() == machine.wall && clock.now() == start + .seconds(140))
     }
 
     @Test func theStoresNewestTimeCountsAtTheStartUnlessItIsPlainlyWrong() {

@@ -168,4 +168,43 @@ struct WorkerTests {
             #expect(rig.clock.now.offset <= .seconds(20))
         }
     }
+
+    @Test func aMonthAheadForASecondExpiresNothing() async throws {
+        let clock = TestClock()
+        let dial = Dial()
+        let steady = SteadyTime(
+            system: { Sample.start + clock.now.offset + dial.offset }, uptime: { clock.now.offset }, lastRecordedAt: nil
+        )
+        let rig = Rig(
+            clock: clock, wallTime: { steady.now() },
+            script: { _, attempt in attempt <= 2 ? .unknown(.timedOut) : .accepted })
+        try await rig.run { rig in
+            let message = try await rig.accept(to: 1)
+            await rig.store.until { $0.waiting.values.contains { $0.history.attempts == 1 } }
+            dial.offset = .seconds(30 * 86_400)
+            try await rig.advance(within: .seconds(5)) { store in
+                await store.waiting.values.contains { $0.history.attempts == 2 }
+            }
+            dial.offset = .zero
+            try await rig.advance(within: .seconds(5)) { await $0.books[message.id]?.isComplete == true }
+            #expect(await rig.store.entries(of: message.id).map(\.outcome) == [.accepted])
+            #expect(rig.clock.now.offset <= .seconds(20))
+        }
+    }
+
+    @Test func whatAWrongClockMadeWaitIsDueAtTheNextStart() async throws {
+        let store = FakeStore()
+        // The run before had a clock that was a month ahead.
+        let wrong = Sample.start + .seconds(30 * 86_400)
+        await store.add(Sample.registration(1))
+        let accepted = try await MessageAcceptor(
+            store: store, admission: Admission(in: store, limits: DeliveryLimits()), runner: nil, wallTime: { wrong }
+        ).accept(Sample.submission(to: .registration(Sample.registration(1))))
+        let message = try #require(accepted.message)
+        let rig = Rig(store: store)
+        try await rig.run { rig in
+            await rig.store.until { $0.books[message.id]?.isComplete == true }
+            #expect(rig.clock.now.offset < .seconds(60))
+        }
+    }
 }

@@ -254,6 +254,13 @@ extension FaultyStore: DeliveryStore {
     }
 
     /// See the protocol; never a fault.
+    public func bringForward(
+        waitingBeyond limit: Timestamp, to time: Timestamp, count: Int
+    ) async throws(StoreError) -> Int {
+        try await store.bringForward(waitingBeyond: limit, to: time, count: count)
+    }
+
+    /// See the protocol; never a fault.
     public func endExpiredPauses(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
         try await store.endExpiredPauses(limit: limit, at: time)
     }

@@ -137,6 +137,57 @@ extension ConformanceCase {
             #expect(now[2]?.isActive == true, "the answer was about an older device token")
             #expect(try await scene.broadcast(topic, at: 4000).recipient == .topic(topic, audience: 2))
         },
+        ConformanceCase("a delivery whose device token changed meanwhile does not end with the old one") { scene in
+            let topic = Scene.topic("news")
+            let audience = try await scene.audience(4, of: topic)
+            let message = try await scene.broadcast(topic)
+            let single = try await scene.send(to: audience[3])
+            let page = try #require(try await scene.claimPage())
+            let due = try #require(try await scene.claimDue(.interactive).first)
+            for number in [1, 3] {
+                _ = try await scene.store.change(
+                    audience[number].key, RegistrationChange(deviceToken: Scene.deviceToken(50 + number)),
+                    at: Timestamp(milliseconds: 2500))
+            }
+            try await scene.store.end(
+                audience[2].key, RegistrationEnd(time: Timestamp(milliseconds: 2500), cause: .deleted))
+            let verdict = DeviceTokenVerdict.dead(since: Timestamp(milliseconds: 2600))
+            let refused = (page.deliveries[0..<3] + [due]).map {
+                $0.ended(.rejected, reason: "Unregistered", verdict: verdict, refusesDeviceToken: true)
+            }
+            // Another delivery to the same registration was accepted, or refused for its own sake.
+            let result = try await scene.store.settle(
+                refused + [page.deliveries[3].ended(.rejected, reason: "PayloadTooLarge")], by: scene.worker)
+            #expect(result == SettleResult(readdressed: [1, 3]))
+            try await scene.check()
+            let again = try await scene.claimDue(.bulk, at: 3000) + scene.claimDue(.interactive, at: 3000)
+            #expect(again.map(\.registration.deviceToken) == [51, 53].map(Scene.deviceToken))
+            #expect(again.allSatisfy { $0.history.attempts == 1 && $0.history.lastCause == "Unregistered" })
+            #expect(try await scene.settle(again.map { $0.ended() }) .count == 2)
+            #expect(try await scene.report(message).ended[.accepted] == 1)
+            #expect(try await scene.report(single).ended[.accepted] == 1)
+        },
+        ConformanceCase("what waits for longer than any back-off is made due") { scene in
+            let messages = try await [scene.send(to: scene.register(1)), scene.send(to: scene.register(2))]
+            let topic = Scene.topic("news")
+            _ = try await scene.audience(1, of: topic, from: 3)
+            _ = try await scene.broadcast(topic)
+            let page = try #require(try await scene.claimPage())
+            let due = try await scene.claimDue(.interactive)
+            try await scene.settle([
+                due[0].retried(at: 5000), due[1].retried(at: 90_000), page.deliveries[0].retried(at: 90_001),
+            ])
+            func bring(_ count: Int) async throws -> Int {
+                try await scene.store.bringForward(
+                    waitingBeyond: Timestamp(milliseconds: 60_000), to: Timestamp(milliseconds: 4000), count: count)
+            }
+            #expect(try await bring(1) == 1)
+            #expect(try await bring(5) == 1)
+            #expect(try await bring(5) == 0)
+            #expect(try await scene.claimDue(.interactive, at: 4000).map(\.message) == [messages[1].id])
+            #expect(try await scene.claimDue(.bulk, at: 4000).count == 1)
+            #expect(try await scene.claimDue(.interactive, at: 5000).map(\.message) == [messages[0].id])
+        },
         ConformanceCase("the first accepted push proves its device token, once, and claims say so") { scene in
             let topic = Scene.topic("news")
             let audience = try await scene.audience(3, of: topic)
@@ -315,6 +366,22 @@ extension ConformanceCase {
     ]
 
     static let rescue: [ConformanceCase] = [
+        ConformanceCase("what was interrupted is due at once, and counted apart from answers that did not come") { scene in
+            _ = try await scene.send(to: try await scene.register(1))
+            let due = try #require(try await scene.claimDue(.interactive).first)
+            try await scene.settle([due.retried(at: 9000)])
+            _ = try #require(try await scene.claimDue(.interactive, at: 9000).first)
+            try await scene.crash()
+            // The clock was set back meanwhile.
+            let time = scene.timeOfRescue(5000)
+            #expect(try await scene.store.takeOver(at: time) == 1)
+            let again = try #require(
+                try await scene.claimDue(.interactive, at: min(time.milliseconds, 9000)).first)
+            #expect(
+                again.history
+                    == AttemptHistory(attempts: 2, unknownAttempts: 2, interruptions: 1, lastCause: "interrupted"))
+            try await scene.settle([again.ended()])
+        },
         ConformanceCase("after a crash everything that was claimed comes again, and nothing that was settled") {
             scene in
             let topic = Scene.topic("news")

@@ -287,16 +287,17 @@ extension ClaimedDelivery {
     /// The delivery ended.
     func ended(
         _ outcome: LedgerOutcome = .accepted, reason: String? = nil, verdict: DeviceTokenVerdict? = nil,
-        at time: Int64 = 3000, latency: Int64 = 40
+        refusesDeviceToken: Bool = false, at time: Int64 = 3000, latency: Int64 = 40
     ) -> Settlement {
         let history = AttemptHistory(
-            attempts: history.attempts + 1, unknownAttempts: history.unknownAttempts, lastCause: reason)
+            attempts: history.attempts + 1, unknownAttempts: history.unknownAttempts,
+            interruptions: history.interruptions, lastCause: reason)
         return Settlement(
             delivery: self,
             result: .ended(
                 LedgerEntry(
-                    outcome: outcome, reason: reason, verdict: verdict, history: history,
-                    time: Timestamp(milliseconds: time), latencyMilliseconds: latency,
+                    outcome: outcome, reason: reason, verdict: verdict, refusesDeviceToken: refusesDeviceToken,
+                    history: history, time: Timestamp(milliseconds: time), latencyMilliseconds: latency,
                     apnsID: APNSID(message: message, registration: registration.key))))
     }
 
@@ -304,7 +305,7 @@ extension ClaimedDelivery {
     func retried(at time: Int64, cause: String = "connection_lost", isUnknown: Bool = true) -> Settlement {
         let history = AttemptHistory(
             attempts: history.attempts + 1, unknownAttempts: history.unknownAttempts + (isUnknown ? 1 : 0),
-            lastCause: cause)
+            interruptions: history.interruptions, lastCause: cause)
         return Settlement(delivery: self, result: .retry(history, notBefore: Timestamp(milliseconds: time)))
     }
 }

@@ -24,6 +24,8 @@ struct QueryPlanTests {
         Hot(name: "due of a message", sql: PendingTable.dueOfMessage),
         Hot(name: "next route", sql: PendingTable.nextRoute, covers: true),
         Hot(name: "next due", sql: PendingTable.next, covers: true),
+        Hot(name: "waits too long", sql: PendingTable.nextBeyond),
+        Hot(name: "bring forward", sql: PendingTable.bringForward),
         Hot(name: "claim a due one", sql: PendingTable.claim),
         Hot(name: "move to another route", sql: PendingTable.moveToRoute),
         Hot(name: "take from pending", sql: PendingTable.take),

@@ -113,6 +113,8 @@ struct LaneSchedule {
     private var pausedUntil: Timestamp?
     /// Whether single deliveries wait in the store for lack of room: new ones queue behind them.
     private var isBehind = false
+    /// When the schedule was last asked.
+    private var askedAt: Timestamp?
     /// Who claims; `nil`: nobody, until there is a new worker.
     private var worker: WorkerID?
     /// Whether several projects share the lane.
@@ -162,6 +164,8 @@ extension LaneSchedule {
     /// Decides what the worker does now; a claim takes its room.
     mutating func next(at now: Timestamp) -> Action {
         if isStopped { return .stop }
+        if let askedAt, askedAt - now > Self.longestRest { forgetTimes(at: now) }
+        askedAt = now
         if let due, due <= now {
             needsOffers = true
             self.due = nil
@@ -201,6 +205,17 @@ extension LaneSchedule {
             }
         }
         return .wait(until: wakeUp)
+    }
+
+    /// The clock went back, further than any wait that is kept here: nothing waits for a moment of the time that never was.
+    private mutating func forgetTimes(at now: Timestamp) {
+        pausedUntil = nil
+        due = nil
+        refreshedAt = nil
+        needsOffers = true
+        held = held.mapValues { (min($0.until, now), $0.limit) }
+        awaited = awaited.mapValues { $0.map { AwaitedRetry(message: $0.message, due: min($0.due, now)) } }
+        for message in broadcasts.keys { broadcasts[message]?.meter = RateMeter() }
     }
 
     /// Whether a project has had more than its share beside one whose claim is under way: that one goes on when the

@@ -160,7 +160,7 @@ extension LaneWorker {
             let message: Message?
             var isReadable = true
             do throws(StoreError) {
-                message = try await load(id, in: claims[place].project)
+                message = try await load(id, in: claims[place].project, for: worker)
             } catch {
                 message = nil
                 isReadable = false
@@ -186,11 +186,33 @@ extension LaneWorker {
         finish(desk, worker: worker)
     }
 
-    private func load(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? {
+    /// Reads a message. A store that answers nothing just now is asked again, as long as the lane works and the claim is
+    /// its own: that says nothing about the message.
+    private func load(
+        _ id: MessageID, in project: ProjectID, for worker: WorkerID
+    ) async throws(StoreError) -> Message? {
         if let message = cache.message(id) { return message }
-        let message = try await store.message(id, in: project)
-        if let message { cache.insert(message) }
-        return message
+        while true {
+            do throws(StoreError) {
+                let message = try await store.message(id, in: project)
+                failures.store(0, ordering: .relaxed)
+                if let message { cache.insert(message) }
+                return message
+            } catch {
+                let isWaiting = error.isOfWholeStore && lease.isCurrent(worker) && !gate.read { $0.isStopped }
+                guard isWaiting, !Task.isCancelled else { throw error }
+                let delay = StoreBackoff.delay(
+                    failures: failures.add(1, ordering: .relaxed).newValue, random: random())
+                logger.warning(
+                    "the store can't read a message now",
+                    metadata: ["message.id": "\(id)", "error": "\(error)", "retry": "\(delay)"])
+                do {
+                    try await clock.sleep(for: delay)
+                } catch {
+                    // Cancelled: the next failure ends it.
+                }
+            }
+        }
     }
 
     private func look(_ id: AppID, _ project: Project?, _ message: Message) -> (app: App?, push: ApplePush?) {

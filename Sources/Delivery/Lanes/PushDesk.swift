@@ -68,7 +68,7 @@ struct PushDesk {
             apnsID: ownID ?? APNSID(seed: seed, registration: claims[place].registration.key), isOnce: isOnce,
             isForActivity: activityToken != nil, canProbe: apps[index].canProbe)
         if now < expiresAt, claims[place].registration.isActive, claims[place].history.probingSince == nil,
-            let push = apps[index].push
+            !isOnce || !claims[place].history.isInterrupted, let push = apps[index].push
         {
             let isSuspect = activityToken != nil || !claims[place].registration.isProven
             append(place, traits, push, claims[place].registration.environment, index, isSuspect: isSuspect)
@@ -101,6 +101,7 @@ struct PushDesk {
     private func early(_ delivery: OpenDelivery, _ plan: AppPlan) -> Settlement.Result? {
         if now >= delivery.expiresAt { return delivery.expired(at: now) }
         if !delivery.claim.registration.isActive { return delivery.unregistered(at: now) }
+        if delivery.isOnce, delivery.claim.history.isInterrupted { return delivery.spent(at: now) }
         if plan.app == nil { return delivery.setBack(by: .noRoute, at: now, random: random()) }
         if plan.app?.platform == .web { return delivery.unserved(at: now) }
         if delivery.isProbe, !delivery.canProbe { return delivery.unprobed(at: now) }

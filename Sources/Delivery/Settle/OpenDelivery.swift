@@ -43,13 +43,16 @@ extension OpenDelivery {
     /// it (``AttemptHistory/attempts(like:)``). What is decided without the upstream (``setBack(by:at:random:)`` before a hand-over, ``expired(at:)``,
     /// ``unregistered(at:)``) is no attempt.
     ///
+    /// A refusal of the device token ends the delivery only if the registration still has that token; otherwise the store
+    /// makes a retry of it (``Store/SettleResult/readdressed``).
+    ///
     /// | outcome   | settlement                                                                     |
     /// |-----------|--------------------------------------------------------------------------------|
     /// | accepted  | ended, accepted; a suspect's registration is proven, in the environment that took it |
     /// | rejected  | ended, rejected with Apple's reason; a 410 ends the registration; BadDeviceToken: see ``refused(at:)`` |
     /// | throttled | retry after ``RetryWindow``; a message for one attempt: expired (1)            |
     /// | throttled, no attempt | retry after ``RetryWindow``, also a message for one attempt        |
-    /// | unknown   | as throttled, and one more unknown attempt                                     |
+    /// | unknown   | as throttled, and one more unknown attempt; retry at once if the gateway cut it off |
     /// | notSent   | retry after ``RetryWindow``, also a message for one attempt                    |
     ///
     /// (1) unless APNs refused the connection or its credential, and did not look at the push
@@ -145,6 +148,15 @@ extension OpenDelivery {
         return APNSReasonTable.row(of: reason)?.actions.contains(.dropRegistration) ?? true
     }
 
+    /// Whether a refusal with this reason is about the device token that the push went to.
+    private func refusesDeviceToken(_ reason: String?) -> Bool {
+        guard !isForActivity, let reason = reason.map(APNSReason.init(rawValue:)) else { return false }
+        switch reason {
+        case .badDeviceToken, .deviceTokenNotForTopic: return true
+        default: return APNSReasonTable.row(of: reason)?.actions.contains(.dropRegistration) ?? false
+        }
+    }
+
     /// The end of a delivery whose sender waits, where it would be tried again or expire otherwise: the gateway's credential is
     /// refused, or it has none, and nobody but an operator can mend that. The sender is told at once, and since it may
     /// send again, nothing of this message is left to be sent.
@@ -181,7 +193,10 @@ extension OpenDelivery {
 
     private func attemptFailed(_ setback: Setback, at now: Timestamp, random: Double) -> Settlement.Result {
         var history = claim.history.adding(setback.cause)
-        if case .unknown = setback { history.unknownAttempts += 1 }
+        if case .unknown(let cause) = setback {
+            history.unknownAttempts += 1
+            if cause.isInterruption { history.interruptions += 1 }
+        }
         return later(setback, history: history, at: now, random: random)
     }
 
@@ -228,6 +243,13 @@ extension OpenDelivery {
         return ended(.expired, reason: claim.history.lastCause ?? EndReason.expired, history: claim.history, at: now)
     }
 
+    /// The end of a delivery of a message for one attempt that was interrupted: it may have been made.
+    func spent(at now: Timestamp) -> Settlement.Result {
+        ended(
+            .expired, reason: claim.history.lastCause ?? TransportCause.interrupted.rawValue, history: claim.history,
+            at: now)
+    }
+
     /// The end of a delivery whose registration ended after accept.
     func unregistered(at now: Timestamp) -> Settlement.Result {
         ended(.rejected, reason: EndReason.unregistered, history: claim.history, at: now)
@@ -254,7 +276,8 @@ extension OpenDelivery {
     ) -> Settlement.Result {
         .ended(
             LedgerEntry(
-                outcome: outcome, reason: reason, verdict: verdict, history: history, time: now,
+                outcome: outcome, reason: reason, verdict: verdict,
+                refusesDeviceToken: outcome == .rejected && refusesDeviceToken(reason), history: history, time: now,
                 // Wall time may be set back between accept and answer.
                 latencyMilliseconds: max(0, (now - acceptedAt).wholeMilliseconds), apnsID: apnsID))
     }
@@ -283,6 +306,9 @@ extension TransportCause {
 enum RetryBounds {
     /// How long before its expiry a delivery's last attempt has to start.
     static let lastAttemptMilliseconds: Int64 = 1000
+    /// No back-off is longer: an upstream may ask for an hour, and chance adds a quarter. What waits longer was given its
+    /// time by a clock that was wrong.
+    static let longestWait: Duration = .seconds(2 * 3600)
     /// How long the other environment is tried.
     static let probeLimit: Duration = .seconds(600)
 }
@@ -295,6 +321,9 @@ extension ClaimedDelivery {
 }
 
 extension AttemptHistory {
+    /// Whether an attempt of a message for one attempt may have been made, and the run that made it ended.
+    var isInterrupted: Bool { interruptions > 0 }
+
     /// Whether the last attempt was refused because of the credential.
     var isAboutCredential: Bool {
         guard let lastCause else { return false }
@@ -302,14 +331,14 @@ extension AttemptHistory {
     }
 
     /// How many attempts the back-off after a setback grows by: those that ended unknown if this one did, otherwise the
-    /// others.
+    /// others; never those that the gateway cut off.
     ///
     /// An attempt counts as unknown also when its gateway was killed or lost its lease. That says nothing of APNs: were it
-    /// counted for an answer, a delivery that was interrupted ten times would wait for a quarter of an hour after its first
-    /// 503.
+    /// counted here, a delivery that was interrupted ten times would wait for a quarter of an hour after its first 503 or
+    /// time-out.
     func attempts(like setback: Setback) -> Int {
         switch setback {
-        case .unknown: unknownAttempts
+        case .unknown: unknownAttempts - interruptions
         case .throttled, .held, .notSent: attempts - unknownAttempts
         }
     }
@@ -317,7 +346,7 @@ extension AttemptHistory {
     /// The history with one more attempt, which gave `cause` unless it was accepted.
     func adding(_ cause: String?) -> AttemptHistory {
         AttemptHistory(
-            attempts: attempts + 1, unknownAttempts: unknownAttempts, lastCause: cause ?? lastCause,
-            probingSince: probingSince, refusedBy: refusedBy)
+            attempts: attempts + 1, unknownAttempts: unknownAttempts, interruptions: interruptions,
+            lastCause: cause ?? lastCause, probingSince: probingSince, refusedBy: refusedBy)
     }
 }

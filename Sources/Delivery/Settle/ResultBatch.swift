@@ -63,6 +63,19 @@ struct ResultBatch {
         return told
     }
 
+    /// Puts retries in place of ends that the store did not record as such, see ``Store/SettleResult/readdressed``.
+    ///
+    /// - Returns: the messages of these.
+    mutating func readdress(_ places: [Int]) -> Set<MessageID> {
+        var messages: Set<MessageID> = []
+        for place in places {
+            guard case .ended(let entry) = settlements[place].result else { continue }
+            settlements[place].result = .retry(entry.history, notBefore: entry.time)
+            messages.insert(settlements[place].delivery.message)
+        }
+        return messages
+    }
+
     /// What comes back to the lanes: room by project, and when the first retry of a lane falls due.
     func returns() -> [Lane: LaneReturn] {
         var returns: [Lane: LaneReturn] = [:]

@@ -22,7 +22,8 @@ struct RetryWindow: Hashable {
     /// | throttled, connection refused    | 0 (1)  | 100 ms, 2 s, 4 s, …             | 15 min |
     /// | throttled, any other             | 1 s    | 1 s, 2 s, 4 s, …                | 15 min |
     /// | held back by the gateway         | 100 ms | 5 s                             | 5 s    |
-    /// | unknown                          | 1 s    | 1 s, 2 s, 4 s, …                | 15 min |
+    /// | unknown or notSent, shutdown     | 0      | 0                               | 0      |
+    /// | unknown, any other               | 1 s    | 1 s, 2 s, 4 s, …                | 15 min |
     /// | notSent, no_route                | 15 s   | 1 s, 2 s, 4 s, …                | 1 min  |
     /// | notSent, message_unreadable      | 5 s    | 1 s, 2 s, 4 s, …                | 1 min  |
     /// | notSent, any other               | 100 ms | 1 s, 2 s, 4 s, …                | 1 min  |
@@ -36,6 +37,9 @@ struct RetryWindow: Hashable {
         case .throttled(let reason, let after) where attempt <= 1 && reason.refusesConnection:
             // Once, at once: there are new connections. If they do not help, the upstream is paused.
             return RetryWindow(floor: after ?? .zero, spread: .milliseconds(100))
+        case .unknown(let cause) where cause.isInterruption, .notSent(let cause) where cause.isInterruption:
+            // The gateway itself stopped it: the upstream has nothing to recover from.
+            return RetryWindow(floor: .zero, spread: .zero)
         case .throttled, .unknown, .notSent: break
         }
         // 2^20 s is beyond every cap; the shift stays in range however many attempts there were.
@@ -102,6 +106,11 @@ enum Setback: Hashable {
         case .held, .notSent: false
         }
     }
+}
+
+extension TransportCause {
+    /// Whether the gateway itself cut the attempt off: it says nothing of the upstream.
+    var isInterruption: Bool { self == .shutdown || self == .interrupted }
 }
 
 extension APNSReason {

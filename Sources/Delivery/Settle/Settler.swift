@@ -229,10 +229,10 @@ struct Settler: Sendable {
         let ends = batch.beginWriting(for: waiters)
         do throws(StoreError) {
             let result = try await store.settle(batch.settlements, by: batch.worker)
-            // What was not recorded is nobody's end.
-            let refused = Set(result.refused)
-            waiters.wrote(ends.filter { !refused.contains($0.key) })
-            waiters.failedToWrite(ends.filter { refused.contains($0.key) })
+            // What was not recorded, or goes to another device token, is nobody's end.
+            let open = batch.readdress(result.readdressed).union(result.refused)
+            waiters.wrote(ends.filter { !open.contains($0.key) })
+            waiters.failedToWrite(ends.filter { open.contains($0.key) })
             follow(batch, complete: result.complete)
         } catch {
             waiters.failedToWrite(ends)

@@ -26,6 +26,7 @@ enum Schema {
         migrator.registerMigration("7") { db in try db.execute(sql: deviceGroups) }
         migrator.registerMigration("8") { db in try migrateDevices(db) }
         migrator.registerMigration("9") { db in try migrateDeliveryData(db) }
+        migrator.registerMigration("11") { db in try migratePassing(db) }
         migrator.registerMigration("12") { db in try migrateInstalls(db) }
         return migrator
     }

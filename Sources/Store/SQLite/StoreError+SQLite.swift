@@ -39,9 +39,10 @@ extension StoreError {
         }
     }
 
-    /// Whether any write would fail for the same reason: the disk is full, failing or read-only, or another process holds
-    /// the store. It says nothing about what was to be written.
+    /// Whether any write would fail for the same reason: the disk is full, failing or read-only, another process holds
+    /// the store, or too many writes wait. It says nothing about what was to be written.
     public var isOfWholeStore: Bool {
+        if code == .unavailable { return true }
         guard let error = underlying as? DatabaseError else { return false }
         return [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_READONLY, .SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode)
     }

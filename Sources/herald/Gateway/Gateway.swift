@@ -79,7 +79,7 @@ struct Gateway: Service {
             [
                 .idempotencyKeys(of: store), .endedRegistrations(of: store), .accessTokens(of: store),
                 .installationTokens(of: store), .installations(of: store),
-            ], clock: ContinuousClock(), wallTime: Timestamp.systemTime, logger: logger)
+            ], clock: ContinuousClock(), wallTime: { time.now() }, logger: logger)
         let services = GatewayServices(
             store: store, acceptor: acceptor,
             controller: MessageController(store: store, runner: runner, wallTime: { time.now() }),
