@@ -431,7 +431,7 @@ extension DeliveryRunner {
         }
         guard total > 0 else { return }
         logger.warning(
-            "deliveries waited for a time that a wrong clock gave them, and are due now", metadata: ["count": "\(total)"])
+            "deliveries that a wrong clock made wait for long are due now", metadata: ["count": "\(total)"])
         for gate in gates { gate.wake() }
     }
 

@@ -11,9 +11,11 @@ public struct DeliveryReport: Sendable {
     public var completedAt: Timestamp?
     /// Deliveries claimed so far.
     public var recipients: Int
-    /// Of these, by how they ended.
+    /// Registrations that the fan-out came by so far and did not claim; beside the recipients, not of them.
+    public var passedOver: PassedOver
+    /// Of the recipients, by how they ended.
     public var ended: [LedgerOutcome: Int]
-    /// Of these, not ended.
+    /// Of the recipients, not ended.
     public var inFlight: Int
     /// Rejected deliveries by reason.
     public var rejectedByReason: [String: Int]
@@ -25,10 +27,11 @@ public struct DeliveryReport: Sendable {
     /// Puts a report together.
     public init(
         message: MessageSummary, state: MessageState, completedAt: Timestamp?, recipients: Int,
-        ended: [LedgerOutcome: Int], inFlight: Int, rejectedByReason: [String: Int], latency: LatencyPercentiles?,
-        receipts: [ReceiptKind: Int] = [:]
+        passedOver: PassedOver = PassedOver(), ended: [LedgerOutcome: Int], inFlight: Int,
+        rejectedByReason: [String: Int], latency: LatencyPercentiles?, receipts: [ReceiptKind: Int] = [:]
     ) {
         self.receipts = receipts
+        self.passedOver = passedOver
         self.message = message
         self.state = state
         self.completedAt = completedAt
@@ -37,6 +40,23 @@ public struct DeliveryReport: Sendable {
         self.inFlight = inFlight
         self.rejectedByReason = rejectedByReason
         self.latency = latency
+    }
+}
+
+/// Registrations that a fan-out passed by, by cause: each counts once, by the first cause that holds in this order.
+public struct PassedOver: Hashable, Sendable {
+    /// Ended, or purged since.
+    public var ended: Int
+    /// In quarantine.
+    public var quarantined: Int
+    /// Not refreshed for so long that the project skips them.
+    public var stale: Int
+
+    /// Puts counts together.
+    public init(ended: Int = 0, quarantined: Int = 0, stale: Int = 0) {
+        self.ended = ended
+        self.quarantined = quarantined
+        self.stale = stale
     }
 }
 

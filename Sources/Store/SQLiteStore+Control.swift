@@ -156,9 +156,7 @@ struct ControlStep {
         else { return nil }
         var reader = CandidateReader(db: db, shard: shard)
         let found = try reader.next(min(limit, CandidateReader.lookLimit))
-        try db.change(
-            FanOutTable.moveCursor,
-            [found.cursor, found.registrations.count, found.isAtEnd, message, number, shard.after])
+        _ = try FanOutTable(db: db).moveCursor(of: shard, past: found, isAtEnd: found.isAtEnd)
         try step.bookCancelled(
             found.registrations.lazy.map { ($0.key.rawValue, AttemptHistory()) }, of: message, at: time)
         return found.registrations.count

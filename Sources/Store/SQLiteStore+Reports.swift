@@ -86,16 +86,23 @@ struct ReportReader {
             (try db.number(Self.inPages, [row.seq]) ?? 0)
             + (try db.number(Self.pending, [row.seq]) ?? 0)
         let tally = try tally(row.seq)
+        let (claimed, passedOver) = try fanOut(row.seq)
         return DeliveryReport(
             message: row.summary, state: row.state, completedAt: row.completedAt,
-            recipients: try recipients(row), ended: tally.ended, inFlight: Int(inFlight),
+            recipients: row.singles + claimed, passedOver: passedOver, ended: tally.ended, inFlight: Int(inFlight),
             rejectedByReason: tally.rejectedByReason, latency: try latency(row.seq),
             receipts: try ReceiptTable(db: db).sums(of: row.seq))
     }
 
-    private func recipients(_ row: MessageRow) throws -> Int {
-        row.singles
-            + Int(try db.number("SELECT coalesce(sum(claimed), 0) FROM fan_out WHERE message = ?", [row.seq]) ?? 0)
+    static let fanOut = """
+        SELECT coalesce(sum(claimed), 0), coalesce(sum(passed_ended), 0), coalesce(sum(passed_quarantined), 0),
+            coalesce(sum(passed_stale), 0)
+        FROM fan_out WHERE message = ?
+        """
+
+    private func fanOut(_ message: Int64) throws -> (claimed: Int, PassedOver) {
+        guard let row = try db.row(Self.fanOut, [message]) else { return (0, PassedOver()) }
+        return (row[0], PassedOver(ended: row[1], quarantined: row[2], stale: row[3]))
     }
 
     private func tally(

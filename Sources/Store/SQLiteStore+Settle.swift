@@ -249,8 +249,8 @@ struct SettleStep {
                 Self.putBack,
                 [
                     try route(of: delivery), notBefore.milliseconds, history.attempts, history.unknownAttempts,
-                    history.interruptions, history.lastCause, history.probingSince?.milliseconds, history.refusedBy?.rawValue,
-                    messages[message].seq, key.rawValue, worker.rawValue,
+                    history.interruptions, history.lastCause, history.probingSince?.milliseconds,
+                    history.refusedBy?.rawValue, messages[message].seq, key.rawValue, worker.rawValue,
                 ]) > 0
         }
         return true

@@ -79,7 +79,8 @@ struct WorkerTable {
         let gone = try Int64.fetchSet(db.cachedStatement(sql: Self.earlier), arguments: [earlier])
         var rescued = 0
         for worker in lapsed.union(gone).sorted() {
-            rescued += try db.change(Self.givePendingBack, [worker, TransportCause.interrupted.rawValue, time.milliseconds])
+            rescued += try db.change(
+                Self.givePendingBack, [worker, TransportCause.interrupted.rawValue, time.milliseconds])
             rescued += Int(try db.number(Self.openInPages, [worker]) ?? 0)
             try db.change(Self.openShards, [worker])
             try db.change(Self.givePagesBack, [worker])

@@ -20,10 +20,10 @@ struct AcceptorTests {
         let message = try await rig.accept(to: 1)
         let book = try #require(await rig.store.books[message.id])
         #expect(book.message.acceptedAt == Sample.start)
-        #expect(book.message.expiresAt == Sample.start + .seconds(28 * 24 * 3600))
+        #expect(book.message.expiresAt == Sample.start + .seconds(30 * 24 * 3600))
         #expect(book.facts.isDisplayed)
         #expect(book.facts.priority == 10)
-        #expect(book.facts.timeToLiveSeconds == 28 * 24 * 3600)
+        #expect(book.facts.timeToLiveSeconds == 30 * 24 * 3600)
     }
 
     @Test func validateOnlyKeepsNothing() async throws {

@@ -114,7 +114,9 @@ actor FakeStore: MessageStore, DeliveryStore {
         registrations[key]?.end = RegistrationEnd(time: Sample.start, cause: cause)
     }
 
-    func failSettles(_ count: Int, as code: StoreError.Code = .failed) { (settleFailures, settleFailure) = (count, code) }
+    func failSettles(_ count: Int, as code: StoreError.Code = .failed) {
+        (settleFailures, settleFailure) = (count, code)
+    }
     /// So many times no message is read, because the store is busy.
     func failReads(_ count: Int) { unanswered = count }
     /// Settlements of a registration are refused, and with them everything in the same step.

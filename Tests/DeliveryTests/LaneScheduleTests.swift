@@ -93,7 +93,7 @@ struct LaneScheduleTests {
     }
 
     @Test func nothingWaitsForATimeThatTheClockWentBackFrom() throws {
-        var schedule = schedule([Self.fanOut("a", message: 1)], held: [Self.route("a"): .init(retryAfter: .zero, limit: 1)])
+        var schedule = schedule(held: [Self.route("a"): .init(retryAfter: .zero, limit: 1)])
         let wrong = now + .seconds(30 * 86_400)
         schedule.hold([Self.route("a"): .init(retryAfter: .seconds(300), limit: 5)], at: wrong)
         guard case .refresh = schedule.next(at: wrong) else {
@@ -101,8 +101,7 @@ struct LaneScheduleTests {
             return
         }
         schedule.offered(
-            [Self.fanOut("a", message: 1)], DueRoutes(routes: [Self.route("a")]), projects: [Self.project("a")],
-            limitPerProject: 16, at: wrong)
+            [], DueRoutes(routes: [Self.route("a")]), projects: [Self.project("a")], limitPerProject: 16, at: wrong)
         #expect(claim(&schedule, at: wrong) == nil)
         guard case .refresh = schedule.next(at: now) else {
             Issue.record("the offers of another month are taken for new")

@@ -38,7 +38,9 @@ struct ShutdownTests {
         #expect(await rig.store.claimed.isEmpty)
         let waiting = try #require(await rig.store.waiting.values.first)
         let unknown = outcome == .unknown(.shutdown) ? 1 : 0
-        #expect(waiting.history == AttemptHistory(attempts: 1, unknownAttempts: unknown, lastCause: "shutdown"))
+        #expect(
+            waiting.history
+                == AttemptHistory(attempts: 1, unknownAttempts: unknown, interruptions: unknown, lastCause: "shutdown"))
         #expect(await rig.store.books[message.id]?.isComplete == false)
     }
 

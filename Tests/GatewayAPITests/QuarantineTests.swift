@@ -42,6 +42,20 @@ struct QuarantineTests {
         #expect(shown["quarantineReason"] == .string("BadDeviceToken"))
     }
 
+    @Test func aReportSaysWhomABroadcastPassedBy() async throws {
+        let gateway = try await TestGateway()
+        let (_, token) = try await quarantined(gateway)
+        _ = try await gateway.request(
+            .post, "/iid/v1:batchAdd", #"{"to":"/topics/news","registration_tokens":["\#(token)"]}"#)
+        _ = try await gateway.subscribe(2)
+        let name = try await gateway.send(#""topic":"news""#)
+        try await gateway.finish(.bulk)
+        let report = try await gateway.request(.get, "/v1/\(name)").json
+        #expect(report["audience"] == .number("3"))
+        #expect(report["passedOver"] == .object([.init("quarantined", .number("1"))]))
+        #expect(report["ledger"]?["recipients"] == .number("2"))
+    }
+
     @Test(arguments: ["POST", "PATCH"])
     func itsAppEndsIt(method: String) async throws {
         let gateway = try await TestGateway()

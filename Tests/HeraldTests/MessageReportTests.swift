@@ -81,6 +81,20 @@ struct MessageReportTests {
         #expect(report.summary == "0:1-ab ACTIVE 50 of 100: 25 accepted, 25 in flight")
     }
 
+    @Test(arguments: [("ACTIVE", 94), ("COMPLETE", 50)])
+    func textAndBarCountTheSame(state: String, expected: Int) throws {
+        let text = """
+            {"name":"n","state":"\(state)","audience":100,"passedOver":{"quarantined":4,"stale":2},
+            "ledger":{"recipients":50,"accepted":47,"rejected":3}}
+            """
+        let report = MessageReport(try JSONValue(parsing: Array(text.utf8)))
+        #expect(report.summary.hasPrefix("n \(state) 50 of \(expected):"))
+        #expect(report.bar(width: expected + 2).filter { $0 != " " }.count == 50 + 2)
+        let lines = report.lines(width: 60)
+        #expect(lines.contains("Passed by  4 quarantined  2 stale"))
+        #expect(lines.contains(state == "ACTIVE" ? "State      ACTIVE, 50 of 94" : "State      COMPLETE"))
+    }
+
     @Test func noLineIsWiderThanTheTerminal() throws {
         let lines = try Self.report(audience: 5, 4, 1).lines(width: 20)
         #expect(lines.allSatisfy { $0.count <= 20 })

@@ -280,7 +280,7 @@ struct ApplePushTests {
 
     @Test(
         arguments: [
-            ("{}", TimeToLive.lasting(.seconds(2_419_200)), 2_419_200),
+            ("{}", TimeToLive.lasting(.seconds(2_592_000)), 2_592_000),
             (#"{"apns":{"headers":{"apns-expiration":"0"}}}"#, .once, 0),
             (#"{"apns":{"headers":{"apns-expiration":"1700000060"}}}"#, .lasting(.seconds(60)), 60),
             (#"{"apns":{"headers":{"apns-expiration":"1700000000"}}}"#, .once, 0),

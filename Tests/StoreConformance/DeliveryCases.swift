@@ -152,6 +152,48 @@ extension ConformanceCase {
             #expect(page.deliveries.map(\.registration.key) == [audience[1].key])
             #expect(try await scene.settle(page.deliveries.map { $0.ended() }) == [sent.id])
         },
+        ConformanceCase("whom a fan-out passes by is counted once, by cause, up to its cursor") { scene in
+            let topic = Scene.topic("news")
+            let audience = try await scene.audience(12, of: topic)
+            // Numbers 1 and 11 are quarantined, all but 3, 4 and 9 are stale then.
+            let first = try await scene.broadcast(topic)
+            let page = try #require(try await scene.claimPage())
+            try await scene.settle(
+                page.deliveries.enumerated().map { index, delivery in
+                    [1, 11].contains(index)
+                        ? delivery.ended(.rejected, reason: "BadDeviceToken", verdict: .refused(.badDeviceToken))
+                        : delivery.ended()
+                })
+            for number in [3, 4, 9] {
+                _ = try await scene.store.change(
+                    audience[number].key, RegistrationChange(), at: Timestamp(milliseconds: 5000))
+            }
+            var message = try scene.newMessage(.topic(topic), at: 6000)
+            message.skipsStaleBefore = Timestamp(milliseconds: 5000)
+            let sent = try await scene.send(message)
+            var counts: [PassedOver] = []
+            for _ in 0..<3 {
+                let claimed = try #require(try await scene.claimPage(1, at: 6500))
+                counts.append(try await scene.report(sent).passedOver)
+                try await scene.settle(claimed.deliveries.map { $0.ended(at: 7000) })
+            }
+            #expect(try await scene.claimPage(1, at: 6500)?.deliveries.count == nil)
+            #expect(
+                counts == [
+                    PassedOver(quarantined: 1, stale: 2), PassedOver(quarantined: 1, stale: 2),
+                    PassedOver(quarantined: 2, stale: 7),
+                ])
+            let report = try await scene.report(sent)
+            #expect(report.recipients == 3 && report.passedOver == PassedOver(quarantined: 2, stale: 7))
+            #expect(try await scene.report(first).passedOver == PassedOver())
+            // A list names registrations that may have ended.
+            try await scene.store.end(
+                audience[0].key, RegistrationEnd(time: Timestamp(milliseconds: 7500), cause: .deleted))
+            let fresh = try await scene.audience(100, of: Scene.topic("more"), from: 100)
+            let list = try await scene.send(.list(audience.map(\.key) + fresh.map(\.key)), at: 8000)
+            while try await scene.claimPage(50, at: 8500) != nil {}
+            #expect(try await scene.report(list).passedOver == PassedOver(ended: 1, quarantined: 2))
+        },
         ConformanceCase("due deliveries come the longest due first, lane by lane") { scene in
             let made = try await scene.register(1)
             let later = try await scene.send(to: made, at: 1500)

@@ -163,7 +163,7 @@ extension ConformanceCase {
             let again = try await scene.claimDue(.bulk, at: 3000) + scene.claimDue(.interactive, at: 3000)
             #expect(again.map(\.registration.deviceToken) == [51, 53].map(Scene.deviceToken))
             #expect(again.allSatisfy { $0.history.attempts == 1 && $0.history.lastCause == "Unregistered" })
-            #expect(try await scene.settle(again.map { $0.ended() }) .count == 2)
+            #expect(try await scene.settle(again.map { $0.ended() }).count == 2)
             #expect(try await scene.report(message).ended[.accepted] == 1)
             #expect(try await scene.report(single).ended[.accepted] == 1)
         },
@@ -366,7 +366,8 @@ extension ConformanceCase {
     ]
 
     static let rescue: [ConformanceCase] = [
-        ConformanceCase("what was interrupted is due at once, and counted apart from answers that did not come") { scene in
+        ConformanceCase("what was interrupted is due at once, and counted apart from answers that did not come") {
+            scene in
             _ = try await scene.send(to: try await scene.register(1))
             let due = try #require(try await scene.claimDue(.interactive).first)
             try await scene.settle([due.retried(at: 9000)])

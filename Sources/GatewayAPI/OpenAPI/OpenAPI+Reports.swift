@@ -31,6 +31,9 @@ extension OpenAPI {
                     "name": .string, "target": .object([:]), "label": .string, "state": .string, "acceptTime": .time,
                     "expireTime": .time, "completeTime": .time, "expectedEndTime": .time,
                     "pace": .object(["rate": .integer, "finishBy": .time]), "audience": .integer,
+                    "passedOver": .map(of: .integer).saying(
+                        "Registrations that the fan-out passed by: ended, quarantined, stale. Not among the recipients."
+                    ),
                     "ledger": .map(of: .integer).saying(
                         "recipients = accepted + rejected + expired + cancelled + inFlight."),
                     "rejectedByReason": .map(of: .integer),

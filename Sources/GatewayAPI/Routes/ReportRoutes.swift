@@ -135,7 +135,11 @@ enum ReportView {
         }
         if let pace = pace(message.options) { members.append(.init("pace", pace)) }
         members += [
-            .init("audience", .integer(message.recipient.audience)),
+            .init("audience", .integer(message.recipient.audience))
+        ]
+        let passedOver = passedOver(report.passedOver)
+        if !passedOver.isEmpty { members.append(.init("passedOver", .object(passedOver))) }
+        members += [
             .init("ledger", ledger(report)),
             .init("rejectedByReason", reasons(report.rejectedByReason)),
         ]
@@ -144,6 +148,12 @@ enum ReportView {
             members.append(.init("receipts", receipts(report.receipts) { .integer($0) }))
         }
         return .object(members)
+    }
+
+    /// Whom the fan-out passed by, by cause; causes that hold for none are left out.
+    private static func passedOver(_ counts: PassedOver) -> [JSONValue.Member] {
+        [("ended", counts.ended), ("quarantined", counts.quarantined), ("stale", counts.stale)]
+            .filter { $0.1 > 0 }.map { .init($0.0, .integer($0.1)) }
     }
 
     /// What becomes of a message's blocks: what is for Apple's devices is sent; blocks for other platforms were checked

@@ -5,8 +5,8 @@ public enum TimeToLive: Hashable, Sendable {
     /// That long.
     case lasting(Duration)
 
-    /// What a sender gets who says nothing: FCM's 28 days.
-    public static let standard = TimeToLive.lasting(.seconds(28 * 86_400))
+    /// What a sender gets who says nothing: FCM's 30 days for Apple's devices, as long as APNs stores a push.
+    public static let standard = TimeToLive.lasting(limit)
 
     /// Longer lives end here: APNs stores no push longer than 30 days.
     public static let limit: Duration = .seconds(30 * 86_400)

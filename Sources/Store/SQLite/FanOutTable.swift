@@ -59,7 +59,8 @@ struct FanOutTable {
         """
     static let claimPage = "UPDATE page SET worker = ? WHERE id = ? AND worker IS NULL AND interruptions = ?"
     static let moveCursor = """
-        UPDATE fan_out SET after_key = ?1, claimed = claimed + ?2, done = ?3
+        UPDATE fan_out SET after_key = ?1, claimed = claimed + ?2, done = ?3, passed_ended = passed_ended + ?7,
+            passed_quarantined = passed_quarantined + ?8, passed_stale = passed_stale + ?9
         WHERE message = ?4 AND shard = ?5 AND after_key = ?6 AND done = 0
         """
     static let insertPage = """
@@ -204,9 +205,7 @@ struct FanOutTable {
         guard try isOpen(shard) else { return FanOutClaim(page: nil, isDone: true) }
         let count = candidates.registrations.count
         let isAtEnd = try candidates.isAtEnd && !hasMore(shard, after: candidates.cursor)
-        let moved = try db.change(
-            Self.moveCursor, [candidates.cursor, count, isAtEnd, message, number, shard.after])
-        guard moved > 0 else { return nil }
+        guard try moveCursor(of: shard, past: candidates, isAtEnd: isAtEnd) else { return nil }
         for (route, keys) in candidates.setAside where !keys.isEmpty { try setAside(keys, route, of: shard) }
         if isAtEnd { try db.change(Self.reopen, [message, number]) }
         guard count > 0 else {
@@ -219,6 +218,19 @@ struct FanOutTable {
         let id = FanOutPage.ID(rawValue: db.lastInsertedRowID)
         return FanOutClaim(
             page: page(id, shard, candidates.registrations, interruptions: 0), isDone: isAtEnd)
+    }
+
+    /// Counts candidates as claimed, and those that were passed by.
+    ///
+    /// - Returns: `false` when the shard changed since they were read; then nothing was counted.
+    func moveCursor(of shard: Shard, past candidates: Candidates, isAtEnd: Bool) throws -> Bool {
+        let passed = candidates.passedOver
+        return try db.change(
+            Self.moveCursor,
+            [
+                candidates.cursor, candidates.registrations.count, isAtEnd, shard.id.message, shard.id.shard,
+                shard.after, passed.ended, passed.quarantined, passed.stale,
+            ]) > 0
     }
 
     /// Whether more was set aside for a shard than its snapshot showed.

@@ -79,6 +79,8 @@ struct Candidates {
     var cursor: Int64
     /// Whether nobody is left after the cursor.
     var isAtEnd = false
+    /// Who was passed by, up to the cursor.
+    var passedOver = PassedOver()
 }
 
 /// Finds the recipients of a shard within one snapshot. Ended, quarantined and stale registrations are passed by; those
@@ -96,6 +98,8 @@ struct CandidateReader {
     let db: Database
     let shard: Shard
     private let held: [PushRoute]
+    /// Who had been passed by when the last one of the page was found.
+    private var passedBeforeLast = PassedOver()
     private var reader: DeliveryRegistrationReader
 
     /// - Parameter held: nobody is taken for these routes. What was set aside before is not set aside again.
@@ -128,6 +132,7 @@ struct CandidateReader {
             // Whoever was set aside behind the last one is looked at again.
             found.registrations.removeLast()
             found.cursor = last.key.rawValue
+            found.passedOver = passedBeforeLast
             for (route, keys) in found.setAside { found.setAside[route] = keys.filter { $0 < found.cursor } }
         }
         return found
@@ -166,7 +171,11 @@ struct CandidateReader {
                 return
             }
             found.cursor = key
-            guard isIn, let registration = try reader.find(key) else { continue }
+            guard isIn else { continue }
+            guard let registration = try reader.find(key) else {
+                found.passedOver.ended += 1
+                continue
+            }
             if take(registration, limit, into: &found) { return }
         }
     }
@@ -174,17 +183,28 @@ struct CandidateReader {
     /// Adds a registration if it is a recipient.
     ///
     /// - Returns: whether there are enough.
-    private func take(
+    private mutating func take(
         _ registration: DeliveryRegistration, _ limit: Int, into found: inout Candidates
     ) -> Bool {
-        guard registration.isActive, !registration.isQuarantined else { return false }
-        if let since = shard.refreshedSince, registration.refreshedAt < since { return false }
+        guard registration.isActive else {
+            found.passedOver.ended += 1
+            return false
+        }
+        guard !registration.isQuarantined else {
+            found.passedOver.quarantined += 1
+            return false
+        }
+        if let since = shard.refreshedSince, registration.refreshedAt < since {
+            found.passedOver.stale += 1
+            return false
+        }
         let route = held.first { $0.app == registration.app && $0.environment == registration.environment }
         if let route {
             found.setAside[route, default: []].append(registration.key.rawValue)
             return false
         }
         found.registrations.append(registration)
+        if found.registrations.count <= limit { passedBeforeLast = found.passedOver }
         return found.registrations.count > limit
     }
 }

@@ -22,6 +22,8 @@ struct MessageReport: Hashable {
     var audience: Int
     /// Deliveries claimed so far.
     var recipients: Int
+    /// Registrations that the fan-out passed by, by cause.
+    var passedOver: [Count]
     /// Deliveries by where they stand, in the order of the bar.
     var counts: [Count]
     /// Rejected deliveries by reason, the most frequent first.
@@ -61,6 +63,8 @@ struct MessageReport: Hashable {
         audience = value["audience"]?.integerValue ?? 0
         let ledger = value["ledger"]
         recipients = ledger?["recipients"]?.integerValue ?? 0
+        passedOver = (value["passedOver"]?.members ?? [])
+            .map { Count(name: $0.name, value: $0.value.integerValue ?? 0) }
         counts = Self.parts.map { Count(name: $0.name, value: ledger?[$0.key]?.integerValue ?? 0) }
         reasons = (value["rejectedByReason"]?.members ?? [])
             .map { Count(name: $0.name, value: $0.value.integerValue ?? 0) }
@@ -83,7 +87,7 @@ struct MessageReport: Hashable {
 
     static func == (one: MessageReport, other: MessageReport) -> Bool {
         one.name == other.name && one.state == other.state && one.counts == other.counts
-            && one.recipients == other.recipients && one.reasons == other.reasons
+            && one.recipients == other.recipients && one.passedOver == other.passedOver && one.reasons == other.reasons
             && one.expectedEndTime == other.expectedEndTime && one.receipts == other.receipts
     }
 
@@ -96,13 +100,19 @@ struct MessageReport: Hashable {
     /// Whether nothing will change any more.
     var isFinal: Bool { state == "COMPLETE" || (state == "CANCELLED" && completeTime != nil) }
 
+    /// How many it is for, in the text as in the bar: those that were claimed and, until the end, those of the audience
+    /// that are still to come. Whom the fan-out passed by is not among them.
+    var expected: Int {
+        isFinal ? recipients : max(audience - passedOver.reduce(0) { $0 + $1.value }, recipients)
+    }
+
     /// The id alone.
     var id: String { name.split(separator: "/").last.map(String.init) ?? name }
 
     /// One line.
     var summary: String {
         let numbers = counts.filter { $0.value > 0 }.map { "\($0.value) \($0.name)" }
-        return "\(id) \(state) \(recipients) of \(max(audience, recipients))"
+        return "\(id) \(state) \(recipients) of \(expected)"
             + (numbers.isEmpty ? "" : ": " + numbers.joined(separator: ", "))
     }
 
@@ -110,13 +120,17 @@ struct MessageReport: Hashable {
     func lines(width: Int) -> [String] {
         var lines = [
             "Message    \(Table.safe(id))", "Target     \(Table.safe(target))",
-            "State      \(state)\(isFinal ? "" : ", audience \(audience)")",
+            "State      \(state)\(isFinal ? "" : ", \(recipients) of \(expected)")",
             "Accepted   \(Table.safe(acceptTime))",
         ]
         if let label { lines.insert("Label      \(Table.safe(label))", at: 2) }
         if let completeTime { lines.append("Completed  \(Table.safe(completeTime))") }
         if let pace { lines.append("Pace       \(Table.safe(pace))") }
         if let expectedEndTime { lines.append("Expected   \(Table.safe(expectedEndTime))") }
+        if !passedOver.isEmpty {
+            lines.append(
+                "Passed by  " + passedOver.map { "\($0.value) \(Table.safe($0.name))" }.joined(separator: "  "))
+        }
         if !platformsNotSent.isEmpty {
             lines.append("Not sent   to \(Table.safe(platformsNotSent.joined(separator: ", ")))")
         }
@@ -139,10 +153,11 @@ struct MessageReport: Hashable {
         return lines.map { $0.count > width ? String($0.prefix(max(width, 1))) : $0 }
     }
 
-    /// A bar of the whole width: each part that is not zero has at least one letter, the rest of the audience is blank.
+    /// A bar of the whole width: each part that is not zero has at least one letter, what is ``expected`` beyond
+    /// them is blank.
     func bar(width: Int) -> String {
         let room = max(10, width - 2)
-        let total = max(audience, recipients, 1)
+        let total = max(expected, 1)
         var lengths = counts.map { count in
             count.value == 0 ? 0 : max(1, Int((Double(count.value) / Double(total) * Double(room)).rounded()))
         }
