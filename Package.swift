@@ -86,7 +86,8 @@ let libraries: [Target] = [
 ]
 
 let tests: [Target] = [
-    .target(name: "TestSupport", dependencies: ["PushModel"], path: "Tests/TestSupport"),
+    .target(name: "CTestDefaults", path: "Tests/CTestDefaults"),
+    .target(name: "TestSupport", dependencies: ["CTestDefaults", "PushModel"], path: "Tests/TestSupport"),
     .target(
         name: "StoreConformance", dependencies: ["Store", "PushModel", "TestSupport"], path: "Tests/StoreConformance"),
     .testTarget(name: "SigningTests", dependencies: ["Signing", "TestSupport", crypto]),
@@ -139,7 +140,7 @@ func selection(of targets: [Target]) -> [Target] {
 }
 
 let targets = selection(of: libraries + tests)
-for target in targets where target.type != .system {
+for target in targets where target.type != .system && target.name != "CTestDefaults" {
     target.swiftSettings = settings + sanitizer
 }
 
