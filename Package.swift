@@ -27,6 +27,7 @@ let configuration = Target.Dependency.product(name: "Configuration", package: "s
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let http2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
@@ -43,6 +44,8 @@ let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let nioCompression = Target.Dependency.product(name: "NIOHTTPCompression", package: "swift-nio-extras")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
@@ -54,15 +57,15 @@ let libraries: [Target] = [
     .target(name: "Signing", dependencies: ["COpenSSL"]),
     .target(name: "PushModel"),
     .target(name: "HTTP2Client", dependencies: ["CNghttp2", "COpenSSL", "CLinux", deque, logging]),
-    .target(name: "APNS", dependencies: ["HTTP2Client", "Signing", "PushModel", logging, metrics]),
+    .target(name: "APNS", dependencies: ["HTTP2Client", "Signing", "PushModel", deque, logging, metrics]),
     .target(name: "Store", dependencies: ["PushModel", coreMetrics, grdb, logging]),
     .target(name: "Delivery", dependencies: ["Store", "PushModel", lifecycle, logging, metrics]),
     .target(
         name: "GatewayAPI",
         dependencies: [
             "Delivery", "Store", "PushModel", hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS,
-            nioCore, nioHTTP1, nioSSL, nioTLS, http2, crypto, cryptoExtras, jwt, coreMetrics, lifecycle, logging,
-            metrics,
+            nioCore, nioEmbedded, nioHTTP1, nioCompression, nioSSL, nioTLS, http2, crypto, cryptoExtras, deque, jwt,
+            coreMetrics, lifecycle, logging, metrics,
         ]),
     .target(
         name: "APNSSimulator",
@@ -99,7 +102,9 @@ let tests: [Target] = [
         dependencies: ["APNS", "APNSSimulator", "Signing", "PushModel", "TestSupport", crypto, logging]),
     .testTarget(
         name: "StoreTests",
-        dependencies: ["Store", "StoreConformance", "PushModel", "TestSupport", coreMetrics, grdb, logging]),
+        dependencies: [
+            "Store", "StoreConformance", "PushModel", "TestSupport", coreMetrics, grdb, sqlite, logging,
+        ]),
     .testTarget(
         name: "DeliveryTests",
         dependencies: ["Delivery", "Store", "StoreConformance", "PushModel", "TestSupport", lifecycle, logging]),
@@ -157,6 +162,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),

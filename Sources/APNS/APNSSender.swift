@@ -85,7 +85,12 @@ public final class APNSSender: PushSender {
 
     /// One entry for each pool.
     public var upstreams: [UpstreamStatus] {
-        ways.withLock { Array($0.upstreams.values) }.map(\.status).sorted { $0.name < $1.name }
+        let (upstreams, routes) = ways.withLock { (Array($0.upstreams.values), $0.routes) }
+        return upstreams.map { upstream in
+            var status = upstream.status
+            status.projects = Set(routes.lazy.filter { $0.value === upstream }.map(\.key.project))
+            return status
+        }.sorted { $0.name < $1.name }
     }
 
     /// Those of paused upstreams, topics and apps, of upstreams that APNs wants left alone, and of those whose circuit is
@@ -109,6 +114,12 @@ public final class APNSSender: PushSender {
             }
             return rests
         }
+    }
+
+    /// Gives back at once, as `notSent(shutdown)`, what would wait for a connection that is not there; what a connection
+    /// takes goes on. ``shutdown(within:)`` follows.
+    public func windDown() {
+        for upstream in ways.withLock({ $0.upstreams.values }) { upstream.windDown() }
     }
 
     /// Lets pushes in flight finish within `limit`, ends the others as `notSent` or `unknown`, closes everything.

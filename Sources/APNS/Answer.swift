@@ -10,6 +10,9 @@ struct Answer {
     /// What it says about credential, topic, device and load.
     let meaning: AnswerMeaning
 
+    /// A status that says accepted (RFC 9110 §15.3) and that APNs does not document: anything from 201 to 299.
+    let unusualSuccess: Int?
+
     /// Reads how a request ended.
     ///
     /// - Parameter now: wall time when it ended, for a `retry-after` that is a date.
@@ -19,14 +22,17 @@ struct Answer {
             outcome = Self.outcome(of: response, at: now)
             sign = UpstreamSign(status: response.status, reason: outcome.apnsReason)
             meaning = AnswerMeaning(status: response.status, outcome: outcome)
+            unusualSuccess = (201...299).contains(response.status) ? response.status : nil
         case .notSent(let failure):
             outcome = .notSent(TransportCause(rawValue: failure.kind.rawValue))
             sign = UpstreamSign(failure)
             meaning = .nothing
+            unusualSuccess = nil
         case .unanswered(let failure):
             outcome = .unknown(TransportCause(rawValue: failure.kind.rawValue))
             sign = UpstreamSign(failure)
             meaning = .nothing
+            unusualSuccess = nil
         }
     }
 
@@ -37,7 +43,7 @@ struct Answer {
     }
 
     private static func outcome(of response: Response, at now: Timestamp) -> Outcome {
-        if response.status == 200 { return .accepted }
+        if (200...299).contains(response.status) { return .accepted }
         let error = ErrorBody(response.body)
         return Outcome(
             status: response.status, reason: error.reason, timestamp: error.timestamp,

@@ -7,9 +7,11 @@ import PushModel
 /// |-------------------|------------|----------------------------|
 /// | proven only       | all        | none                       |
 /// | suspects only     | none       | all: a new installation    |
-/// | both              | the rest   | a quarter, but at least one |
+/// | both              | all        | a quarter more, but at least one |
+///
+/// What suspects have beside proven traffic comes on top of the limit, so that a busy upstream keeps all of its streams.
 struct ConnectionBudget {
-    /// Who may have how many connections; the sum is the upstream's limit.
+    /// Who may have how many connections.
     struct Division: Hashable {
         var proven: Int
         var suspects: Int
@@ -45,8 +47,7 @@ struct ConnectionBudget {
     private func divided(_ hasProven: Bool, _ hasSuspects: Bool) -> Division {
         guard hasProven else { return Division(proven: 0, suspects: limit) }
         guard hasSuspects else { return Division(proven: limit, suspects: 0) }
-        let suspects = max(1, limit / 4)
-        return Division(proven: limit - suspects, suspects: suspects)
+        return Division(proven: limit, suspects: max(1, limit / 4))
     }
 
     /// A time in the future is of a clock that was set back meanwhile.

@@ -11,6 +11,8 @@ struct ProviderToken: Sendable {
     /// Tokens of one series follow each other slowly enough for Apple to take them on the same connections. One of the
     /// next series needs new connections.
     let series: Int
+    /// Which of its source's tokens it is: a later one has a higher number, whatever the clock says.
+    var number = 0
 }
 
 /// Time since some moment, on a clock that nobody sets: for pauses and paces, which a wall clock would spoil.
@@ -40,6 +42,8 @@ final class ProviderTokenSource: Sendable {
         /// When the last token was signed, on the clock that nobody sets.
         var signedAt: Duration?
         var series = 0
+        /// Tokens signed so far.
+        var count = 0
     }
 
     private let keyID: String
@@ -69,8 +73,9 @@ final class ProviderTokenSource: Sendable {
             return Result { () throws(SigningError) in
                 let isTooSoon = state.signedAt.map { uptime - $0 < Self.renewalInterval } ?? false
                 let series = isTooSoon ? state.series + 1 : state.series
-                let token = try signed(at: now, series: series)
+                let token = try signed(at: now, series: series, number: state.count + 1)
                 state.token = token
+                state.count += 1
                 state.series = series
                 state.signedAt = uptime
                 return token
@@ -102,9 +107,9 @@ final class ProviderTokenSource: Sendable {
         return age < lifetime && age >= .zero - tolerance
     }
 
-    private func signed(at now: Timestamp, series: Int) throws(SigningError) -> ProviderToken {
+    private func signed(at now: Timestamp, series: Int, number: Int) throws(SigningError) -> ProviderToken {
         let jwt = try ProviderJWT.signed(keyID: keyID, teamID: teamID, issuedAt: now.seconds, with: key)
         return ProviderToken(
-            authorization: "bearer " + jwt, issuedAt: Timestamp(seconds: now.seconds), series: series)
+            authorization: "bearer " + jwt, issuedAt: Timestamp(seconds: now.seconds), series: series, number: number)
     }
 }

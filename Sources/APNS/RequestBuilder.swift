@@ -1,28 +1,26 @@
 import HTTP2Client
 import PushModel
 
-/// Turns the pushes of one batch that share a provider token into requests (Apple, "Sending notification requests to
-/// APNs"). The fields that a broadcast's pushes share are built once.
+/// Turns the pushes of one batch into requests (Apple, "Sending notification requests to APNs"). The fields that a
+/// broadcast's pushes share are built once; `authorization` is the pool's, see ``UpstreamPools/use(_:isNewSeries:)``.
 ///
-/// HPACK: what changes with every push or is secret is never indexed, so that it doesn't evict what repeats.
+/// HPACK: what changes with every push would evict what repeats, so of such fields only the first one on a connection is
+/// indexed, for its name (Apple, "Sending notification requests to APNs"); the token never is.
 struct RequestBuilder {
-    private let token: ProviderToken?
     private var heads: [ObjectIdentifier: RequestHead] = [:]
     /// The content of the last push: nearly always that of the next one.
     private var last: (content: ObjectIdentifier, head: RequestHead)?
     /// What paths are put together in.
     private var text: [UInt8] = []
 
-    /// Builds requests that carry `token`; `nil`: the connection's certificate stands in for it. Keep the pushes alive as long as the builder: it knows contents by identity.
-    init(token: ProviderToken?) {
-        self.token = token
-    }
+    /// Keep the pushes alive as long as the builder: it knows contents by identity.
+    init() {}
 
     /// The request of one push.
     mutating func request(for push: Push) -> Request {
         Request(
             head: head(of: push.content), path: path(to: push.deviceToken),
-            fields: [HeaderField("apns-id", push.id.rawValue, isIndexed: false)], body: push.payload,
+            fields: [HeaderField("apns-id", push.id.rawValue, indexing: .first)], body: push.payload,
             isUrgent: push.lane == .interactive)
     }
 
@@ -33,15 +31,14 @@ struct RequestBuilder {
             last = (identity, head)
             return head
         }
-        var headers = token.map { [HeaderField("authorization", $0.authorization, isIndexed: false)] } ?? []
-        headers += [
+        var headers = [
             HeaderField("apns-topic", content.topic),
             HeaderField("apns-push-type", content.pushType.rawValue),
             HeaderField("apns-priority", String(content.priority.rawValue)),
-            HeaderField("apns-expiration", Self.text(of: content.expiration), isIndexed: false),
+            HeaderField("apns-expiration", Self.text(of: content.expiration), indexing: .first),
         ]
         if let collapseID = content.collapseID {
-            headers.append(HeaderField("apns-collapse-id", collapseID, isIndexed: false))
+            headers.append(HeaderField("apns-collapse-id", collapseID, indexing: .first))
         }
         let head = RequestHead(method: "POST", fields: headers)
         heads[identity] = head

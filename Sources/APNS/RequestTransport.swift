@@ -16,6 +16,8 @@ protocol RequestPool: Sendable {
         completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void) async
     func close(within limit: Duration) async
     func recycleConnections()
+    func setFields(_ fields: [HeaderField])
+    func windDown()
     func reconsider()
     func setConnectionLimit(_ limit: Int)
     var statistics: ConnectionPool.Statistics { get }

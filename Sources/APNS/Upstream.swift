@@ -33,7 +33,6 @@ struct UpstreamKey: Hashable, Sendable {
 
     /// The pool's configuration.
     var poolConfiguration: PoolConfiguration {
-        // On one loop (the default of `loopLimit`): each further one has a back-off and a circuit of its own.
         var configuration = PoolConfiguration(host: endpoint.host, port: endpoint.port)
         if let trustFile { configuration.trust = .file(trustFile) }
         configuration.proxy = proxy?.forPool
@@ -51,17 +50,19 @@ final class Upstream: Sendable {
     /// `nil`: a certificate needs no tokens.
     let tokens: ProviderTokenSource?
     private let queueLimit: Int
-    private let wallTime: WallTime
-    private let uptime: Uptime
-    private let logger: Logger
-    private let pace: PaceGate
-    private let state: Mutex<State>
+    let wallTime: WallTime
+    let uptime: Uptime
+    let logger: Logger
+    let pace: PaceGate
+    let state: Mutex<State>
     /// What was told last. Lock order: this one, then `state`, the pace's and the pools'.
     private let told = Mutex(UpstreamHold())
     private let holdChanged: @Sendable () -> Void
+    /// The token that the pools were given last.
+    private let announced = Mutex<ProviderToken?>(nil)
 
     /// Everything that answers change.
-    private struct State {
+    struct State {
         var health = UpstreamHealth()
         var control: UpstreamControl
         var skew = ClockSkew()
@@ -86,7 +87,7 @@ final class Upstream: Sendable {
         var logger = logger
         logger[metadataKey: "upstream"] = "\(key.name)"
         self.logger = logger
-        pace.onCrowdChange { [weak self] in self?.updateHold() }
+        pace.onChange { [weak self] in self?.updateHold() }
     }
 
     /// Sends the pushes of `batch` at `indices`; suspends while the queue of a pool that they take is full or the upstream
@@ -126,6 +127,7 @@ final class Upstream: Sendable {
             fail(indices, because: error, report: report)
             return
         }
+        if let token { announce(token) }
         let now = uptime()
         let (admission, isHolding) = state.withLock { state in
             let admission = state.control.admit(indices, of: batch, with: token, at: now)
@@ -144,7 +146,7 @@ final class Upstream: Sendable {
                 })
         }
         guard !admission.admitted.isEmpty else { return }
-        var builder = RequestBuilder(token: token)
+        var builder = RequestBuilder()
         let parts = pools.parts(of: admission.admitted, in: batch, at: wallTime()).map { part in
             (part, part.indices.map { builder.request(for: batch[$0]) })
         }
@@ -162,6 +164,15 @@ final class Upstream: Sendable {
             for (part, requests) in parts {
                 tasks.addTask { await hand(part, requests) }
             }
+        }
+    }
+
+    /// Gives the pools a token that they have not, unless another call was faster with a later one.
+    private func announce(_ token: ProviderToken) {
+        announced.withLock { last in
+            guard token.number > last?.number ?? -1 else { return }
+            pools.use(token, isNewSeries: last.map { $0.series != token.series } ?? false)
+            last = token
         }
     }
 
@@ -194,6 +205,13 @@ final class Upstream: Sendable {
         pace.close()
     }
 
+    /// Gives back at once, as `notSent(shutdown)`, what would wait for a connection that is not there or for the pace;
+    /// the rest goes. ``close(within:)`` follows.
+    func windDown() {
+        pace.windDown()
+        pools.windDown()
+    }
+
     /// Takes no more pushes, and closes the pools.
     func close(within limit: Duration) async {
         turnAway()
@@ -222,8 +240,9 @@ extension Upstream {
         let hasChanged = told.withLock { told in
             let now = uptime()
             var hold = state.withLock { $0.control.hold }
-            hold.pace = pace.notBefore.flatMap { $0 > now ? UpstreamHold.Rest(until: $0) : nil }
-            hold.crowd = pace.crowd
+            let wish = pace.wish(at: now)
+            hold.pace = wish.rest
+            hold.crowd = wish.crowd
             hold.circuit = circuitRest(at: now)
             hold.steady(by: told)
             guard hold != told else { return false }
@@ -253,7 +272,7 @@ extension Upstream {
 
     /// The report of a push that waited for a stream when it became clear that it is not to go. What held it may be over
     /// by now: then it may come again at once.
-    private func givenBack(
+    func givenBack(
         _ index: Int, of batch: [Push], _ generation: Int, after latency: Duration
     ) -> PushReport {
         let (reason, pause) = objection(to: batch[index], of: generation) ?? (.serviceUnavailable, .zero)
@@ -261,164 +280,6 @@ extension Upstream {
         return PushReport(
             index: index, outcome: .throttled(reason, after: pause), latency: latency, isAttempt: false,
             isBeingProbed: isBeingProbed)
-    }
-}
-
-// MARK: - Answers
-
-extension Upstream {
-    /// Reads what came back, on a loop thread.
-    private func read(
-        _ completions: [ConnectionPool.Completion], at indices: [Int], of batch: [Push], _ generation: Int,
-        token: ProviderToken?
-    ) -> [PushReport] {
-        let received = wallTime()
-        var findings = Findings(count: completions.count)
-        let reports = completions.map { completion in
-            let answer = Answer(completion.exchange, at: received)
-            let index = indices[completion.index]
-            findings.add(answer, of: index, completion.exchange)
-            if case .notSent(let failure) = completion.exchange, failure.kind == .withdrawn {
-                return givenBack(index, of: batch, generation, after: completion.latency)
-            }
-            return PushReport(index: index, outcome: answer.outcome, latency: completion.latency)
-        }
-        // The token first, so that the new connections begin with the new one.
-        if findings.sawExpiredToken, let token { tokens?.expire(token.issuedAt) }
-        follow(findings, of: batch, generation, token: token, received)
-        pace.leave(completions.count, good: findings.good, overload: findings.overload)
-        if let after = findings.overload?.after, after > .zero {
-            pools.reconsider()
-            updateHold()
-        }
-        return reports
-    }
-
-    /// What the answers of one call say.
-    private struct Findings {
-        var answers: [UpstreamControl.Answered] = []
-        var signs: [UpstreamSign] = []
-        var good = 0
-        var overload: PaceGate.Overload?
-        var sawExpiredToken = false
-        /// The `date` of an answer that has one.
-        var date: String?
-        var unknown: (reason: APNSReason, status: Int)?
-
-        init(count: Int) {
-            answers.reserveCapacity(count)
-            signs.reserveCapacity(count)
-        }
-
-        mutating func add(_ answer: Answer, of index: Int, _ exchange: Exchange) {
-            answers.append(UpstreamControl.Answered(index: index, meaning: answer.meaning))
-            signs.append(answer.sign)
-            if answer.meaning.isAnswered { good += 1 }
-            if case .overloaded(let after) = answer.meaning {
-                overload = PaceGate.Overload(after: [overload?.after, after].compactMap { $0 }.max())
-            }
-            if answer.meaning == .tokenExpired { sawExpiredToken = true }
-            guard case .answered(let response) = exchange else { return }
-            if date == nil, !response.headers.isEmpty { date = response.header("date") }
-            if let reason = answer.unknownReason { unknown = (reason, response.status) }
-        }
-    }
-
-    private func follow(
-        _ findings: Findings, of batch: [Push], _ generation: Int, token: ProviderToken?, _ received: Timestamp
-    ) {
-        let now = uptime()
-        let submission = UpstreamControl.Submission(
-            generation: generation, tokenAge: token.map { received - $0.issuedAt } ?? .zero)
-        let (skew, control, health, isNew, mayHold) = state.withLock { state in
-            let wasHolding = state.control.isHolding
-            // The clock first: it may explain what is refused.
-            let skew = Self.sample(findings.date, into: &state.skew, received: received, at: now)
-            var actions = state.control.note(
-                findings.answers, of: batch, submission, skew: state.skew, at: now, wallTime: received)
-            let health = state.health.note(findings.signs, at: received)
-            if health.contains(.recycle) { actions += state.control.replacement(at: now) }
-            let isNew = findings.unknown.map { state.unknownReasons.note($0.reason.rawValue, at: now) } ?? false
-            return (skew, actions, health, isNew, wasHolding || state.control.isHolding)
-        }
-        if let skew { tell(skew) }
-        if isNew, let unknown = findings.unknown { tell(unknown.reason, status: unknown.status) }
-        act(on: control)
-        act(on: health)
-        if mayHold { updateHold() }
-    }
-
-    private static func sample(
-        _ date: String?, into skew: inout ClockSkew, received: Timestamp, at now: Duration
-    ) -> ClockSkew.Action? {
-        guard let date, skew.wantsSample(at: now), let time = HTTPDate.time(of: date, now: received) else { return nil }
-        return skew.sample(date: time, received: received, at: now)
-    }
-}
-
-// MARK: - Actions
-
-extension Upstream {
-    private func act(on actions: [UpstreamHealth.Action]) {
-        for action in actions {
-            switch action {
-            case .tell(let problem):
-                logger.warning(
-                    "upstream has a problem",
-                    metadata: ["reason": "\(problem.name)", "detail": "\(problem.detail)"])
-            case .tellRecovery(let name):
-                logger.notice("upstream works again", metadata: ["reason": "\(name)"])
-            case .recycle: break  // done by the control, which knows when that was last
-            }
-        }
-    }
-
-    private func act(on actions: [UpstreamControl.Action]) {
-        for action in actions {
-            switch action {
-            case .tellPause(let part, let reason, let detail):
-                logger.warning(
-                    "pushes are held back",
-                    metadata: ["part": "\(part.text)", "reason": "\(reason)", "detail": "\(detail)"])
-                // What waits for a stream would be refused, one by one.
-                pools.reconsider()
-            case .tellEnd(let part, let reason):
-                logger.notice("pushes go again", metadata: ["part": "\(part.text)", "reason": "\(reason)"])
-            case .replaceConnections:
-                logger.debug("replacing the upstream's connections")
-                pools.recycleConnections()
-            case .restartSlowly(let reason):
-                pace.restartSlowly(after: reason)
-            }
-        }
-    }
-
-    private func tell(_ action: ClockSkew.Action) {
-        switch action {
-        case .tell(let skew):
-            logger.warning(
-                "the clock differs from APNs'; provider tokens may be refused",
-                metadata: ["skew": "\(skew.components.seconds) s"])
-        case .tellEnd(let skew):
-            logger.notice("the clock agrees with APNs' again", metadata: ["skew": "\(skew.components.seconds) s"])
-        }
-    }
-
-    private func tell(_ reason: APNSReason, status: Int) {
-        logger.warning(
-            "APNs gave a reason that is not known; its status decides",
-            metadata: ["reason": "\(reason)", "status": "\(status)"])
-    }
-}
-
-extension UpstreamPause.Part {
-    /// For log lines.
-    fileprivate var text: String {
-        switch self {
-        case .everything: "everything"
-        case .topic(let topic): "topic \(topic)"
-        case .route(let route): "\(route.app) \(route.environment.rawValue)"
-        }
     }
 }
 

@@ -17,8 +17,6 @@ struct UpstreamHealth {
     static let tellingInterval: Duration = .seconds(60)
     /// Connections are not replaced more often: Apple takes rapid reconnecting for an attack.
     static let recyclingInterval: Duration = .seconds(15)
-    /// So many answers with the same weak sign in a row count as a strong one.
-    static let patience = 20
 
     /// The problem that the last answers showed.
     private var problem: String?
@@ -27,8 +25,6 @@ struct UpstreamHealth {
     /// The problem that was told last has not been told to be over.
     private var isRecoveryDue = false
     private var recycledAt: Timestamp?
-    /// Answers in a row that asked for new connections if repeated.
-    private var repetitions = 0
 
     /// Takes note of what a batch of answers says.
     mutating func note(_ signs: [UpstreamSign], at now: Timestamp) -> [Action] {
@@ -38,12 +34,10 @@ struct UpstreamHealth {
         for sign in signs {
             switch sign {
             case .nothing: break
-            case .working:
-                isWorking = true
-                repetitions = 0
+            case .working: isWorking = true
             case .problem(let problem):
                 seen = problem
-                wantsFreshConnections = asksForConnections(problem.remedy) || wantsFreshConnections
+                if problem.remedy == .freshConnections { wantsFreshConnections = true }
             }
         }
         var actions: [Action] = []
@@ -57,20 +51,6 @@ struct UpstreamHealth {
             actions.append(.recycle)
         }
         return actions
-    }
-
-    private mutating func asksForConnections(_ remedy: UpstreamSign.Remedy) -> Bool {
-        switch remedy {
-        case .none:
-            return false
-        case .freshConnections:
-            return true
-        case .freshConnectionsIfRepeated:
-            repetitions += 1
-            guard repetitions >= Self.patience else { return false }
-            repetitions = 0
-            return true
-        }
     }
 
     private mutating func begin(_ new: UpstreamSign.Problem, at now: Timestamp) -> [Action] {

@@ -3,7 +3,7 @@ import PushModel
 import Synchronization
 
 /// The pools of one upstream: one for proven device tokens and one for suspects, so that a refused suspect narrows no
-/// connection of the others. They share the upstream's connection limit by ``ConnectionBudget``.
+/// connection of the others. ``ConnectionBudget`` says how many connections each may have.
 final class UpstreamPools: Sendable {
     /// The part of a batch that takes the same pool.
     struct Part: Sendable {
@@ -59,6 +59,24 @@ final class UpstreamPools: Sendable {
     /// As ``ConnectionPool/recycleConnections()``.
     func recycleConnections() {
         for pool in all { pool.recycleConnections() }
+    }
+
+    /// Has requests carry this token as of when their streams are opened, so that no connection sees an earlier one after
+    /// a later one (Apple counts that as an update).
+    ///
+    /// - Parameter isNewSeries: the present connections must not see it: they are replaced.
+    func use(_ token: ProviderToken, isNewSeries: Bool) {
+        let field = HeaderField("authorization", token.authorization, indexing: .never)
+        for pool in all {
+            // In this order, in which the pool takes them too.
+            if isNewSeries { pool.recycleConnections() }
+            pool.setFields([field])
+        }
+    }
+
+    /// As ``ConnectionPool/windDown()``.
+    func windDown() {
+        for pool in all { pool.windDown() }
     }
 
     /// As ``ConnectionPool/reconsider()``.

@@ -27,9 +27,6 @@ enum UpstreamSign: Hashable, Sendable {
         case none
         /// New connections: APNs holds something against the present ones.
         case freshConnections
-        /// The same once it has happened many times without a good answer in between. (An expired token on an idle
-        /// connection used to show as endless 500.)
-        case freshConnectionsIfRepeated
     }
 
     /// Reads the sign of a request that got no answer.
@@ -51,7 +48,7 @@ enum UpstreamSign: Hashable, Sendable {
             return
         }
         let row = APNSReasonTable.row(of: reason)
-        if status == 403 || row?.actions.contains(.pauseLane) == true {
+        if status == 403 || reason == .tooManyProviderTokenUpdates || row?.actions.contains(.pauseLane) == true {
             self = .nothing
             return
         }
@@ -65,9 +62,9 @@ enum UpstreamSign: Hashable, Sendable {
     /// `nil`: no problem of the upstream, the answer concerns one device or message.
     private static func remedy(for row: APNSReasonTable.Row?, status: Int) -> Remedy? {
         let actions = row?.actions ?? []
-        // A server that shuts down (503) says GOAWAY by itself, and the other connections are as good as before.
+        // A connection that answers nothing but 500 is replaced by its pool (``PoolConfiguration/serverErrorLimit``): an
+        // expired token on an idle connection used to show like that. A server that shuts down (503) says GOAWAY by itself, and the other connections are as good as before.
         if actions.contains(.otherConnection), status < 500 { return .freshConnections }
-        if status == 500 { return .freshConnectionsIfRepeated }
         switch status {
         case 404, 405, 500..., ..<400: return Remedy.none
         default: return nil

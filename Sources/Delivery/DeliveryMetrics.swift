@@ -13,6 +13,7 @@ final class DeliveryMetrics: Sendable {
 
     /// Counters that were used, so that the factory is asked once for each.
     private let counters = Mutex<[Key: Counter]>([:])
+    private let reasons = Mutex(RecentReasons())
     private let latency = CountedHistogram(MetricName.deliveryLatency)
     private let inFlightGauges: [Lane: Gauge]
     private let backlogGauges: [Lane: Gauge]
@@ -75,6 +76,25 @@ final class DeliveryMetrics: Sendable {
         }
         for (key, count) in others { counter(key).increment(by: count) }
         for (milliseconds, count) in latencies { latency.record(Double(milliseconds) / 1000, times: count) }
+        note(settlements)
+    }
+
+    /// Why deliveries of a project ended within the last hour that were not accepted.
+    func recentReasons(of project: ProjectID, at now: Timestamp) -> [ReasonCount] {
+        reasons.withLock { $0.counts(of: project, at: now) }
+    }
+
+    /// Notes for the last hour's reasons what of a batch was not accepted.
+    private func note(_ settlements: [Settlement]) {
+        let others = settlements.lazy.compactMap { settlement -> (ProjectID, LedgerEntry)? in
+            guard case .ended(let entry) = settlement.result, entry.outcome != .accepted else { return nil }
+            return (settlement.delivery.project, entry)
+        }
+        reasons.withLock { reasons in
+            for (project, entry) in others {
+                reasons.count(project, entry.outcome, ReasonLabel.of(entry.reason), at: entry.time)
+            }
+        }
     }
 
     /// Counts what a recorded batch taught about registrations.

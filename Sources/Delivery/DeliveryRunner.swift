@@ -115,12 +115,18 @@ public final class DeliveryRunner: Service {
         workers = [interactive, bulk].map { gate in
             LaneWorker(
                 gate: gate, lease: lease, store: store, sender: sender, projects: projects, answers: answers,
-                metrics: metrics, clock: clock, wallTime: wallTime, random: random, logger: logger)
+                waiters: waiters, metrics: metrics, clock: clock, wallTime: wallTime, random: random, logger: logger)
         }
         settler = Settler(
             answers: answers, gates: [.interactive: interactive, .bulk: bulk], lease: lease, waiters: waiters,
             store: store, admission: admission, metrics: metrics, clock: clock, random: random, logger: logger,
             gathering: limits.roomToGather < 4 * Settler.gatheringLimit ? .zero : limits.gathering)
+    }
+
+    /// Why deliveries of a project ended within the last hour that were not accepted, the most frequent reasons first. Only
+    /// what this process has recorded.
+    public func recentReasons(of project: ProjectID) -> [ReasonCount] {
+        metrics.recentReasons(of: project, at: wallTime())
     }
 
     /// A single send goes out as soon as one place is free.
@@ -232,6 +238,7 @@ extension DeliveryRunner {
     }
 
     private func takeUp() async throws(StoreError) {
+        try await store.clampTimes(to: wallTime())
         let left = try await store.takeOver(at: wallTime())
         if left > 0 {
             logger.notice("took up deliveries of an earlier run", metadata: ["count": "\(left)"])
@@ -287,6 +294,8 @@ extension DeliveryRunner {
             async let settled: Void = settler.run()
             await stopping.wait()
             for gate in gates { gate.update { $0.stop() } }
+            // What is on the wire is waited for; what has no connection would be waited for in vain.
+            sender.windDown()
             await atMost(limits.shutdown) { await self.drained() }
             await endSender()
             settler.finish()
@@ -407,6 +416,7 @@ extension DeliveryRunner {
             do throws(StoreError) {
                 metrics.backlog(try await store.backlog())
                 admission.record()
+                try await store.clampTimes(to: wallTime())
                 if try await store.endExpiredPauses(limit: Self.bookingStep, at: wallTime()) > 0 {
                     for gate in gates { gate.wake() }
                 }

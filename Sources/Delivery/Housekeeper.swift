@@ -36,6 +36,16 @@ public struct Housekeeper: Service {
             }
         }
 
+        /// How long an audit entry is kept: a year.
+        public static let auditLifetime: Duration = .seconds(365 * 86_400)
+
+        /// Forgets audit entries that are older than ``auditLifetime``.
+        public static func auditEntries(of store: any AuditStore) -> Chore {
+            Chore("audit entries") { now, limit throws(StoreError) in
+                try await store.forgetAuditEntries(before: now + (.zero - auditLifetime), limit: limit)
+            }
+        }
+
         /// Forgets auth tokens of installations that expired.
         public static func installationTokens(of store: any InstallationStore) -> Chore {
             Chore("installation tokens") { now, limit throws(StoreError) in
@@ -52,6 +62,17 @@ public struct Housekeeper: Service {
             Chore("unused installations") { now, limit throws(StoreError) in
                 try await store.forgetInstallations(
                     unusedSince: now + (.zero - unusedInstallationLifetime), limit: limit)
+            }
+        }
+
+        /// How long a topic without subscribers is kept.
+        public static let emptyTopicLifetime: Duration = .seconds(30 * 86_400)
+
+        /// Purges topics that have been empty for longer than ``emptyTopicLifetime`` and that no message is of.
+        public static func emptyTopics(of store: any SubscriptionStore) -> Chore {
+            Chore("empty topics") { now, limit throws(StoreError) in
+                try await store.purgeTopics(
+                    emptySince: now + (.zero - emptyTopicLifetime), at: now, limit: limit)
             }
         }
 

@@ -22,10 +22,18 @@ public struct GatewayServices: Sendable {
     public var upstreams: @Sendable () -> [UpstreamStatus]
     /// How the store is, for `/readyz`.
     public var storeState: @Sendable () async -> StoreState
+    /// Why deliveries of a project ended within the last hour that were not accepted.
+    public var recentReasons: @Sendable (ProjectID) -> [ReasonCount]
+    /// The listener's certificate and those of a project's apps.
+    public var certificates: @Sendable (ProjectID) -> [CertificateStatus]
     /// The metrics in Prometheus' text format.
     public var metricsText: @Sendable () -> String
     /// How often clients may ask.
     public var clientLimits: ClientRateLimits
+    /// Under which URL clients reach the gateway, without a slash at the end.
+    public var publicURL: @Sendable () -> String
+    /// When API keys were used.
+    public var keyUses: KeyUses
     /// Wall time.
     public var wallTime: WallTime
     /// Logs requests.
@@ -36,19 +44,45 @@ public struct GatewayServices: Sendable {
         store: any APIStore,
         acceptor: MessageAcceptor, controller: MessageController, projects: ProjectDirectory,
         upstreams: @escaping @Sendable () -> [UpstreamStatus],
-        storeState: @escaping @Sendable () async -> StoreState, metricsText: @escaping @Sendable () -> String,
-        clientLimits: ClientRateLimits = ClientRateLimits(.none), wallTime: @escaping WallTime, logger: Logger
+        storeState: @escaping @Sendable () async -> StoreState,
+        recentReasons: @escaping @Sendable (ProjectID) -> [ReasonCount] = { _ in [] },
+        certificates: @escaping @Sendable (ProjectID) -> [CertificateStatus] = { _ in [] },
+        metricsText: @escaping @Sendable () -> String,
+        clientLimits: ClientRateLimits = ClientRateLimits(.none), publicURL: @escaping @Sendable () -> String,
+        keyUses: KeyUses = KeyUses(),
+        wallTime: @escaping WallTime, logger: Logger
     ) {
         self.clientLimits = clientLimits
+        self.keyUses = keyUses
+        self.publicURL = publicURL
         self.store = store
         self.acceptor = acceptor
         self.controller = controller
         self.projects = projects
         self.upstreams = upstreams
         self.storeState = storeState
+        self.recentReasons = recentReasons
+        self.certificates = certificates
         self.metricsText = metricsText
         self.wallTime = wallTime
         self.logger = logger
+    }
+}
+
+/// A certificate that the gateway uses.
+public struct CertificateStatus: Hashable, Sendable {
+    /// What it is for: `listener`, or the bundle id of the app that pushes with it.
+    public var subject: String
+    /// The file, with the line of the project file that names it where there is one.
+    public var file: String
+    /// Until when it is valid.
+    public var validUntil: Timestamp
+
+    /// Describes a certificate.
+    public init(subject: String, file: String, validUntil: Timestamp) {
+        self.subject = subject
+        self.file = file
+        self.validUntil = validUntil
     }
 }
 
@@ -76,12 +110,29 @@ public struct ListenerConfiguration: Sendable {
     public var tls: (certificateFile: String, keyFile: String)?
     /// The largest request bodies.
     public var bodyLimits: BodyLimits
+    /// What is answered here.
+    public var routes: Routes = .api(withOperations: true)
+    /// How many connections there may be.
+    public var connectionLimits = ConnectionLimits()
     /// How long requests may go on after the start of a graceful shutdown; then their connections are closed.
     public var shutdownLimit: Duration
-    /// How long a request may take from its first byte to its last; then it is answered 408.
+    /// How long a connection may take to its first byte, and then it is closed; how long a request may take from its first
+    /// byte to its last, and then it is answered 408.
     public var requestLimit: Duration
     /// How long an answer waits for a peer that does not read; then the connection is closed.
     public var answerLimit: Duration
+
+    /// What a listener answers.
+    public enum Routes: Hashable, Sendable {
+        /// The API, `/healthz`, and whether the gateway is ready; with `withOperations` also why not, and `/metrics`:
+        /// there is no listener for these.
+        case api(withOperations: Bool)
+        /// `/healthz`, `/readyz` with everything that it knows, and `/metrics`.
+        case operations
+
+        /// The listener's name in metrics and logs.
+        var name: String { self == .operations ? "operations" : "api" }
+    }
 
     /// Describes a listener.
     public init(
@@ -106,7 +157,10 @@ public struct GatewayServer: Service {
     private static let idleTimeout = Duration.seconds(600)
 
     private let application: Application<RouterResponder<GatewayRequestContext>>
-    private let connections = OpenConnections()
+    /// The listener's certificate; `nil`: it speaks no TLS.
+    public let certificate: ListenerCertificate?
+
+    private let connections: OpenConnections
     private let shutdownLimit: Duration
     private let logger: Logger
 
@@ -119,14 +173,22 @@ public struct GatewayServer: Service {
         onListening: @escaping @Sendable (_ port: Int) -> Void
     ) throws {
         shutdownLimit = listener.shutdownLimit
-        logger = services.logger
+        let logger = services.logger
+        let connections = OpenConnections(listener.connectionLimits, of: listener.routes.name)
+        certificate = try listener.tls.map {
+            try ListenerCertificate(certificateFile: $0.certificateFile, keyFile: $0.keyFile)
+        }
         application = Application(
-            responder: GatewayRouter(services: services, limits: listener.bodyLimits).responder(),
-            server: try Self.server(listener, connections),
-            configuration: ApplicationConfiguration(
-                address: .hostname(listener.host, port: listener.port), serverName: "Herald"),
-            onServerRunning: { channel in onListening(channel.localAddress?.port ?? listener.port) },
-            logger: services.logger)
+            responder: GatewayRouter(services: services, limits: listener.bodyLimits, routes: listener.routes)
+                .responder(),
+            server: Self.server(listener, certificate, connections),
+            configuration: Self.configuration(listener),
+            onServerRunning: { channel in
+                connections.watch(channel, logger: logger)
+                onListening(channel.localAddress?.port ?? listener.port)
+            }, logger: logger)
+        self.connections = connections
+        self.logger = logger
     }
 
     /// Serves until graceful shutdown.
@@ -136,9 +198,15 @@ public struct GatewayServer: Service {
         try await connections.serve(drainingWithin: shutdownLimit, logger: logger) { try await application.run() }
     }
 
+    static func configuration(_ listener: ListenerConfiguration) -> ApplicationConfiguration {
+        ApplicationConfiguration(
+            address: .hostname(listener.host, port: listener.port), serverName: "Herald",
+            availableConnectionsDelegate: AcceptCeiling(total: listener.connectionLimits.total))
+    }
+
     static func server(
-        _ listener: ListenerConfiguration, _ connections: OpenConnections
-    ) throws -> HTTPServerBuilder {
+        _ listener: ListenerConfiguration, _ certificate: ListenerCertificate?, _ connections: OpenConnections
+    ) -> HTTPServerBuilder {
         let limits = StallLimits(request: listener.requestLimit, answer: listener.answerLimit)
         func configuration(_ handlers: @escaping @Sendable () -> [any RemovableChannelHandler])
             -> HTTP1Channel.Configuration
@@ -154,22 +222,23 @@ public struct GatewayServer: Service {
         let http1 = configuration {
             [ParseErrorAnswers(), StallGuard(limits: limits), RestDropper(), ContinueHandler()]
         }
-        guard let files = listener.tls else {
+        guard let certificate else {
             return HTTPServerBuilder { responder in
-                PlainChannel(HTTP1Channel(responder: responder, configuration: http1), connections: connections)
+                PlainChannel(
+                    HTTP1Channel(responder: connections.noting(responder), configuration: http1),
+                    connections: connections, firstByteLimit: listener.requestLimit)
             }
         }
-        let tls = try TLSListener.configuration(certificateFile: files.certificateFile, keyFile: files.keyFile)
         let http2 = HTTP2ChannelConfiguration(
             idleTimeout: idleTimeout, gracefulCloseTimeout: listener.shutdownLimit,
             streamConfiguration: configuration {
                 [StallGuard(limits: limits, isOfStream: true), RestDropper(), ContinueHandler(), QuiesceStop()]
             })
         return HTTPServerBuilder { responder in
-            try SecureChannel(
-                tls: tls, http1: http1, http2: http2,
-                limits: SecureChannel.Limits(handshake: listener.requestLimit, farewell: listener.shutdownLimit),
-                connections: connections, responder: responder)
+            SecureChannel(
+                certificate: certificate, http1: http1, http2: http2,
+                limits: SecureChannel.Limits(firstByte: listener.requestLimit, farewell: listener.shutdownLimit),
+                connections: connections, responder: connections.noting(responder))
         }
     }
 }

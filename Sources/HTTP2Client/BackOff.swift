@@ -19,6 +19,11 @@ struct BackOff {
     /// Counts a failure and gives the pause after it in nanoseconds.
     mutating func failed(using random: inout some RandomNumberGenerator) -> Int64 {
         failures += 1
+        return pause(using: &random)
+    }
+
+    /// The pause after the failures so far, in nanoseconds.
+    func pause(using random: inout some RandomNumberGenerator) -> Int64 {
         var longest = min(floor * 2, ceiling)
         for _ in 1..<max(2, min(failures, 64)) where failures > 1 { longest = min(longest * 2, ceiling) }
         // Half of it is left to chance, so that many senders do not come back at the same instant.

@@ -31,6 +31,25 @@ extension Connection {
         arm()
     }
 
+    /// When a connection that opens now has been in use for long enough. By chance, so that those that were opened
+    /// together do not end together.
+    func drawEndOfLife() -> Instant {
+        let life = settings.configuration.connectionLifetime.wholeNanoseconds
+        guard life < .max / 2 else { return Instant(nanoseconds: .max) }
+        return loop.now.adding(
+            nanoseconds: Int64.random(in: (life - life / 5)...(life + life / 5), using: &loop.random))
+    }
+
+    /// It has been in use for long enough: its streams end in their own time.
+    func endLife() {
+        guard pool.mayRetire(self) else {
+            endOfLife = loop.now.adding(.seconds(60))
+            return
+        }
+        logger.debug("in use for long enough", metadata: ["streams": "\(state.openStreams)"])
+        retire(by: loop.now.adding(nanoseconds: max(settings.streamTimeout, settings.drainTimeout)))
+    }
+
     /// The pool's closing took too long.
     func shutdownDeadlinePassed() {
         perform(state.shutdownDeadlinePassed())

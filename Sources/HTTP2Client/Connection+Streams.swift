@@ -51,7 +51,7 @@ extension Connection {
         var id: Int32 = 0
         // The submission's array is not touched by anybody while the pointer is in use: it never changes.
         let slot = unsafe ticket.batch.submission.requests.withUnsafeBufferPointer { requests in
-            unsafe session.submit(requests.baseAddress! + ticket.index, &id)
+            unsafe session.submit(requests.baseAddress! + ticket.index, with: pool.commonFields, &id)
         }
         if let slot { return slot }
         return try session.refuse(id)
@@ -97,6 +97,7 @@ extension Connection {
     /// Replaces the connection when it answers nothing but 500: what is wrong may be wrong with this one alone.
     private func noteServerError(_ isServerError: Bool) {
         serverErrors = isServerError ? serverErrors + 1 : 0
+        if !isServerError { pool.answersWell(self) }
         guard serverErrors >= settings.configuration.serverErrorLimit, !state.isDraining, !state.isClosed,
             pool.mayReplaceAfterServerErrors()
         else { return }

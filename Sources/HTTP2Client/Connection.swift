@@ -56,10 +56,20 @@ final class Connection {
     var isGivenUp = false
     /// The pool retired it for want of use: its end is no failed dial, even if it never proved itself.
     var isSurplus = false
+    /// It has ended the row of failed dials before it.
+    var isNotedAsLasting = false
+    /// It was proven, and went before it had lasted: that is counted.
+    var isLeaving = false
     /// When it began.
     let dialedAt: Instant
     /// When the peer's SETTINGS came.
-    private var openedAt: Instant?
+    private(set) var openedAt: Instant?
+    /// When it has been in use for long enough; drawn by chance when SETTINGS come.
+    var endOfLife = Instant(nanoseconds: .max)
+    /// Since when the pool has found it held at one stream or none; `nil`: it is not.
+    var narrowSince: Instant?
+    /// A PING that is not answered by then makes the connection one of which nothing is expected.
+    private var doubtfulUntil = Instant(nanoseconds: .max)
     /// A stream was opened on it.
     var wasUsed = false
     /// Answers with status 500 since the last other one.
@@ -100,6 +110,11 @@ final class Connection {
     var isWarming: Bool { state.isWarming }
     var awaitsPong: Bool { state.awaitsPong }
     var isDraining: Bool { state.isDraining }
+    var isNarrow: Bool { state.isNarrow }
+    /// The peer has let a PING wait.
+    var isSilent: Bool { state.awaitsPong && doubtfulUntil <= loop.now }
+    /// It has lived long enough to end the row of failed dials before it.
+    var hasLasted: Bool { openedAt.map { loop.now.elapsed(since: $0) >= settings.lastingTime } ?? false }
     /// It stood ready for a while and nobody needed it: a peer that closes such a connection has not refused anything.
     var isUnneeded: Bool {
         guard !wasUsed, let openedAt else { return false }
@@ -300,7 +315,10 @@ final class Connection {
         } else {
             expireStreams()
             checkSilence()
+            // Another one may be dialed now.
+            if isSilent { pool.touch() }
             if state.isKeptWaiting, warmingDeadline <= loop.now { warmingTooLong() }
+            if endOfLife <= loop.now, !state.isDraining, !state.isClosed { endLife() }
             if state.isDraining, let drainDeadline, drainDeadline <= loop.now { perform(state.drainDeadlinePassed()) }
         }
         arm()
@@ -352,11 +370,11 @@ final class Connection {
             if let first = streamDeadlines.first { next = first.deadline }
             if state.isKeptWaiting { next = min(next, warmingDeadline) }
             if state.awaitsPong {
-                next = min(next, pongDeadline)
+                next = min(next, doubtfulUntil > loop.now ? doubtfulUntil : pongDeadline)
             } else if state.openStreams > 0, !state.isDraining {
                 next = min(next, lastReceived.adding(nanoseconds: settings.pingInterval))
             }
-            if state.isDraining, let drainDeadline { next = min(next, drainDeadline) }
+            next = min(next, state.isDraining ? drainDeadline ?? next : endOfLife)
         }
         if next.nanoseconds < .max, alarm.needsEntry(at: next) { loop.add(next, owner: .connection(id)) }
     }
@@ -365,6 +383,7 @@ final class Connection {
         do throws(TransportFailure) {
             try session?.submitPing()
             pongDeadline = loop.now.adding(nanoseconds: settings.pingTimeout)
+            doubtfulUntil = loop.now.adding(nanoseconds: min(settings.doubtTime, settings.pingTimeout))
             loop.flushLater(self)
             arm()
         } catch {
@@ -389,6 +408,7 @@ final class Connection {
             logger.debug("connected", metadata: ["streams": "\(state.capacity)"])
             failure = nil
             openedAt = loop.now
+            endOfLife = drawEndOfLife()
             restartWarming()
             arm()
             pool.connectionOpened()

@@ -51,7 +51,7 @@ public final class ConnectionPool: Sendable {
         public var dials = 0
         /// Dials that failed: the connection was not made, or ended or was given up before it proved itself.
         public var failedDials = 0
-        /// Whether requests wait for a connection; over several loops the worst of them.
+        /// Whether requests wait for a connection; over several pools the worst of them.
         public var circuit = Circuit.closed
         /// Connections that have proven themselves and take requests.
         public var workingConnections = 0
@@ -73,36 +73,34 @@ public final class ConnectionPool: Sendable {
         public var wakeUps = 0
 
         /// How long an open circuit gives everything back: zero where it is half-open, `nil` where it is closed. Over
-        /// several loops the shortest.
+        /// several pools the shortest.
         public var nextDial: Duration? { dialsAt.map { .nanoseconds($0.elapsed(since: .now())) } }
 
         /// All zero.
         public init() {}
     }
 
-    /// The part of a pool that lives on one loop.
-    struct Share: Sendable {
-        let id: PoolID
-        let mailbox: Mailbox
-        let gate: PoolGate
+    private let id: PoolID
+    /// Of the loop that it lives on.
+    let mailbox: Mailbox
+    private let gate: PoolGate
+
+    init(id: PoolID, mailbox: Mailbox, gate: PoolGate) {
+        self.id = id
+        self.mailbox = mailbox
+        self.gate = gate
     }
 
-    private let shares: [Share]
-
-    init(shares: [Share]) {
-        self.shares = shares
-    }
-
-    /// Hands over a batch; suspends while the queue is full. `completion` is called on loop threads, several at a time
-    /// when the pool spreads over loops (or on the caller's, when the pool is closed), in batches, each index of
-    /// `requests` exactly once over all calls. It must not block.
+    /// Hands over a batch; suspends while the queue is full. `completion` is called on the pool's loop thread (or on the
+    /// caller's, when the pool is closed), in batches, each index of `requests` exactly once over all calls. It must not
+    /// block.
     ///
     /// Urgent requests have a queue of their own, but those of one batch go in order: urgent ones that must not wait do
     /// not belong in a batch with others.
     ///
     /// Cancelling the task does not cut the wait for room short: room comes within the queue time limit at the latest.
     ///
-    /// - Parameter isWanted: asked on loop threads by ``reconsider()`` about what waits for a stream, by its place in the
+    /// - Parameter isWanted: asked on the loop thread by ``reconsider()`` about what waits for a stream, by its place in the
     ///   batch. It must not block. `nil`: everything is wanted.
     public func submit(
         _ requests: [Request], isWanted: (@Sendable (_ index: Int) -> Bool)? = nil,
@@ -111,14 +109,12 @@ public final class ConnectionPool: Sendable {
         let submission = Submission(requests: requests, isWanted: isWanted, completion: completion)
         var next = 0
         while next < requests.count {
-            let share = shares.count == 1 ? shares[0] : roomiest()
             let isUrgent = requests[next].isUrgent
             var end = next + 1
             while end < requests.count, requests[end].isUrgent == isUrgent { end += 1 }
-            let wanted = shares.count == 1 ? end - next : min(end - next, Self.stride)
-            let granted = await share.gate.enter(wanted, isUrgent: isUrgent)
+            let granted = await gate.enter(end - next, isUrgent: isUrgent)
             let range = next..<next + granted
-            guard granted > 0, share.mailbox.post(.submit(share.id, submission, range)) else {
+            guard granted > 0, mailbox.post(.submit(id, submission, range)) else {
                 let failure = TransportFailure(.shutdown, "the pool is closed")
                 return submission.fail(next..<requests.count, failure)
             }
@@ -126,67 +122,62 @@ public final class ConnectionPool: Sendable {
         }
     }
 
-    /// Requests given to one share before the next one is chosen.
-    private static let stride = 256
-
-    /// The share with the most free streams, or the shortest queue when there are none. The first of equals: a pool
-    /// that has little to do stays on one loop.
-    private func roomiest() -> Share {
-        var best = (share: shares[0], room: shares[0].gate.room)
-        for share in shares.dropFirst() {
-            let room = share.gate.room
-            if room > best.room { best = (share, room) }
-        }
-        return best.share
-    }
-
     /// Stops taking requests, ends queued ones as `notSent(shutdown)`, lets streams in flight finish within `limit`,
     /// ends the rest as `unanswered(shutdown)`, closes the connections. Idempotent.
     public func close(within limit: Duration) async {
-        for share in shares { share.gate.close() }
-        let latches = shares.compactMap { share in
-            let latch = Latch()
-            return share.mailbox.post(.closePool(share.id, within: limit, latch)) ? latch : nil
-        }
-        for latch in latches { await latch.wait() }
+        gate.close()
+        let latch = Latch()
+        if mailbox.post(.closePool(id, within: limit, latch)) { await latch.wait() }
     }
 
     /// Closes each connection once its streams are done and opens new ones as needed: for a credential that the peer
     /// holds against the connection.
     public func recycleConnections() {
         // A loop that has ended has no connections.
-        for share in shares { _ = share.mailbox.post(.recycle(share.id)) }
+        _ = mailbox.post(.recycle(id))
+    }
+
+    /// Sets header fields that every request carries beside its own, from now on: they are attached when its stream is
+    /// opened. So a value that changes while requests wait goes out in order: on no connection is an earlier one sent
+    /// after a later one. In order with ``recycleConnections()`` too: connections that were told to go before see
+    /// nothing of the new fields.
+    public func setFields(_ fields: [HeaderField]) {
+        let head = RequestHead(method: "", fields: fields)
+        // A loop that has ended opens no streams.
+        _ = mailbox.post(.setFields(id, head))
+    }
+
+    /// Stops dialing, and gives up dials that are under way. From now on a request waits only while there is a connection
+    /// that it can wait for; otherwise it ends as `notSent(shutdown)`, at once. ``close(within:)`` follows.
+    public func windDown() {
+        // In a loop that has ended nothing waits.
+        _ = mailbox.post(.windDown(id))
     }
 
     /// Asks the submitters about everything that waits for a stream, and for a second about what comes to wait; what is
     /// not wanted any more ends as `notSent(withdrawn)`.
     public func reconsider() {
         // In a loop that has ended nothing waits.
-        for share in shares { _ = share.mailbox.post(.reconsider(share.id)) }
+        _ = mailbox.post(.reconsider(id))
     }
 
     /// Changes how many connections the pool may have, from now on; 0: one, as soon as there is a request. A surplus of
     /// connections, those with the fewest streams first, takes no more requests and closes once its streams are done.
     public func setConnectionLimit(_ limit: Int) {
-        for (number, share) in shares.enumerated() {
-            let part = PoolConfiguration.connections(of: limit, number, of: shares.count)
-            share.gate.isInUse = part > 0
-            // A loop that has ended has no connections.
-            _ = share.mailbox.post(.limitConnections(share.id, part))
-        }
+        // A loop that has ended has no connections.
+        _ = mailbox.post(.limitConnections(id, limit))
     }
 
     /// What the pool is doing right now.
     public var statistics: Statistics {
-        var sum = shares[0].gate.statistics
-        for share in shares.dropFirst() { sum.add(share.gate.statistics) }
-        sum.wakeUps = shares.reduce(0) { $0 + $1.mailbox.wakeUps }
-        return sum
+        var statistics = gate.statistics
+        statistics.wakeUps = mailbox.wakeUps
+        return statistics
     }
 }
 
 extension ConnectionPool.Statistics {
-    /// Adds the figures of another part, or pool.
+    /// Adds the figures of another pool; not the wake-ups, which may be those of the same loop.
     package mutating func add(_ other: Self) {
         connections += other.connections
         streamsInUse += other.streamsInUse

@@ -155,6 +155,14 @@ struct ConnectionState {
         }
     }
 
+    /// Whether the peer has seen that we are accepted, and allows one stream or none all the same.
+    var isNarrow: Bool {
+        switch phase {
+        case .active(let use): use.peerLimit <= 1
+        case .connecting, .warming, .draining, .closed: false
+        }
+    }
+
     /// Whether it takes no new streams and does not count against the pool's connection limit.
     var isDraining: Bool {
         switch phase {

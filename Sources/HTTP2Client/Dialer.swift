@@ -92,7 +92,8 @@ final class Dialer {
             case .racing(let race, let sockets): return look(race, sockets, now)
             case .tunnelling(let tunnel, let socket): return try advance(tunnel, socket)
             case .connected(let socket):
-                let transport = try Transport(over: socket, context: settings.tls, serverName: settings.serverName)
+                let transport = try Transport(
+                    over: socket, context: settings.tls.context(), serverName: settings.serverName)
                 phase = .handshaking(transport)
                 return try advance(transport)
             case .handshaking(let transport): return try advance(transport)

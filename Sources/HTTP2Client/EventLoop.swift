@@ -24,7 +24,7 @@ import Logging
 
     private var pools: [PoolID: PoolCore] = [:]
     private var connections: [ConnectionID: Connection] = [:]
-    private var deadlines = Deadlines()
+    private(set) var deadlines = Deadlines()
     private var nextConnectionID: UInt64 = 1
     private var messages: [LoopMessage] = []
     private var events = Epoll.Events(capacity: 256)
@@ -146,8 +146,8 @@ import Logging
 
     private func handle(_ message: LoopMessage) {
         switch message {
-        case .openPool(let id, let configuration, let tls, let gate):
-            add(PoolCore(id: id, configuration: configuration, tls: tls, gate: gate, loop: self))
+        case .openPool(let id, let configuration, let tls, let gate, let budget):
+            add(PoolCore(id: id, configuration: configuration, tls: tls, gate: gate, loop: self, budget: budget))
         case .submit(let id, let submission, let range):
             guard let pool = pools[id] else { return refuse(message) }
             pool.enqueue(submission, range)
@@ -155,6 +155,8 @@ import Logging
             guard let pool = pools[id] else { return latch.open() }
             pool.close(within: limit, latch)
         case .recycle(let id): pools[id]?.recycle()
+        case .setFields(let id, let fields): pools[id]?.commonFields = fields
+        case .windDown(let id): pools[id]?.windDown()
         case .reconsider(let id): pools[id]?.reconsider()
         case .limitConnections(let id, let limit): pools[id]?.setConnectionLimit(limit)
         case .resolved(let id, let result): connections[id]?.resolved(result)
@@ -170,8 +172,8 @@ import Logging
         case .submit(_, let submission, let range):
             submission.fail(range, TransportFailure(.shutdown, "the pool is closed"))
         case .closePool(_, _, let latch): latch.open()
-        case .openPool(_, _, _, let gate): gate.close()
-        case .recycle, .reconsider, .limitConnections, .resolved, .stop: break
+        case .openPool(_, _, _, let gate, _): gate.close()
+        case .recycle, .setFields, .windDown, .reconsider, .limitConnections, .resolved, .stop: break
         }
     }
 

@@ -13,8 +13,10 @@ public final class HTTP2Engine: Sendable {
     private struct State {
         var loops: [Loop] = []
         var nextPool = 0
-        /// Counts the loops that pools were given, in turn.
-        var nextLoop = 0
+        /// The loop of the pool that was opened last.
+        var loop = 0
+        /// By endpoint; one stays when its pools are closed, so that opening them anew gives no new one.
+        var budgets: [String: EndpointDialBudget] = [:]
         var isStopping = false
     }
 
@@ -62,36 +64,31 @@ public final class HTTP2Engine: Sendable {
         if let problem = configuration.proxy?.problem(target: configuration.host) {
             throw TransportFailure(.connectFailed, problem)
         }
-        let tls = try TLSContext(trust: configuration.trust, identity: configuration.identity, keyLog: keyLog)
-        let loops = min(configuration.loopLimit, loopCount, configuration.connectionLimit)
-        let first = takeLoops(max(1, loops), besideLast: configuration.isBesideLast)
-        let shares = try (0..<max(1, loops)).map { number throws(TransportFailure) in
-            try open(configuration.share(number, of: max(1, loops)), tls: tls, loop: first + number)
-        }
-        return ConnectionPool(shares: shares)
+        let tls = try TLSSource(
+            trust: configuration.trust, identity: configuration.identity, keyLog: keyLog, logger: logger)
+        let gate = PoolGate(limit: configuration.queueLimit)
+        let (id, mailbox) = try assignLoop(besideLast: configuration.isBesideLast)
+        let budget = budget(for: configuration)
+        budget.widen(by: configuration.burst)
+        guard mailbox.post(.openPool(id, configuration, tls, gate, budget)) else { throw Self.closed }
+        return ConnectionPool(id: id, mailbox: mailbox, gate: gate)
     }
 
-    private func open(
-        _ configuration: PoolConfiguration, tls: TLSContext, loop: Int
-    ) throws(TransportFailure) -> ConnectionPool.Share {
-        let gate = PoolGate(limit: configuration.queueLimit)
-        let (id, mailbox) = try assignLoop(loop)
-        guard mailbox.post(.openPool(id, configuration, tls, gate)) else { throw Self.closed }
-        return ConnectionPool.Share(id: id, mailbox: mailbox, gate: gate)
+    /// The dial budget of the configuration's endpoint.
+    func budget(for configuration: PoolConfiguration) -> EndpointDialBudget {
+        let endpoint = authorityForm(host: configuration.host, port: configuration.port)
+        return state.withLock { state in
+            if let budget = state.budgets[endpoint] { return budget }
+            let budget = EndpointDialBudget(interval: configuration.dialInterval)
+            state.budgets[endpoint] = budget
+            return budget
+        }
     }
 
     private static let closed = TransportFailure(.shutdown, "the engine is shut down")
 
-    /// The first of the next `count` loops, in turn; or of those that the last pool was given.
-    private func takeLoops(_ count: Int, besideLast: Bool) -> Int {
-        state.withLock { state in
-            if !besideLast { state.nextLoop += count }
-            return max(0, state.nextLoop - count)
-        }
-    }
-
-    /// A number for a new pool, and its loop. The first pool starts the threads.
-    private func assignLoop(_ number: Int) throws(TransportFailure) -> (PoolID, Mailbox) {
+    /// A number for a new pool, and its loop: the next one in turn, or the last pool's. The first pool starts the threads.
+    private func assignLoop(besideLast: Bool) throws(TransportFailure) -> (PoolID, Mailbox) {
         try state.withLock { state throws(TransportFailure) in
             guard !state.isStopping else { throw Self.closed }
             while state.loops.count < loopCount {
@@ -101,8 +98,9 @@ public final class HTTP2Engine: Sendable {
                 state.loops.append(Loop(mailbox: mailbox, ended: ended))
             }
             let id = PoolID(value: state.nextPool)
+            if !besideLast, state.nextPool > 0 { state.loop = (state.loop + 1) % loopCount }
             state.nextPool += 1
-            return (id, state.loops[number % loopCount].mailbox)
+            return (id, state.loops[state.loop].mailbox)
         }
     }
 

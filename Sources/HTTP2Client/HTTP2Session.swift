@@ -10,6 +10,8 @@ import CNghttp2
         fileprivate(set) var id: Int32 = 0
         /// Held until the stream is closed: nghttp2 reads the head's bytes when it writes the HEADERS.
         fileprivate var head: RequestHead?
+        /// The same of the fields that the pool adds.
+        fileprivate var common: RequestHead?
         fileprivate var body: [UInt8] = []
         fileprivate var bodySent = 0
         /// The final answer's status; 0 before it.
@@ -186,17 +188,19 @@ import CNghttp2
         return try refuse(id)
     }
 
-    /// The same, without a copy of the request. `id`: the stream's id or nghttp2's error.
-    func submit(_ request: UnsafePointer<Request>, _ id: inout Int32) -> Int? {
+    /// The same, without a copy of the request. `common`: fields that are sent beside its own. `id`: the stream's id or
+    /// nghttp2's error.
+    func submit(_ request: UnsafePointer<Request>, with common: RequestHead? = nil, _ id: inout Int32) -> Int? {
         let slot = freeSlots.popLast() ?? slotCount
         precondition(slot < slotLimit, "more streams than the connection's limit")
         slotCount = max(slotCount, slot + 1)
         let stream = unsafe streams + slot
         unsafe stream.pointee.head = request.pointee.head
+        unsafe stream.pointee.common = common
         unsafe stream.pointee.body = request.pointee.body
         unsafe unwrittenBodyBytes += request.pointee.body.count
         let isEmpty = unsafe request.pointee.body.isEmpty
-        id = unsafe headerBlock.withFields(of: request) { fields, count in
+        id = unsafe headerBlock.withFields(of: request, and: common) { fields, count in
             // Slot numbers travel as pointers, one too high, because 0 would be "none"; nobody follows them.
             let userData = unsafe UnsafeMutableRawPointer(bitPattern: slot + 1)
             var provider = unsafe nghttp2_data_provider(

@@ -9,6 +9,9 @@ import CNghttp2
     private var entries: UnsafeMutableBufferPointer<nghttp2_nv>
     private var used = 0
     private var count = 0
+    /// The names of ``HeaderField/Indexing/first`` that the connection's table was given: a handful, which the program
+    /// chooses.
+    private var named: [String] = []
     /// `:scheme` and `:authority`, for as long as the block lives: longer than the session that it serves.
     private let pool: RequestHead
 
@@ -27,25 +30,37 @@ import CNghttp2
         unsafe entries.deallocate()
     }
 
-    /// Calls `body` with the fields of `request`, pseudo fields first.
+    /// Calls `body` with the fields of `request` and those of `common`, pseudo fields first.
     mutating func withFields<Result>(
-        of request: UnsafePointer<Request>, _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result
+        of request: UnsafePointer<Request>, and common: RequestHead?,
+        _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result
     ) -> Result {
         let head = unsafe request.pointee.head.entries
-        unsafe reserve(for: request, head: head.count)
+        unsafe reserve(for: request, head: head.count + (common?.entries.count ?? 0))
         unsafe entries[0] = head[0]
         unsafe entries[1] = pool.entries[1]
         unsafe entries[2] = pool.entries[2]
         count = 3
         used = 0
-        unsafe append(":path", request.pointee.path, isIndexed: false)
+        unsafe append(":path", request.pointee.path, indexing: .never)
+        if let common {
+            // The first place is that of the method, which these have not.
+            for index in 1..<(unsafe common.entries.count) {
+                unsafe entries[count] = common.entries[index]
+                count += 1
+            }
+        }
+        let shift = count - 1
         for index in 1..<head.count {
             unsafe entries[count] = head[index]
             count += 1
         }
+        for (index, name) in unsafe request.pointee.head.firsts where isFirst(name) {
+            unsafe entries[index + shift].flags &= ~UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue)
+        }
         unsafe request.pointee.fields.withUnsafeBufferPointer { fields in
             for index in fields.indices {
-                unsafe append(fields[index].name, fields[index].value, isIndexed: fields[index].isIndexed)
+                unsafe append(fields[index].name, fields[index].value, indexing: fields[index].indexing)
             }
         }
         return unsafe body(UnsafePointer(entries.baseAddress), count)
@@ -70,9 +85,17 @@ import CNghttp2
         }
     }
 
-    private mutating func append(_ name: String, _ value: String, isIndexed: Bool) {
+    /// Whether the name is the first of its kind on the connection; from now on it is not.
+    private mutating func isFirst(_ name: String) -> Bool {
+        guard !named.contains(name) else { return false }
+        named.append(name)
+        return true
+    }
+
+    private mutating func append(_ name: String, _ value: String, indexing: HeaderField.Indexing) {
         let (namePointer, nameCount) = unsafe copy(name)
         let (valuePointer, valueCount) = unsafe copy(value)
+        let isIndexed = indexing == .always || indexing == .first && isFirst(name)
         let flags = isIndexed ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX
         unsafe entries.initializeElement(
             at: count,

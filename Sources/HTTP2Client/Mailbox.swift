@@ -2,12 +2,16 @@ import Synchronization
 
 /// What a loop is told from outside.
 enum LoopMessage: Sendable {
-    case openPool(PoolID, PoolConfiguration, TLSContext, PoolGate)
+    case openPool(PoolID, PoolConfiguration, TLSSource, PoolGate, EndpointDialBudget)
     /// The requests of `range`, which hold places in the pool's gate.
     case submit(PoolID, Submission, Range<Int>)
     /// The latch opens once the pool is closed.
     case closePool(PoolID, within: Duration, Latch)
     case recycle(PoolID)
+    /// From now on each stream of the pool is opened with these fields.
+    case setFields(PoolID, RequestHead)
+    /// Nothing waits for a connection any more.
+    case windDown(PoolID)
     /// The submitters may not want everything any more that waits.
     case reconsider(PoolID)
     /// From now on the pool may have so many connections on this loop.

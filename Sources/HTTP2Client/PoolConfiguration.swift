@@ -12,12 +12,10 @@ public struct PoolConfiguration: Sendable {
     public var proxy: Proxy?
     /// The certificate to show when the peer asks for one; `nil`: none.
     public var identity: Identity?
-    /// The most connections at a time, at least 1.
+    /// The most connections at a time, at least 1. On top of them come one that takes urgent requests only, while there
+    /// are any (with three or more), and one that takes the place of another that is held at one stream or silent.
     public var connectionLimit = 4
-    /// The most loop threads that the pool's connections spread over; each has an equal share of the connections and of
-    /// the queue. A second loop is used only when the streams of the first are full.
-    public var loopLimit = 1
-    /// Whether it goes on the loops of the pool that was opened last: pools that carry the same load in turn should not
+    /// Whether it goes on the loop of the pool that was opened last: pools that carry the same load in turn should not
     /// leave a loop idle.
     public var isBesideLast = false
     /// The most streams used on one connection, whatever the peer allows.
@@ -47,17 +45,27 @@ public struct PoolConfiguration: Sendable {
     public var pingInterval: Duration = .seconds(20)
     /// How long a PING may go unanswered.
     public var pingTimeout: Duration = .seconds(5)
+    /// How long a PING may go unanswered until another connection is dialed beside the one that owes the answer, when
+    /// requests wait and no other connection works.
+    public var doubtTime: Duration = .milliseconds(500)
+    /// How long a connection is used, up to a fifth more or less by chance: then its streams end in their own time, and a
+    /// new one takes its place.
+    public var connectionLifetime: Duration = .seconds(12 * 3600)
     /// How long a draining connection may finish its streams.
     public var drainTimeout: Duration = .seconds(10)
+    /// How long a connection must live to end the row of failed dials before it.
+    public var lastingTime: Duration = .seconds(10)
     /// Pause after the first failed dial; doubles with jitter…
     public var backOffFloor: Duration = .seconds(1)
     /// …up to this.
     public var backOffCeiling: Duration = .seconds(60)
     /// The most dials under way at a time; one until a connection has proven itself.
     public var dialLimit = 3
-    /// Dials that are allowed in a burst, at least ``connectionLimit``…
+    /// Dials that the pool adds to the burst that its endpoint (``host`` and ``port``) may have, at least
+    /// ``connectionLimit``…
     public var dialBurst = 4
-    /// …and the least time, prolonged by up to half of it at random, after which one more is allowed.
+    /// …and the least time, prolonged by up to half of it at random, after which one more is allowed to any of the
+    /// endpoint's pools. That of the pool that was opened first holds.
     public var dialInterval: Duration = .seconds(1)
     /// Failed dials in a row after which requests end as `notSent` at once instead of waiting for a connection, until
     /// the pause after the last failure is over. See ``Circuit``.
@@ -76,8 +84,9 @@ public struct PoolConfiguration: Sendable {
     /// So many answers in a row with status 500, and a connection is replaced: the peer may hold something against this one
     /// alone. At least 1.
     public var serverErrorLimit = 20
-    /// No connection is replaced for that reason sooner after another.
-    public var serverErrorInterval: Duration = .seconds(15)
+    /// No connection is replaced for that reason sooner after another. While that does not help, the time doubles with
+    /// each: see ``ServerErrorPause``.
+    public var serverErrorInterval: Duration = .seconds(30)
 
     /// Whether an answer with this status shows that the peer accepts this sender: until the first such answer a
     /// connection uses one stream. By default anything but 403, with which a credential is refused.
@@ -99,18 +108,6 @@ public struct PoolConfiguration: Sendable {
 }
 
 extension PoolConfiguration {
-    /// What one of `count` loops has of the pool: the limits add up to the pool's.
-    func share(_ number: Int, of count: Int) -> PoolConfiguration {
-        var share = self
-        share.connectionLimit = Self.connections(of: connectionLimit, number, of: count)
-        share.queueLimit = max(1, queueLimit / count)
-        share.dialBurst = max(1, dialBurst / count)
-        share.dialInterval = dialInterval * count
-        return share
-    }
-
-    /// What one of `count` loops has of `limit` connections.
-    static func connections(of limit: Int, _ number: Int, of count: Int) -> Int {
-        limit / count + (number < limit % count ? 1 : 0)
-    }
+    /// What the pool adds to its endpoint's burst of dials.
+    var burst: Int { max(1, dialBurst, connectionLimit) }
 }

@@ -22,9 +22,16 @@ final class PoolCore {
     private var queue = RequestQueue()
     private(set) var connections: [Connection] = []
     private var plan: DialPlan
+    private let budget: EndpointDialBudget?
+    private var connectionLimit: Int
     private var wantsSuccessor = false
+    /// The fields that each stream is opened with, beside its request's own; in place of a method there is none.
+    var commonFields: RequestHead?
+    /// Whether nothing waits for a connection that is not there.
+    private var isWindingDown = false
+    private var replacement = Replacement()
     /// When the next connection may be replaced because of server errors.
-    private var nextReplacement = Instant(nanoseconds: .min)
+    private var serverErrorPause: ServerErrorPause
     private var lastFailure: TransportFailure?
     private var alarm = Alarm()
     /// Requests that left the queue in this turn of the loop.
@@ -33,6 +40,8 @@ final class PoolCore {
     private var quiet: Connection?
     /// Urgent requests have come so lately that they have a connection of their own.
     private var quietUntil = Instant(nanoseconds: .min)
+    /// So lately that there may be a connection more.
+    private var extraUntil = Instant(nanoseconds: .min)
     /// Until then requests are asked about as they come, see ``reconsider()``.
     private var reconsidersUntil = Instant(nanoseconds: .min)
     /// What ``PoolConfiguration/reachChanged`` was called about last.
@@ -48,6 +57,9 @@ final class PoolCore {
 
     /// How long after the last urgent request a connection is kept for the next one.
     private static let quietNanoseconds: Int64 = 10_000_000_000
+    /// How long after the last urgent request there may be a connection more: long, because opening and closing them often
+    /// looks like an attack.
+    private static let extraNanoseconds: Int64 = 300_000_000_000
     /// With fewer connections one is too much to give.
     private static let connectionsWithQuiet = 3
 
@@ -61,12 +73,20 @@ final class PoolCore {
     /// Requests given to one connection before the next one is looked at: enough to fill a record.
     private static let stride = 32
 
-    init(id: PoolID, configuration: PoolConfiguration, tls: TLSContext, gate: PoolGate, loop: EventLoop) {
+    /// - Parameter budget: the endpoint's, widened by the pool's burst, which goes with the pool; `nil`: the pool has one
+    ///   to itself.
+    init(
+        id: PoolID, configuration: PoolConfiguration, tls: TLSSource, gate: PoolGate, loop: EventLoop,
+        budget: EndpointDialBudget? = nil
+    ) {
         self.id = id
         self.loop = loop
         self.gate = gate
         settings = PoolSettings(configuration, tls: tls)
-        plan = DialPlan(configuration)
+        plan = DialPlan(configuration, budget: budget)
+        self.budget = budget
+        connectionLimit = configuration.connectionLimit
+        serverErrorPause = ServerErrorPause(floor: configuration.serverErrorInterval)
     }
 
     /// Asks for ``work()`` in this turn of the loop.
@@ -127,16 +147,100 @@ final class PoolCore {
         }
         while queue.hasNormal, let connection = roomiest(freeNormalStreams(of:)) { fill(connection, isUrgent: false) }
         if case .open = phase {
-            breakCircuit()
+            if isWindingDown {
+                turnAway()
+            } else {
+                noteLasting()
+                replaceNarrow()
+                breakCircuit()
+            }
             dialIfNeeded()
+            trimSurplus()
         }
         arm()
     }
 
+    /// A proven connection that has lived for a while ends the row of failed dials before it, once.
+    private func noteLasting() {
+        guard plan.failures > 0 else { return }
+        for connection in connections where connection.isProven && !connection.isDraining { noteLasting(connection) }
+    }
+
+    private func noteLasting(_ connection: Connection) {
+        guard connection.hasLasted, !connection.isNotedAsLasting else { return }
+        connection.isNotedAsLasting = true
+        plan.connectionLasted()
+    }
+
+    // MARK: Connections on top of the limit
+
+    /// How many connections there may be.
+    private var allowedConnections: Int { max(1, connectionLimit) + extra }
+
+    /// Connections that are allowed on top of the limit: one for urgent requests, so that the others keep all of theirs,
+    /// and one in the place of a connection that is of no use.
+    private var extra: Int {
+        let isUrgent = loop.now < extraUntil && connectionLimit >= Self.connectionsWithQuiet
+        let isReplacing = replacement.since != nil || isSilent
+        return (isUrgent ? 1 : 0) + (isReplacing ? 1 : 0)
+    }
+
+    /// Requests wait, and the peers of all proven connections have let a PING wait.
+    private var isSilent: Bool {
+        guard !queue.isEmpty else { return false }
+        var silent = 0
+        for connection in connections where connection.isProven && !connection.isDraining {
+            guard connection.isSilent else { return false }
+            silent += 1
+        }
+        return silent > 0
+    }
+
+    /// A proven connection that is held at one stream or none, while requests wait, gets a successor after a while, and
+    /// goes when that one stands.
+    private func replaceNarrow() {
+        var narrowest: Connection?
+        for connection in connections {
+            connection.narrowSince = connection.isNarrow ? connection.narrowSince ?? loop.now : nil
+            guard let since = connection.narrowSince else { continue }
+            if narrowest?.narrowSince.map({ since < $0 }) ?? true { narrowest = connection }
+        }
+        replacement.note(isWaiting: !queue.isEmpty, narrowSince: narrowest?.narrowSince, at: loop.now)
+        guard let narrowest, let since = replacement.since,
+            connections.contains(where: { $0.isProven && !$0.isDraining && $0.dialedAt >= since })
+        else { return }
+        replacement.replaced(at: loop.now)
+        narrowest.isSurplus = true
+        narrowest.retire(by: loop.now.adding(nanoseconds: settings.streamTimeout))
+    }
+
+    /// What was on top of the limit and is not wanted any more goes when its streams are done.
+    private func trimSurplus() {
+        let taking = connections.count { !$0.isDraining }
+        if taking > allowedConnections { retireSurplus(of: allowedConnections) }
+    }
+
+    private func retireSurplus(of limit: Int) {
+        let taking = connections.filter { !$0.isDraining }
+        // What does not answer goes first, then what has yet to prove itself, then what has the least to do.
+        func value(_ connection: Connection) -> (Int, Int) {
+            (connection.isSilent ? 0 : connection.isProven ? 2 : 1, connection.openStreams)
+        }
+        for connection in taking.sorted(by: { value($0) < value($1) }).prefix(max(0, taking.count - limit)) {
+            connection.isSurplus = true
+            connection.retire(by: Instant(nanoseconds: .max))
+        }
+    }
+
+    // MARK: Choosing
+
     /// Chooses a connection for urgent requests alone, while there are any: on the others all that is in flight lies
     /// before them, on the way and in the peer, which works off a connection in order.
     private func keepOneQuiet() {
-        if queue.hasUrgent { quietUntil = loop.now.adding(nanoseconds: Self.quietNanoseconds) }
+        if queue.hasUrgent {
+            quietUntil = loop.now.adding(nanoseconds: Self.quietNanoseconds)
+            extraUntil = loop.now.adding(nanoseconds: Self.extraNanoseconds)
+        }
         guard loop.now < quietUntil else {
             quiet = nil
             return
@@ -229,16 +333,23 @@ final class PoolCore {
             if connection.isConnecting || connection.isWarming {
                 demand.starting += 1
             } else {
-                if connection.awaitsPong { demand.doubtful += 1 } else { demand.proven += 1 }
+                if connection.isSilent {
+                    demand.silent += 1
+                } else if connection.awaitsPong {
+                    demand.doubtful += 1
+                } else {
+                    demand.proven += 1
+                }
                 demand.streamsPerConnection = max(demand.streamsPerConnection, connection.capacity)
             }
         }
         demand.wantsSuccessor = wantsSuccessor
+        demand.extra = extra
         return demand
     }
 
     private func dialIfNeeded() {
-        guard !queue.isEmpty || wantsSuccessor else { return }
+        guard !isWindingDown, !queue.isEmpty || wantsSuccessor else { return }
         let demand = demand
         if demand.connections > 0 { wantsSuccessor = false }
         let count = plan.dials(for: demand, at: loop.now, using: &loop.random)
@@ -269,9 +380,31 @@ final class PoolCore {
     /// before it is needed.
     func goAwayReceived(_ goAway: GoAway, by connection: Connection) {
         goAways.note(goAway)
-        if connection.isProven { plan.provenConnectionLeft(at: loop.now) }
+        noteLeft(connection)
         if connection.isProven, connection.openStreams > 0 { wantsSuccessor = true }
         touch()
+    }
+
+    /// Whether a connection that has been in use for long enough may go: one at work only when its successor can be dialed
+    /// now, which then happens.
+    func mayRetire(_ connection: Connection) -> Bool {
+        guard connection.isProven, connection.openStreams > 0 || !queue.isEmpty else { return true }
+        guard plan.mayDial(at: loop.now) else { return false }
+        wantsSuccessor = true
+        touch()
+        return true
+    }
+
+    /// A proven connection goes, or is told to: what that means for the next dial. One that has not lasted counts once.
+    private func noteLeft(_ connection: Connection) {
+        guard connection.isProven else { return }
+        if connection.hasLasted {
+            noteLasting(connection)
+            plan.provenConnectionLeft(at: loop.now)
+        } else if !connection.isLeaving, !connection.isSurplus {
+            connection.isLeaving = true
+            plan.youngConnectionLeft(at: loop.now, using: &loop.random)
+        }
     }
 
     /// A connection did not prove itself in time: it finishes what it has, and nobody waits for it any more.
@@ -287,7 +420,7 @@ final class PoolCore {
         connections.removeAll { $0 === connection }
         if connection === quiet { quiet = nil }
         bytesSent += connection.bytesSent
-        if connection.isProven { plan.provenConnectionLeft(at: loop.now) }
+        noteLeft(connection)
         if !connection.isProven, !connection.isGivenUp, !connection.isSurplus, !connection.isUnneeded, let failure {
             dialFailed(connection, failure)
         }
@@ -311,21 +444,19 @@ final class PoolCore {
     /// Changes how many connections there may be. The streams of a surplus connection end in their own time.
     func setConnectionLimit(_ limit: Int) {
         plan.limitConnections(to: limit)
-        let taking = connections.filter { !$0.isDraining }
-        // What has yet to prove itself goes first, then what has the least to do.
-        let order = taking.sorted { ($0.isProven ? 1 : 0, $0.openStreams) < ($1.isProven ? 1 : 0, $1.openStreams) }
-        for connection in order.prefix(max(0, taking.count - limit)) {
-            connection.isSurplus = true
-            connection.retire(by: Instant(nanoseconds: .max))
-        }
+        connectionLimit = limit
+        retireSurplus(of: limit > 0 ? limit + extra : 0)
         touch()
     }
 
     /// Whether a connection may be replaced because it answers nothing but 500; takes the turn.
     func mayReplaceAfterServerErrors() -> Bool {
-        guard loop.now >= nextReplacement else { return false }
-        nextReplacement = loop.now.adding(settings.configuration.serverErrorInterval)
-        return true
+        serverErrorPause.take(at: loop.now)
+    }
+
+    /// A connection answers with something else than 500.
+    func answersWell(_ connection: Connection) {
+        if serverErrorPause.isGrowing { serverErrorPause.helped(dialedAt: connection.dialedAt) }
     }
 
     // MARK: Time
@@ -344,18 +475,47 @@ final class PoolCore {
         switch phase {
         case .open:
             if let oldest = queue.oldest { next = oldest.adding(nanoseconds: settings.queueTimeout) }
-            if !queue.isEmpty || wantsSuccessor, let held = plan.heldUntil(for: demand, at: loop.now) {
+            if !isWindingDown, !queue.isEmpty || wantsSuccessor, let held = plan.heldUntil(for: demand, at: loop.now) {
                 next = min(next, held)
             }
             // Then it is half-open, which shows in the figures.
             if plan.failures > 0, let end = plan.openUntil(for: demand, at: loop.now) { next = min(next, end) }
+            if !isWindingDown { next = min(next, nextReplacementCheck) }
+            // Then there is one too many.
+            if extraUntil > loop.now, connections.count > connectionLimit { next = min(next, extraUntil) }
         case .closing(let deadline, _): next = deadline
         case .closed: return
         }
         if next.nanoseconds < .max, alarm.needsEntry(at: next) { loop.add(next, owner: .pool(id)) }
     }
 
+    /// When a narrow connection gets a successor, if requests go on waiting.
+    private var nextReplacementCheck: Instant {
+        var next = Instant(nanoseconds: .max)
+        guard !queue.isEmpty else { return next }
+        for connection in connections {
+            guard let since = connection.narrowSince, let due = replacement.due(narrowSince: since, at: loop.now) else {
+                continue
+            }
+            next = min(next, due)
+        }
+        return next
+    }
+
     // MARK: The end
+
+    /// From now on requests wait only for connections that are there.
+    func windDown() {
+        isWindingDown = true
+        for connection in connections where connection.isConnecting { connection.retire(by: nil) }
+        touch()
+    }
+
+    /// Ends what waits when there is nothing to wait for.
+    private func turnAway() {
+        guard connections.allSatisfy({ $0.isDraining || $0.capacity == 0 && $0.openStreams == 0 }) else { return }
+        while let ticket = queue.popFirst() { refuse(ticket, Self.closing) }
+    }
 
     /// Closes; the latch opens when it is done. A second call can only shorten the time.
     func close(within limit: Duration, _ latch: Latch) {
@@ -378,6 +538,7 @@ final class PoolCore {
     private func finishIfDone() {
         guard connections.isEmpty, case .closing(_, let latches) = phase else { return }
         phase = .closed
+        budget?.widen(by: -settings.configuration.burst)
         loop.remove(self, opening: latches)
     }
 

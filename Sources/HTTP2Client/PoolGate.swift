@@ -19,8 +19,6 @@ final class PoolGate: Sendable {
         var urgent = Line()
         var normal = Line()
         var isClosed = false
-        /// Whether the pool may have connections behind this gate.
-        var isInUse = true
         var statistics = ConnectionPool.Statistics()
 
         var queued: Int { urgent.queued + normal.queued }
@@ -103,22 +101,6 @@ final class PoolGate: Sendable {
     /// Callers that wait.
     var waiting: Int {
         state.withLock { $0.urgent.waiters.count + $0.normal.waiters.count }
-    }
-
-    /// Free streams less the requests that wait for one; behind an open circuit, or a gate that is not in use, there is
-    /// less than none.
-    var room: Int {
-        state.withLock { state in
-            let statistics = state.statistics
-            guard state.isInUse, statistics.circuit != .open else { return .min }
-            return statistics.streamLimit - statistics.streamsInUse - state.queued
-        }
-    }
-
-    /// Whether the pool may have connections behind this gate.
-    var isInUse: Bool {
-        get { state.withLock { $0.isInUse } }
-        set { state.withLock { $0.isInUse = newValue } }
     }
 
     var statistics: ConnectionPool.Statistics {

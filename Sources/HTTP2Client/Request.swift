@@ -39,15 +39,25 @@ public struct HeaderField: Sendable {
     public var name: String
     /// The value.
     public var value: String
-    /// Whether HPACK may keep it in its table. `false` (never indexed, RFC 7541 §7.1.3) for values that are unique or
-    /// secret.
-    public var isIndexed: Bool
+    /// What HPACK keeps of it in its table.
+    public var indexing: Indexing
+
+    /// What HPACK keeps of a field in its table (RFC 7541 §6.2), which is small: what is kept evicts something older.
+    public enum Indexing: Sendable, Hashable {
+        /// Name and value: for what repeats.
+        case always
+        /// The first field of this name on a connection, so that the later ones need not spell the name; never the later
+        /// values: for values that differ.
+        case first
+        /// Nothing, on the way neither (§7.1.3): for secrets.
+        case never
+    }
 
     /// Puts a field together.
-    public init(_ name: String, _ value: String, isIndexed: Bool = true) {
+    public init(_ name: String, _ value: String, indexing: Indexing = .always) {
         self.name = name
         self.value = value
-        self.isIndexed = isIndexed
+        self.indexing = indexing
     }
 }
 

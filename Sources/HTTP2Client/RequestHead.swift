@@ -19,12 +19,16 @@ import CNghttp2
     /// `:method` and the fields. They point into `bytes`: whoever gives them to nghttp2 holds on to the head until the
     /// HEADERS are written.
     let entries: UnsafeMutableBufferPointer<nghttp2_nv>
+    /// Which of `entries` are of ``HeaderField/Indexing/first``, and their names. Their flags say that they are not
+    /// indexed.
+    let firsts: [(index: Int, name: String)]
 
     /// Puts a head together.
     public init(method: String, fields: [HeaderField]) {
         self.method = method
         self.fields = fields
         let all = [HeaderField(":method", method)] + fields
+        firsts = all.enumerated().filter { $0.element.indexing == .first }.map { ($0.offset, $0.element.name) }
         let size = all.reduce(1) { $0 + $1.name.utf8.count + $1.value.utf8.count }
         unsafe bytes = .allocate(capacity: size)
         unsafe entries = .allocate(capacity: all.count)
@@ -35,9 +39,9 @@ import CNghttp2
             let start = unsafe bytes.baseAddress! + used
             _ = unsafe UnsafeMutableBufferPointer(start: start, count: name).initialize(from: field.name.utf8)
             _ = unsafe UnsafeMutableBufferPointer(start: start + name, count: value).initialize(from: field.value.utf8)
-            let isIndexed = field.isIndexed ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX
+            let indexing = field.indexing == .always ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX
             let flags =
-                isIndexed.rawValue | NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
+                indexing.rawValue | NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
             unsafe entries.initializeElement(
                 at: index,
                 to: nghttp2_nv(

@@ -85,12 +85,14 @@ import Glibc
     /// A session that does not fit any more is refused by the peer, and the handshake is a full one.
     private func offerSession() {
         guard let offered = context.sessions.take() else { return }
-        unsafe offered.bytes.withUnsafeBufferPointer { bytes in
-            var start = bytes.baseAddress
-            let session = unsafe d2i_SSL_SESSION(nil, &start, bytes.count)
-            // The connection has its own reference then.
-            unsafe SSL_set_session(ssl, session)
-            unsafe SSL_SESSION_free(session)
+        offered.withBytes { der in
+            unsafe der.withUnsafeBufferPointer { bytes in
+                var start = bytes.baseAddress
+                let session = unsafe d2i_SSL_SESSION(nil, &start, bytes.count)
+                // The connection has its own reference then.
+                unsafe SSL_set_session(ssl, session)
+                unsafe SSL_SESSION_free(session)
+            }
         }
         OpenSSLErrors.clear()
     }

@@ -99,13 +99,12 @@ private func sessionCame(_ ssl: OpaquePointer?, _ session: OpaquePointer?) -> In
     guard let owner = unsafe owner(of: ssl) else { return 0 }
     let length = unsafe i2d_SSL_SESSION(session, nil)
     guard length > 0 else { return 0 }
-    var bytes = [UInt8](repeating: 0, count: Int(length))
-    unsafe bytes.withUnsafeMutableBufferPointer { buffer in
-        var start = buffer.baseAddress
-        _ = unsafe i2d_SSL_SESSION(session, &start)
-    }
     let isSingleUse = unsafe SSL_SESSION_get_protocol_version(session) >= TLS1_3_VERSION
-    owner.sessions.add(TLSSessions.Session(bytes: bytes, isSingleUse: isSingleUse))
+    owner.sessions.add(
+        TLSSessions.Session(count: Int(length), isSingleUse: isSingleUse) { buffer in
+            var start = buffer.baseAddress
+            _ = unsafe i2d_SSL_SESSION(session, &start)
+        })
     return 0
 }
 

@@ -28,9 +28,9 @@ public enum MetricName: String, Sendable, CaseIterable {
     case waitingSends = "herald_waiting_sends"
     /// Gauge: the most messages that may be active.
     case activeMessagesLimit = "herald_active_messages_limit"
-    /// Gauge: writes that wait for a commit of the store.
+    /// Gauge by `kind`: writes that wait for a commit of the store, and look-ups that wait for a reader.
     case storeQueue = "herald_store_queue"
-    /// Gauge: the most writes that may wait.
+    /// Gauge by `kind`: the most of them that may wait.
     case storeQueueLimit = "herald_store_queue_limit"
     /// Gauge by `upstream`: open connections.
     case upstreamConnections = "herald_upstream_connections"
@@ -58,6 +58,16 @@ public enum MetricName: String, Sendable, CaseIterable {
     case upstreamClockSkew = "herald_upstream_clock_skew_seconds"
     /// Gauge by `project` and `app`, seconds since 1970: when the app's client certificate ends.
     case certificateExpiry = "herald_certificate_expiry_timestamp_seconds"
+    /// Gauge, seconds since 1970: when the listener's certificate ends.
+    case listenerCertificateExpiry = "herald_listener_certificate_expiry_timestamp_seconds"
+    /// Gauge by `listener`: open connections.
+    case httpConnections = "herald_http_connections"
+    /// Gauge by `listener`: the most connections that may be open.
+    case httpConnectionLimit = "herald_http_connection_limit"
+    /// Counter by `listener` and `reason`: connections that were not taken, or had to make room.
+    case httpConnectionsRefused = "herald_http_connections_refused_total"
+    /// Gauge by `version`: 1.
+    case buildInfo = "herald_build_info"
     /// Counter by `route` and `status`: HTTP requests answered.
     case httpRequests = "herald_http_requests_total"
     /// Histogram in seconds by `route`: time to answer.
@@ -79,8 +89,8 @@ public enum MetricName: String, Sendable, CaseIterable {
         case .inFlightLimit: "The most pushes that may be in flight, by lane."
         case .activeMessages: "Messages that are not complete."
         case .activeMessagesLimit: "The most messages that may be active."
-        case .storeQueue: "Writes that wait for a commit of the store."
-        case .storeQueueLimit: "The most writes that may wait for the store."
+        case .storeQueue: "Writes that wait for a commit of the store, and look-ups that wait for a reader, by kind."
+        case .storeQueueLimit: "The most writes or look-ups that may wait for the store, by kind."
         case .upstreamConnections: "Open connections, by upstream."
         case .upstreamStreams: "Streams in use, by upstream."
         case .upstreamStreamLimit: "Streams that the peer allows, by upstream."
@@ -94,6 +104,11 @@ public enum MetricName: String, Sendable, CaseIterable {
         case .upstreamPaceLimit: "The most pushes in flight while APNs is overloaded, by upstream."
         case .upstreamClockSkew: "Seconds by which the clock is ahead of APNs', by upstream."
         case .certificateExpiry: "When the client certificate of an app ends, in seconds since 1970."
+        case .listenerCertificateExpiry: "When the listener's certificate ends, in seconds since 1970."
+        case .httpConnections: "Open connections, by listener."
+        case .httpConnectionLimit: "The most connections that may be open, by listener."
+        case .httpConnectionsRefused: "Connections that were not taken, or had to make room, by listener and reason."
+        case .buildInfo: "1; the label says which version runs."
         case .httpRequests: "HTTP requests answered, by route and status."
         case .httpDuration: "Seconds to answer an HTTP request, by route."
         }

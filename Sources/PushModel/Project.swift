@@ -9,15 +9,24 @@ public struct Project: Hashable, Sendable {
     public let apps: [AppID: App]
     /// What becomes of registrations that were not refreshed for long.
     public let stale: StalePolicy
+    /// Which topics its clients may make.
+    public let topics: TopicPolicy
     /// Its share of the lanes beside other projects that send at the same time, 1 to 100: twice the weight, twice the
     /// deliveries.
     public let weight: Int
+    /// Whether clients register with an installation only.
+    public let requiresInstallation: Bool
 
     /// Puts a project together; `apps` have different ids. A weight outside of 1 to 100 becomes the nearer end.
-    public init(id: ProjectID, number: Int64, apps: [App], stale: StalePolicy = StalePolicy(), weight: Int = 1) {
+    public init(
+        id: ProjectID, number: Int64, apps: [App], stale: StalePolicy = StalePolicy(),
+        topics: TopicPolicy = TopicPolicy(), weight: Int = 1, requiresInstallation: Bool = true
+    ) {
+        self.requiresInstallation = requiresInstallation
         self.id = id
         self.number = number
         self.stale = stale
+        self.topics = topics
         self.weight = min(max(weight, 1), 100)
         self.apps = Dictionary(apps.map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
     }

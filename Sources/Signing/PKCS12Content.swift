@@ -64,7 +64,9 @@ struct PKCS12Content {
         var key: OpaquePointer?
         var certificate: OpaquePointer?
         var others: OpaquePointer?
-        let isParsed = unsafe PKCS12_parse(archive, password, &key, &certificate, &others) == 1
+        var text = password.utf8.map { CChar(bitPattern: $0) } + [0]
+        defer { unsafe text.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) } }
+        let isParsed = unsafe PKCS12_parse(archive, text, &key, &certificate, &others) == 1
         defer { unsafe herald_sk_X509_free(others) }
         guard isParsed else { throw Self.unreadable(ErrorStack.drainCodes(), hasPassword: !password.isEmpty) }
         let ownedKey: PrivateKey? = unsafe key.map { unsafe PrivateKey(owning: $0) }

@@ -10,11 +10,13 @@ import COpenSSL
     /// - Parameter password: opens an encrypted key; `nil`: an encrypted key is `.notAPrivateKey`.
     init(pem: String, password: String? = nil) throws(SigningError) {
         ErrorStack.clear()
-        let text = Array(pem.utf8)
+        var text = Array(pem.utf8)
+        defer { text.cleanse() }
         guard let length = Int32(exactly: text.count) else {
             throw SigningError(.notAPrivateKey, "The text is too long for a key.")
         }
         var prompt = PasswordPrompt(password: password.map { Array($0.utf8) })
+        defer { prompt.password?.cleanse() }
         let read = unsafe text.withUnsafeBytes { bytes -> OpaquePointer? in
             // The BIO reads from `bytes` and is freed before they go.
             guard let source = unsafe BIO_new_mem_buf(bytes.baseAddress, length) else { return nil }
@@ -176,7 +178,7 @@ import COpenSSL
 /// What OpenSSL is told when it asks for the password of an encrypted key.
 private struct PasswordPrompt {
     /// `nil`: there is none.
-    let password: [UInt8]?
+    var password: [UInt8]?
     /// Whether OpenSSL asked.
     var wasShown = false
 }

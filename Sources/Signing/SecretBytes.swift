@@ -22,8 +22,13 @@ final class SecretBytes: Sendable {
     }
 
     deinit {
-        bytes.withLock { bytes in
-            unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
-        }
+        bytes.withLock { $0.cleanse() }
+    }
+}
+
+extension Array where Element == UInt8 {
+    /// Overwrites the bytes. The array must be the only one with them, or its copy is what is overwritten.
+    mutating func cleanse() {
+        unsafe withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
     }
 }

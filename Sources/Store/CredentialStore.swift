@@ -24,11 +24,30 @@ public struct APIKeyRecord: Hashable, Sendable {
     public var createdAt: Timestamp
     /// When it was revoked.
     public var revokedAt: Timestamp?
+    /// What its holder calls it: 1 to ``nameLimit`` characters, none of them a control character.
+    public var name: String?
+    /// From when on it is refused; `nil`: it works until it is revoked.
+    public var expiresAt: Timestamp?
+    /// When it was used last, to about a minute; `nil`: it was not used since that is noted.
+    public var lastUsedAt: Timestamp?
+
+    /// The most characters of a name.
+    public static let nameLimit = 100
+
+    /// Whether a key may have this name.
+    public static func isName(_ text: String) -> Bool {
+        (1...nameLimit).contains(text.count)
+            && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    }
 
     /// Puts a record together.
     public init(
-        id: String, project: ProjectID, role: Role, digest: [UInt8], createdAt: Timestamp, revokedAt: Timestamp?
+        id: String, project: ProjectID, role: Role, digest: [UInt8], createdAt: Timestamp, revokedAt: Timestamp?,
+        name: String? = nil, expiresAt: Timestamp? = nil, lastUsedAt: Timestamp? = nil
     ) {
+        self.name = name
+        self.expiresAt = expiresAt
+        self.lastUsedAt = lastUsedAt
         self.id = id
         self.project = project
         self.role = role
@@ -40,8 +59,8 @@ public struct APIKeyRecord: Hashable, Sendable {
 
 /// API keys.
 public protocol CredentialStore: Sendable {
-    /// Keeps a new key; ids are unique.
-    func insert(_ key: APIKeyRecord) async throws(StoreError)
+    /// Keeps a new key, with an audit entry of who made it; ids are unique.
+    func insert(_ key: APIKeyRecord, by credential: CredentialUse) async throws(StoreError)
 
     /// One key, also a revoked one. Cheap: asked for each request, and changes by other processes are seen at once.
     func apiKey(_ id: String) async throws(StoreError) -> APIKeyRecord?
@@ -49,6 +68,9 @@ public protocol CredentialStore: Sendable {
     /// All keys of a project, or of all projects, the oldest first.
     func apiKeys(of project: ProjectID?) async throws(StoreError) -> [APIKeyRecord]
 
-    /// Revokes a key; `false` if there is none. A second time keeps the first time.
-    func revoke(_ id: String, at time: Timestamp) async throws(StoreError) -> Bool
+    /// Revokes a key, with an audit entry; `false` if there is none. A second time keeps the first time.
+    func revoke(_ id: String, at time: Timestamp, by credential: CredentialUse) async throws(StoreError) -> Bool
+
+    /// Notes when keys were used last; a time never goes back. Not durable: a crash may lose the last minute.
+    func noteUse(of keys: [String: Timestamp]) async throws(StoreError)
 }

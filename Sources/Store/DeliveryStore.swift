@@ -378,6 +378,13 @@ public protocol DeliveryStore: Sendable {
     /// - Returns: how many pauses ended; fewer than `limit`: no other is to end.
     func endExpiredPauses(limit: Int, at time: Timestamp) async throws(StoreError) -> Int
 
+    /// Sets times in the store back to `now` that are hours ahead of it: a clock that was wrong gave them. They are those by
+    /// which exports and the ends of registrations go.
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    func clampTimes(to now: Timestamp) async throws(StoreError) -> Bool
+
     /// Books what cancelled messages have left as cancelled, at most `limit` deliveries in one step.
     ///
     /// - Returns: how many were booked; fewer than `limit`: nothing is left.

@@ -44,6 +44,7 @@ public struct DeliveryReport: Sendable {
 }
 
 /// Registrations that a fan-out passed by, by cause: each counts once, by the first cause that holds in this order.
+/// A device that got the message under another registration is in none.
 public struct PassedOver: Hashable, Sendable {
     /// Ended, or purged since.
     public var ended: Int
@@ -206,8 +207,33 @@ public struct ResultPage<Element: Sendable>: Sendable {
     }
 }
 
+/// What waits in one lane for one app.
+public struct BacklogShare: Hashable, Sendable {
+    /// The lane.
+    public var lane: Lane
+    /// The app; `nil`: recipients of broadcasts, whose apps are known when they have been claimed and settled.
+    public var app: AppID?
+    /// Deliveries that wait for an attempt, and recipients that running fan-outs have still to claim, by the estimate of
+    /// accept.
+    public var waiting = 0
+    /// Deliveries that a worker has claimed.
+    public var inFlight = 0
+    /// The same as ``waiting`` of messages that are paused.
+    public var paused = 0
+
+    /// An empty share.
+    public init(lane: Lane, app: AppID?) {
+        self.lane = lane
+        self.app = app
+    }
+}
+
 /// The record of every delivery. Cursors are opaque to callers; a wrong one throws `.badCursor`.
 public protocol LedgerStore: Sendable {
+    /// What waits of a project by lane and app, read in one snapshot; shares without anything are left out. Deliveries of
+    /// cancelled messages are none of it.
+    func backlog(of project: ProjectID) async throws(StoreError) -> [BacklogShare]
+
     /// One message's report, read in one snapshot.
     func report(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> DeliveryReport?
 

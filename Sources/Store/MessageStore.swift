@@ -161,11 +161,15 @@ public struct MessageFacts: Hashable, Sendable {
     public var priority: Int
     /// Seconds from accept to expiry, as sent.
     public var timeToLiveSeconds: Int64
+    /// The credential that sent it; `nil`: it was accepted before that was kept.
+    public var credential: CredentialUse?
 
     /// Puts the facts together.
     public init(
-        label: AnalyticsLabel?, isDisplayed: Bool, collapseKey: String?, priority: Int, timeToLiveSeconds: Int64
+        label: AnalyticsLabel?, isDisplayed: Bool, collapseKey: String?, priority: Int, timeToLiveSeconds: Int64,
+        credential: CredentialUse? = nil
     ) {
+        self.credential = credential
         self.label = label
         self.isDisplayed = isDisplayed
         self.collapseKey = collapseKey
@@ -200,11 +204,13 @@ public protocol MessageStore: Sendable {
     /// audience. Exact as long as nobody comes or goes meanwhile: a large audience is counted in several snapshots.
     func audience(of recipient: NewMessage.Recipient, in project: ProjectID) async throws(StoreError) -> Int
 
-    /// Pauses, resumes or cancels a message. What changes nothing (pausing a paused message) is no error.
+    /// Pauses, resumes or cancels a message. What changes nothing (pausing a paused message) is no error. What changes
+    /// the state leaves an audit entry of `credential`.
     ///
     /// - Returns: the state afterwards: a complete message stays complete; `nil`: there is no such message.
     func control(
-        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp
+        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,
+        by credential: CredentialUse
     ) async throws(StoreError) -> MessageState?
 
     /// Forgets idempotency keys that were used before `time`, at most `limit`.

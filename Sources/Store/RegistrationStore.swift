@@ -21,14 +21,14 @@ public struct RegistrationRequest: Sendable {
     /// Whether who asks may refresh a registration that belongs to an installation, of which nothing is proven here.
     /// Otherwise such a one is superseded, and a new registration inherits nothing from it.
     public var refreshesBound: Bool
-    /// What the request was made with, for the audit: no secrets.
-    public var credential: String?
+    /// What the request was made with, for the audit; `nil`: the gateway itself.
+    public var credential: ProvenCredential?
 
     /// Puts a request together.
     public init(
         project: ProjectID, app: AppID, deviceToken: DeviceToken, environment: APNSEnvironment,
         isEnvironmentStated: Bool = true, appVersion: String?, owner: RegistrationOwner? = nil,
-        web: WebSubscription? = nil, refreshesBound: Bool = true, credential: String? = nil
+        web: WebSubscription? = nil, refreshesBound: Bool = true, credential: ProvenCredential? = nil
     ) {
         self.refreshesBound = refreshesBound
         self.credential = credential
@@ -69,13 +69,13 @@ public struct RegistrationChange: Sendable {
     public var owner: RegistrationOwner?
     /// How the browser is reached, of a web app, together with ``deviceToken``.
     public var web: WebSubscription?
-    /// What the change is made with, for the audit: no secrets.
-    public var credential: String?
+    /// What the change is made with, for the audit; `nil`: the gateway itself.
+    public var credential: ProvenCredential?
 
     /// No change; the registration is still refreshed.
     public init(
         deviceToken: DeviceToken? = nil, environment: APNSEnvironment? = nil, appVersion: String? = nil,
-        owner: RegistrationOwner? = nil, web: WebSubscription? = nil, credential: String? = nil
+        owner: RegistrationOwner? = nil, web: WebSubscription? = nil, credential: ProvenCredential? = nil
     ) {
         self.owner = owner
         self.web = web
@@ -111,6 +111,15 @@ public protocol RegistrationStore: Sendable {
     func registrations(
         named names: [RegistrationReference], in project: ProjectID
     ) async throws(StoreError) -> [Registration?]
+
+    /// The project of the registration with each of these tokens, whichever project it is, in their order, also of ended
+    /// registrations; `nil`: there is none.
+    func projects(of tokens: [RegistrationToken]) async throws(StoreError) -> [ProjectID?]
+
+    /// The active registration of an app that holds a device token.
+    func registration(
+        holding deviceToken: DeviceToken, of app: AppID, in project: ProjectID
+    ) async throws(StoreError) -> Registration?
 
     /// Changes an active registration and refreshes it, which ends its quarantine. If another active registration of the
     /// app holds the new device token, that one ends in the same step: as `superseded` if it belongs to an installation,
@@ -154,6 +163,15 @@ public protocol RegistrationStore: Sendable {
     /// - Returns: how many.
     func liftQuarantine(
         of app: AppID, in project: ProjectID, since time: Timestamp
+    ) async throws(StoreError) -> Int
+
+    /// Ends a project's registrations whose quarantine began before `time`, as `deleted`: nothing else removes what is in
+    /// quarantine. In steps of bounded size; a failure leaves those that were ended before it.
+    ///
+    /// - Parameter isDryRun: they are counted and stay.
+    /// - Returns: how many.
+    func prune(
+        quarantinedBefore time: Timestamp, in project: ProjectID, isDryRun: Bool, at now: Timestamp
     ) async throws(StoreError) -> Int
 
     /// Ends a registration and its subscriptions, which are kept aside for `superseded`. Ended ones stay as they are.
@@ -236,8 +254,10 @@ public struct Subscription: Hashable, Sendable {
 /// Who gets the messages of which topic.
 public protocol SubscriptionStore: Sendable {
     /// Subscribes registrations to a topic in one step; the results are in the order of `keys`.
+    ///
+    /// - Parameter topicLimit: a topic that is not there is made only while the project has fewer; `nil`: always.
     func subscribe(
-        _ keys: [RegistrationKey], to topic: Topic, at time: Timestamp
+        _ keys: [RegistrationKey], to topic: Topic, at time: Timestamp, topicLimit: Int?
     ) async throws(StoreError) -> [SubscribeResult]
 
     /// Ends subscriptions in one step, in order: whether each was there.
@@ -252,7 +272,7 @@ public protocol SubscriptionStore: Sendable {
     ) async throws(StoreError) -> [Subscription]
 
     /// Up to `limit` topics of a project whose names begin with `prefix`, in the order of their bytes, after `topic`.
-    /// A topic that was subscribed or sent to once stays, also without subscribers.
+    /// A topic that was subscribed or sent to once stays without subscribers until it is purged.
     func topics(
         in project: ProjectID, beginningWith prefix: String, after topic: Topic?, limit: Int
     ) async throws(StoreError) -> [TopicSummary]
@@ -260,12 +280,27 @@ public protocol SubscriptionStore: Sendable {
     /// One topic; `nil`: nobody ever subscribed or sent to it.
     func topic(_ topic: Topic, in project: ProjectID) async throws(StoreError) -> TopicSummary?
 
+    /// Removes up to `limit` topics that have had no subscriber since before `time` and that no message is of. Since when a
+    /// topic is empty counts from the first call that finds it so, at `now`.
+    ///
+    /// - Returns: how many; fewer than `limit`: that was all.
+    func purgeTopics(emptySince time: Timestamp, at now: Timestamp, limit: Int) async throws(StoreError) -> Int
+
     /// A page of a topic's subscribers in the order of their keys; `nil`: there is no such topic.
     ///
     /// - Throws: `.badCursor` for a cursor that no page had.
     func subscribers(
         of topic: Topic, in project: ProjectID, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<Subscriber>?
+}
+
+extension SubscriptionStore {
+    /// Subscribes registrations to a topic, which is made if it is not there.
+    public func subscribe(
+        _ keys: [RegistrationKey], to topic: Topic, at time: Timestamp
+    ) async throws(StoreError) -> [SubscribeResult] {
+        try await subscribe(keys, to: topic, at: time, topicLimit: nil)
+    }
 }
 
 /// A topic with its audience.
@@ -304,6 +339,8 @@ public enum SubscribeResult: Hashable, Sendable {
     case existed(Subscription)
     /// The registration has 2000 topics (FCM's limit).
     case tooManyTopics
+    /// There is no such topic, and the project has as many as the caller may make.
+    case noNewTopic
     /// The registration is not active.
     case notActive
 }

@@ -158,9 +158,9 @@ extension SQLiteStore {
             """
         ),
         (
-            "single deliveries that are held wrongly",
+            "single deliveries of active messages that are held",
             """
-            SELECT 1 FROM pending p JOIN message m ON m.seq = p.message WHERE p.is_held <> (m.state <> 'ACTIVE')
+            SELECT 1 FROM pending p JOIN message m ON m.seq = p.message WHERE p.is_held = 1 AND m.state = 'ACTIVE'
             """
         ),
         (

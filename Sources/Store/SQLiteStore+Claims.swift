@@ -21,12 +21,12 @@ extension SQLiteStore {
                 switch offer {
                 case .nothing(let isDone): try await refusal(of: worker, isDone: isDone)
                 case .released(let page):
-                    try await write(isDurable: false) { db in
+                    try await write(.claim) { db in
                         try WorkerTable(db: db).check(worker)
                         return try FanOutTable(db: db).claim(page, by: worker, at: time)
                     }
                 case .next(let shard, let candidates):
-                    try await write(isDurable: false) { db in
+                    try await write(.claim) { db in
                         try WorkerTable(db: db).check(worker)
                         return try FanOutTable(db: db).claim(candidates, of: shard, by: worker, at: time)
                     }
@@ -55,7 +55,7 @@ extension SQLiteStore {
     ) async throws(StoreError) -> Int {
         let late = try await read { db in try PendingTable(db: db).waiting(beyond: limit, count: count) }
         guard !late.isEmpty else { return 0 }
-        return try await write(isDurable: false) { db in
+        return try await write(.claim, rows: late.count) { db in
             for row in late {
                 try db.change(PendingTable.bringForward, [time.milliseconds, row.message, row.key, row.notBefore])
             }
@@ -69,16 +69,19 @@ extension SQLiteStore {
         _ lane: Lane, _ route: PushRoute, limit: Int, by worker: WorkerID, at time: Timestamp
     ) async throws(StoreError) -> [ClaimedDelivery] {
         while true {
-            let due = try await read { db in
-                try PendingTable(db: db).due(lane, route, limit: limit, at: time)
+            let (changes, due) = try await read { db in
+                (
+                    try RegistrationChanges(db: db).number(),
+                    try PendingTable(db: db).due(lane, route, limit: limit, at: time)
+                )
             }
             guard !due.isEmpty else {
                 try await read { db in try WorkerTable(db: db).check(worker) }
                 return []
             }
-            let claimed = try await write(isDurable: false) { db in
+            let claimed = try await write(.claim, rows: due.count) { db in
                 try WorkerTable(db: db).check(worker)
-                return try PendingTable(db: db).claim(due, by: worker, at: time)
+                return try PendingTable(db: db).claim(due, readAt: changes, by: worker, at: time)
             }
             // Rows that another worker took or that went to another route: what is behind them may be due as well.
             if !claimed.isEmpty { return claimed }
@@ -89,16 +92,19 @@ extension SQLiteStore {
     public func claimDue(
         _ lane: Lane, _ route: PushRoute, of messages: [MessageID], by worker: WorkerID, at time: Timestamp
     ) async throws(StoreError) -> [ClaimedDelivery] {
-        let due = try await read { db in
-            try PendingTable(db: db).due(lane, route, of: messages, at: time)
+        let (changes, due) = try await read { db in
+            (
+                try RegistrationChanges(db: db).number(),
+                try PendingTable(db: db).due(lane, route, of: messages, at: time)
+            )
         }
         guard !due.isEmpty else {
             try await read { db in try WorkerTable(db: db).check(worker) }
             return []
         }
-        return try await write(isDurable: false) { db in
+        return try await write(.claim, rows: due.count) { db in
             try WorkerTable(db: db).check(worker)
-            return try PendingTable(db: db).claim(due, by: worker, at: time)
+            return try PendingTable(db: db).claim(due, readAt: changes, by: worker, at: time)
         }
     }
 }
@@ -113,19 +119,29 @@ struct PendingTable {
         let key: Int64
         let route: Int64
         let notBefore: Int64
+        /// Whether its message is not active: it is marked instead of claimed.
+        let isHeld: Bool
         /// `nil`: the registration was purged.
         var delivery: ClaimedDelivery?
-        /// Where the registration belongs by now, if that is not the route it was read by.
-        var otherRoute: PushRoute?
+        /// The route it was read by.
+        let readBy: PushRoute
         let id: MessageID
         let project: ProjectID
         let acceptedAt: Timestamp
         let history: AttemptHistory
+
+        /// Where the registration belongs by now, if that is not the route it was read by.
+        var otherRoute: PushRoute? {
+            guard let registration = delivery?.registration else { return nil }
+            let own = PushRoute(project: project, app: registration.app, environment: registration.environment)
+            return own == readBy ? nil : own
+        }
     }
 
     private static let dueColumns = """
         m.id, m.project, p.attempts, p.unknown_attempts, p.last_cause, p.message, m.accepted_at, m.expires_at,
-            p.probing_since, p.refused_by, p.registration, p.not_before, r.key IS NULL, p.interruptions,
+            p.probing_since, p.refused_by, p.registration, p.not_before, r.key IS NULL, m.state <> 'ACTIVE',
+            p.interruptions,
             \(DeliveryRegistrationReader.columns)
         """
     static let due = """
@@ -165,6 +181,11 @@ struct PendingTable {
     static let claim = """
         UPDATE pending SET worker = ?1
         WHERE message = ?2 AND registration = ?3 AND worker IS NULL AND is_held = 0 AND route = ?4 AND not_before = ?5
+            AND (SELECT state FROM message WHERE seq = ?2) = 'ACTIVE'
+        """
+    static let hold = """
+        UPDATE pending SET is_held = 1 WHERE message = ?1 AND registration = ?2
+            AND (SELECT state FROM message WHERE seq = ?1) <> 'ACTIVE'
         """
     static let moveToRoute = """
         UPDATE pending SET route = ?1
@@ -250,31 +271,49 @@ struct PendingTable {
         _ row: Row, _ number: Int64, _ route: PushRoute, _ reader: inout DeliveryRegistrationReader
     ) throws -> Due {
         var history = AttemptHistory(row: row, from: 2)
-        history.interruptions = row[13]
+        history.interruptions = row[14]
         history.probingSince = Timestamp(stored: row[8])
         if let refusedBy: String = row[9] { history.refusedBy = try APNSEnvironment(storedCase: refusedBy) }
         var due = Due(
-            message: row[5], key: row[10], route: number, notBefore: row[11], id: try MessageID(stored: row[0]),
-            project: try ProjectID(stored: row[1]), acceptedAt: Timestamp(milliseconds: row[6]), history: history)
+            message: row[5], key: row[10], route: number, notBefore: row[11], isHeld: row[13],
+            readBy: route, id: try MessageID(stored: row[0]), project: try ProjectID(stored: row[1]),
+            acceptedAt: Timestamp(milliseconds: row[6]), history: history)
         guard row[12] == false else { return due }
-        let registration = try reader.read(row, from: 14)
-        if registration.app != route.app || registration.environment != route.environment {
-            due.otherRoute = PushRoute(
-                project: due.project, app: registration.app, environment: registration.environment)
-        }
+        let registration = try reader.read(row, from: 15)
         due.delivery = ClaimedDelivery(
             message: due.id, project: due.project, acceptedAt: due.acceptedAt,
             expiresAt: Timestamp(milliseconds: row[7]), registration: registration, page: nil, history: history)
         return due
     }
 
-    /// Claims those that still wait as they were read. A registration that is of another route by now waits there; what
-    /// has no registration any more ends here.
-    func claim(_ due: [Due], by worker: WorkerID, at time: Timestamp) throws -> [ClaimedDelivery] {
+    /// Brings the registrations of what was read up to date with this transaction.
+    ///
+    /// - Parameter changes: the newest change of a registration that the snapshot showed.
+    private func current(_ due: [Due], readAt changes: Int64) throws -> [Due] {
+        guard let changed = try RegistrationChanges(db: db).after(changes) else { return due }
+        var reader = DeliveryRegistrationReader(db: db)
+        return try due.map { due in
+            guard let before = due.delivery?.registration, changed.contains(before.key) else { return due }
+            var due = due
+            if let now = try reader.find(due.key) { due.delivery?.registration = now } else { due.delivery = nil }
+            return due
+        }
+    }
+
+    /// Claims those that still wait as they were read, with the registrations as they are now. A registration that is of
+    /// another route by now waits there; what has no registration any more ends here.
+    func claim(
+        _ due: [Due], readAt changes: Int64, by worker: WorkerID, at time: Timestamp
+    ) throws -> [ClaimedDelivery] {
+        let due = try current(due, readAt: changes)
         let claim = try db.cachedStatement(sql: Self.claim)
         var claimed: [ClaimedDelivery] = []
         var gone: [Due] = []
         for due in due {
+            guard !due.isHeld else {
+                try db.change(Self.hold, [due.message, due.key])
+                continue
+            }
             if let other = due.otherRoute {
                 let route = try RouteTable(db: db).id(of: other)
                 try db.change(Self.moveToRoute, [route, due.message, due.key, due.route, due.notBefore])

@@ -25,25 +25,6 @@ extension SQLiteStore {
     }
 }
 
-/// The time of recording: kept in the store, and moved forward only, by what is recorded and by exports.
-struct LedgerClock {
-    let db: Database
-
-    func now() throws -> Timestamp {
-        Timestamp(milliseconds: try db.number("SELECT value FROM meta WHERE name = 'ledger_clock'") ?? 0)
-    }
-
-    /// Moves the clock to `time` unless it is past it.
-    ///
-    /// - Returns: the time of the clock now.
-    func advance(to time: Timestamp) throws -> Timestamp {
-        let now = try now()
-        guard now < time else { return now }
-        try db.change("UPDATE meta SET value = ? WHERE name = 'ledger_clock'", [time.milliseconds])
-        return time
-    }
-}
-
 /// Reads ledger entries in the order they were recorded.
 struct ExportReader {
     let db: Database

@@ -71,14 +71,14 @@ extension SQLiteStore: InstallationStore {
 
     /// Forgets expired auth tokens by their index.
     public func forgetInstallationTokens(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
-        try await write { db in
+        try await write(rows: limit) { db in
             try db.change(InstallationTable.forgetTokens, [time.milliseconds, limit])
         }
     }
 
     /// Forgets unused installations by their index.
     public func forgetInstallations(unusedSince time: Timestamp, limit: Int) async throws(StoreError) -> Int {
-        try await write { db in try db.change(InstallationTable.forget, [time.milliseconds, limit]) }
+        try await write(rows: limit) { db in try db.change(InstallationTable.forget, [time.milliseconds, limit]) }
     }
 }
 

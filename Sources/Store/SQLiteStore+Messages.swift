@@ -3,14 +3,15 @@ import GRDB
 public import PushModel
 
 extension SQLiteStore: MessageStore {
-    /// Commits messages with their work, together with whatever else waits for a commit.
+    /// Commits messages with their work, together with whatever else waits for a commit. What can be made without the
+    /// database (texts, packed lists) is made before.
     public func accept(
         _ messages: [NewMessage], claimedBy worker: WorkerID?
     ) async throws(StoreError) -> [AcceptResult] {
-        let sources = messages.map { String(decoding: $0.content.source.bytes, as: UTF8.self) }
-        return try await write { db in
+        let prepared = try messages.map { message throws(StoreError) in try PreparedMessage(message) }
+        return try await write(.accept, rows: prepared.reduce(0) { $0 + $1.rows }) { db in
             var step = try AcceptStep(db: db, worker: worker)
-            return try zip(messages, sources).map { try step.accept($0, source: $1) }
+            return try prepared.map { try step.accept($0) }
         }
     }
 
@@ -57,7 +58,7 @@ extension SQLiteStore: MessageStore {
 
     /// Walks the index of times.
     public func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
-        try await write { db in try db.change(IdempotencyTable.forget, [time.milliseconds, limit]) }
+        try await write(rows: limit) { db in try db.change(IdempotencyTable.forget, [time.milliseconds, limit]) }
     }
 }
 
@@ -124,13 +125,17 @@ struct MessageRow {
 
 extension MessageFacts {
     /// The columns that ``init(row:from:)`` reads, of a message named `m`.
-    static let columns = "m.label, m.is_displayed, m.collapse_key, m.priority, m.time_to_live"
+    static let columns = """
+        m.label, m.is_displayed, m.collapse_key, m.priority, m.time_to_live, m.credential_id, m.credential_name, \
+        m.credential_role, m.credential_address
+        """
 
     init(row: Row, from start: Int) throws {
         let label: String? = row[start]
         self.init(
             label: try label.map { try AnalyticsLabel(stored: $0) }, isDisplayed: row[start + 1],
-            collapseKey: row[start + 2], priority: row[start + 3], timeToLiveSeconds: row[start + 4])
+            collapseKey: row[start + 2], priority: row[start + 3], timeToLiveSeconds: row[start + 4],
+            credential: try CredentialUse(row: row, from: start + 5))
     }
 }
 

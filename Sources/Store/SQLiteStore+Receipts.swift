@@ -12,7 +12,7 @@ extension SQLiteStore: ReceiptStore {
         }
         let rows = found.compactMap(\.self)
         if !rows.isEmpty {
-            try await write { db in
+            try await write(rows: rows.count) { db in
                 let recordedAt = try LedgerClock(db: db).advance(to: time)
                 let table = ReceiptTable(db: db)
                 for row in rows { try table.insert(row, of: registration.rawValue, in: project, recordedAt) }
@@ -118,7 +118,7 @@ struct ReceiptTable {
     }
 
     /// Whether a message went to a registration, or is on its way: a device may be faster than the commit of APNs' answer.
-    private func isDelivery(_ message: Int64, to key: Int64) throws -> Bool {
+    func isDelivery(_ message: Int64, to key: Int64) throws -> Bool {
         if try db.number(Self.isPending, [message, key]) != nil { return true }
         let blocks = try Row.fetchCursor(db.cachedStatement(sql: Self.blocks), arguments: [message, key])
         while let row = try blocks.next() {
@@ -177,12 +177,12 @@ struct ReceiptReader {
         SELECT e.id, e.registration, e.kind, e.time, \(LedgerMessage.columns)
         FROM receipt e INDEXED BY receipt_by_project
         CROSS JOIN message m ON m.seq = e.message LEFT JOIN topic t ON t.id = m.topic
-        WHERE e.project = ?1 AND e.recorded_at >= ?2 AND e.recorded_at < ?3 AND e.id > ?4
+        WHERE e.project = ?1 AND e.recorded_at >= ?2 AND e.recorded_at < ?3 AND (e.recorded_at > ?2 OR e.id > ?4)
         ORDER BY e.recorded_at, e.id LIMIT ?5
         """
 
     func page(after last: Int64, limit: Int) throws -> [ExportRow] {
-        // Times of recording do not go back, so that the page before ended no later than where this one begins.
+        // In the order of recording, whatever the order of ids: times that were ahead are set back.
         let before = try db.number(Self.recordedAt, [last]) ?? 0
         let found = try Row.fetchAll(
             db.cachedStatement(sql: Self.window),

@@ -26,6 +26,28 @@ extension SQLiteStore {
         return found
     }
 
+    /// By the unique index of active device tokens.
+    public func registration(
+        holding deviceToken: DeviceToken, of app: AppID, in project: ProjectID
+    ) async throws(StoreError) -> Registration? {
+        try await lookUp { db in
+            guard let app = try AppTable(db: db).find(project, app) else { return nil }
+            let table = RegistrationTable(db: db)
+            return try table.active(app, deviceToken).flatMap { try table.find($0) }
+        }
+    }
+
+    /// The projects of tokens, one statement each; hundreds share a snapshot.
+    public func projects(of tokens: [RegistrationToken]) async throws(StoreError) -> [ProjectID?] {
+        var found: [ProjectID?] = []
+        found.reserveCapacity(tokens.count)
+        while found.count < tokens.count {
+            let part = tokens[found.count..<min(found.count + Self.lookupLimit, tokens.count)]
+            found += try await read { db in try part.map { try RegistrationTable(db: db).project(of: $0) } }
+        }
+        return found
+    }
+
     /// Active registrations of a user, by the index of users.
     public func registrations(
         of user: UserID, in project: ProjectID, limit: Int
@@ -56,7 +78,7 @@ extension SQLiteStore {
     public func purge(endedBefore time: Timestamp, limit: Int) async throws(StoreError) -> Int {
         let purge = RegistrationPurge(time: time, limit: limit)
         let keys = try await read { db in try purge.candidates(db) }
-        return try await write { db in
+        return try await write(rows: keys.count) { db in
             try purge.purgeAudit(db)
             return try purge.remove(keys, db)
         }

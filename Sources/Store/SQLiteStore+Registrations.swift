@@ -79,15 +79,17 @@ extension SQLiteStore: RegistrationStore {
 struct RegistrationTable {
     let db: Database
 
-    static let byID = """
+    static let byIDInAnyProject = """
         SELECT \(Registration.joinedColumns) FROM registration r CROSS JOIN app a ON a.id = r.app
-        WHERE r.fid = ? AND a.project = ?
+        WHERE r.fid = ?
         """
-    static let byForeignToken = """
+    static let byID = byIDInAnyProject + " AND a.project = ?"
+    static let byForeignTokenInAnyProject = """
         SELECT \(Registration.joinedColumns) FROM registration r INDEXED BY registration_foreign_token
         CROSS JOIN app a ON a.id = r.app
-        WHERE typeof(r.token) = 'text' AND substr(r.token, 1, 1) <> ':' AND r.token = ? AND a.project = ?
+        WHERE typeof(r.token) = 'text' AND substr(r.token, 1, 1) <> ':' AND r.token = ?
         """
+    static let byForeignToken = byForeignTokenInAnyProject + " AND a.project = ?"
     static let byDeviceToken = """
         SELECT key FROM registration WHERE app = ? AND device_token = ? AND ended_at IS NULL
         """
@@ -113,6 +115,18 @@ struct RegistrationTable {
         return found
     }
 
+    /// The project of the registration with this token; both unique indexes are over all projects.
+    func project(of token: RegistrationToken) throws -> ProjectID? {
+        let row =
+            if let id = token.id {
+                try db.row(Self.byIDInAnyProject, [id.rawValue])
+            } else {
+                try db.row(Self.byForeignTokenInAnyProject, [token.rawValue])
+            }
+        guard let found = try row.map({ try Registration(row: $0) }), found.token.matches(token) else { return nil }
+        return found.project
+    }
+
     /// The active registration that holds a device token.
     func active(_ app: Int64, _ token: DeviceToken) throws -> RegistrationKey? {
         try db.number(Self.byDeviceToken, [app, Data(token.bytes)]).map(RegistrationKey.init)
@@ -120,10 +134,15 @@ struct RegistrationTable {
 
     /// Changes an active registration; its device token and its user have one owner after each other.
     ///
+    /// - Parameters:
+    ///   - time: when it was refreshed.
+    ///   - auditedAt: when the change is made; `nil`: at `time`.
     /// - Returns: the registration, or the one that took its place.
-    func change(_ current: Registration, _ change: RegistrationChange, at time: Timestamp) throws -> Registration {
+    func change(
+        _ current: Registration, _ change: RegistrationChange, at time: Timestamp, auditedAt: Timestamp? = nil
+    ) throws -> Registration {
         let app = try AppTable(db: db).id(current.project, current.app)
-        let audit = AuditTable(db: db, time: time, credential: change.credential)
+        let audit = AuditTable(db: db, time: auditedAt ?? time, credential: change.credential)
         if let token = change.deviceToken, token != current.deviceToken {
             let user = change.owner.map(\.user) ?? current.user
             let former = try active(app, token).map(existing)

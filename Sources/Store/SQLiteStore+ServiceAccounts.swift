@@ -5,7 +5,7 @@ public import PushModel
 extension SQLiteStore: ServiceAccountStore {
     /// Keeps a new account with its first key; `false` when the name is taken. A key id that is taken throws `.failed`.
     public func insert(
-        _ account: ServiceAccount, with key: ServiceAccountKey
+        _ account: ServiceAccount, with key: ServiceAccountKey, by credential: CredentialUse
     ) async throws(StoreError) -> Bool {
         try await write { db in
             let isNew = try db.change(
@@ -18,24 +18,32 @@ extension SQLiteStore: ServiceAccountStore {
                     account.createdAt.milliseconds, account.disabledAt?.milliseconds,
                 ])
             guard isNew > 0 else { return false }
+            try AuditLogTable(db: db).add(
+                .accountCreated, account.email, ["role": account.role.rawValue, "key": key.id],
+                at: account.createdAt, by: credential)
             return try Self.insert(key, db)
         }
     }
 
     /// Keeps another key of an account; `false` if there is no such account. An id that is taken throws `.failed`.
-    public func insert(_ key: ServiceAccountKey) async throws(StoreError) -> Bool {
-        try await write { db in try Self.insert(key, db) }
+    public func insert(_ key: ServiceAccountKey, by credential: CredentialUse) async throws(StoreError) -> Bool {
+        try await write { db in
+            guard try Self.insert(key, db) else { return false }
+            try AuditLogTable(db: db).add(
+                .accountKeyAdded, key.account, ["key": key.id], at: key.createdAt, by: credential)
+            return true
+        }
     }
 
     private static func insert(_ key: ServiceAccountKey, _ db: Database) throws -> Bool {
         try db.change(
             """
-            INSERT INTO service_account_key (id, account, public_key, created_at, revoked_at)
-            SELECT ?, seq, ?, ?, ? FROM service_account WHERE email = ?
+            INSERT INTO service_account_key (id, account, public_key, created_at, revoked_at, token_uri)
+            SELECT ?, seq, ?, ?, ?, ? FROM service_account WHERE email = ?
             """,
             [
                 key.id, Data(key.publicKey), key.createdAt.milliseconds, key.revokedAt?.milliseconds,
-                key.account.rawValue,
+                key.tokenURI, key.account.rawValue,
             ]) > 0
     }
 
@@ -63,29 +71,61 @@ extension SQLiteStore: ServiceAccountStore {
         }
     }
 
-    /// Revokes a key; a second time keeps the first time.
-    public func revokeServiceAccountKey(_ id: String, at time: Timestamp) async throws(StoreError) -> Bool {
+    /// Revokes a key; a second time changes and notes nothing.
+    public func revokeServiceAccountKey(
+        _ id: String, at time: Timestamp, by credential: CredentialUse
+    ) async throws(StoreError) -> Bool {
         try await write { db in
-            try db.change(
-                "UPDATE service_account_key SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?",
-                [time.milliseconds, id]) > 0
+            guard
+                let row = try db.row(
+                    """
+                    SELECT a.email, k.revoked_at FROM service_account_key k
+                    CROSS JOIN service_account a ON a.seq = k.account WHERE k.id = ?
+                    """, [id])
+            else { return false }
+            guard (row[1] as Int64?) == nil else { return true }
+            try db.change("UPDATE service_account_key SET revoked_at = ? WHERE id = ?", [time.milliseconds, id])
+            try AuditLogTable(db: db).add(
+                .accountKeyRevoked, try ServiceAccountEmail(stored: row[0]), ["key": id], at: time, by: credential)
+            return true
         }
     }
 
-    /// Disables an account, or enables it again; a second time keeps the first time.
-    public func disable(_ account: ServiceAccountEmail, at time: Timestamp?) async throws(StoreError) -> Bool {
+    /// Disables an account; a second time changes and notes nothing.
+    public func disable(
+        _ account: ServiceAccountEmail, at time: Timestamp, by credential: CredentialUse
+    ) async throws(StoreError) -> Bool {
+        try await setDisabled(account, time, .accountDisabled, at: time, by: credential)
+    }
+
+    /// Enables an account again; one that is enabled stays so, and nothing is noted.
+    public func enable(
+        _ account: ServiceAccountEmail, at time: Timestamp, by credential: CredentialUse
+    ) async throws(StoreError) -> Bool {
+        try await setDisabled(account, nil, .accountEnabled, at: time, by: credential)
+    }
+
+    private func setDisabled(
+        _ account: ServiceAccountEmail, _ disabledAt: Timestamp?, _ action: AuditAction, at time: Timestamp,
+        by credential: CredentialUse
+    ) async throws(StoreError) -> Bool {
         try await write { db in
+            let row = try db.row("SELECT disabled_at FROM service_account WHERE email = ?", [account.rawValue])
+            guard let row else { return false }
+            let isDisabled = (row[0] as Int64?) != nil
+            guard isDisabled != (disabledAt != nil) else { return true }
             try db.change(
-                """
-                UPDATE service_account SET disabled_at = CASE WHEN ?1 IS NULL THEN NULL ELSE coalesce(disabled_at, ?1) END
-                WHERE email = ?2
-                """,
-                [time?.milliseconds, account.rawValue]) > 0
+                "UPDATE service_account SET disabled_at = ? WHERE email = ?",
+                [disabledAt?.milliseconds, account.rawValue])
+            try AuditLogTable(db: db).add(action, account, [:], at: time, by: credential)
+            return true
         }
     }
 
     /// Deletes an account with its keys and access tokens.
-    public func delete(_ account: ServiceAccountEmail) async throws(StoreError) -> Bool {
+    public func delete(
+        _ account: ServiceAccountEmail, at time: Timestamp, by credential: CredentialUse
+    ) async throws(StoreError) -> Bool {
         try await write { db in
             try db.change(
                 """
@@ -96,7 +136,11 @@ extension SQLiteStore: ServiceAccountStore {
             try db.change(
                 "DELETE FROM service_account_key WHERE account = (SELECT seq FROM service_account WHERE email = ?)",
                 [account.rawValue])
-            return try db.change("DELETE FROM service_account WHERE email = ?", [account.rawValue]) > 0
+            guard try db.change("DELETE FROM service_account WHERE email = ?", [account.rawValue]) > 0 else {
+                return false
+            }
+            try AuditLogTable(db: db).add(.accountDeleted, account, [:], at: time, by: credential)
+            return true
         }
     }
 
@@ -148,9 +192,10 @@ extension SQLiteStore: ServiceAccountStore {
 
 extension ServiceAccountIdentity {
     fileprivate static let columns = """
-        a.email, a.role, a.created_at, a.disabled_at, k.id, k.public_key, k.created_at, k.revoked_at
+        a.email, a.role, a.created_at, a.disabled_at, k.id, k.public_key, k.created_at, k.revoked_at, \
+        k.token_uri
         """
-    fileprivate static let columnCount = 8
+    fileprivate static let columnCount = 9
     fileprivate static let tables = "FROM service_account_key k JOIN service_account a ON a.seq = k.account"
 
     fileprivate init(row: Row) throws {
@@ -161,6 +206,19 @@ extension ServiceAccountIdentity {
                 disabledAt: Timestamp(stored: row[3])),
             key: ServiceAccountKey(
                 id: row[4], account: email, publicKey: [UInt8](row[5] as Data),
-                createdAt: Timestamp(milliseconds: row[6]), revokedAt: Timestamp(stored: row[7])))
+                createdAt: Timestamp(milliseconds: row[6]), revokedAt: Timestamp(stored: row[7]), tokenURI: row[8]))
+    }
+}
+
+extension AuditLogTable {
+    /// Adds an entry about a service account.
+    fileprivate func add(
+        _ action: AuditAction, _ account: ServiceAccountEmail, _ details: [String: String], at time: Timestamp,
+        by credential: CredentialUse
+    ) throws {
+        try add(
+            AuditEntry(
+                time: time, project: account.project, action: action, subject: account.rawValue, details: details,
+                credential: credential))
     }
 }

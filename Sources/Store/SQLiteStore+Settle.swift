@@ -7,7 +7,7 @@ extension SQLiteStore: DeliveryStore {
     /// Records results in one transaction; what is not claimed by this worker is refused and changes nothing.
     public func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> SettleResult {
         guard !settlements.isEmpty else { return SettleResult() }
-        let result = try await write { db in
+        let result = try await write(.settlement, rows: settlements.count) { db in
             try WorkerTable(db: db).check(worker)
             var step = try SettleStep(db: db, worker: worker, newest: Self.newestEnd(of: settlements))
             var readdressed: [Int] = []

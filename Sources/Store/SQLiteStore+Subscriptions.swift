@@ -4,10 +4,10 @@ public import PushModel
 extension SQLiteStore: SubscriptionStore {
     /// Subscribes one after the other in one transaction, each in the project of its registration.
     public func subscribe(
-        _ keys: [RegistrationKey], to topic: Topic, at time: Timestamp
+        _ keys: [RegistrationKey], to topic: Topic, at time: Timestamp, topicLimit: Int?
     ) async throws(StoreError) -> [SubscribeResult] {
-        try await write { db in
-            var batch = SubscriptionBatch(db: db)
+        try await write(rows: keys.count) { db in
+            var batch = SubscriptionBatch(db: db, topicLimit: topicLimit)
             let results = try keys.map { try batch.subscribe($0, to: topic, at: time) }
             try batch.finish()
             return results
@@ -16,11 +16,23 @@ extension SQLiteStore: SubscriptionStore {
 
     /// Deletes in one transaction; a topic stays when its last subscriber goes.
     public func unsubscribe(_ keys: [RegistrationKey], from topic: Topic) async throws(StoreError) -> [Bool] {
-        try await write { db in
+        try await write(rows: keys.count) { db in
             try keys.map { key in
                 try db.change(TopicTable.unsubscribe, [key.rawValue, topic.rawValue, key.rawValue]) > 0
             }
         }
+    }
+
+    /// Marks those that are empty now, in steps of their own, then removes in one transaction.
+    public func purgeTopics(
+        emptySince time: Timestamp, at now: Timestamp, limit: Int
+    ) async throws(StoreError) -> Int {
+        guard limit > 0 else { return 0 }
+        var marked = limit
+        while marked == limit {
+            marked = try await write { db in try db.change(TopicTable.mark, [now.milliseconds, limit]) }
+        }
+        return try await write { db in try db.change(TopicTable.purge, [time.milliseconds, limit]) }
     }
 
     /// One subscription, by the clustered key.
@@ -84,6 +96,19 @@ struct TopicTable {
         try db.number(Self.byName, [project.rawValue, topic.rawValue])
     }
 
+    static let mark = """
+        UPDATE topic SET empty_since = ? WHERE id IN (
+            SELECT id FROM topic INDEXED BY topic_empty WHERE subscribers = 0 AND empty_since IS NULL LIMIT ?)
+        """
+    static let purge = """
+        DELETE FROM topic WHERE id IN (
+            SELECT t.id FROM topic t INDEXED BY topic_empty
+            WHERE t.subscribers = 0 AND t.empty_since < ?
+                AND NOT EXISTS (SELECT 1 FROM message m WHERE m.topic = t.id)
+                AND NOT EXISTS (SELECT 1 FROM superseded_subscription s WHERE s.topic = t.id) LIMIT ?)
+        """
+    static let count = "SELECT topics FROM project WHERE name = ?"
+
     static let byName = "SELECT id FROM topic WHERE project = ? AND name = ?"
 
     /// The topic's number; the topic is made if it is new.
@@ -111,19 +136,26 @@ struct SubscriptionBatch {
     static let insertion = "INSERT INTO subscription (topic, registration, number, created_at) VALUES (?, ?, ?, ?)"
 
     private let db: Database
+    /// The most topics that a project may have for another to be made; `nil`: any number.
+    private let topicLimit: Int?
     private var topics: [Name: Int64] = [:]
     private var last: Int64?
     private var added: [Int64: Int64] = [:]
 
-    init(db: Database) {
+    init(db: Database, topicLimit: Int? = nil) {
         self.db = db
+        self.topicLimit = topicLimit
     }
 
     mutating func subscribe(_ key: RegistrationKey, to topic: Topic, at time: Timestamp) throws -> SubscribeResult {
         let owner = try String.fetchOne(db.cachedStatement(sql: Self.owner), arguments: [key.rawValue])
         guard let owner else { return .notActive }
-        if let id = try known(topic, owner), let since = try db.number(Self.since, [id, key.rawValue]) {
-            return .existed(Subscription(topic: topic, createdAt: Timestamp(milliseconds: since)))
+        if let id = try known(topic, owner) {
+            if let since = try db.number(Self.since, [id, key.rawValue]) {
+                return .existed(Subscription(topic: topic, createdAt: Timestamp(milliseconds: since)))
+            }
+        } else if let topicLimit, try db.number(TopicTable.count, [owner]) ?? 0 >= Int64(topicLimit) {
+            return .noNewTopic
         }
         // Before the topic is made: topics stay, and those without a subscriber would never end.
         let count = try db.number(Self.count, [key.rawValue]) ?? 0

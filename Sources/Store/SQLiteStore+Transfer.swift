@@ -9,13 +9,15 @@ extension SQLiteStore {
     /// - Parameters:
     ///   - source: the name under which the position is kept.
     ///   - skipsRefused: whether the others go in when the store refuses one.
+    ///   - credential: who imports, for the audit.
     public func importRegistrations(
         _ rows: [ImportedRegistration], into project: ProjectID, source: String, position: ImportPosition,
-        skipsRefused: Bool, at time: Timestamp
+        skipsRefused: Bool, at time: Timestamp, by credential: CredentialUse
     ) async throws(StoreError) -> ImportResult {
         do {
-            return try await write { db in
-                var importer = try RegistrationImporter(db: db, project: project, time: time)
+            return try await write(rows: rows.count) { db in
+                var importer = try RegistrationImporter(
+                    db: db, project: project, time: time, credential: credential)
                 var refused: [Int: ImportRefusal] = [:]
                 for (index, row) in rows.enumerated() {
                     guard let refusal = try importer.take(row) else { continue }
@@ -91,6 +93,7 @@ struct RegistrationImporter {
     private let db: Database
     private let project: ProjectID
     private let time: Timestamp
+    private let credential: ProvenCredential
     private let registrations: RegistrationTable
     private var apps: [AppID: Int64] = [:]
     private var subscriptions: SubscriptionBatch
@@ -98,8 +101,9 @@ struct RegistrationImporter {
     private let byDeviceToken: Statement
     private let isTaken: Statement
 
-    init(db: Database, project: ProjectID, time: Timestamp) throws {
+    init(db: Database, project: ProjectID, time: Timestamp, credential: CredentialUse) throws {
         self.db = db
+        self.credential = ProvenCredential(credential, proofs: ["import"])
         self.project = project
         self.time = time
         registrations = RegistrationTable(db: db)
@@ -163,13 +167,13 @@ struct RegistrationImporter {
             change.environment = row.environment
             change.appVersion = row.appVersion
             change.owner = row.user.map(RegistrationOwner.user)
-            change.credential = "import"
+            change.credential = credential
         }
         var now = current
         if isNewer, refreshedAt > current.refreshedAt || changes(current, change) {
             // A device of another user gets a new registration; the subscriptions of the old one end.
             if let owner = change.owner, owner.user != current.user { try subscriptions.finish() }
-            now = try registrations.change(current, change, at: refreshedAt)
+            now = try registrations.change(current, change, at: refreshedAt, auditedAt: time)
         }
         for topic in row.topics {
             let since = topic.createdAt ?? row.createdAt ?? refreshedAt

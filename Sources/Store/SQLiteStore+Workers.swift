@@ -5,12 +5,12 @@ public import PushModel
 extension SQLiteStore {
     /// A new row; on the disk before it is answered, so that its number is never given twice.
     public func enroll(_ name: String, until lease: Timestamp) async throws(StoreError) -> WorkerID {
-        try await write { db in try WorkerTable(db: db).enroll(name, until: lease) }
+        try await write(.lease) { db in try WorkerTable(db: db).enroll(name, until: lease) }
     }
 
-    /// Moves the end of the lease. Losing that with the power harms nobody: the worker went with it.
+    /// Moves the end of the lease.
     public func renew(_ worker: WorkerID, until lease: Timestamp) async throws(StoreError) {
-        try await write(isDurable: false) { db in
+        try await write(.lease) { db in
             try WorkerTable(db: db).check(worker)
             try db.change(
                 "UPDATE worker SET lease_until = max(lease_until, ?) WHERE id = ?",
@@ -21,7 +21,7 @@ extension SQLiteStore {
     /// Ends workers and gives back their claims. The gateway that holds the lock of the store is the only one: whoever
     /// enrolled before it opened the store is gone.
     public func takeOver(at time: Timestamp) async throws(StoreError) -> Int {
-        let rescued = try await write { [earlierWorkers] db in
+        let rescued = try await write(.lease) { [earlierWorkers] db in
             try WorkerTable(db: db).takeOver(at: time, earlier: earlierWorkers)
         }
         if rescued > 0 { logger.info("Deliveries rescued", metadata: ["store.rescued": "\(rescued)"]) }

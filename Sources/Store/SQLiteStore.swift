@@ -34,6 +34,8 @@ public final class SQLiteStore: Sendable {
     private let lookups: ReadBatcher
     /// Steps of counting audiences that may run at the same time.
     let audiences = Turnstile(places: 2)
+    /// Sets times back one at a time.
+    let clamping = Turnstile(places: 1)
     private let lock: GatewayLock?
     /// Workers up to this number belong to gateways that ended before this one took the lock; 0 in a command.
     let earlierWorkers: Int64
@@ -70,7 +72,7 @@ public final class SQLiteStore: Sendable {
         do {
             pool = try Self.open(directory)
             try Self.migrate(pool, directory, isLocked: lock != nil)
-            lookups = ReadBatcher(pool: pool)
+            lookups = ReadBatcher(pool: pool, metrics: metrics ?? MetricsSystem.factory)
             earlierWorkers = lock == nil ? 0 : try pool.read { db in try db.number("SELECT max(id) FROM worker") ?? 0 }
             lastRecordedAt = try pool.read { db in try Self.lastRecordedAt(db) }
             committer = try GroupCommitter(pool: pool, metrics: metrics ?? MetricsSystem.factory)
@@ -102,7 +104,7 @@ public final class SQLiteStore: Sendable {
     public func state() async -> StoreState {
         var state = StoreState()
         do {
-            try await write { db in
+            try await write(.probe) { db in
                 try db.execute(sql: "UPDATE meta SET value = value + 1 WHERE name = 'write_probe'")
             }
         } catch {
@@ -171,17 +173,19 @@ public final class SQLiteStore: Sendable {
         lock?.release()
     }
 
-    /// Runs a write in the next group commit; returns after the commit.
+    /// Runs a write in one of the next group commits; returns after the commit, when it is on the disk.
     ///
-    /// - Parameter isDurable: whether it must be on the disk then, see ``GroupCommitter/write(isDurable:_:)``.
+    /// - Parameters:
+    ///   - kind: whose places in the queue it takes.
+    ///   - rows: about how many rows it changes: a group is limited by these.
     func write<Value: Sendable>(
-        isDurable: Bool = true, _ body: @escaping @Sendable (Database) throws -> Value
+        _ kind: WriteKind = .change, rows: Int = 1, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Value {
         do {
-            return try await committer.write(isDurable: isDurable, body)
+            return try await committer.write(kind, rows: rows, body)
         } catch {
             let error = took(StoreError(database: error))
-            if error.isOfWholeStore { refusal.withLock { $0 = (error.message, .now) } }
+            if error.isOfWholeStore, error.code != .busy { refusal.withLock { $0 = (error.message, .now) } }
             throw error
         }
     }

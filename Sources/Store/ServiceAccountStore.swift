@@ -32,11 +32,15 @@ public struct ServiceAccountKey: Hashable, Sendable {
     public var createdAt: Timestamp
     /// When it was revoked.
     public var revokedAt: Timestamp?
+    /// `token_uri` of its credential, the audience of assertions that it signs; `nil`: it is the gateway's own address.
+    public var tokenURI: String?
 
     /// Puts a key together.
     public init(
-        id: String, account: ServiceAccountEmail, publicKey: [UInt8], createdAt: Timestamp, revokedAt: Timestamp? = nil
+        id: String, account: ServiceAccountEmail, publicKey: [UInt8], createdAt: Timestamp, revokedAt: Timestamp? = nil,
+        tokenURI: String? = nil
     ) {
+        self.tokenURI = tokenURI
         self.id = id
         self.account = account
         self.publicKey = publicKey
@@ -82,10 +86,13 @@ public struct AccessTokenRecord: Hashable, Sendable {
 /// Service accounts, their keys, and the access tokens that they were given.
 public protocol ServiceAccountStore: Sendable {
     /// Keeps a new account with its first key; `false`, and nothing is kept, when the name is taken. Key ids are unique.
-    func insert(_ account: ServiceAccount, with key: ServiceAccountKey) async throws(StoreError) -> Bool
+    /// This and every other change leaves an audit entry of `credential`.
+    func insert(
+        _ account: ServiceAccount, with key: ServiceAccountKey, by credential: CredentialUse
+    ) async throws(StoreError) -> Bool
 
     /// Keeps another key of an account; `false` if there is no such account. Key ids are unique.
-    func insert(_ key: ServiceAccountKey) async throws(StoreError) -> Bool
+    func insert(_ key: ServiceAccountKey, by credential: CredentialUse) async throws(StoreError) -> Bool
 
     /// A key with its account, also when one of them does not work any more. Cheap: asked for each request, and changes
     /// by other processes are seen at once.
@@ -96,13 +103,24 @@ public protocol ServiceAccountStore: Sendable {
     func serviceAccountKeys(of project: ProjectID?) async throws(StoreError) -> [ServiceAccountIdentity]
 
     /// Revokes a key; `false` if there is none. A second time keeps the first time.
-    func revokeServiceAccountKey(_ id: String, at time: Timestamp) async throws(StoreError) -> Bool
+    func revokeServiceAccountKey(
+        _ id: String, at time: Timestamp, by credential: CredentialUse
+    ) async throws(StoreError) -> Bool
 
-    /// Disables an account, or enables it again (`nil`); `false` if there is none. A second time keeps the first time.
-    func disable(_ account: ServiceAccountEmail, at time: Timestamp?) async throws(StoreError) -> Bool
+    /// Disables an account; `false` if there is none. A second time keeps the first time.
+    func disable(
+        _ account: ServiceAccountEmail, at time: Timestamp, by credential: CredentialUse
+    ) async throws(StoreError) -> Bool
+
+    /// Enables a disabled account again; `false` if there is none.
+    func enable(
+        _ account: ServiceAccountEmail, at time: Timestamp, by credential: CredentialUse
+    ) async throws(StoreError) -> Bool
 
     /// Deletes an account with its keys and access tokens; `false` if there is none.
-    func delete(_ account: ServiceAccountEmail) async throws(StoreError) -> Bool
+    func delete(
+        _ account: ServiceAccountEmail, at time: Timestamp, by credential: CredentialUse
+    ) async throws(StoreError) -> Bool
 
     /// Keeps an access token; `false` when its key is gone. Digests are unique.
     func insert(_ token: AccessTokenRecord) async throws(StoreError) -> Bool

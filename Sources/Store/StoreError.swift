@@ -4,13 +4,19 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public let code: Code
     /// A sentence for the operator: no tokens, no payloads.
     public let message: String
+    /// Whether any call of its kind would fail for the same reason: the disk is full, failing or read-only, another
+    /// process holds the store, the store is closed, or too much waits for it. It says nothing about what was to be
+    /// written, so that may be written again as it is.
+    public let isOfWholeStore: Bool
     /// The database library's error.
     public let underlying: (any Error)?
 
     /// The kinds of errors.
     public enum Code: Hashable, Sendable {
-        /// The directory or file can't be opened, read or written, the store is closed, or too many writes wait.
+        /// The directory or file can't be opened, read or written, or the store is closed.
         case unavailable
+        /// Too many writes of a kind, or look-ups, wait already: nothing was done, and a moment later there may be room.
+        case busy
         /// Another gateway has the store open.
         case inUse
         /// The store was made by a newer version.
@@ -26,9 +32,12 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     }
 
     /// Describes an error.
-    public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+    public init(
+        _ code: Code, _ message: String, isOfWholeStore: Bool = false, underlying: (any Error)? = nil
+    ) {
         self.code = code
         self.message = message
+        self.isOfWholeStore = isOfWholeStore
         self.underlying = underlying
     }
 

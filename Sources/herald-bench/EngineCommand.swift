@@ -8,7 +8,7 @@ struct EngineCommand: ParsableCommand, Sendable {
         discussion: """
             Runs of the two alternate. Sender and sink stand on separate cores; each sender is a process of its own, and \
             its cost is the user and system time of that process from start to end. A shape is connections x threads; \
-            the engine has one loop for each thread and spreads one pool over them.
+            the engine has one loop for each thread, and a pool with its part of the connections on each.
 
             The sink is nghttpd with two threads, or with --delay one of our own that waits before it answers. Its \
             processor time is counted too: "sink µs" must be about the same for both senders, or it did not do the same \

@@ -11,17 +11,18 @@ enum Push {
 
     /// The fields that all pushes of a run share.
     static let sharedFields = [
-        HeaderField("authorization", authorization, isIndexed: false),
+        HeaderField("authorization", authorization, indexing: .never),
         HeaderField("apns-topic", "com.example.app"),
         HeaderField("apns-push-type", "alert"),
         HeaderField("apns-priority", "10"),
-        HeaderField("apns-expiration", "1900000000", isIndexed: false),
+        HeaderField("apns-expiration", "1900000000", indexing: .first),
+        HeaderField("apns-collapse-id", "breaking-news-12345", indexing: .first),
     ]
 
     /// The push number `number` to the device `path`.
     static func request(_ number: Int, head: RequestHead, path: String, body: [UInt8]) -> Request {
         Request(
-            head: head, path: path, fields: [HeaderField("apns-id", identifier(number), isIndexed: false)], body: body,
+            head: head, path: path, fields: [HeaderField("apns-id", identifier(number), indexing: .first)], body: body,
             isUrgent: false)
     }
 

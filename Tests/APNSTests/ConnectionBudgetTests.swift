@@ -17,9 +17,9 @@ struct ConnectionBudgetTests {
     }
 
     @Test(arguments: [(2, 1), (3, 1), (4, 1), (7, 1), (8, 2), (40, 10)])
-    func `Beside proven traffic suspects have a quarter, at least one`(limit: Int, suspects: Int) {
+    func `Beside proven traffic suspects have a quarter on top, at least one`(limit: Int, suspects: Int) {
         var budget = ConnectionBudget(limit: limit)
-        let together = ConnectionBudget.Division(proven: limit - suspects, suspects: suspects)
+        let together = ConnectionBudget.Division(proven: limit, suspects: suspects)
         #expect(budget.note(hasProven: false, hasSuspects: true, at: Self.start) != together)
         #expect(budget.note(hasProven: true, hasSuspects: false, at: Self.start) == together)
         #expect(budget.note(hasProven: true, hasSuspects: true, at: Self.start) == nil, "nothing new")
@@ -34,7 +34,7 @@ struct ConnectionBudgetTests {
         #expect(budget.note(hasProven: false, hasSuspects: true, at: before) == nil)
         let after = Self.start + Self.idle
         #expect(budget.note(hasProven: false, hasSuspects: true, at: after) == .init(proven: 0, suspects: 4))
-        #expect(budget.note(hasProven: true, hasSuspects: false, at: after) == .init(proven: 3, suspects: 1))
+        #expect(budget.note(hasProven: true, hasSuspects: false, at: after) == .init(proven: 4, suspects: 1))
         let end = after + Self.idle
         #expect(budget.note(hasProven: true, hasSuspects: false, at: end) == .init(proven: 4, suspects: 0))
     }

@@ -67,6 +67,11 @@ final class FakePool: RequestPool {
 
     private struct State {
         var requests: [Request] = []
+        /// What was set for all requests.
+        var fields: [HeaderField] = []
+        /// The requests whose streams were opened, with these fields.
+        var opened: [Request] = []
+        var isWindingDown = false
         var batches = 0
         var held: [Held] = []
         var recycles = 0
@@ -89,7 +94,11 @@ final class FakePool: RequestPool {
         self.peer = peer
     }
 
+    /// What was submitted, with the fields of that moment.
     var requests: [Request] { state.withLock { $0.requests } }
+    /// What found room, with the fields of that moment.
+    var opened: [Request] { state.withLock { $0.opened } }
+    var isWindingDown: Bool { state.withLock { $0.isWindingDown } }
     var batches: Int { state.withLock { $0.batches } }
     var recycles: Int { state.withLock { $0.recycles } }
     /// The limits that were set, in order.
@@ -106,7 +115,7 @@ final class FakePool: RequestPool {
     ) async {
         #expect(!requests.isEmpty)
         let isClosed = state.withLock { state in
-            state.requests += requests
+            state.requests += requests.map { $0.carrying(state.fields) }
             state.batches += 1
             return state.isClosed
         }
@@ -123,6 +132,7 @@ final class FakePool: RequestPool {
         _ requests: [Request], isWanted: (@Sendable (_ index: Int) -> Bool)?,
         completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void
     ) {
+        state.withLock { state in state.opened += requests.map { $0.carrying(state.fields) } }
         var piece: [ConnectionPool.Completion] = []
         for (index, request) in requests.enumerated().reversed() {
             guard let exchange = peer(request) else {
@@ -223,11 +233,28 @@ final class FakePool: RequestPool {
         state.withLock { $0.recycles += 1 }
     }
 
+    func setFields(_ fields: [HeaderField]) {
+        state.withLock { $0.fields = fields }
+    }
+
+    func windDown() {
+        state.withLock { $0.isWindingDown = true }
+    }
+
     func setConnectionLimit(_ limit: Int) {
         state.withLock { $0.connectionLimits.append(limit) }
     }
 
     private static func completion(_ index: Int, _ exchange: Exchange) -> ConnectionPool.Completion {
         ConnectionPool.Completion(index: index, exchange: exchange, latency: .milliseconds(7))
+    }
+}
+
+extension Request {
+    /// The request with the fields of its pool, which come first.
+    fileprivate func carrying(_ fields: [HeaderField]) -> Request {
+        var request = self
+        request.head = RequestHead(method: method, fields: fields + head.fields)
+        return request
     }
 }

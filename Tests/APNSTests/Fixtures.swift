@@ -102,6 +102,17 @@ struct LogCapture: LogHandler {
     }
 }
 
+extension PoolConfiguration {
+    /// A machine that is busy must not look like a peer that is slow or gone.
+    mutating func allowForABusyMachine() {
+        pingInterval = .zero
+        connectTimeout = .seconds(240)
+        warmingTimeout = .seconds(240)
+        streamTimeout = .seconds(240)
+        queueTimeout = .seconds(240)
+    }
+}
+
 /// A sender over a fake transport, with all that a test looks at.
 struct SenderFixture {
     let signer = P256.Signing.PrivateKey()
@@ -162,7 +173,8 @@ func makeContent(
 
 func makePush(
     _ number: Int64 = 1, app: String = "com.example.app", environment: APNSEnvironment = .production,
-    lane: Lane = .bulk, isProven: Bool = true, content: ApplePush = makeContent(), payload: [UInt8]? = nil
+    lane: Lane = .bulk, isProven: Bool = true, isAwaited: Bool = false, content: ApplePush = makeContent(),
+    payload: [UInt8]? = nil
 ) throws -> Push {
     let route = PushRoute(
         project: try #require(ProjectID(rawValue: "demo")), app: try #require(AppID(rawValue: app)),
@@ -170,7 +182,7 @@ func makePush(
     let token = bigEndianBytes(number) + [UInt8](repeating: 0xab, count: 24)
     return Push(
         route: route, lane: lane, deviceToken: try #require(DeviceToken(bytes: token)), isProven: isProven,
-        content: content, payload: payload ?? content.payload,
+        isAwaited: isAwaited, content: content, payload: payload ?? content.payload,
         id: APNSID(
             message: try #require(MessageID(rawValue: "0:1-a")), registration: RegistrationKey(rawValue: number)))
 }

@@ -72,13 +72,32 @@ struct PaceTests {
     }
 
     @Test func `Retry-After is kept, the longest of several`() {
-        var pace = Pace()
+        var pace = pace(inFlight: 100)
         pace.overloaded(after: .seconds(10), at: .zero)
         pace.overloaded(after: .seconds(2), at: .seconds(1))
         #expect(pace.rest(at: .seconds(4)) == .seconds(6))
         #expect(pace.rest(at: .seconds(10)) == nil)
         pace.overloaded(after: .zero, at: .seconds(11))
         #expect(pace.rest(at: .seconds(11)) == nil)
+    }
+
+    @Test func `Where one at a time is too much nothing goes for 1, 2, 4 … 60 s, until a good answer comes`() {
+        var pace = pace(inFlight: 1)
+        var now = Duration.zero
+        pace.overloaded(after: nil, at: now)
+        #expect(pace.limit == 1 && !pace.isTrying, "one failure says little")
+        var rests: [Int64] = []
+        for _ in 0..<9 {
+            now += .seconds(1)
+            pace.overloaded(after: nil, at: now)
+            let rest = pace.rest(at: now) ?? .zero
+            rests.append(rest.components.seconds)
+            now += rest
+        }
+        #expect(rests == [1, 2, 4, 8, 16, 32, 60, 60, 60])
+        #expect(pace.isTrying)
+        pace.leave(1, good: 1)
+        #expect(!pace.isTrying)
     }
 
     @Test func `After a pause it begins with 8, or with less if less was allowed`() {
@@ -198,7 +217,7 @@ struct PaceGateTests {
     {
         await fill(10)
         let told = Shared<[PaceGate.Crowd]>([])
-        gate.onCrowdChange { told.value.withLock { $0.append(gate.crowd) } }
+        gate.onChange { told.value.withLock { $0.append(gate.crowd) } }
         let count = PaceGate.crowdBegin + 100
         await withTaskGroup(of: Void.self) { group in
             group.addTask {

@@ -20,11 +20,11 @@ struct RequestTests {
         #expect(request.path == "/3/device/0000000000000102" + String(repeating: "ab", count: 24))
         #expect(request.body == content.payload)
         #expect(request.isUrgent)
-        let fields = request.headers.map { "\($0.name) \($0.isIndexed)" }
+        let fields = request.headers.map { "\($0.name) \($0.indexing)" }
         #expect(
             fields == [
-                "authorization false", "apns-topic true", "apns-push-type true", "apns-priority true",
-                "apns-expiration false", "apns-collapse-id false", "apns-id false",
+                "authorization never", "apns-topic always", "apns-push-type always", "apns-priority always",
+                "apns-expiration first", "apns-collapse-id first", "apns-id first",
             ])
         #expect(value(of: "authorization", in: request).hasPrefix("bearer ey"))
         #expect(value(of: "apns-topic", in: request) == "com.example.app")

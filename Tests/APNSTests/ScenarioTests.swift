@@ -287,6 +287,7 @@ private struct TunedTransport: RequestTransport {
 
     func openPool(_ configuration: PoolConfiguration) throws(TransportFailure) -> any RequestPool {
         var configuration = configuration
+        configuration.allowForABusyMachine()
         configuration.backOffFloor = .milliseconds(20)
         configure(&configuration)
         return try base.openPool(configuration)

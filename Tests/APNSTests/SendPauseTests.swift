@@ -101,6 +101,18 @@ struct SendPauseTests {
         #expect(pause.passage(at: .seconds(70)) == .probe)
     }
 
+    @Test func `A push that somebody waits for is a probe after a thirtieth of the time`() {
+        var pause = begun()
+        #expect(pause.passage(at: .milliseconds(999), isAwaited: true) != .probe)
+        #expect(pause.passage(at: .seconds(1), isAwaited: true) == .probe)
+        #expect(pause.passage(at: .seconds(1)) == .held(.forbidden, after: .seconds(29)))
+        pause.probe(generation: 6)
+        #expect(pause.passage(at: .seconds(1), isAwaited: true) == .held(.forbidden, after: SendPause.answerTime))
+        _ = pause.answered(.refused(.forbidden), generation: 6, at: .seconds(1), wallTime: Self.wall)
+        #expect(pause.passage(at: .seconds(2), isAwaited: true) != .probe)
+        #expect(pause.passage(at: .seconds(3), isAwaited: true) == .probe)
+    }
+
     @Test func `What changed here lets the next push be a probe`() {
         var pause = begun()
         pause.hasten(at: .seconds(2))

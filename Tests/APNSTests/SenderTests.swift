@@ -58,6 +58,7 @@ struct SenderTests {
         ])
         #expect(fixture.transport.pools.count == 1)
         #expect(fixture.sender.upstreams.map(\.name) == ["127.0.0.1:2197 TEAM123456/ABC1234567"])
+        #expect(fixture.sender.upstreams.map(\.projects.count) == [1])
         try fixture.sender.use([
             fixture.app("com.example.a", endpoints: [.production: local]),
             fixture.app("com.example.b", trust: "/ca.pem", endpoints: [.production: local]),
@@ -147,6 +148,24 @@ struct WaysTests {
         let tokens = fixture.transport.pools[0].requests.compactMap { $0.header("authorization") }
         #expect(tokens.count == 2 && Set(tokens).count == 1)
         #expect(fixture.sender.upstreams.count == 1)
+    }
+
+    @Test func `A push that waited for its stream while the token was renewed carries the new one`() async throws {
+        let fixture = SenderFixture()
+        try fixture.sender.use([fixture.app(endpoints: production)])
+        let pool = fixture.transport.pools[0]
+        _ = await fixture.send([try makePush(1)])
+        pool.fill(isUrgent: false)
+        let waiting = Task { await fixture.send([try makePush(2)]) }
+        while pool.requests.count < 2 { await Task.yield() }
+        fixture.time.advance(by: .seconds(46 * 60))
+        _ = await fixture.send([try makePush(3, lane: .interactive)])
+        pool.makeRoom()
+        #expect(try await waiting.value == [.accepted])
+        let tokens = pool.opened.compactMap { $0.header("authorization") }
+        #expect(tokens.count == 3)
+        #expect(tokens[0] != tokens[1])
+        #expect(tokens[2] == tokens[1], "never the old token after the new one")
     }
 
     @Test func `Pushes in flight over a pool that goes are still reported`() async throws {

@@ -147,17 +147,19 @@ struct UpstreamControlTests {
         let batch = [try makePush(1), try makePush(2)]
         _ = play.send(batch, .credentialRefused(.forbidden))
         #expect(play.admit(batch).admitted == [])
-        play.token = ProviderToken(authorization: "bearer b", issuedAt: Self.wall + .seconds(5), series: 0)
+        play.token = ProviderToken(authorization: "bearer b", issuedAt: Self.wall + .seconds(5), series: 0, number: 1)
         #expect(play.admit(batch).admitted == [0])
     }
 
-    @Test func `A token of the next series goes over new connections`() throws {
+    @Test func `A token of the next series counts as new connections, once`() throws {
         var play = Play()
         let batch = [try makePush(1)]
-        #expect(play.admit(batch).actions == [])
-        play.token = ProviderToken(authorization: "bearer b", issuedAt: Self.wall + .seconds(5), series: 1)
-        #expect(play.admit(batch).actions == [.replaceConnections])
-        #expect(play.admit(batch).actions == [])
+        let generation = play.admit(batch).generation
+        play.token = ProviderToken(authorization: "bearer b", issuedAt: Self.wall + .seconds(5), series: 1, number: 1)
+        #expect(play.admit(batch).generation == generation + 1)
+        // A batch that had the old token comes late.
+        play.token = ProviderToken(authorization: "bearer a", issuedAt: Self.wall, series: 0, number: 0)
+        #expect(play.admit(batch).generation == generation + 1)
     }
 
     @Test func `A refused topic pauses that topic alone, with one look at new connections`() throws {
@@ -231,6 +233,40 @@ struct UpstreamControlTests {
         #expect(play.send(bad, .accepted).went == 90)
     }
 
+    @Test func `Suspects that are refused pause the suspects, and no proven device token waits`() throws {
+        var play = Play()
+        let proven = [try makePush(1)]
+        let suspects = try (0..<450).map { try makePush($0 + 100, isProven: false) }
+        #expect(play.send(proven, .accepted).actions == [])
+        let (_, actions) = play.send(suspects, .badDeviceToken)
+        #expect(told(actions) == [.suspects(proven[0].route)])
+        #expect(play.control.hold.rest(of: proven[0].route) == nil, "claims go on")
+        #expect(play.send(proven + suspects, .accepted).went == 1)
+        #expect(play.admit(suspects).held.allSatisfy { $0.reason == .badDeviceToken && $0.after == .seconds(30) })
+        play.now = .seconds(30)
+        let (went, end) = play.send(suspects, .accepted)
+        #expect(went == 1 && end == [.tellEnd(.suspects(proven[0].route), .badDeviceToken)])
+        #expect(play.send(suspects, .accepted).went == 450)
+    }
+
+    @Test func `Refused suspects do not count against the proven`() throws {
+        var play = Play()
+        let suspects = try (0..<99).map { try makePush($0 + 100, isProven: false) }
+        _ = play.send(suspects, .badDeviceToken)
+        #expect(told(play.send([try makePush(1), try makePush(2)], .badDeviceToken).actions) == [])
+        #expect(play.pauses == [])
+    }
+
+    @Test func `Where nothing is proven yet, a pause of the suspects holds the route until something is`() throws {
+        var play = Play()
+        let suspects = try (0..<100).map { try makePush($0 + 100, isProven: false) }
+        let route = suspects[0].route
+        #expect(told(play.send(suspects, .badDeviceToken).actions) == [.suspects(route)])
+        #expect(play.control.hold.rest(of: route)?.limit == 1)
+        #expect(play.send([try makePush(1)], .accepted).went == 1)
+        #expect(play.control.hold.rest(of: route) == nil)
+    }
+
     @Test func `A busy device is held back alone`() throws {
         var play = Play()
         let batch = [try makePush(1), try makePush(2)]
@@ -256,7 +292,8 @@ struct UpstreamControlTests {
             (403, "MissingProviderToken", .credentialRefused(.missingProviderToken)),
             (403, "BadEnvironmentKeyInToken", .credentialRefused(APNSReason(rawValue: "BadEnvironmentKeyInToken"))),
             (403, "New", .credentialRefused(APNSReason(rawValue: "New"))), (403, nil, .credentialRefused(.forbidden)),
-            (429, "TooManyRequests", .deviceBusy(after: nil)), (429, "TooManyProviderTokenUpdates", .nothing),
+            (429, "TooManyRequests", .deviceBusy(after: nil)),
+            (429, "TooManyProviderTokenUpdates", .connectionRefused(.tooManyProviderTokenUpdates)),
             (500, "InternalServerError", .overloaded(after: nil)), (503, "ServiceUnavailable", .overloaded(after: nil)),
             (503, "Shutdown", .nothing), (502, nil, .overloaded(after: nil)), (400, "IdleTimeout", .nothing),
         ] as [(Int, String?, AnswerMeaning)])

@@ -62,6 +62,16 @@ struct UpstreamPauseTests {
         #expect(warnings.count == 2 && warnings.allSatisfy { $0.contains("ReasonOfNextYear") })
     }
 
+    @Test(arguments: [201, 202, 204, 299])
+    func `A success that APNs does not document is accepted, with one warning`(status: Int) async throws {
+        let (fixture, _, _) = try fixture(answer(status))
+        for _ in 0..<3 { #expect(await fixture.send([try makePush(1)]) == [.accepted]) }
+        let line = try #require(fixture.log.all.first)
+        #expect(fixture.log.all.count == 1)
+        #expect(line.hasPrefix("warning") && line.contains("status=\(status)"))
+        #expect(fixture.sender.upstreams.first?.paceLimit == nil)
+    }
+
     @Test func `A reason is made harmless before it is logged`() async throws {
         let reason = #"Bad\n\u001b[31m"# + String(repeating: "x", count: 500)
         let (fixture, _, _) = try fixture(answer(400, #"{"reason":"\#(reason)"}"#))
@@ -154,6 +164,97 @@ struct UpstreamPauseTests {
         #expect(await fixture.send(batch).allSatisfy { $0 == .accepted })
         #expect(pool.requests.count == 41)
         #expect(pool.recycles == 0)
+    }
+
+    @Test func `During a pause one push that is waited for is the probe, and the others wait for it`() async throws {
+        let peer = Peer(answer(403, #"{"reason":"Forbidden"}"#))
+        let transport = FakeTransport { $0.body == [0] ? nil : peer.now }
+        let fixture = SenderFixture(transport: transport)
+        try fixture.sender.use([fixture.app(endpoints: Self.production)])
+        let pool = transport.pools[0]
+        _ = await fixture.send([try makePush(1)])
+        let awaited = try (2..<6).map { try makePush($0, lane: .interactive, isAwaited: true, payload: [0]) }
+        // The refusal is news: it is told.
+        #expect(await fixture.reports(of: [awaited[0]]).map(\.isBeingProbed) == [false])
+        fixture.time.advance(by: .seconds(1))
+        let probe = ReportCollector(of: 1)
+        await fixture.sender.send([awaited[0]]) { probe.take($0) }
+        let others = await fixture.reports(of: Array(awaited[1...]))
+        #expect(others.allSatisfy { !$0.isAttempt && $0.isBeingProbed })
+        #expect(await fixture.reports(of: [try makePush(9)]).allSatisfy { !$0.isAttempt })
+        pool.completeHeld(answer(200))
+        await probe.wait(for: 1)
+        #expect(probe.outcomes == [.accepted])
+        #expect(fixture.sender.upstreams.first?.pauses == [])
+        #expect(pool.requests.count == 2 && pool.recycles == 0)
+    }
+
+    @Test func `In ten minutes of nothing but 500 arrivals become few, and no connection is replaced from here`()
+        async throws
+    {
+        let (fixture, peer, pool) = try fixture(answer(500, #"{"reason":"InternalServerError"}"#))
+        let batch = try (0..<50).map { try makePush($0) }
+        var arrivals: [Int] = []
+        for _ in 0..<10 {
+            let before = pool.requests.count
+            for _ in 0..<60 {
+                _ = await fixture.send(batch)
+                fixture.time.advance(by: .seconds(1))
+            }
+            arrivals.append(pool.requests.count - before)
+        }
+        #expect(arrivals[0] < 600 && arrivals[1...].allSatisfy { $0 <= 3 }, "\(arrivals)")
+        #expect(pool.recycles == 0)
+        let held = fixture.sender.heldRoutes[batch[0].route]
+        #expect(held?.limit == 1, "one is wanted, to try")
+        // One good answer, and it goes on: a probe at most a minute later.
+        peer.answers(answer(200))
+        fixture.time.advance(by: .seconds(60))
+        for _ in 0..<3 { _ = await fixture.send(batch) }
+        #expect(await fixture.send(batch).allSatisfy { $0 == .accepted })
+        #expect(fixture.sender.heldRoutes.isEmpty)
+    }
+
+    @Test func `In ten minutes of refused token updates five connections are replaced, and little is sent`()
+        async throws
+    {
+        let (fixture, peer, pool) = try fixture(answer(429, #"{"reason":"TooManyProviderTokenUpdates"}"#))
+        let batch = try (0..<50).map { try makePush($0) }
+        var replaced: [Int] = []
+        for second in 0..<600 {
+            let before = pool.recycles
+            _ = await fixture.send(batch)
+            if pool.recycles > before { replaced.append(second) }
+            fixture.time.advance(by: .seconds(1))
+        }
+        #expect(replaced.count <= 5, "\(replaced)")
+        #expect(zip(replaced, replaced.dropFirst()).map { $1 - $0 }.dropFirst().allSatisfy { $0 >= 60 }, "\(replaced)")
+        #expect(pool.requests.count < 150)
+        #expect(fixture.sender.upstreams.first?.pauses.map(\.reason) == [.tooManyProviderTokenUpdates])
+        #expect(Set(pool.requests.compactMap { $0.header("authorization") }).count == 1)
+        peer.answers(answer(200))
+        fixture.time.advance(by: .seconds(300))
+        _ = await fixture.send(batch)
+        #expect(await fixture.send(batch).allSatisfy { $0 == .accepted })
+    }
+
+    @Test func `450 invented registrations in a topic delay no proven device`() async throws {
+        let transport = FakeTransport { request in
+            request.body == [0] ? answer(400, #"{"reason":"BadDeviceToken"}"#) : answer(200)
+        }
+        let fixture = SenderFixture(transport: transport)
+        try fixture.sender.use([fixture.app(endpoints: Self.production)])
+        #expect(await fixture.send([try makePush(1, payload: [1])]) == [.accepted])
+        let invented = try (0..<450).map { try makePush($0 + 100, isProven: false, payload: [0]) }
+        for proven in 2..<5 as Range<Int64> {
+            let reports = await fixture.reports(of: invented + [try makePush(proven, payload: [1])])
+            #expect(reports.last?.outcome == .accepted)
+            #expect(fixture.sender.heldRoutes.isEmpty)
+        }
+        #expect(fixture.sender.upstreams.first?.pauses.map(\.part) == [.suspects(invented[0].route)])
+        #expect(transport.suspectPools[0].requests.count == 450, "what followed was held back")
+        let line = try #require(fixture.log.all.first)
+        #expect(line.contains("to device tokens that APNs has never accepted"))
     }
 
     @Test func `The clock is held against the answers' dates`() async throws {

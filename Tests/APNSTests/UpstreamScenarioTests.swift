@@ -215,6 +215,7 @@ private struct EagerTransport: RequestTransport {
 
     func openPool(_ configuration: PoolConfiguration) throws(TransportFailure) -> any RequestPool {
         var configuration = configuration
+        configuration.allowForABusyMachine()
         configuration.backOffFloor = .milliseconds(20)
         return try base.openPool(configuration)
     }

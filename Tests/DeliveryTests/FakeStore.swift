@@ -248,7 +248,7 @@ actor FakeStore: MessageStore, DeliveryStore {
         let crashes = try await begin(.message)
         if unanswered > 0 {
             unanswered -= 1
-            throw StoreError(.unavailable, "too many reads wait")
+            throw StoreError(.busy, "too many reads wait", isOfWholeStore: true)
         }
         guard !unreadable.contains(id) else { throw StoreError(.failed, "the message is damaged") }
         try end(crashes)
@@ -274,7 +274,8 @@ actor FakeStore: MessageStore, DeliveryStore {
     }
 
     func control(
-        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp
+        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,
+        by credential: CredentialUse
     ) async throws(StoreError) -> MessageState? {
         let crashes = try await begin(.control)
         guard let book = books[id], book.message.project == project else { return nil }
@@ -494,7 +495,8 @@ actor FakeStore: MessageStore, DeliveryStore {
         if settleFailures > 0 {
             settleFailures -= 1
             changed()
-            throw StoreError(settleFailure, "no space left on device")
+            throw StoreError(
+                settleFailure, "no space left on device", isOfWholeStore: settleFailure != .failed)
         }
         guard !settlements.contains(where: { $0.delivery.registration.key == refused }) else {
             changed()
@@ -561,6 +563,13 @@ actor FakeStore: MessageStore, DeliveryStore {
         return expired.count
     }
 
+    func clampTimes(to now: Timestamp) -> Bool {
+        let limit = now + .seconds(2 * 3600)
+        let late = registrations.filter { $0.value.refreshedAt > limit }.map(\.key)
+        for key in late { registrations[key]?.refreshedAt = now }
+        return !late.isEmpty
+    }
+
     func bookCancelled(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
         let crashes = try await begin(.bookCancelled)
         var booked = 0
@@ -612,7 +621,7 @@ actor FakeStore: MessageStore, DeliveryStore {
 
     /// - Returns: whether the process ends when the call is committed.
     private func begin(_ call: Call) async throws(StoreError) -> Bool {
-        guard !isCrashed else { throw StoreError(.unavailable, "the process has ended") }
+        guard !isCrashed else { throw StoreError(.unavailable, "the process has ended", isOfWholeStore: true) }
         calls[call, default: 0] += 1
         changed()
         switch fault?(call, calls[call] ?? 0) {
@@ -624,14 +633,14 @@ actor FakeStore: MessageStore, DeliveryStore {
             return false
         case .crashBefore:
             crash()
-            throw StoreError(.unavailable, "the process has ended")
+            throw StoreError(.unavailable, "the process has ended", isOfWholeStore: true)
         }
     }
 
     private func end(_ crashes: Bool) throws(StoreError) {
         guard crashes else { return }
         crash()
-        throw StoreError(.unavailable, "the process has ended")
+        throw StoreError(.unavailable, "the process has ended", isOfWholeStore: true)
     }
 
     private func crash() {

@@ -186,7 +186,7 @@ final class FaultyDay {
             guard let id = requests[place].id, request.isToBeCancelled, !request.isCancelled else { continue }
             for control in [MessageControl.pause, .cancel] {
                 let state = try await ask {
-                    try await self.gateway.controller.control(id, in: Sample.projectID, control)
+                    try await self.gateway.controller.control(id, in: Sample.projectID, control, by: .gateway)
                 }
                 requests[place].isCancelled = state == .cancelled
             }

@@ -22,7 +22,7 @@ struct Rig {
     init(
         limits: DeliveryLimits = DeliveryLimits(), project: Project = Sample.project, others: [Project] = [],
         store: FakeStore = FakeStore(), clock: TestClock = TestClock(), wallTime: WallTime? = nil,
-        atShutdown: Outcome? = .unknown(.shutdown), hangs: Bool = false,
+        atShutdown: Outcome? = .unknown(.shutdown), atWindDown: Outcome? = nil, hangs: Bool = false,
         script: @escaping ScriptedSender.Script = { _, _ in .accepted }
     ) {
         let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -30,7 +30,7 @@ struct Rig {
         self.clock = clock
         let admission = Admission(in: store, limits: limits)
         let wallTime = wallTime ?? clock.wallTime(startingAt: Sample.start)
-        sender = ScriptedSender(atShutdown: atShutdown, hangs: hangs, script)
+        sender = ScriptedSender(atShutdown: atShutdown, atWindDown: atWindDown, hangs: hangs, script)
         projects = ProjectDirectory([project] + others)
         runner = DeliveryRunner(
             store: store, sender: sender, projects: projects, limits: limits, admission: admission,

@@ -85,13 +85,14 @@ struct SQLiteDeliveryTests {
                 try Sample.submission(to: .user(try #require(UserID(rawValue: "alice")), [addressees[0]])),
             ])
             let messages = try results.map { try #require(try $0.get().message) }
-            #expect(try await controller.control(messages[1].id, in: Sample.projectID, .pause) == .paused)
+            #expect(try await controller.control(messages[1].id, in: Sample.projectID, .pause, by: .gateway) == .paused)
             for (message, count) in zip(messages, [200, 0, 200, 200, 30, 1]) where count > 0 {
                 let report = try await untilComplete(message, in: store, clock: clock)
                 #expect(report.ended[.accepted] == count)
                 #expect(report.recipients == count)
             }
-            #expect(try await controller.control(messages[1].id, in: Sample.projectID, .cancel) == .cancelled)
+            #expect(
+                try await controller.control(messages[1].id, in: Sample.projectID, .cancel, by: .gateway) == .cancelled)
             while store.load.total.messages > 0 {
                 clock.advance(by: .milliseconds(10))
                 await Task.yield()

@@ -37,7 +37,8 @@ enum Sample {
         to recipient: MessageAcceptor.Submission.Recipient, project: Project = project,
         _ json: String = #"{"notification":{"title":"Hello"}}"#
     ) throws -> MessageAcceptor.Submission {
-        MessageAcceptor.Submission(project: project, recipient: recipient, content: try content(json))
+        MessageAcceptor.Submission(
+            project: project, recipient: recipient, content: try content(json), credential: .gateway)
     }
 }
 

@@ -23,12 +23,15 @@ final class ScriptedSender: PushSender {
         var onRead: (@Sendable () -> Void)?
         /// Hand-overs that are kept from returning.
         var shutdowns = 0
+        var windDowns = 0
         var hung: [CheckedContinuation<Void, Never>] = []
         var watchers: [(sent: Int, CheckedContinuation<Void, Never>)] = []
     }
 
     /// What becomes of held pushes when the sender is shut down; `nil`: nothing ever.
     private let atShutdown: Outcome?
+    /// What becomes of held pushes when it is to wind down; `nil`: nothing, they are on the wire.
+    private let atWindDown: Outcome?
     /// Whether ``send(_:report:)`` takes pushes and never returns.
     private let hangs: Bool
     private let script: Script
@@ -36,10 +39,11 @@ final class ScriptedSender: PushSender {
     private let queue = DispatchQueue(label: "scripted upstream")
 
     init(
-        atShutdown: Outcome? = .unknown(.shutdown), hangs: Bool = false,
+        atShutdown: Outcome? = .unknown(.shutdown), atWindDown: Outcome? = nil, hangs: Bool = false,
         _ script: @escaping Script = { _, _ in .accepted }
     ) {
         self.atShutdown = atShutdown
+        self.atWindDown = atWindDown
         self.hangs = hangs
         self.script = script
     }
@@ -129,6 +133,27 @@ final class ScriptedSender: PushSender {
             return state.hung
         }
         for continuation in hung { continuation.resume() }
+    }
+
+    /// Gives all pushes that were held back, because another one is on its way as a probe.
+    func holdBack(_ outcome: Outcome) {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            return state.held
+        }
+        for item in held {
+            let report = PushReport(
+                index: item.index, outcome: outcome, latency: .zero, isAttempt: false, isBeingProbed: true)
+            queue.async { item.report([report]) }
+        }
+    }
+
+    /// How often ``windDown()`` was called.
+    var windDowns: Int { state.withLock { $0.windDowns } }
+
+    func windDown() {
+        state.withLock { $0.windDowns += 1 }
+        if let atWindDown { release(atWindDown, isStanding: true) }
     }
 
     /// Answers all pushes that were held; `isStanding`: and all later ones that would be held, at once.

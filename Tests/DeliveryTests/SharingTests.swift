@@ -166,13 +166,14 @@ struct SharingTests {
         try await rig.run { rig in
             let message = try await rig.acceptTopic()
             await rig.sender.untilSent(20)
-            #expect(try await rig.controller.control(message.id, in: Sample.projectID, .pause) == .paused)
+            #expect(try await rig.controller.control(message.id, in: Sample.projectID, .pause, by: .gateway) == .paused)
             rig.sender.release(.accepted, isStanding: true)
             await rig.store.untilEnded(20)
             let other = try await rig.accept(to: 1)
             await rig.store.until { $0.books[other.id]?.isComplete == true }
             #expect(rig.sender.pushes.count == 21)
-            #expect(try await rig.controller.control(message.id, in: Sample.projectID, .resume) == .active)
+            #expect(
+                try await rig.controller.control(message.id, in: Sample.projectID, .resume, by: .gateway) == .active)
             await rig.store.until { $0.books[message.id]?.isComplete == true }
             #expect(rig.sender.pushes.count == 101)
         }
@@ -184,7 +185,8 @@ struct SharingTests {
         try await rig.run { rig in
             let message = try await rig.acceptTopic()
             await rig.sender.untilSent(20)
-            #expect(try await rig.controller.control(message.id, in: Sample.projectID, .cancel) == .cancelled)
+            #expect(
+                try await rig.controller.control(message.id, in: Sample.projectID, .cancel, by: .gateway) == .cancelled)
             await rig.store.until { $0.books[message.id]?.ended[.cancelled] == 80 }
             rig.sender.release(.unknown(.timedOut), isStanding: true)
             await rig.store.until { $0.books[message.id]?.isComplete == true }
@@ -198,7 +200,7 @@ struct SharingTests {
         let rig = Rig()
         await rig.subscribe(50)
         let message = try await rig.acceptTopic()
-        #expect(try await rig.controller.control(message.id, in: Sample.projectID, .cancel) == .cancelled)
+        #expect(try await rig.controller.control(message.id, in: Sample.projectID, .cancel, by: .gateway) == .cancelled)
         try await rig.run { rig in
             await rig.store.until { $0.books[message.id]?.isComplete == true }
             #expect(rig.sender.pushes.isEmpty)

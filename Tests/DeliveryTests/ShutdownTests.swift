@@ -44,6 +44,19 @@ struct ShutdownTests {
         #expect(await rig.store.books[message.id]?.isComplete == false)
     }
 
+    @Test func whatHasNoConnectionIsNotWaitedFor() async throws {
+        let rig = Rig(atWindDown: .notSent(.shutdown), script: { _, _ in nil })
+        _ = try await rig.accept(to: 1)
+        try await rig.run { rig in
+            await rig.sender.untilSent(1)
+            await rig.group.triggerGracefulShutdown()
+        }
+        #expect(rig.clock.now.offset <= .seconds(2))
+        #expect(rig.sender.windDowns == 1)
+        #expect(await rig.store.claimed.isEmpty)
+        #expect(await rig.store.waiting.values.map(\.history.unknownAttempts) == [0])
+    }
+
     @Test func aSenderThatNeverAnswersDoesNotHoldUpTheShutdown() async throws {
         let rig = Rig(atShutdown: nil, script: { _, _ in nil })
         _ = try await rig.accept(to: 1)

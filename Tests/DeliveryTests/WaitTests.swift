@@ -227,6 +227,36 @@ struct WaitTests {
         #expect(end(isAttempt: true, isBeingProbed: false) != nil)
     }
 
+    @Test func whoWaitsForAProbeLooksAgainSoonAlthoughTheRouteIsHeld() async throws {
+        try await run({ _, attempt in attempt == 1 ? nil : .accepted }) { rig in
+            async let answer = send(rig, waiting: .seconds(30))
+            await rig.sender.untilSent(1)
+            rig.sender.hold([Self.route: HeldRoute(retryAfter: .seconds(3600), limit: 1)])
+            rig.sender.holdBack(.throttled(.forbidden, after: .seconds(5)))
+            await rig.store.until { !$0.retries.isEmpty }
+            await rig.clock.advanceToSleeper(within: .seconds(1))
+            let end = try await answer.end
+            #expect(end?.outcome == .accepted)
+            #expect(rig.sender.pushes.map(\.isAwaited) == [true, true])
+        }
+    }
+
+    @Test func whoWaitsForNothingIsNoProbe() async throws {
+        try await run({ _, _ in .accepted }) { rig in
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(1)
+            #expect(rig.sender.pushes.map(\.isAwaited) == [false])
+        }
+    }
+
+    @Test func a410FromBeforeTheRegistrationIsNotTheEndOfItsToken() async throws {
+        try await run({ _, _ in .rejected(.unregistered, since: Sample.start + .seconds(-3600)) }) { rig in
+            let end = try await send(rig).end
+            #expect(end == DeliveryEnd(outcome: .rejected, reason: DeliveryEnd.unregisteredEarlier))
+            #expect(await rig.store.ledger.values.map(\.verdict) == [nil])
+        }
+    }
+
     @Test func whoFindsNoRoomToWaitIsServedAsIfNobodyWaited() async throws {
         try await run({ _, _ in .accepted }) { rig in
             rig.runner.waiters.stop()

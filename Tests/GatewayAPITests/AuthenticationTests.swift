@@ -43,7 +43,7 @@ struct AuthenticationTests {
         let known = try #require(gateway.keys[.admin])
         let wrong = "hk_\(known.record.id)_\(String(repeating: "A", count: 43))"
         let revoked = try #require(gateway.keys[.client])
-        #expect(try await gateway.store.revoke(revoked.record.id, at: gateway.clock.now))
+        #expect(try await gateway.store.revoke(revoked.record.id, at: gateway.clock.now, by: .gateway))
         for text in [unknown.text, wrong, revoked.text, "nonsense"] {
             let answer = try await gateway.request(
                 .get, Self.path, as: nil, headers: [.authorization: "Bearer \(text)"])
@@ -95,34 +95,39 @@ struct AuthenticationTests {
         "POST /v1/projects/{project}/registrations": [.admin, .client],
         "GET /v1/projects/{project}/registrations": [.admin],
         "GET /v1/projects/{project}/registrations/{registration}/audit": [.admin],
+        "GET /v1/projects/{project}/audit": [.admin],
+        "GET /v1/projects/{project}/status": [.admin],
         "POST /v1/projects/{project}/registrations:liftQuarantine": [.admin],
+        "POST /v1/projects/{project}/registrations:check": [.admin, .sender],
+        "POST /v1/projects/{project}/registrations:prune": [.admin],
+        "GET /v1/projects/{project}/registrations/{registration}:why": [.admin, .sender],
         "GET /v1/projects/{project}/registrations/{registration}": [.admin, .client],
-        "PATCH /v1/projects/{project}/registrations/{registration}": [.admin, .client],
+        "PATCH /v1/projects/{project}/registrations/{registration}": [.admin, .sender, .client],
         "DELETE /v1/projects/{project}/registrations/{registration}": [.admin, .client],
-        "POST /v1/projects/{project}/registrations/{registration}/topicSubscriptions": [.admin, .client],
-        "GET /v1/projects/{project}/registrations/{registration}/topicSubscriptions": [.admin, .client],
+        "POST /v1/projects/{project}/registrations/{registration}/topicSubscriptions": [.admin, .sender, .client],
+        "GET /v1/projects/{project}/registrations/{registration}/topicSubscriptions": [.admin, .sender, .client],
         "GET /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}":
-            [.admin, .client],
+            [.admin, .sender, .client],
         "PATCH /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}":
-            [.admin, .client],
+            [.admin, .sender, .client],
         "DELETE /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}":
-            [.admin, .client],
+            [.admin, .sender, .client],
         "POST /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}:subscribe":
-            [.admin, .client],
+            [.admin, .sender, .client],
         "POST /v1/projects/{project}/registrations/{registration}/topicSubscriptions/{topic}:unsubscribe":
-            [.admin, .client],
+            [.admin, .sender, .client],
         "POST /v1/projects/{project}/installations": [.admin, .client],
         "POST /v1/projects/{project}/receipts": [.admin, .client],
         "POST /v1/web/iid": [.admin, .client],
-        "POST /iid/v1:batchAdd": [.admin, .client],
-        "POST /iid/v1:batchRemove": [.admin, .client],
+        "POST /iid/v1:batchAdd": [.admin, .sender, .client],
+        "POST /iid/v1:batchRemove": [.admin, .sender, .client],
         "POST /iid/v1:batchImport": [.admin],
         "POST /fcm/send": [.admin, .sender],
         "POST /fcm/notification": [.admin, .sender],
         "GET /fcm/notification": [.admin, .sender],
-        "POST /iid/v1/{registration}/rel/topics/{topic}": [.admin, .client],
-        "DELETE /iid/v1/{registration}/rel/topics/{topic}": [.admin, .client],
-        "GET /iid/info/{registration}": [.admin, .client],
+        "POST /iid/v1/{registration}/rel/topics/{topic}": [.admin, .sender, .client],
+        "DELETE /iid/v1/{registration}/rel/topics/{topic}": [.admin, .sender, .client],
+        "GET /iid/info/{registration}": [.admin, .sender, .client],
         "GET /v1/projects/{project}/topics": [.admin, .sender],
         "GET /v1/projects/{project}/topics/{topic}": [.admin, .sender],
         "GET /v1/projects/{project}/topics/{topic}/registrations": [.admin],

@@ -44,7 +44,11 @@ struct BodyLimitTests {
     }
 
     @Test func noRouteTakesMoreThanItNeedsOrThanIsConfigured() async throws {
-        for route in Route.all where !route.isBatch { #expect(route.bodyLimitBytes <= 1 << 20) }
+        for route in Route.all where !route.isBatch {
+            // 10,000 tokens need more.
+            let limit = route.path.hasSuffix("/registrations:check") ? 4 << 20 : 1 << 20
+            #expect(route.bodyLimitBytes <= limit, "\(route.path)")
+        }
         let gateway = try await TestGateway(bodyLimitBytes: 100)
         let answer = try await gateway.request(
             .post, "/v1/projects/demo/messages:send", Self.unknownNames(size: 101))

@@ -124,12 +124,89 @@ struct ClientRateTests {
         }
     }
 
-    @Test func clientsOfAProjectAreLimitedAndOthersAreNot() async throws {
+    @Test func anAddressMakesOnlySoManyNewRegistrations() async throws {
+        let dial = Dial()
+        let gateway = try await TestGateway(
+            requiresInstallation: false,
+            clientLimits: ClientRateLimits(
+                ClientRateLimits.Rates(
+                    address: 0, registration: 0, project: 0, newRegistrationAddress: 5, newRegistrationProject: 1000,
+                    proxies: 1), now: { dial.now }))
+        let path = "/v1/projects/demo/registrations"
+        func register(_ number: Int, user: String = "", as role: Role = .client) async throws -> Answer {
+            try await gateway.request(
+                .post, path,
+                #"{"ios":{"apns_token":"\#(String(number).deviceToken)","bundle_id":"com.example.app"}\#(user)}"#,
+                as: role, headers: [.forwardedFor: "192.0.2.1"])
+        }
+        let alice = #","userToken":"\#(try await gateway.customToken("alice"))""#
+        let bob = #","userToken":"\#(try await gateway.customToken("bob"))""#
+        for number in 1..<200 { #expect(try await register(number).status == 200) }
+        #expect(try await register(200, user: alice).status == 200)
+        let refused = try await register(201)
+        #expect(refused.status == 429)
+        #expect(refused.headers[.retryAfter] == "1")
+        #expect(refused.text.contains("limits.newRegistrationAddressRate"))
+        // A refresh makes nothing new. Another user does.
+        #expect(try await register(1).status == 200)
+        #expect(try await register(200, user: alice).status == 200)
+        #expect(try await register(200, user: bob).status == 429)
+        #expect(try await register(202, as: .admin).status == 200)
+        dial.advance(by: .seconds(1))
+        for number in 203..<208 { #expect(try await register(number).status == 200) }
+        #expect(try await register(208).status == 429)
+    }
+
+    @Test func browsersCountAsNewRegistrationsToo() async throws {
+        let dial = Dial()
+        let gateway = try await TestGateway(
+            webApps: ["www.example.com"], requiresInstallation: false,
+            clientLimits: ClientRateLimits(
+                ClientRateLimits.Rates(address: 0, registration: 0, project: 0, newRegistrationProject: 1),
+                now: { dial.now }))
+        func register(_ number: Int) async throws -> Int {
+            let body =
+                #"{"endpoint":"https://push.example.com/\#(number)","keys":{"p256dh":"\#(WebRegistrationTests.key)","auth":"AAECAwQFBgcICQoLDA0ODw"}}"#
+            return try await gateway.request(.post, "/v1/web/iid", body, as: .client).status
+        }
+        for number in 0..<10 { #expect(try await register(number) == 200) }
+        #expect(try await register(10) == 429)
+        #expect(try await register(0) == 200)
+    }
+
+    @Test func theItemsOfATopicBatchCountEach() async throws {
         let dial = Dial()
         let gateway = try await TestGateway(
             clientLimits: ClientRateLimits(
+                ClientRateLimits.Rates(address: 0, registration: 0, project: 2), now: { dial.now }))
+        let list = Array(repeating: "\"abcdefgh:APA91bxyz\"", count: 12).joined(separator: ",")
+        let body = #"{"to":"/topics/news","registration_tokens":[\#(list)]}"#
+        #expect(try await gateway.request(.post, "/iid/v1:batchAdd", body, as: .client).status == 200)
+        #expect(try await gateway.request(.post, "/iid/v1:batchRemove", body, as: .client).status == 429)
+        #expect(try await gateway.request(.post, "/iid/v1:batchRemove", body, as: .admin).status == 200)
+        dial.advance(by: .seconds(5))
+        #expect(try await gateway.request(.post, "/iid/v1:batchRemove", body, as: .client).status == 200)
+    }
+
+    @Test func moreThanABucketIsTakenWhenItIsFullAndPaidBack() throws {
+        let dial = Dial()
+        let limits = ClientRateLimits(
+            ClientRateLimits.Rates(address: 1, registration: 0, project: 0), now: { dial.now })
+        try limits.take(.address("192.0.2.1"), 25)
+        dial.advance(by: .seconds(15))
+        #expect(throws: FCMError.self) { try limits.take(.address("192.0.2.1")) }
+        dial.advance(by: .seconds(1))
+        try limits.take(.address("192.0.2.1"))
+        #expect(throws: FCMError.self) { try limits.take(.address("192.0.2.1"), 25) }
+    }
+
+    @Test func clientsOfAProjectAreLimitedAndOthersAreNot() async throws {
+        let dial = Dial()
+        let gateway = try await TestGateway(
+            requiresInstallation: false,
+            clientLimits: ClientRateLimits(
                 ClientRateLimits.Rates(address: 0, registration: 0, project: 1), now: { dial.now }))
-        let body = #"{"ios":{"apns_token":"00","bundle_id":"com.example.app"}}"#
+        let body = #"{"ios":{"apns_token":"\#("00".deviceToken)","bundle_id":"com.example.app"}}"#
         for _ in 0..<10 {
             #expect(
                 try await gateway.request(.post, "/v1/projects/demo/registrations", body, as: .client).status == 200)

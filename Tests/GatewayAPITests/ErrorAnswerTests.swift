@@ -84,6 +84,15 @@ struct ErrorAnswerTests {
         #expect(soon.response(for: "/v1/projects/demo/messages:send").headers[.retryAfter] == "1")
     }
 
+    @Test func aStoreWithoutAPlaceIsAFullGateway() throws {
+        let busy = StoreError(.busy, "10000 writes of this kind (accept) wait", isOfWholeStore: true)
+        let error = FCMError(.store(busy), project: TestGateway.project("demo", 1))
+        #expect(error.code == .quotaExceeded && error.reason == .storeBusy)
+        let response = error.response(for: "/v1/projects/demo/messages:send")
+        #expect(response.status == .tooManyRequests && response.headers[.retryAfter] == "5")
+        #expect(text(error).contains(#""status":"RESOURCE_EXHAUSTED""#))
+    }
+
     @Test func whatIsUnavailableSaysWhenToComeBack() async throws {
         let stopping = FCMError(.stopping, project: TestGateway.project("demo", 1))
         #expect(stopping.response(for: "/v1/projects/demo/messages:send").headers[.retryAfter] == "5")

@@ -10,7 +10,8 @@ struct ExportTests {
     private static let path = "/v1/projects/demo/export?startTime=2026-01-01T00:00:00Z&endTime=2026-02-01T00:00:00Z"
     private static let columns =
         "event_timestamp,project_number,message_id,instance_id,message_type,sdk_platform,app_name,collapse_key,priority,"
-        + "ttl,topic,bulk_id,event,analytics_label,outcome,reason,attempts,latency_ms,apns_id"
+        + "ttl,topic,bulk_id,event,analytics_label,outcome,reason,attempts,latency_ms,apns_id,"
+        + "credential_id,credential_name,credential_role,credential_address"
 
     @Test func aRowHasBigQuerysColumns() async throws {
         let gateway = try await TestGateway()

@@ -43,9 +43,10 @@ struct LegacyFailureTests {
             of recipient: NewMessage.Recipient, in project: ProjectID
         ) async throws(StoreError) -> Int { try await store.audience(of: recipient, in: project) }
         func control(
-            _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp
+            _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,
+            by credential: CredentialUse
         ) async throws(StoreError) -> MessageState? {
-            try await store.control(id, in: project, control, at: time)
+            try await store.control(id, in: project, control, at: time, by: credential)
         }
         func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
             try await store.forgetIdempotencyKeys(before: time, limit: limit)

@@ -59,13 +59,7 @@ struct LegacySendTests {
         let ended = try await gateway.register("02")
         _ = try await gateway.request(.delete, "/v1/projects/demo/registrations/\(ended.id)")
         let dev = try await gateway.register("03", app: "com.example.dev").token
-        let other = try #require(ProjectID(rawValue: "other"))
-        let foreign = try await gateway.store.register(
-            RegistrationRequest(
-                project: other, app: #require(AppID(rawValue: "com.example.app")),
-                deviceToken: #require(DeviceToken(hex: "04")), environment: .production, appVersion: nil),
-            at: TestGateway.startTime
-        ).registration.token.rawValue
+        let foreign = try await gateway.foreignRegistration().token.rawValue
         let names = [
             token, "", "nonsense", "abcdefgh:APA91bunknown", ended.token, foreign, dev, token,
         ]
@@ -75,7 +69,7 @@ struct LegacySendTests {
         #expect(answer.status == 200)
         #expect(
             try errors(answer) == [
-                nil, "MissingRegistration", "InvalidRegistration", "NotRegistered", "NotRegistered", "NotRegistered",
+                nil, "MissingRegistration", "InvalidRegistration", "NotRegistered", "NotRegistered", "MismatchSenderId",
                 "InvalidPackageName", nil,
             ])
         #expect(try answer.json["success"] == .number("2"))

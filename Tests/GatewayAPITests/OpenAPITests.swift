@@ -62,7 +62,7 @@ struct OpenAPITests {
         let send = try #require(document["paths"]?["/v1/projects/{project}/messages:send"]?["post"])
         #expect(
             members(send["responses"]).map(\.name) == [
-                "200", "400", "401", "403", "404", "408", "409", "413", "429", "431", "500", "503",
+                "200", "400", "401", "403", "404", "408", "409", "413", "415", "429", "431", "500", "503",
             ])
         #expect(send["security"] != .array([]))
         #expect(send["description"] == .string("For the role admin or sender."))

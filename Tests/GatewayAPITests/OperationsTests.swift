@@ -20,10 +20,39 @@ struct OperationsTests {
         let gateway = try await TestGateway()
         let answer = try await gateway.request(.get, "/readyz", as: nil)
         #expect(answer.status == 200)
+        #expect(answer.text == #"{"status":"ready","problems":[],"store":{"writable":true}}"#)
+        let operations = try await gateway.request(.get, "/readyz", as: nil, on: .operations)
+        #expect(operations.status == 200)
         #expect(
-            answer.text
+            operations.text
                 == #"{"status":"ready","problems":[],"store":{"writable":true},"upstreams":[{"name":"api.push.apple.com:443 TEAM123456/ABC1234567","reachable":false,"lastFailure":"connection refused","connections":0,"streamsInUse":0,"streamLimit":0,"queued":3,"queueLimit":10000,"circuit":"open"}]}"#
         )
+    }
+
+    @Test func besideAListenerForOperationsTheAPIsSaysReadyOrNotAndNoMore() async throws {
+        let gateway = try await TestGateway(
+            storeState: StoreState(isWritable: false, problems: ["The disk of /var/lib/herald is full."]))
+        let bare = ListenerConfiguration.Routes.api(withOperations: false)
+        let answer = try await gateway.request(.get, "/readyz", as: nil, on: bare)
+        #expect(answer.status == 503 && answer.text == #"{"status":"unready"}"#)
+        #expect(answer.headers[.retryAfter] == "5")
+        #expect(try await gateway.request(.get, "/healthz", as: nil, on: bare).status == 200)
+        #expect(try await gateway.request(.get, "/metrics", as: nil, on: bare).status == 404)
+        #expect(try await gateway.request(.get, "/metrics", as: nil, on: .operations).text == "herald_up 1\n")
+    }
+
+    @Test func theListenerForOperationsHasNothingOfTheAPI() async throws {
+        let gateway = try await TestGateway()
+        for path in ["/v1/projects/demo/messages", "/openapi.json", "/iid/info/x"] {
+            #expect(try await gateway.request(.get, path, on: .operations).status == 404)
+        }
+    }
+
+    @Test func probesMayAddAQuery() async throws {
+        let gateway = try await TestGateway()
+        for path in ["/healthz", "/readyz", "/metrics"] {
+            #expect(try await gateway.request(.get, path + "?probe=1", as: nil).status == 200)
+        }
     }
 
     @Test func whatIsHeldBackIsShown() throws {
@@ -37,7 +66,7 @@ struct OperationsTests {
         }
         upstream.clockSkew = .seconds(-90)
         upstream.paceLimit = 5
-        let state = OperationsRoutes.state(upstream)
+        let state = Readiness.state(upstream)
         #expect(state["paceLimit"] == .number("5") && state["clockSkew"] == .string("-90s"))
         guard case .array(let paused)? = state["paused"] else {
             Issue.record("nothing is paused")

@@ -120,8 +120,9 @@ struct QuarantineTests {
     @Test func anEnvironmentThatWasFoundOutOutlivesAnAppThatNamesNone() async throws {
         let gateway = try await TestGateway()
         let made = try await gateway.register()
-        let body = #"{"ios":{"apns_token":"00aa11","bundle_id":"com.example.app","apns_environment":"SANDBOX"}}"#
-        _ = try await gateway.request(.post, Self.path, body, as: .client)
+        let body =
+            #"{"ios":{"apns_token":"\#("00aa11".deviceToken)","bundle_id":"com.example.app","apns_environment":"SANDBOX"}}"#
+        _ = try await gateway.request(.post, Self.path, body)
         #expect(try await gateway.register().id == made.id)
         let shown = try await gateway.request(.get, "\(Self.path)/\(made.id)").json
         #expect(shown["apnsEnvironment"] == .string("SANDBOX"))

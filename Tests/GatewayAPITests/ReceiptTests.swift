@@ -121,9 +121,9 @@ struct ReceiptTests {
     @Test func theInstallationsOwnFIDIsTakenAfterAChangeOfUser() async throws {
         let gateway = try await TestGateway()
         let install = try await gateway.install()
-        _ = try await gateway.register(install, more: #","user":"alice""#)
+        _ = try await gateway.register(install, user: "alice")
         let forAlice = try await gateway.send(#""fid":"\#(install.id)""#).split(separator: "/").last ?? ""
-        let changed = try await gateway.register(install, more: #","user":"bob""#).json
+        let changed = try await gateway.register(install, user: "bob").json
         let name = try #require(changed["name"]?.stringValue)
         let own = String(name.split(separator: "/").last ?? "")
         #expect(own != install.id)

@@ -11,15 +11,16 @@ struct RegistrationTests {
 
     @Test func anAppRegistersAndIsShown() async throws {
         let gateway = try await TestGateway()
+        let install = try await gateway.install()
         let answer = try await gateway.request(
             .post, Self.path,
-            #"{"ios":{"apns_token":"00AA","bundle_id":"com.example.app","apns_environment":"SANDBOX","app_version":"1.2"},"fcm_sdk_version":"fcm-12.1"}"#,
-            as: .client)
+            #"{"ios":{"apns_token":"\#("00AA".deviceToken)","bundle_id":"com.example.app","apns_environment":"SANDBOX","app_version":"1.2"},"fcm_sdk_version":"fcm-12.1"}"#,
+            of: install)
         #expect(answer.status == 200)
         let name = try #require(try answer.json["name"]?.stringValue)
         let token = try #require(try answer.json["token"]?.stringValue)
         #expect(name.wholeMatch(of: /projects\/demo\/registrations\/[cdef][\w-]{21}/) != nil)
-        let shown = try await gateway.request(.get, "\(Self.path)/\(token.replacing(":", with: "%3A"))", as: .client)
+        let shown = try await gateway.request(.get, "\(Self.path)/\(token.replacing(":", with: "%3A"))", of: install)
         #expect(
             shown.text
                 == #"{"name":"\#(name)","token":"\#(token)","app":"com.example.app","apnsEnvironment":"SANDBOX","appVersion":"1.2","createTime":"\#(TestGateway.startText)","refreshTime":"\#(TestGateway.startText)","state":"ACTIVE"}"#
@@ -30,7 +31,7 @@ struct RegistrationTests {
         let gateway = try await TestGateway()
         let answer = try await gateway.request(
             .post, Self.path,
-            #"{"ios":{"apnsToken":"00","bundleId":"com.example.app","apnsEnvironment":"PROD","appVersion":"1"},"fcmSdkVersion":"x"}"#
+            #"{"ios":{"apnsToken":"\#("00".deviceToken)","bundleId":"com.example.app","apnsEnvironment":"PROD","appVersion":"1"},"fcmSdkVersion":"x"}"#
         )
         #expect(answer.status == 200, "\(answer.text)")
     }
@@ -56,13 +57,13 @@ struct RegistrationTests {
         (#"{}"#, "ios"),
         (#"{"ios":{"bundle_id":"com.example.app"}}"#, "ios.apns_token"),
         (#"{"ios":{"apns_token":"xyz","bundle_id":"com.example.app"}}"#, "ios.apns_token"),
-        (#"{"ios":{"apns_token":"00"}}"#, "ios.bundle_id"),
-        (#"{"ios":{"apns_token":"00","bundle_id":"com.unknown"}}"#, "ios.bundle_id"),
+        (#"{"ios":{"apns_token":"\#("00".deviceToken)"}}"#, "ios.bundle_id"),
+        (#"{"ios":{"apns_token":"\#("00".deviceToken)","bundle_id":"com.unknown"}}"#, "ios.bundle_id"),
         (
-            #"{"ios":{"apns_token":"00","bundle_id":"com.example.app","apns_environment":"TEST"}}"#,
+            #"{"ios":{"apns_token":"\#("00".deviceToken)","bundle_id":"com.example.app","apns_environment":"TEST"}}"#,
             "ios.apns_environment"
         ),
-        (#"{"ios":{"apns_token":"00","bundle_id":"com.example.app","device":"x"}}"#, "ios"),
+        (#"{"ios":{"apns_token":"\#("00".deviceToken)","bundle_id":"com.example.app","device":"x"}}"#, "ios"),
         (#"{"ios":{"apns_token":12,"bundle_id":"com.example.app"}}"#, "ios.apns_token"),
         (#"{"ios":[]}"#, "ios"),
         (#"{"android":{}}"#, ""),
@@ -81,7 +82,56 @@ struct RegistrationTests {
             .post, Self.path, #"{"ios":{"apns_token":"\#(token)","bundle_id":"com.example.app"}}"#)
         #expect(answer.status == 400)
         #expect(try answer.badFields == ["ios.apns_token"])
-        #expect(answer.text.contains("at most 4096"))
+        #expect(answer.text.contains("64 to 4096"))
+    }
+
+    @Test(arguments: ["", "00", String(repeating: "0", count: 62), String(repeating: "0", count: 65), "zz".deviceToken])
+    func aDeviceTokenThatAPNsNeverGaveIsRefused(token: String) async throws {
+        let gateway = try await TestGateway()
+        let body = #"{"ios":{"apns_token":"\#(token)","bundle_id":"com.example.app"}}"#
+        let answer = try await gateway.request(.post, Self.path, body, as: .client)
+        #expect(answer.status == 400)
+        #expect(try answer.badFields == ["ios.apns_token"])
+        let imported = try await gateway.request(
+            .post, "/iid/v1:batchImport", #"{"application":"com.example.app","apns_tokens":["\#(token)"]}"#)
+        #expect(imported.text.contains(#""status":"INVALID_ARGUMENT""#), "\(imported.text)")
+    }
+
+    @Test func theStatesOfManyTokensAreToldAtOnce() async throws {
+        let gateway = try await TestGateway()
+        let (active, ended) = (try await gateway.register("01"), try await gateway.register("02"))
+        _ = try await gateway.request(.delete, "\(Self.path)/\(ended.id)")
+        let foreign = try await gateway.foreignRegistration()
+        let wrong = "\(active.id):APA91bwrong"
+        let tokens = [
+            active.token, active.id, ended.token, "abcdefgh:APA91bxyz", "nonsense", foreign.token.rawValue,
+            foreign.id.rawValue, wrong,
+        ]
+        let list = tokens.map { "\"\($0)\"" }.joined(separator: ",")
+        let answer = try await gateway.request(
+            .post, "\(Self.path):check", #"{"tokens":[\#(list)]}"#, as: .sender)
+        #expect(answer.status == 200, "\(answer.text)")
+        let results = try #require(try answer.list("results"))
+        #expect(
+            results.map { $0["state"]?.stringValue } == [
+                "ACTIVE", "ACTIVE", "ENDED", "UNREGISTERED", "INVALID_ARGUMENT", "SENDER_ID_MISMATCH", "UNREGISTERED",
+                "UNREGISTERED",
+            ])
+        #expect(results[2]["endCause"] == .string("DELETED"))
+        #expect(!answer.text.contains(active.token))
+        #expect(try await gateway.request(.post, "\(Self.path):check", #"{"tokens":["x"]}"#, as: .client).status == 403)
+    }
+
+    @Test func tenThousandTokensAreCheckedAtMost() async throws {
+        let gateway = try await TestGateway(bodyLimitBytes: 4 << 20)
+        func check(_ count: Int) async throws -> Answer {
+            let list = Array(repeating: "\"\(String(repeating: "x", count: 163))\"", count: count)
+            return try await gateway.request(
+                .post, "\(Self.path):check", #"{"tokens":[\#(list.joined(separator: ","))]}"#, as: .sender)
+        }
+        #expect(try await check(10_000).status == 200)
+        #expect(try await check(10_001).badFields == ["tokens"])
+        #expect(try await check(0).badFields == ["tokens"])
     }
 
     @Test func aChangeRotatesOnlyWhatIsGiven() async throws {
@@ -89,14 +139,14 @@ struct RegistrationTests {
         let (id, token) = try await gateway.register("0a")
         gateway.clock.advance(by: .seconds(60))
         let answer = try await gateway.request(
-            .patch, "\(Self.path)/\(token)", #"{"ios":{"apns_token":"0b"}}"#, as: .client)
+            .patch, "\(Self.path)/\(token)", #"{"ios":{"apns_token":"\#("0b".deviceToken)"}}"#, as: .client)
         #expect(answer.status == 200, "\(answer.text)")
         #expect(try answer.json["createTime"] == .string("2026-01-02T03:04:05.678Z"))
         #expect(try answer.json["refreshTime"] == .string("2026-01-02T03:05:05.678Z"))
         #expect(try answer.json["token"] == .string(token))
         let demo = try #require(ProjectID(rawValue: "demo"))
         let stored = try await gateway.store.registration(#require(RegistrationID(rawValue: id)), in: demo)
-        #expect(stored?.deviceToken.hex == "0b")
+        #expect(stored?.deviceToken.hex == "0b".deviceToken)
         #expect(stored?.environment == .production)
         let moved = try await gateway.request(
             .patch, "\(Self.path)/\(token)", #"{"ios":{"bundle_id":"com.example.dev"}}"#, as: .client)
@@ -143,7 +193,8 @@ struct RegistrationTests {
         func post(_ user: String, _ rest: String = "") async throws -> Answer {
             try await gateway.request(
                 .post, Self.path,
-                #"{"ios":{"apns_token":"00aa","bundle_id":"com.example.app"},"user":"\#(user)"\#(rest)}"#, as: .client)
+                #"{"ios":{"apns_token":"\#("00aa".deviceToken)","bundle_id":"com.example.app"},"user":"\#(user)"\#(rest)}"#
+            )
         }
         let first = try await post("alice").json
         let again = try await post("alice").json
@@ -168,7 +219,7 @@ struct RegistrationTests {
         // Signed out: a registration of nobody. By PATCH too the answer is the new one.
         let bobs = try #require(second["token"]?.stringValue).replacing(":", with: "%3A")
         let patched = try await gateway.request(
-            .patch, "\(Self.path)/\(bobs)", #"{"ios":{},"user":""}"#, as: .client)
+            .patch, "\(Self.path)/\(bobs)", #"{"ios":{},"user":""}"#)
         #expect(patched.status == 200, "\(patched.text)")
         #expect(try patched.json["user"] == nil && patched.json["token"] != second["token"])
 
@@ -186,9 +237,10 @@ struct RegistrationTests {
 
     @Test func aUserOfAnotherFormIsRefused() async throws {
         let gateway = try await TestGateway()
-        for user in [#""a\nb""#, "\"\(String(repeating: "x", count: 257))\"", "7"] {
+        for user in [#""a\nb""#, #"" \u00a0\u2003""#, "\"\(String(repeating: "x", count: 257))\"", "7"] {
             let answer = try await gateway.request(
-                .post, Self.path, #"{"ios":{"apns_token":"00","bundle_id":"com.example.app"},"user":\#(user)}"#)
+                .post, Self.path,
+                #"{"ios":{"apns_token":"\#("00".deviceToken)","bundle_id":"com.example.app"},"user":\#(user)}"#)
             #expect(answer.status == 400)
             #expect(try answer.badFields == ["user"])
         }
@@ -199,7 +251,8 @@ struct RegistrationTests {
         for number in 0..<5 {
             let answer = try await gateway.request(
                 .post, Self.path,
-                #"{"ios":{"apns_token":"0\#(number)","bundle_id":"com.example.app"},"user":"u \"\#(number % 2)"}"#)
+                #"{"ios":{"apns_token":"\#("0\(number)".deviceToken)","bundle_id":"com.example.app"},"user":"u \"\#(number % 2)"}"#
+            )
             #expect(answer.status == 200)
         }
         func list(_ filter: String?, _ size: Int = 2) async throws -> [String] {

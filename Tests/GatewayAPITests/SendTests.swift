@@ -54,23 +54,17 @@ struct SendTests {
         #expect(try answer.errorMessage == "The registration token is not a valid FCM registration token")
     }
 
-    @Test func unknownEndedAndForeignTokensAreUnregistered() async throws {
+    @Test func unknownAndEndedTokensAreUnregistered() async throws {
         let gateway = try await TestGateway()
         let ended = try await gateway.register("01")
         _ = try await gateway.request(.delete, "/v1/projects/demo/registrations/\(ended.id)")
-        let other = try #require(ProjectID(rawValue: "other"))
-        let foreign = try await gateway.store.register(
-            RegistrationRequest(
-                project: other, app: #require(AppID(rawValue: "com.example.app")),
-                deviceToken: #require(DeviceToken(hex: "02")), environment: .production, appVersion: nil),
-            at: TestGateway.startTime
-        ).registration
+        let foreign = try await gateway.foreignRegistration()
         let unknown = #""reason":"REGISTRATION_UNKNOWN""#
         let metadata = #""metadata":{"endCause":"DELETED","endTime":"\#(TestGateway.startText)"}"#
         let gone = #""reason":"REGISTRATION_ENDED",\#(metadata)"#
         for (token, cause) in [
             ("abcdefgh:APA91bunknown", unknown), (ended.token, gone), (ended.id, gone),
-            (foreign.token.rawValue, unknown), (foreign.id.rawValue, unknown),
+            (foreign.id.rawValue, unknown), ("\(foreign.id):APA91bwrong", unknown),
         ] {
             let answer = try await gateway.request(
                 .post, Self.path, #"{"message":{"token":"\#(token)","notification":{"title":"Hi"}}}"#)
@@ -79,6 +73,37 @@ struct SendTests {
                     == #"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND","details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"UNREGISTERED"},{"@type":"type.googleapis.com/herald.v1.ErrorInfo",\#(cause)}]}}"#
             )
         }
+    }
+
+    /// UNREGISTERED would make a backend with the wrong project delete its users.
+    @Test func anotherProjectsTokenIsASenderMismatch() async throws {
+        let gateway = try await TestGateway()
+        let token = try await gateway.foreignRegistration().token.rawValue
+        let message = #"{"message":{"token":"\#(token)","notification":{"title":"Hi"}}}"#
+        for body in [message, message.dropLast() + #","validate_only":true}"#] {
+            let answer = try await gateway.request(.post, Self.path, String(body), as: .sender)
+            #expect(answer.status == 403)
+            #expect(try answer.errorCode == "SENDER_ID_MISMATCH")
+            #expect(try answer.errorStatus == "PERMISSION_DENIED")
+            #expect(try answer.errorMessage == "SenderId mismatch")
+            #expect(try answer.reason == "REGISTRATION_OF_OTHER_PROJECT")
+        }
+        let batches = "/v1/projects/demo/messages:batchSend"
+        for body in [
+            #"{"messages":[\#(message)]}"#,
+            #"{"message":{"notification":{"title":"Hi"}},"tokens":["\#(token)"]}"#,
+        ] {
+            let answer = try await gateway.request(.post, batches, body, as: .sender)
+            #expect(answer.status == 200)
+            #expect(answer.text.contains(#""errorCode":"SENDER_ID_MISMATCH""#), "\(answer.text)")
+        }
+        let topic = try await gateway.request(
+            .post, "/iid/v1:batchAdd", #"{"to":"/topics/news","registration_tokens":["\#(token)"]}"#)
+        #expect(topic.text == #"{"results":[{"error":"INVALID_ARGUMENT"}]}"#)
+        let shown = try await gateway.request(.get, "/v1/projects/demo/registrations/\(token)")
+        #expect(shown.status == 403)
+        #expect(try shown.errorCode == "SENDER_ID_MISMATCH")
+        #expect(gateway.store.load.total.messages == 0)
     }
 
     @Test(arguments: [

@@ -35,7 +35,7 @@ struct ServiceAccountFixture {
     /// Keeps the account in a gateway's store.
     func keep(in gateway: TestGateway, role: Role = .admin) async throws {
         let account = ServiceAccount(email: file.account, role: role, createdAt: gateway.clock.now)
-        #expect(try await gateway.store.insert(account, with: file.record(at: gateway.clock.now)))
+        #expect(try await gateway.store.insert(account, with: file.record(at: gateway.clock.now), by: .gateway))
     }
 
     /// The claims that Python's library sends at `time`; those of `others` replace or, `nil`, remove them.

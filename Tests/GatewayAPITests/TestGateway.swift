@@ -17,6 +17,8 @@ final class TestGateway: Sendable {
     static let startTime = Timestamp(milliseconds: 1_767_323_045_678)
     static let startText = "2026-01-02T03:04:05.678Z"
 
+    static let publicURL = "https://push.example.com/herald"
+
     let directory: TestDirectory
     let store: SQLiteStore
     let acceptor: MessageAcceptor
@@ -32,7 +34,8 @@ final class TestGateway: Sendable {
     init(
         storeState: StoreState = StoreState(), limits: DeliveryLimits = DeliveryLimits(), bodyLimitBytes: Int = 1 << 20,
         batchLimitBytes: Int = 32 << 20, isBroken: Bool = false, webApps: [String] = [],
-        clientLimits: ClientRateLimits = ClientRateLimits(.none),
+        requiresInstallation: Bool = true,
+        clientLimits: ClientRateLimits = ClientRateLimits(.none), topics: TopicPolicy = TopicPolicy(),
         logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     ) async throws {
         let clock = Dial(Self.startTime)
@@ -44,10 +47,13 @@ final class TestGateway: Sendable {
             store: isBroken ? BrokenStore(keys: store) : store, acceptor: acceptor,
             controller: MessageController(store: store, runner: nil, wallTime: { clock.now }),
             projects: ProjectDirectory([
-                Self.project("demo", 123_456_789_012, webApps: webApps), Self.project("other", 99),
+                Self.project(
+                    "demo", 123_456_789_012, webApps: webApps, topics: topics,
+                    requiresInstallation: requiresInstallation),
+                Self.project("other", 99),
             ]),
             upstreams: { [Self.upstream] }, storeState: { storeState }, metricsText: { "herald_up 1\n" },
-            clientLimits: clientLimits, wallTime: { clock.now }, logger: logger)
+            clientLimits: clientLimits, publicURL: { Self.publicURL }, wallTime: { clock.now }, logger: logger)
         let demo = try #require(ProjectID(rawValue: "demo"))
         let other = try #require(ProjectID(rawValue: "other"))
         keys = Dictionary(
@@ -56,7 +62,7 @@ final class TestGateway: Sendable {
         self.clock = clock
         self.limits = BodyLimits(standard: bodyLimitBytes, batch: batchLimitBytes)
         worker = try await store.enroll("test", until: Self.startTime + .seconds(1_000_000))
-        for key in Array(keys.values) + [foreignKey] { try await store.insert(key.record) }
+        for key in Array(keys.values) + [foreignKey] { try await store.insert(key.record, by: .gateway) }
     }
 
     /// The time that the gateway sees.
@@ -74,13 +80,17 @@ final class TestGateway: Sendable {
         }
     }
 
-    static func project(_ id: String, _ number: Int64, webApps: [String] = []) -> Project {
+    static func project(
+        _ id: String, _ number: Int64, webApps: [String] = [], topics: TopicPolicy = TopicPolicy(),
+        requiresInstallation: Bool = true
+    ) -> Project {
         let apps = ["com.example.app", "com.example.dev"].compactMap { AppID(rawValue: $0) }
         return Project(
             id: ProjectID(rawValue: id)!, number: number,
             apps: apps.map {
                 App(id: $0, environment: $0.rawValue.hasSuffix("dev") ? .sandbox : .production, firebaseKeys: .none)
-            } + webApps.map { App(web: AppID(rawValue: $0)!) })
+            } + webApps.map { App(web: AppID(rawValue: $0)!) }, topics: topics,
+            requiresInstallation: requiresInstallation)
     }
 
     static let upstream = UpstreamStatus(
@@ -91,9 +101,11 @@ final class TestGateway: Sendable {
     var application: some ApplicationProtocol { application(over: services) }
 
     /// The application over other services.
-    func application(over services: GatewayServices) -> some ApplicationProtocol {
+    func application(
+        over services: GatewayServices, on routes: ListenerConfiguration.Routes = .api(withOperations: true)
+    ) -> some ApplicationProtocol {
         Application(
-            responder: GatewayRouter(services: services, limits: limits).responder(),
+            responder: GatewayRouter(services: services, limits: limits, routes: routes).responder(),
             logger: services.logger)
     }
 }
@@ -112,6 +124,12 @@ struct Answer: Sendable {
 
     /// `error.status`.
     var errorStatus: String? { get throws { try json["error"]?["status"]?.stringValue } }
+
+    /// The member `name`, a list.
+    func list(_ name: String) throws -> [JSONValue]? {
+        guard case .array(let elements)? = try json[name] else { return nil }
+        return elements
+    }
 
     /// `errorCode` of the first detail, when that is the FcmError.
     var errorCode: String? {
@@ -139,29 +157,51 @@ extension TestGateway {
     /// Sends one request with a key of `role` (none: no key).
     func request(
         _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, as role: Role? = .admin,
-        headers: HTTPFields = [:], over services: GatewayServices? = nil
+        headers: HTTPFields = [:], over services: GatewayServices? = nil,
+        on routes: ListenerConfiguration.Routes = .api(withOperations: true)
+    ) async throws -> Answer {
+        try await request(
+            method, path, bytes: body.map { ByteBuffer(string: $0) }, as: role, headers: headers, over: services,
+            on: routes)
+    }
+
+    /// Sends one request whose body may be anything.
+    func request(
+        _ method: HTTPRequest.Method, _ path: String, bytes: ByteBuffer?, as role: Role? = .admin,
+        headers: HTTPFields = [:], over services: GatewayServices? = nil,
+        on routes: ListenerConfiguration.Routes = .api(withOperations: true)
     ) async throws -> Answer {
         var headers = headers
         if let role { headers[.authorization] = "Bearer " + (try #require(keys[role])).text }
-        return try await application(over: services ?? self.services).test(.router) { [headers] client in
-            let response = try await client.executeRequest(
-                uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) })
+        return try await application(over: services ?? self.services, on: routes).test(.router) { [headers] client in
+            let response = try await client.executeRequest(uri: path, method: method, headers: headers, body: bytes)
             return Answer(
                 status: response.status.code, headers: response.headers, text: String(buffer: response.body))
         }
     }
 
-    /// Registers an install and returns its FID and token.
+    /// Registers a device without an installation, as an import does; its device token ends in these hex digits. Returns
+    /// its FID and token.
     func register(_ deviceToken: String = "00aa11", app: String = "com.example.app") async throws -> (
         id: String, token: String
     ) {
         let answer = try await request(
             .post, "/v1/projects/demo/registrations",
-            #"{"ios":{"apns_token":"\#(deviceToken)","bundle_id":"\#(app)"}}"#, as: .client)
+            #"{"ios":{"apns_token":"\#(deviceToken.deviceToken)","bundle_id":"\#(app)"}}"#)
         let name = try #require(try answer.json["name"]?.stringValue)
         return (
             String(try #require(name.split(separator: "/").last)), try #require(try answer.json["token"]?.stringValue)
         )
+    }
+
+    /// A registration of the project `other`.
+    func foreignRegistration() async throws -> Registration {
+        try await store.register(
+            RegistrationRequest(
+                project: #require(ProjectID(rawValue: "other")), app: #require(AppID(rawValue: "com.example.app")),
+                deviceToken: #require(DeviceToken(hex: "f0".deviceToken)), environment: .production, appVersion: nil),
+            at: Self.startTime
+        ).registration
     }
 
     /// Claims what is due in a lane, as a worker would: of each fan-out a page.
@@ -190,6 +230,11 @@ extension TestGateway {
     }
 }
 
+extension String {
+    /// Hex digits as those of a device token of 32 bytes, with zeros in front.
+    var deviceToken: String { String(repeating: "0", count: max(0, 64 - utf8.count)) + self }
+}
+
 /// A store that knows the keys and fails at everything else.
 struct BrokenStore: APIStore {
     let keys: SQLiteStore
@@ -198,22 +243,43 @@ struct BrokenStore: APIStore {
 
     private var failure: StoreError { StoreError(.failed, "database or disk is full: /var/lib/herald/herald.sqlite") }
 
-    func insert(_ key: APIKeyRecord) async throws(StoreError) { throw failure }
+    func insert(_ key: APIKeyRecord, by credential: CredentialUse) async throws(StoreError) { throw failure }
     func apiKey(_ id: String) async throws(StoreError) -> APIKeyRecord? { try await keys.apiKey(id) }
     func apiKeys(of project: ProjectID?) async throws(StoreError) -> [APIKeyRecord] { throw failure }
-    func revoke(_ id: String, at time: Timestamp) async throws(StoreError) -> Bool { throw failure }
+    func revoke(
+        _ id: String, at time: Timestamp, by credential: CredentialUse
+    ) async throws(StoreError) -> Bool { throw failure }
+    func noteUse(of keys: [String: Timestamp]) async throws(StoreError) { throw failure }
+    func record(_ entry: AuditEntry) async throws(StoreError) { throw failure }
+    func auditEntries(
+        _ filter: AuditFilter, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<AuditEntry> { throw failure }
+    func forgetAuditEntries(before time: Timestamp, limit: Int) async throws(StoreError) -> Int { throw failure }
 
-    func insert(_ account: ServiceAccount, with key: ServiceAccountKey) async throws(StoreError) -> Bool {
+    func insert(
+        _ account: ServiceAccount, with key: ServiceAccountKey, by credential: CredentialUse
+    ) async throws(StoreError) -> Bool {
         throw failure
     }
-    func insert(_ key: ServiceAccountKey) async throws(StoreError) -> Bool { throw failure }
+    func insert(_ key: ServiceAccountKey, by credential: CredentialUse) async throws(StoreError) -> Bool {
+        throw failure
+    }
     func serviceAccountKey(_ id: String) async throws(StoreError) -> ServiceAccountIdentity? { throw failure }
     func serviceAccountKeys(of project: ProjectID?) async throws(StoreError) -> [ServiceAccountIdentity] {
         throw failure
     }
-    func revokeServiceAccountKey(_ id: String, at time: Timestamp) async throws(StoreError) -> Bool { throw failure }
-    func disable(_ account: ServiceAccountEmail, at time: Timestamp?) async throws(StoreError) -> Bool { throw failure }
-    func delete(_ account: ServiceAccountEmail) async throws(StoreError) -> Bool { throw failure }
+    func revokeServiceAccountKey(
+        _ id: String, at time: Timestamp, by credential: CredentialUse
+    ) async throws(StoreError) -> Bool { throw failure }
+    func disable(
+        _ account: ServiceAccountEmail, at time: Timestamp, by credential: CredentialUse
+    ) async throws(StoreError) -> Bool { throw failure }
+    func enable(
+        _ account: ServiceAccountEmail, at time: Timestamp, by credential: CredentialUse
+    ) async throws(StoreError) -> Bool { throw failure }
+    func delete(
+        _ account: ServiceAccountEmail, at time: Timestamp, by credential: CredentialUse
+    ) async throws(StoreError) -> Bool { throw failure }
     func insert(_ token: AccessTokenRecord) async throws(StoreError) -> Bool { throw failure }
     func accessToken(
         _ digest: [UInt8]
@@ -235,6 +301,13 @@ struct BrokenStore: APIStore {
     func registrations(
         named names: [RegistrationReference], in project: ProjectID
     ) async throws(StoreError) -> [Registration?] { throw failure }
+    func registration(
+        holding deviceToken: DeviceToken, of app: AppID, in project: ProjectID
+    ) async throws(StoreError) -> Registration? { throw failure }
+    func purgeTopics(
+        emptySince time: Timestamp, at now: Timestamp, limit: Int
+    ) async throws(StoreError) -> Int { throw failure }
+    func projects(of tokens: [RegistrationToken]) async throws(StoreError) -> [ProjectID?] { throw failure }
     func registrations(
         of user: UserID, in project: ProjectID, limit: Int
     ) async throws(StoreError) -> [Registration] { throw failure }
@@ -248,10 +321,13 @@ struct BrokenStore: APIStore {
     func liftQuarantine(
         of app: AppID, in project: ProjectID, since time: Timestamp
     ) async throws(StoreError) -> Int { throw failure }
+    func prune(
+        quarantinedBefore time: Timestamp, in project: ProjectID, isDryRun: Bool, at now: Timestamp
+    ) async throws(StoreError) -> Int { throw failure }
     func end(_ key: RegistrationKey, _ end: RegistrationEnd) async throws(StoreError) { throw failure }
 
     func subscribe(
-        _ keys: [RegistrationKey], to topic: Topic, at time: Timestamp
+        _ keys: [RegistrationKey], to topic: Topic, at time: Timestamp, topicLimit: Int?
     ) async throws(StoreError) -> [SubscribeResult] { throw failure }
     func unsubscribe(
         _ keys: [RegistrationKey], from topic: Topic
@@ -304,10 +380,12 @@ struct BrokenStore: APIStore {
         of recipient: NewMessage.Recipient, in project: ProjectID
     ) async throws(StoreError) -> Int { throw failure }
     func control(
-        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp
+        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,
+        by credential: CredentialUse
     ) async throws(StoreError) -> MessageState? { throw failure }
     func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int { throw failure }
 
+    func backlog(of project: ProjectID) async throws(StoreError) -> [BacklogShare] { throw failure }
     func report(
         _ id: MessageID, in project: ProjectID
     ) async throws(StoreError) -> DeliveryReport? { throw failure }

@@ -46,15 +46,47 @@ struct TokenTests {
     }
 
     @Test(arguments: [
-        "https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token",
-        "http://127.0.0.1:8080/token", "https://push.example.com/herald/token",
+        "https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token", "http://127.0.0.1:1/token",
     ])
-    func theAudienceMayBeAnyTokenEndpoint(audience: String) async throws {
+    func theAudienceIsTheAccountsTokenEndpointOrOneOfGoogles(audience: String) async throws {
         let gateway = try await gateway()
         #expect(try await gateway.exchange(account.jwt(at: start, ["aud": .string(audience)])).status == 200)
-        #expect(
-            try await gateway.exchange(account.jwt(at: start, ["aud": .array([.string("x"), .string(audience)])]))
-                .status == 200)
+        #expect(try await gateway.exchange(account.jwt(at: start, ["aud": .array([.string(audience)])])).status == 200)
+    }
+
+    /// What a server that got an assertion for its own endpoint could send on.
+    @Test(arguments: [
+        "https://evil.example/token", "http://127.0.0.1:8080/token", "http://127.0.0.1:1/token/", "/token",
+        "https://push.example.com/herald/token", "https://oauth2.googleapis.com.evil.example/token",
+        "https://accounts.google.com/o/oauth2/token",
+    ])
+    func anAssertionForAnotherEndpointIsNotExchanged(audience: String) async throws {
+        let gateway = try await gateway()
+        for value in [
+            JSONValue.string(audience), .array([.string("https://oauth2.googleapis.com/token"), .string(audience)]),
+        ] {
+            let answer = try await gateway.exchange(account.jwt(at: start, ["aud": value]))
+            #expect(answer.status == 400)
+            #expect(try answer.json["error_description"]?.stringValue?.contains("Failed audience check") == true)
+        }
+    }
+
+    @Test func aKeyWithoutATokenURITakesTheGatewaysOwn() async throws {
+        let gateway = try await TestGateway()
+        var key = account.file.record(at: start)
+        key.tokenURI = nil
+        let owner = ServiceAccount(email: account.file.account, role: .admin, createdAt: start)
+        #expect(try await gateway.store.insert(owner, with: key, by: .gateway))
+        let own = JSONValue.string(TestGateway.publicURL + "/token")
+        #expect(try await gateway.exchange(account.jwt(at: start, ["aud": own])).status == 200)
+        let other = JSONValue.string("http://127.0.0.1:1/token")
+        #expect(try await gateway.exchange(account.jwt(at: start, ["aud": other])).status == 400)
+    }
+
+    @Test func anAssertionForAnIDTokenIsNotExchanged() async throws {
+        let gateway = try await gateway()
+        let answer = try await gateway.exchange(account.jwt(at: start, ["target_audience": .string("x")]))
+        #expect(answer.status == 400 && answer.text.contains("target_audience"))
     }
 
     @Test func theSameAssertionWorksUntilItsEnd() async throws {
@@ -183,12 +215,12 @@ struct TokenTests {
     @Test func revokedKeysAndDisabledAccountsGetNothing() async throws {
         let gateway = try await gateway()
         let assertion = try account.jwt(at: start)
-        #expect(try await gateway.store.disable(account.file.account, at: start))
+        #expect(try await gateway.store.disable(account.file.account, at: start, by: .gateway))
         let disabled = try await gateway.exchange(assertion)
         #expect(disabled.status == 400 && disabled.text.contains("disabled"))
-        #expect(try await gateway.store.disable(account.file.account, at: nil))
+        #expect(try await gateway.store.enable(account.file.account, at: start, by: .gateway))
         #expect(try await gateway.exchange(assertion).status == 200)
-        #expect(try await gateway.store.revokeServiceAccountKey(account.file.keyID, at: start))
+        #expect(try await gateway.store.revokeServiceAccountKey(account.file.keyID, at: start, by: .gateway))
         let revoked = try await gateway.exchange(assertion)
         #expect(
             revoked.text
@@ -232,7 +264,7 @@ struct TokenTests {
         #expect(answer.headers[.retryAfter] != nil)
         // Nor does it make a caller unauthenticated.
         #expect(try await gateway.request(bearer: "ha_" + String(repeating: "A", count: 43)).status == 503)
-        #expect(try await gateway.request(bearer: account.jwt(at: start)).status == 503)
+        #expect(try await gateway.request(bearer: account.jwt(at: start, ["aud": nil])).status == 503)
     }
 
     // MARK: access tokens
@@ -258,7 +290,7 @@ struct TokenTests {
         let gateway = try await gateway()
         let (first, second) = (try await token(gateway), try await token(gateway))
         let unknown = try await gateway.request(bearer: "ha_" + String(repeating: "A", count: 43))
-        #expect(try await gateway.store.revokeServiceAccountKey(account.file.keyID, at: start))
+        #expect(try await gateway.store.revokeServiceAccountKey(account.file.keyID, at: start, by: .gateway))
         #expect(try await gateway.request(bearer: first).text == unknown.text)
         gateway.clock.advance(by: .seconds(3600))
         #expect(try await gateway.request(bearer: second).text == unknown.text)
@@ -293,7 +325,10 @@ struct TokenTests {
         let gateway = try await gateway()
         let email = JSONValue.string(account.file.account.rawValue)
         let claims: [[String: JSONValue?]] = [
-            ["aud": nil, "sub": email], ["aud": .string("https://fcm.googleapis.com/"), "sub": email], [:],
+            ["aud": nil, "sub": email], ["aud": .string("https://fcm.googleapis.com/"), "sub": email, "scope": nil],
+            ["aud": .string("https://iid.googleapis.com/")], ["aud": .string(TestGateway.publicURL)],
+            ["aud": .string(TestGateway.publicURL + "/")],
+            ["aud": nil, "scope": .string("email https://www.googleapis.com/auth/firebase.messaging")],
         ]
         for others in claims {
             let jwt = try account.jwt(at: start, others)
@@ -308,10 +343,49 @@ struct TokenTests {
         #expect(try over.errorMessage?.contains("Check your iat and exp") == true)
     }
 
+    /// A JWT that was made for another server, or for another purpose, opens nothing here.
+    static let foreignBearers: [(String, [String: JSONValue?])] = [
+        ("for Google's token endpoint", [:]),
+        ("for the account's token endpoint", ["aud": .string("http://127.0.0.1:1/token")]),
+        ("for the gateway's token endpoint", ["aud": .string(TestGateway.publicURL + "/token")]),
+        ("for another service of Google's", ["aud": .string("https://storage.googleapis.com/")]),
+        ("for another gateway", ["aud": .string("https://push.example.com")]),
+        (
+            "for two",
+            ["aud": .array([.string("https://fcm.googleapis.com/"), .string("https://oauth2.googleapis.com/token")])]
+        ),
+        ("for nobody", ["aud": .array([])]),
+        ("without audience and scope", ["aud": nil, "scope": nil]),
+        ("with another scope", ["aud": nil, "scope": .string("https://www.googleapis.com/auth/datastore")]),
+        (
+            "with a scope that only begins so",
+            ["aud": nil, "scope": .string("https://www.googleapis.com/auth/firebase.messaging.x")]
+        ),
+        ("for an ID token", ["aud": .string("https://fcm.googleapis.com/"), "target_audience": .string("x")]),
+        ("for an ID token without audience", ["aud": nil, "target_audience": .integer(1)]),
+        (
+            "a custom token of Firebase",
+            [
+                "aud": .string(
+                    "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"),
+                "uid": .string("alice"), "scope": nil,
+            ]
+        ),
+    ]
+
+    @Test(arguments: foreignBearers.map(\.0)) func aJWTForAnotherPurposeIsNoBearer(name: String) async throws {
+        let gateway = try await gateway()
+        let (_, claims) = try #require(Self.foreignBearers.first { $0.0 == name })
+        let answer = try await gateway.request(bearer: account.jwt(at: start, claims))
+        #expect(answer.status == 401)
+        #expect(try answer.errorStatus == "UNAUTHENTICATED")
+        #expect(try answer.errorMessage?.hasPrefix("Invalid JWT") == true)
+    }
+
     @Test func aJWTOfARevokedKeyIsToldSo() async throws {
         let gateway = try await gateway()
-        #expect(try await gateway.store.revokeServiceAccountKey(account.file.keyID, at: start))
-        let answer = try await gateway.request(bearer: account.jwt(at: start))
+        #expect(try await gateway.store.revokeServiceAccountKey(account.file.keyID, at: start, by: .gateway))
+        let answer = try await gateway.request(bearer: account.jwt(at: start, ["aud": nil]))
         #expect(answer.status == 401)
         #expect(try answer.errorMessage == "The key of the service account was revoked.")
         #expect(answer.text.contains("ACCOUNT_STATE_INVALID"))

@@ -108,6 +108,48 @@ struct TopicTests {
         #expect(try answer.badFields == [field], "\(answer.text)")
     }
 
+    @Test func clientsMakeOnlySoManyTopicsAndServersAny() async throws {
+        let gateway = try await TestGateway(topics: TopicPolicy(clientLimit: 2))
+        let token = try await gateway.register().token
+        func subscribe(_ topic: String, as role: Role = .client) async throws -> Answer {
+            try await gateway.request(.post, "\(Self.path(token))/\(topic):subscribe", as: role)
+        }
+        #expect(try await subscribe("a").status == 200)
+        #expect(try await subscribe("b").status == 200)
+        let refused = try await subscribe("c")
+        #expect(refused.status == 429)
+        #expect(try refused.reason == "TOO_MANY_PROJECT_TOPICS")
+        #expect(refused.text.contains("topics.clientLimit"))
+        let created = try await gateway.request(.post, "\(Self.path(token))?topicName=c", "{}", as: .client)
+        #expect(created.status == 429)
+        let byToken = try await gateway.request(.post, "/iid/v1/\(token)/rel/topics/c", as: .client)
+        #expect(byToken.status == 429)
+        let batch = #"{"to":"/topics/c","registration_tokens":["\#(token)"]}"#
+        let added = try await gateway.request(.post, "/iid/v1:batchAdd", batch, as: .client)
+        #expect(added.text == #"{"results":[{"error":"TOO_MANY_TOPICS"}]}"#)
+        #expect(try await gateway.request(.get, "/v1/projects/demo/topics/c").status == 404)
+        #expect(try await subscribe("c", as: .admin).status == 200)
+        #expect(try await subscribe("c").status == 200, "it is there by now")
+    }
+
+    @Test func clientsMakeOnlyTopicsOfThePattern() async throws {
+        let gateway = try await TestGateway(
+            topics: TopicPolicy(clientPattern: TopicPattern(rawValue: "news-*")))
+        let token = try await gateway.register().token
+        func subscribe(_ topic: String) async throws -> Answer {
+            try await gateway.request(.post, "\(Self.path(token))/\(topic):subscribe", as: .client)
+        }
+        #expect(try await subscribe("news-uk").status == 200)
+        let refused = try await subscribe("vip")
+        #expect(refused.status == 403)
+        #expect(try refused.reason == "TOPIC_NOT_ALLOWED")
+        let batch = #"{"to":"/topics/vip","registration_tokens":["\#(token)"]}"#
+        let added = try await gateway.request(.post, "/iid/v1:batchAdd", batch, as: .client)
+        #expect(added.text == #"{"results":[{"error":"PERMISSION_DENIED"}]}"#)
+        _ = try await gateway.send(#""topic":"vip""#)
+        #expect(try await subscribe("vip").status == 200, "a sender made it")
+    }
+
     @Test func anUnknownRegistrationIsNotFound() async throws {
         let gateway = try await TestGateway()
         let answer = try await gateway.request(
@@ -169,7 +211,10 @@ struct InstanceIDTests {
             "batchAdd", #"{"to":"/topics/news","registration_tokens":["x"],"registrationTokens":["y"]}"#,
             "registrationTokens"
         ),
-        ("batchImport", #"{"application":"com.example.app","apns_tokens":["00"],"sandbox_":true}"#, "sandbox_"),
+        (
+            "batchImport", #"{"application":"com.example.app","apns_tokens":["\#("00".deviceToken)"],"sandbox_":true}"#,
+            "sandbox_"
+        ),
     ])
     func anUnknownNameIsRefused(call: String, body: String, name: String) async throws {
         let gateway = try await TestGateway()
@@ -198,7 +243,7 @@ struct InstanceIDTests {
         let gateway = try await TestGateway()
         let answer = try await gateway.request(
             .post, "/iid/v1:batchImport",
-            #"{"application":"com.example.app","sandbox":true,"apns_tokens":["00ff","xyz"]}"#)
+            #"{"application":"com.example.app","sandbox":true,"apns_tokens":["\#("00ff".deviceToken)","xyz"]}"#)
         #expect(answer.status == 200)
         guard case .array(let results) = try answer.json["results"], results.count == 2 else {
             Issue.record("\(answer.text)")
@@ -206,14 +251,15 @@ struct InstanceIDTests {
         }
         let token = try #require(results[0]["registration_token"]?.stringValue)
         #expect(results[0]["status"] == .string("OK"))
-        #expect(results[0]["apns_token"] == .string("00ff"))
+        #expect(results[0]["apns_token"] == .string("00ff".deviceToken))
         #expect(results[1]["status"] == .string("INVALID_ARGUMENT"))
         let shown = try await gateway.request(.get, "/v1/projects/demo/registrations/\(token)")
         #expect(try shown.json["apnsEnvironment"] == .string("SANDBOX"))
     }
 
     @Test(arguments: [
-        #"{"apns_tokens":["00"]}"#, #"{"application":"com.unknown","apns_tokens":["00"]}"#,
+        #"{"apns_tokens":["\#("00".deviceToken)"]}"#,
+        #"{"application":"com.unknown","apns_tokens":["\#("00".deviceToken)"]}"#,
         #"{"application":"com.example.app","apns_tokens":[]}"#,
     ])
     func aWrongImportIsRefused(body: String) async throws {

@@ -129,6 +129,7 @@ struct WaitTests {
     @Test(
         arguments: [
             (.accepted, nil, 200, nil), (.rejected, "Unregistered", 404, "UNREGISTERED"),
+            (.rejected, "UnregisteredEarlier", 200, nil),
             (.rejected, "Forbidden", 401, "THIRD_PARTY_AUTH_ERROR"),
             (.rejected, "BadDeviceToken", 400, "INVALID_ARGUMENT"), (.expired, "ServiceUnavailable", 200, nil),
             (.cancelled, nil, 200, nil),
@@ -206,7 +207,7 @@ private struct CancellingStore: MessageStore {
     ) async throws(StoreError) -> [AcceptResult] {
         let results = try await store.accept(messages, claimedBy: worker)
         for message in messages {
-            _ = try await store.control(message.id, in: message.project, .cancel, at: message.acceptedAt)
+            _ = try await store.control(message.id, in: message.project, .cancel, at: message.acceptedAt, by: .gateway)
         }
         _ = try await store.bookCancelled(limit: 100, at: TestGateway.startTime)
         return results
@@ -227,8 +228,11 @@ private struct CancellingStore: MessageStore {
     }
 
     func control(
-        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp
-    ) async throws(StoreError) -> MessageState? { try await store.control(id, in: project, control, at: time) }
+        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,
+        by credential: CredentialUse
+    ) async throws(StoreError) -> MessageState? {
+        try await store.control(id, in: project, control, at: time, by: credential)
+    }
 
     func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
         try await store.forgetIdempotencyKeys(before: time, limit: limit)

@@ -26,10 +26,11 @@ struct WebRegistrationTests {
 
     @Test func aBrowserRegistersOnceAndIsListed() async throws {
         let gateway = try await TestGateway(webApps: ["www.example.com"])
-        let first = try await gateway.request(.post, Self.path, Self.body(), as: .client)
+        let install = try await gateway.install()
+        let first = try await gateway.request(.post, Self.path, Self.body(), of: install)
         #expect(first.status == 200, "\(first.text)")
         let again = try await gateway.request(
-            .post, Self.path, Self.body(more: #","applicationPubKey":"\#(Self.key)""#), as: .client)
+            .post, Self.path, Self.body(more: #","applicationPubKey":"\#(Self.key)""#), of: install)
         #expect(again.text == first.text)
         let name = try #require(try first.json["name"]?.stringValue)
         let shown = try await gateway.request(.get, "/v1/\(name)")
@@ -59,19 +60,20 @@ struct WebRegistrationTests {
 
     @Test func aBrowserChangesItsSubscriptionByItsToken() async throws {
         let gateway = try await TestGateway(webApps: ["www.example.com"])
-        let made = try await gateway.request(.post, Self.path, Self.body(), as: .client).json
+        let install = try await gateway.install()
+        let made = try await gateway.request(.post, Self.path, Self.body(), of: install).json
         let token = try #require(made["token"]?.stringValue).replacing(":", with: "%3A")
         let changed = try await gateway.request(
-            .patch, "\(Self.path)/\(token)", Self.body("https://push.example.com/two"), as: .client)
+            .patch, "\(Self.path)/\(token)", Self.body("https://push.example.com/two"), of: install)
         #expect(changed.status == 200, "\(changed.text)")
         #expect(try changed.json["name"] == made["name"])
         // The former endpoint is somebody else's now.
-        let other = try await gateway.request(.post, Self.path, Self.body(), as: .client).json
+        let other = try await gateway.request(.post, Self.path, Self.body()).json
         #expect(other["name"] != made["name"])
         let wrong = try await gateway.request(
-            .patch, "\(Self.path)/\(token)", #"{"ios":{"app_version":"1"}}"#, as: .client)
+            .patch, "\(Self.path)/\(token)", #"{"ios":{"app_version":"1"}}"#, of: install)
         #expect(try wrong.badFields == ["ios"])
-        #expect(try await gateway.request(.delete, "\(Self.path)/\(token)", as: .client).status == 200)
+        #expect(try await gateway.request(.delete, "\(Self.path)/\(token)", of: install).status == 200)
     }
 
     @Test func theAppIsThatOfTheOrigin() async throws {
@@ -99,7 +101,7 @@ struct WebRegistrationTests {
         }
         // And an Apple app is none of a browser's.
         let apple = try await gateway.request(
-            .post, Self.path, #"{"ios":{"apns_token":"00","bundle_id":"www.example.com"}}"#)
+            .post, Self.path, #"{"ios":{"apns_token":"\#("00".deviceToken)","bundle_id":"www.example.com"}}"#)
         #expect(try apple.badFields == ["ios.bundle_id"])
     }
 
@@ -153,7 +155,9 @@ struct WebRegistrationTests {
                 answer.headers[HTTPField.Name("Access-Control-Allow-Headers")!] == "content-type,x-goog-api-key")
         }
         // Answers too, also those that refuse.
-        let made = try await gateway.request(.post, Self.path, Self.body(), as: .client, headers: page)
+        var installed = page
+        installed[.installationAuth] = try await gateway.install().authToken
+        let made = try await gateway.request(.post, Self.path, Self.body(), as: .client, headers: installed)
         #expect(made.status == 200 && made.headers[allowed] == "*")
         let refused = try await gateway.request(.post, Self.path, "{}", as: .client, headers: page)
         #expect(refused.status == 400 && refused.headers[allowed] == "*")

@@ -34,14 +34,12 @@ struct ConnectionLimitTests {
         }
     }
 
-    @Test(.enabled(if: Tool.hasNghttpd), arguments: [1, 3])
-    func thePoolShrinksAndGrowsAsItIsTold(loops: Int) async throws {
+    @Test(.enabled(if: Tool.hasNghttpd)) func thePoolShrinksAndGrowsAsItIsTold() async throws {
         let server = try await Nghttpd()
-        try await withEngine(loopCount: loops) { engine in
+        try await withEngine { engine in
             var configuration = PoolConfiguration.local(server.port, trust: server.tls)
             configuration.streamLimit = 2
             configuration.connectionLimit = 6
-            configuration.loopLimit = loops
             let pool = try engine.openPool(configuration)
             func load() async { #expect(await pool.exchange(manyGets).allSatisfy { $0.status == 200 }) }
             await load()
@@ -62,10 +60,8 @@ struct ConnectionLimitTests {
 
     @Test(.enabled(if: Tool.hasNghttpd)) func withoutAnyConnectionARequestStillGetsOne() async throws {
         let server = try await Nghttpd()
-        try await withEngine(loopCount: 2) { engine in
-            var configuration = PoolConfiguration.local(server.port, trust: server.tls)
-            configuration.loopLimit = 2
-            let pool = try engine.openPool(configuration)
+        try await withEngine { engine in
+            let pool = try engine.openPool(.local(server.port, trust: server.tls))
             pool.setConnectionLimit(0)
             #expect(await pool.exchange(manyGets).allSatisfy { $0.status == 200 })
             #expect(pool.statistics.connections == 1 && pool.statistics.dials == 1)

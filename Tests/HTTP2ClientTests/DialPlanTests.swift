@@ -40,12 +40,12 @@ struct DialPlanTests {
     }
 
     static func demand(
-        queued: Int = 1, free: Int = 0, starting: Int = 0, doubtful: Int = 0, proven: Int = 0, streams: Int = 100,
-        wantsSuccessor: Bool = false
+        queued: Int = 1, free: Int = 0, starting: Int = 0, doubtful: Int = 0, silent: Int = 0, proven: Int = 0,
+        streams: Int = 100, wantsSuccessor: Bool = false, extra: Int = 0
     ) -> DialPlan.Demand {
         DialPlan.Demand(
-            queued: queued, freeStreams: free, starting: starting, doubtful: doubtful, proven: proven,
-            streamsPerConnection: streams, wantsSuccessor: wantsSuccessor)
+            queued: queued, freeStreams: free, starting: starting, doubtful: doubtful, silent: silent, proven: proven,
+            streamsPerConnection: streams, wantsSuccessor: wantsSuccessor, extra: extra)
     }
 
     // MARK: Need and width
@@ -76,6 +76,12 @@ struct DialPlanTests {
             (demand(queued: 10_000, doubtful: 1), 0),
             (demand(queued: 100, doubtful: 1, proven: 1), 0),
             (demand(queued: 10_000, doubtful: 1, proven: 1), 2),
+            // One that let the PING wait is not, nor is it room for another, unless one may come on top.
+            (demand(queued: 1, silent: 1), 1),
+            (demand(queued: 10_000, silent: 4), 0),
+            (demand(queued: 10_000, silent: 4, extra: 1), 1),
+            (demand(queued: 10_000, starting: 1, silent: 4, extra: 1), 0),
+            (demand(queued: 10_000, proven: 4, extra: 1), 1),
             // After GOAWAY at work: the successor comes before a request waits for it, unless there is another one.
             (demand(queued: 0, wantsSuccessor: true), 1),
             (demand(queued: 0, starting: 1, wantsSuccessor: true), 0),
@@ -207,7 +213,35 @@ struct DialPlanTests {
         var subject = Subject()
         subject.fail()
         subject.plan.connectionProved()
+        let count = subject.dials(Self.demand())
+        #expect(count == 1)
+    }
+
+    @Test func aConnectionThatDoesNotLastKeepsTheBackOff() {
+        var subject = Subject()
+        subject.fail(times: 3)
+        for _ in 0..<10 {
+            subject.plan.connectionProved()
+            #expect(subject.plan.heldUntil(for: Self.demand(), at: subject.now) == nil)
+            subject.plan.youngConnectionLeft(at: subject.now, using: &subject.random)
+            let held = subject.plan.heldUntil(for: Self.demand(), at: subject.now)
+            // As after the third failure.
+            let pause = held?.elapsed(since: subject.now) ?? 0
+            #expect((Self.second * 4...Self.second * 8).contains(pause), "\(pause)")
+            subject.pass(seconds: 10)
+        }
+        #expect(subject.plan.failures == 3)
+        subject.plan.connectionProved()
+        subject.plan.connectionLasted()
+        subject.plan.provenConnectionLeft(at: subject.now)
         #expect(subject.plan.failures == 0)
+        #expect(subject.plan.heldUntil(for: Self.demand(), at: subject.now) == nil)
+    }
+
+    @Test func withoutFailuresBeforeItAShortLifeMeansNoPause() {
+        var subject = Subject()
+        subject.plan.connectionProved()
+        subject.plan.youngConnectionLeft(at: subject.now, using: &subject.random)
         let count = subject.dials(Self.demand())
         #expect(count == 1)
     }
@@ -258,6 +292,8 @@ struct DialPlanTests {
         var subject = Subject()
         subject.fail(times: 6)
         subject.plan.connectionProved()
+        #expect(subject.plan.mayWait(for: Self.demand(proven: 1), at: subject.now) == .max)
+        subject.plan.connectionLasted()
         #expect(subject.circuit == .closed)
         #expect(subject.plan.mayWait(for: Self.demand(), at: subject.now) == .max)
     }

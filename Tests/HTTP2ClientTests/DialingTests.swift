@@ -193,4 +193,11 @@ struct DialingTests {
         let patient = try Socket(for: address, unacknowledgedLimit: .seconds(Int64.max))
         #expect(patient.option(Int32(IPPROTO_TCP), 18) == Int32.max)
     }
+
+    @Test func withoutPINGsSentBytesMayStayUnacknowledged() throws {
+        for (interval, limit) in [(Duration.seconds(20), Duration.seconds(25)), (.zero, .seconds(Int64.max))] {
+            let life = try PoolLife { $0.pingInterval = interval }
+            #expect(life.core.settings.unacknowledgedLimit == limit)
+        }
+    }
 }

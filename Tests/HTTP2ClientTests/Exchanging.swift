@@ -70,7 +70,7 @@ extension Request {
             method: "POST", path: "/hello",
             headers: [
                 HeaderField("content-type", "application/json"),
-                HeaderField("x-request-id", UUID().uuidString, isIndexed: false),
+                HeaderField("x-request-id", UUID().uuidString, indexing: .never),
             ], body: Array(body.utf8), isUrgent: isUrgent)
     }
 }

@@ -154,7 +154,7 @@ extension Request {
         method: "POST", path: "/3/device/00", headers: [HeaderField("apns-topic", "a")], body: [0x7B, 0x7D],
         isUrgent: false)
     fileprivate static let large = Request(
-        method: "POST", path: "/3/device/01", headers: [HeaderField("authorization", "bearer x", isIndexed: false)],
+        method: "POST", path: "/3/device/01", headers: [HeaderField("authorization", "bearer x", indexing: .never)],
         body: Array(repeating: 0x78, count: 3000), isUrgent: false)
 }
 

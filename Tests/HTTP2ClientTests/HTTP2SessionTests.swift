@@ -280,7 +280,7 @@ struct HTTP2SessionTests {
     @Test func fieldsThatMustNotBeIndexedAreNever() throws {
         let pair = try Pair()
         try pair.greet()
-        let secret = HeaderField("x-secret", "abc", isIndexed: false)
+        let secret = HeaderField("x-secret", "abc", indexing: .never)
         let request = Request(method: "GET", path: "/p", headers: [secret], body: [], isUrgent: false)
         _ = try pair.submit(request)
         let block = try #require(try pair.written().last { $0.type == Frame.headers }).payload
@@ -291,6 +291,42 @@ struct HTTP2SessionTests {
         let again = try #require(try pair.written().last { $0.type == Frame.headers }).payload
         #expect(again.contains(0x14))
         #expect(again.contains(0x10))
+    }
+
+    /// What two pushes cost whose fields differ, the first of them being on the connection, and the second not.
+    private static func blocks(_ indexing: HeaderField.Indexing, hasCollapseID: Bool) throws -> [[UInt8]] {
+        let pair = try Pair()
+        try pair.greet()
+        return try (1...4).map { number in
+            var fields = [
+                HeaderField("authorization", "bearer abc", indexing: .never), HeaderField("apns-topic", "com.example"),
+                HeaderField("apns-expiration", "190000000\(number)", indexing: indexing),
+            ]
+            if hasCollapseID { fields.append(HeaderField("apns-collapse-id", "news-\(number)", indexing: indexing)) }
+            // Their own heads, as pushes of different messages have.
+            let head = RequestHead(method: "POST", fields: fields)
+            let id = HeaderField("apns-id", "00000000-0000-4000-8000-00000000000\(number)", indexing: indexing)
+            _ = try pair.submit(
+                Request(head: head, path: "/3/device/0\(number)", fields: [id], body: [], isUrgent: false))
+            return try #require(try pair.written().last { $0.type == Frame.headers }).payload
+        }
+    }
+
+    @Test(arguments: [(false, 15), (true, 25)])
+    func ofFieldsThatDifferTheFirstIsIndexedForItsNameAlone(hasCollapseID: Bool, saved: Int) throws {
+        let blocks = try Self.blocks(.first, hasCollapseID: hasCollapseID)
+        let never = try Self.blocks(.never, hasCollapseID: hasCollapseID)
+        for number in 1..<4 { #expect(never[number].count - blocks[number].count >= saved) }
+        var decoder = HPACKDecoder()
+        for (number, block) in blocks.enumerated() {
+            let fields = try decoder.decode(block)
+            for name in ["apns-id", "apns-expiration"] + (hasCollapseID ? ["apns-collapse-id"] : []) {
+                let field = try #require(fields.first { $0.name == name })
+                #expect(field.value.hasSuffix("\(number + 1)"))
+                #expect(field.representation == (number == 0 ? .incremental : .neverIndexed), "\(name) \(number)")
+            }
+            #expect(fields.first { $0.name == "authorization" }?.representation == .neverIndexed)
+        }
     }
 
     @Test func slotsAreUsedAgain() throws {

@@ -1,3 +1,4 @@
+import Logging
 import Synchronization
 import Testing
 
@@ -101,20 +102,6 @@ struct PartsTests {
         #expect(gate.statistics.queued == 10)
     }
 
-    @Test func behindAnOpenCircuitThereIsNoRoom() {
-        let gate = PoolGate(limit: 10)
-        var statistics = ConnectionPool.Statistics()
-        statistics.streamLimit = 5
-        gate.publish(statistics)
-        #expect(gate.room == 5)
-        statistics.circuit = .halfOpen
-        gate.publish(statistics)
-        #expect(gate.room == 5)
-        statistics.circuit = .open
-        gate.publish(statistics)
-        #expect(gate.room == .min)
-    }
-
     @Test func aClosedGateTurnsEverybodyAway() async {
         let gate = PoolGate(limit: 1)
         #expect(await gate.enter(1, isUrgent: false) == 1)
@@ -162,7 +149,7 @@ struct PartsTests {
     }
 
     @Test func theAuthorityLeavesOutTheDefaultPortAndBracketsIPv6() throws {
-        let tls = try TLSContext(trust: .system)
+        let tls = try TLSSource(trust: .system, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         func authority(_ host: String, _ port: Int) -> String {
             PoolSettings(PoolConfiguration(host: host, port: port), tls: tls).authority
         }

@@ -37,22 +37,39 @@ final class PoolLife {
         subscript(_ index: Int) -> Exchange? { exchanges.withLock { $0[index]?.first } }
     }
 
-    init(_ adjust: (inout PoolConfiguration) -> Void = { _ in }) throws {
+    private static let tls = Result { () throws(TransportFailure) in
+        try TLSSource(trust: .system, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// - Parameter budget: the endpoint's; `nil`: the pool has one to itself.
+    init(
+        seed: UInt64 = 7, budget: EndpointDialBudget? = nil, _ adjust: (inout PoolConfiguration) -> Void = { _ in }
+    ) throws {
         var configuration = PoolConfiguration(host: "127.0.0.1", port: 1)
         adjust(&configuration)
         loop = EventLoop(
             mailbox: try Mailbox(), epoll: try Epoll(), resolve: { _, _ in .success([]) },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        loop.random = SplitMix(state: 7)
+        loop.random = SplitMix(state: seed)
         core = PoolCore(
-            id: PoolID(value: 0), configuration: configuration, tls: try TLSContext(trust: .system), gate: gate,
-            loop: loop)
+            id: PoolID(value: 0), configuration: configuration, tls: try Self.tls.get(), gate: gate, loop: loop,
+            budget: budget)
+        budget?.widen(by: configuration.burst)
         loop.add(core)
         loop.readTime = { [unowned self] in now }
         loop.dial = { [unowned self] connection, _ in
             connection.arm()
             dials.append(Dial(connection: connection, time: now))
         }
+    }
+
+    /// The pool and its loop hold each other until the pool is closed.
+    deinit {
+        let end = now.adding(.seconds(1))
+        loop.readTime = { end }
+        loop.dial = { _, _ in }
+        loop.act(at: now) { core.close(within: .zero, Latch()) }
+        loop.act(at: end) {}
     }
 
     var statistics: ConnectionPool.Statistics { gate.statistics }
@@ -117,6 +134,13 @@ final class PoolLife {
         pump()
     }
 
+    /// `count` connections that are proven and have nothing to do, of `limit` streams each.
+    func grow(to count: Int, limit: Int) {
+        let ends = submit(Array(repeating: .post(), count: count * (limit + 1)))
+        for number in 0..<count { prove(number, limit: limit) }
+        while ends.count < count * (limit + 1) { for dial in dials { if let peer = dial.peer { answerAll(peer) } } }
+    }
+
     /// The dial `number` fails.
     func fail(_ number: Int) {
         loop.act(at: now) { dials[number].connection?.fail(TransportFailure(.connectFailed, "refused")) }
@@ -127,7 +151,7 @@ final class PoolLife {
     func pump() {
         for _ in 0..<10_000 {
             let ready = dials.filter { dial in
-                guard let peer = dial.peer, !peer.isClosed else { return false }
+                guard let peer = dial.peer, dial.connection != nil, !peer.isClosed else { return false }
                 return peer.hasInput
             }
             loop.act(at: now) {

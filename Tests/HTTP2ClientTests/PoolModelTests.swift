@@ -44,7 +44,9 @@ final class PoolModel {
         let exchanges = Mutex<[Int: [Exchange]]>([:])
     }
 
-    private static let tls = Result { () throws(TransportFailure) in try TLSContext(trust: .system) }
+    private static let tls = Result { () throws(TransportFailure) in
+        try TLSSource(trust: .system, logger: Logger(label: "model") { _ in SwiftLogNoOpLogHandler() })
+    }
 
     init(seed: UInt64) throws {
         self.seed = seed
@@ -61,6 +63,7 @@ final class PoolModel {
         configuration.pingInterval = .seconds(5)
         configuration.pingTimeout = .seconds(2)
         configuration.drainTimeout = .seconds(4)
+        configuration.connectionLifetime = .seconds(Int.random(in: 10...1000, using: &random))
         loop = EventLoop(
             mailbox: try Mailbox(), epoll: try Epoll(), resolve: { _, _ in .success([]) },
             logger: Logger(label: "model") { _ in SwiftLogNoOpLogHandler() })
@@ -246,7 +249,9 @@ final class PoolModel {
     private func check() {
         let connections = core.connections
         let counted = connections.filter { !$0.isDraining }
-        if counted.count > configuration.connectionLimit { problems.append("\(counted.count) connections") }
+        // One for urgent requests and one in the place of another come on top.
+        let allowed = configuration.connectionLimit + (configuration.connectionLimit < 3 ? 1 : 2)
+        if counted.count > allowed { problems.append("\(counted.count) connections") }
         let starting = counted.filter { $0.isConnecting || $0.isWarming }.count
         if starting > configuration.dialLimit { problems.append("\(starting) dials at a time") }
         for connection in connections where connection.openStreams > 0 {

@@ -6,11 +6,11 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct SharedWorkTests {
     @Test func theFieldsOfAHeadComeBeforeThoseOfTheRequest() throws {
-        let head = RequestHead(method: "POST", fields: [HeaderField("a", "1"), HeaderField("b", "", isIndexed: false)])
+        let head = RequestHead(method: "POST", fields: [HeaderField("a", "1"), HeaderField("b", "", indexing: .never)])
         let request = Request(head: head, path: "/p", fields: [HeaderField("c", "3")], body: [], isUrgent: false)
         #expect(request.method == "POST")
         #expect(request.headers.map(\.name) == ["a", "b", "c"])
-        #expect(request.headers.map(\.isIndexed) == [true, false, true])
+        #expect(request.headers.map(\.indexing) == [.always, .never, .always])
     }
 
     @Test func aHeadOutlivesItsRequestUntilTheHeadersAreWritten() throws {
@@ -18,7 +18,7 @@ struct SharedWorkTests {
         try pair.greet()
         // The head is gone but for the session's own hold on it.
         do {
-            let secret = HeaderField("x-secret", String(repeating: "k", count: 3000), isIndexed: false)
+            let secret = HeaderField("x-secret", String(repeating: "k", count: 3000), indexing: .never)
             _ = try pair.submit(Request(method: "GET", path: "/p", headers: [secret], body: [], isUrgent: false))
         }
         let noise = (0..<200).map { _ in [UInt8](repeating: 1, count: 3100) }
@@ -59,73 +59,53 @@ struct SharedWorkTests {
         let bytes = Array(name.utf8)
         return unsafe bytes.withUnsafeBufferPointer { unsafe session.isKept($0) }
     }
-
-    @Test func theLimitsOfThePartsAddUpToThePools() {
-        var configuration = PoolConfiguration(host: "127.0.0.1", port: 1)
-        configuration.connectionLimit = 7
-        configuration.queueLimit = 100
-        let parts = (0..<3).map { configuration.share($0, of: 3) }
-        #expect(parts.map(\.connectionLimit) == [3, 2, 2])
-        #expect(parts.allSatisfy { $0.queueLimit == 33 })
-        // One dial in three seconds for each part is one a second in all.
-        #expect(parts.allSatisfy { $0.dialBurst == 1 && $0.dialInterval == .seconds(3) })
-    }
 }
 
-/// A pool over several loops, against nghttpd.
+/// Pools on several loops, against nghttpd.
 @Suite(.enabled(if: Tool.hasNghttpd), .timeLimit(.minutes(5)))
-struct SpreadPoolTests {
-    @Test func aPoolOverTwoLoopsAnswersEachRequestOnceAndStaysWithinItsLimit() async throws {
+struct SeveralLoopsTests {
+    @Test func poolsOnTwoLoopsAnswerEachRequestOnceAndStayWithinTheirLimits() async throws {
         let server = try await Nghttpd(streams: 20)
         try await withEngine(loopCount: 2) { engine in
             var configuration = PoolConfiguration.local(server.port, trust: server.tls)
-            configuration.connectionLimit = 4
-            configuration.loopLimit = 2
-            let pool = try engine.openPool(configuration)
-            let exchanges = await pool.exchange(Array(repeating: .post(), count: 5000))
-            #expect(exchanges.count == 5000)
-            #expect(exchanges.allSatisfy { $0.status == 200 })
-            #expect(pool.statistics.connections <= 4)
-            #expect(pool.statistics.bytesSent > 5000)
-            await pool.close(within: .seconds(1))
-            #expect(await pool.exchange([.get]).first?.notSent?.kind == .shutdown)
+            configuration.connectionLimit = 2
+            let (first, second) = (try engine.openPool(configuration), try engine.openPool(configuration))
+            async let some = first.exchange(Array(repeating: .post(), count: 5000))
+            async let others = second.exchange(Array(repeating: .post(), count: 5000))
+            for exchanges in await [some, others] {
+                #expect(exchanges.count == 5000)
+                #expect(exchanges.allSatisfy { $0.status == 200 })
+            }
+            for pool in [first, second] {
+                #expect(pool.statistics.connections <= 2)
+                #expect(pool.statistics.bytesSent > 5000)
+            }
+            await first.close(within: .seconds(1))
+            #expect(await first.exchange([.get]).first?.notSent?.kind == .shutdown)
+            #expect(await second.exchange([.get]).first?.status == 200)
         }
     }
 
-    @Test func aPoolOfOneConnectionStaysOnOneLoop() async throws {
-        let server = try await Nghttpd(streams: 5)
-        try await withEngine(loopCount: 3) { engine in
-            var configuration = PoolConfiguration.local(server.port, trust: server.tls)
-            configuration.connectionLimit = 1
-            configuration.loopLimit = 3
-            let pool = try engine.openPool(configuration)
-            #expect(await pool.exchange(Array(repeating: .post(), count: 2000)).allSatisfy { $0.status == 200 })
-            #expect(pool.statistics.dials == 1)
-        }
-    }
-
-    @Test func eachLoopOfAFullPoolFillsItsShare() async throws {
-        let server = try await Nghttpd(streams: 5)
-        try await withEngine(loopCount: 4) { engine in
-            var configuration = PoolConfiguration.local(server.port, trust: server.tls)
-            configuration.connectionLimit = 3
-            configuration.loopLimit = 4
-            configuration.queueLimit = 30_000
-            let pool = try engine.openPool(configuration)
-            // Each stride goes to the loop with the most room, so three loops have work before the first has answers.
-            #expect(await pool.exchange(Array(repeating: .post(), count: 20_000)).allSatisfy { $0.status == 200 })
-            #expect(pool.statistics.dials == 3)
-            #expect(pool.statistics.connections == 3)
-            #expect(pool.statistics.circuit == .closed)
-        }
-    }
-
-    @Test func aPoolWithLittleToDoStaysOnOneConnection() async throws {
-        let server = try await Nghttpd()
+    @Test func poolsTakeTheLoopsInTurnOrStandBesideTheLast() async throws {
         try await withEngine(loopCount: 2) { engine in
-            var configuration = PoolConfiguration.local(server.port, trust: server.tls)
-            configuration.loopLimit = 2
-            let pool = try engine.openPool(configuration)
+            func open(isBesideLast: Bool = false) throws -> Mailbox {
+                var configuration = PoolConfiguration(host: "127.0.0.1", port: 1)
+                configuration.isBesideLast = isBesideLast
+                return try engine.openPool(configuration).mailbox
+            }
+            let first = try open()
+            #expect(try open(isBesideLast: true) === first)
+            let second = try open()
+            #expect(second !== first)
+            #expect(try open(isBesideLast: true) === second)
+            #expect(try open() === first)
+        }
+    }
+
+    @Test func aPoolWithLittleToDoHasOneConnection() async throws {
+        let server = try await Nghttpd()
+        try await withEngine { engine in
+            let pool = try engine.openPool(.local(server.port, trust: server.tls))
             for _ in 0..<20 { #expect(await pool.exchange([.get]).first?.status == 200) }
             #expect(pool.statistics.dials == 1)
         }

@@ -18,6 +18,8 @@ struct StrictReader {
     private(set) var mostOpen = 0
     private(set) var fields: [HPACKDecoder.Field] = []
 
+    /// Names of ``indexedOnce`` that came on this connection.
+    private var named: Set<String> = []
     private var buffer: [UInt8] = []
     private var hasPreface = false
     private var hasSettings = false
@@ -157,7 +159,7 @@ struct StrictReader {
         guard let ended = block else { return }
         block = nil
         fields = try decoder.decode(ended.bytes)
-        try Self.check(fields)
+        try check(fields)
         change(ended.stream) { $0.hasClientEnded = ended.ends }
         requests += 1
     }
@@ -166,23 +168,25 @@ struct StrictReader {
     private static let forbidden: Set = [
         "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "host", "te",
     ]
-    /// Secrets, and values that change with each push: they shall not go into anybody's table.
-    private static let neverIndexed: Set = [
-        ":path", "authorization", "apns-id", "apns-expiration", "apns-collapse-id",
-    ]
+    /// Secrets: they shall not go into any table.
+    private static let secret: Set = [":path", "authorization"]
+    /// Values that change with each push: only the first one on a connection goes into the table, for its name.
+    private static let indexedOnce: Set = ["apns-id", "apns-expiration", "apns-collapse-id"]
 
-    private static func check(_ fields: [HPACKDecoder.Field]) throws {
+    private mutating func check(_ fields: [HPACKDecoder.Field]) throws {
         guard fields.prefix(4).map(\.name) == [":method", ":scheme", ":authority", ":path"],
             !fields.dropFirst(4).contains(where: { $0.name.hasPrefix(":") })
         else { throw Violation("pseudo fields: \(fields.map(\.name)) (§8.3.1)") }
         for field in fields {
-            guard field.name == field.name.lowercased(), !field.name.isEmpty, !forbidden.contains(field.name) else {
+            guard field.name == field.name.lowercased(), !field.name.isEmpty, !Self.forbidden.contains(field.name)
+            else {
                 throw Violation("field \(field.name) (§8.2)")
             }
             guard !field.value.contains(where: { "\0\r\n".contains($0) }), field.value.first != " ",
                 field.value.last != " "
             else { throw Violation("value of \(field.name) (§8.2.1)") }
-            guard (field.representation == .neverIndexed) == neverIndexed.contains(field.name) else {
+            let isLater = Self.indexedOnce.contains(field.name) && !named.insert(field.name).inserted
+            guard (field.representation == .neverIndexed) == (isLater || Self.secret.contains(field.name)) else {
                 throw Violation("\(field.name) is \(field.representation) (RFC 7541 §7.1.3)")
             }
         }

@@ -122,19 +122,29 @@ struct TLSTests {
         }
     }
 
+    private func session(_ byte: UInt8, isSingleUse: Bool) -> TLSSessions.Session {
+        TLSSessions.Session(count: 1, isSingleUse: isSingleUse) { unsafe $0[0] = byte }
+    }
+
+    private func byte(of session: TLSSessions.Session?) -> UInt8? {
+        var byte: UInt8?
+        session?.withBytes { byte = $0[0] }
+        return byte
+    }
+
     @Test func ticketsAreUsedOnceAndTheOldestGoFirst() {
         let sessions = TLSSessions()
-        #expect(sessions.take() == nil)
-        for byte in 0..<UInt8(TLSSessions.limit + 2) { sessions.add(.init(bytes: [byte], isSingleUse: true)) }
+        #expect(sessions.take() === nil)
+        for byte in 0..<UInt8(TLSSessions.limit + 2) { sessions.add(session(byte, isSingleUse: true)) }
         #expect(sessions.count == TLSSessions.limit)
-        #expect(sessions.take()?.bytes == [UInt8(TLSSessions.limit + 1)])
-        #expect(sessions.take()?.bytes == [UInt8(TLSSessions.limit)])
+        #expect(byte(of: sessions.take()) == UInt8(TLSSessions.limit + 1))
+        #expect(byte(of: sessions.take()) == UInt8(TLSSessions.limit))
         #expect(sessions.count == TLSSessions.limit - 2)
-        sessions.add(.init(bytes: [99], isSingleUse: false))
-        for _ in 0..<3 { #expect(sessions.take()?.bytes == [99]) }
+        sessions.add(session(99, isSingleUse: false))
+        for _ in 0..<3 { #expect(byte(of: sessions.take()) == 99) }
         #expect(sessions.count == 1)
         sessions.forget()
-        #expect(sessions.take() == nil)
+        #expect(sessions.take() === nil)
     }
 
     // MARK: Key log

@@ -107,22 +107,23 @@ struct UrgentTests {
 }
 
 extension UrgentTests {
-    /// Three connections full of bulk: the urgent requests get one of them, and bulk comes back to it no more.
-    @Test func whileUrgentRequestsComeOneOfThreeConnectionsIsTheirs() async throws {
-        let farm = try await PeerFarm(3)
+    /// Three connections full of bulk: the urgent requests get one of them, bulk comes back to it no more, and another one
+    /// takes its place.
+    @Test func whileUrgentRequestsComeOneConnectionIsTheirsAndBulkGetsAnother() async throws {
+        let farm = try await PeerFarm(4)
         try await withEngine { engine in
             var configuration = PoolConfiguration.local(farm.port, trust: farm.tls)
             configuration.connectionLimit = 3
             let pool = try engine.openPool(configuration)
             // Without a reserve, so that it is not what lets them through.
             let limit = 4
-            let bulk = await Submitted(Array(repeating: .get, count: 40), to: pool)
+            let bulk = await Submitted(Array(repeating: .get, count: 60), to: pool)
             var open: [[UInt32]] = [[], [], []]
-            for peer in farm.peers {
+            for peer in farm.peers.prefix(3) {
                 try await peer.greet(maxStreams: UInt32(limit))
                 try peer.send(.answer(try await peer.next(Frame.headers).stream, status: 200))
             }
-            for (number, peer) in farm.peers.enumerated() {
+            for (number, peer) in farm.peers.prefix(3).enumerated() {
                 for _ in 0..<limit { open[number].append(try await peer.next(Frame.headers).stream) }
             }
             let urgent = await Submitted([.post(isUrgent: true)], to: pool)
@@ -130,18 +131,20 @@ extension UrgentTests {
             try farm.peers[0].send(.answer(open[0].removeFirst(), status: 200))
             try farm.peers[0].send(.answer(try await farm.peers[0].next(Frame.data).stream, status: 200))
             #expect(await urgent.exchanges().first?.status == 200)
-            // Answer everything: two connections are filled again, one stays empty.
-            for (number, peer) in farm.peers.enumerated() {
+            // Answer everything: two connections are filled again, one stays empty, and bulk has a third one.
+            for (number, peer) in farm.peers.prefix(3).enumerated() {
                 for stream in open[number] { try peer.send(.answer(stream, status: 200)) }
             }
-            while pool.statistics.streamsInUse != 2 * limit { await Task.yield() }
+            try await farm.peers[3].greet(maxStreams: UInt32(limit))
+            try farm.peers[3].send(.answer(try await farm.peers[3].next(Frame.headers).stream, status: 200))
+            while pool.statistics.streamsInUse != 3 * limit { await Task.yield() }
             // Its streams are all free, though bulk waits: an urgent request has the connection for itself.
             #expect(pool.statistics.queued > 0)
             let second = await Submitted([.post(isUrgent: true)], to: pool)
-            while pool.statistics.streamsInUse != 2 * limit + 1 { await Task.yield() }
+            while pool.statistics.streamsInUse != 3 * limit + 1 { await Task.yield() }
             await pool.close(within: .zero)
             #expect(await second.exchanges().count == 1)
-            #expect(await bulk.exchanges().count == 40)
+            #expect(await bulk.exchanges().count == 60)
         }
     }
 }

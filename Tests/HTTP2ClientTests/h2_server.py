@@ -26,7 +26,9 @@ from h2.settings import SettingCodes, Settings
 from hpack import NeverIndexedHeaderTuple
 from hyperframe.frame import GoAwayFrame
 
-NEVER_INDEXED = {":path", "authorization", "apns-id", "apns-expiration", "apns-collapse-id"}
+NEVER_INDEXED = {":path", "authorization"}
+# The first one of a connection is indexed, for its name; later ones never.
+FIRST_INDEXED = {"apns-id", "apns-expiration", "apns-collapse-id"}
 REFUSALS = [
     (400, {"reason": "BadDeviceToken"}),
     (410, {"reason": "Unregistered", "timestamp": 1700000000000}),
@@ -63,6 +65,7 @@ class Connection(asyncio.Protocol):
             H2Configuration(client_side=False, header_encoding="utf-8", validate_inbound_headers=True)
         )
         self.requests = 0
+        self.named = set()
         self.open = {}
         self.ready = []
         self.last = None
@@ -152,7 +155,10 @@ class Connection(asyncio.Protocol):
 
     def check(self, headers):
         for pair in headers:
-            if isinstance(pair, NeverIndexedHeaderTuple) != (pair[0] in NEVER_INDEXED):
+            is_later = pair[0] in FIRST_INDEXED and pair[0] in self.named
+            if pair[0] in FIRST_INDEXED:
+                self.named.add(pair[0])
+            if isinstance(pair, NeverIndexedHeaderTuple) != (pair[0] in NEVER_INDEXED or is_later):
                 self.report.violation(f"{pair[0]} goes as {type(pair).__name__}")
         fields = dict(headers)
         if fields.get(":method") != "POST" or fields.get(":scheme") != "https" or ":authority" not in fields:

@@ -187,9 +187,8 @@ struct CertificateFileTests {
         #expect(set.certificates.count == 1)
     }
 
-    @Test func filesThatOthersCanReadAreWarnings() async throws {
+    @Test func filesThatOthersCanReadAreRefusedAndThoseOfAGroupWarnedOf() async throws {
         let files = try await Files()
-        for name in ["both.pem", "push.p12", "password", "push-key.pem"] { try files.protect(name, 0o644) }
         // The certificate alone is no secret.
         try files.protect("push.pem", 0o644)
         let cases = [
@@ -198,11 +197,17 @@ struct CertificateFileTests {
             (["p12: DIR/push.p12", "passwordFile: DIR/password"], ["passwordFile: password", "p12: push.p12"]),
         ]
         for (lines, fields) in cases {
+            for name in ["both.pem", "push.p12", "password", "push-key.pem"] { try files.protect(name, 0o640) }
             let warnings = try files.read(lines).warnings.map(files.relative)
             #expect(warnings.count == fields.count)
             for (warning, field) in zip(warnings, fields) {
-                #expect(warning.contains("apns.\(field) is readable by every user; chmod 600"))
+                #expect(warning.contains("apns.\(field) is readable by its group; chmod 600"))
             }
+            for name in ["both.pem", "push.p12", "password", "push-key.pem"] { try files.protect(name, 0o644) }
+            let problems = files.problems(lines)
+            // Without a password the archive is not looked at.
+            #expect(problems.count == 1)
+            #expect(problems.first?.contains("apns.\(fields[0]) is readable by every user") == true, "\(problems)")
         }
     }
 }

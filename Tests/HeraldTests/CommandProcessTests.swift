@@ -229,11 +229,11 @@ struct CommandProcessTests {
         #expect(try await api.post("/v1/projects/demo/messages:send", body).status == 200)
         #expect(await simulator.output.first(containing: "Hello") != nil)
         let push = try await control.get("/pushes").json
-        #expect(push["deviceToken"] as? String == "0a1b2c3d")
+        #expect(push["deviceToken"] as? String == "0a1b2c3d".deviceToken)
         #expect(push["payload"] as? String == #"{"aps":{"alert":{"body":"you","title":"Hello"}}}"#)
 
         let rule = try await control.send(
-            "PUT", "/rules/0a1b2c3d", #"{"reject":{"status":400,"reason":"BadDeviceToken"}}"#)
+            "PUT", "/rules/\("0a1b2c3d".deviceToken)", #"{"reject":{"status":400,"reason":"BadDeviceToken"}}"#)
         #expect(rule.status == 204)
         let sent = try await api.post("/v1/projects/demo/messages:send", body)
         let name = try #require(try sent.json["name"] as? String)

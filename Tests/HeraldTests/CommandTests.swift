@@ -65,7 +65,7 @@ struct CommandTests {
             let command = try Herald.parseAsRoot(["message", verb, text])
             let id =
                 switch command {
-                case let command as MessageCommand.Report: try command.name.id
+                case let command as ReportCommand: try command.message.map(MessageCommand.id)
                 case let command as MessageCommand.Pause: try command.name.id
                 case let command as MessageCommand.Resume: try command.name.id
                 case let command as MessageCommand.Cancel: try command.name.id
@@ -95,7 +95,9 @@ struct CommandTests {
         ["send", "--topic", "a", "--message", "f", "--title", "t"], ["report", "--watch"],
         ["send", "--topic", "a", "--user", "b"], ["send", "--topic", "a", "--rate", "1", "--finish-by", "x"],
         ["message", "list", "--state", "gone"], ["message", "list", "--limit", "0"], ["message", "pause"],
-        ["report", "--limit", "0"],
+        ["report", "--limit", "0"], ["why"], ["why", "--user", "a", "--fid", "b"],
+        ["registration", "prune", "--older-than", "9d"],
+        ["registration", "prune", "--quarantined", "--older-than", "soon"],
         ["export"], ["export", "--out", "f", "--start", "yesterday"],
         ["register", "--app", "a", "--device-token", "xyz"],
         ["topic", "subscribe", "a b", "t"], ["key", "create", "--project", "a b", "--role", "admin"],
@@ -140,6 +142,87 @@ struct CommandTests {
         #expect(
             failure.description == "herald: the gateway answered 403 PERMISSION_DENIED: The API key? does not work.")
         #expect(GatewayClient.refusal(status: 502, body: Array("<html>".utf8)).message == "the gateway answered 502")
+    }
+
+    @Test func refusalCarriesCauseHintAndRequest() {
+        let body = """
+            {"error":{"code":400,"message":"Not valid.","status":"INVALID_ARGUMENT","details":[
+            {"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"INVALID_ARGUMENT"},
+            {"@type":"type.googleapis.com/herald.v1.ErrorInfo","reason":"MALFORMED_TOKEN","field":"message.token",
+            "metadata":{"hint":"That is a device token.","length":"64"}}]}}
+            """
+        #expect(
+            GatewayClient.refusal(status: 400, body: Array(body.utf8), requestID: "4f2a").description == """
+                herald: the gateway answered 400 INVALID_ARGUMENT: Not valid. \
+                (MALFORMED_TOKEN; field message.token; length 64; request 4f2a)
+                herald: hint: That is a device token.
+                """)
+        let bare = GatewayClient.refusal(status: 400, body: Array(#"{"error":"InvalidToken"}"#.utf8))
+        #expect(bare.message == "the gateway answered 400: InvalidToken")
+    }
+
+    @Test(arguments: [
+        (["sedn"], "there is no command herald sedn; did you mean send?"),
+        (["message", "resmue", "x"], "there is no command herald message resmue; did you mean resume?"),
+        (["xyzzy"], "there is no command herald xyzzy; herald --help lists the commands"),
+    ])
+    func aMisspeltCommandIsToldTheOneThatWasMeant(arguments: [String], text: String) {
+        let failure = Herald.unknownCommand(in: arguments)
+        #expect(failure?.code == .usage)
+        #expect(failure?.message == text)
+    }
+
+    @Test(arguments: [
+        ["send", "--topic", "a"], ["message", "report", "x"], ["--help"], ["help", "sned"], ["report", "x"],
+    ])
+    func aKnownCommandIsNotSpeltOtherwise(arguments: [String]) {
+        #expect(Herald.unknownCommand(in: arguments) == nil)
+    }
+
+    @Test func oneReportHasTwoSpellings() throws {
+        #expect(try Herald.parseAsRoot(["report", "0:1-ab", "--watch"]) is ReportCommand)
+        #expect(try Herald.parseAsRoot(["message", "report", "0:1-ab", "--watch"]) is ReportCommand)
+    }
+
+    @Test func manyRecipientsAreConfirmed() throws {
+        var asked: [String] = []
+        func confirm(_ audience: Int, _ answer: String?) throws(Failure) {
+            try SendCommand.confirm(audience: audience) { question in
+                asked.append(question)
+                return answer
+            }
+        }
+        try confirm(1000, nil)
+        #expect(asked.isEmpty)
+        try confirm(1001, "y")
+        #expect(asked == ["Send to 1001 registrations? [y/N] "])
+        for answer in ["n", "", nil] as [String?] {
+            #expect(throws: Failure.self) { try confirm(1001, answer) }
+        }
+    }
+
+    @Test(arguments: [("90d", 7_776_000), ("1h", 3600), ("0s", 0), ("5m", 300)])
+    func anAgeHasAUnit(text: String, seconds: Int) {
+        #expect(RegistrationCommand.Prune.Age(argument: text)?.seconds == seconds)
+    }
+
+    @Test(arguments: ["90", "d", "-1d", "1y", "99999999999999999999d", ""])
+    func otherAgesAreRefused(text: String) {
+        #expect(RegistrationCommand.Prune.Age(argument: text) == nil)
+    }
+
+    @Test func whyShowsTheVerdictAndItsRows() throws {
+        let answer = """
+            {"name":"projects/demo/registrations/abc","app":"com.example.app","verdict":"REJECTED","text":"APNs refused it.",
+            "deliveries":[{"message":"projects/demo/messages/0:1-ab","outcome":"REJECTED","reason":"BadDeviceToken",
+            "attempts":2,"endTime":"2026-01-02T03:04:05Z"}]}
+            """
+        #expect(
+            WhyCommand.lines(try JSONValue(parsing: Array(answer.utf8))) == [
+                "abc (com.example.app): APNs refused it.", "",
+                "MESSAGE  OUTCOME   REASON          ATTEMPTS  ENDED",
+                "0:1-ab   REJECTED  BadDeviceToken  2         2026-01-02T03:04:05Z",
+            ])
     }
 
     @Test func unreachableGatewayEndsWith69() async throws {
@@ -240,12 +323,13 @@ struct DevelopmentBlockTests {
         #expect(answer.lines.first == "abc:def")
         let bodies = try String(contentsOfFile: directory.file("bodies"), encoding: .utf8).split(separator: "\n")
             .map { try JSONValue(parsing: Array($0.utf8)) }
-        #expect(bodies.count == 4)
-        #expect(bodies[0]["ios"]?["apns_token"]?.stringValue == "0a1b")
-        #expect(bodies[1]["message"]?["token"]?.stringValue == "abc:def")
-        #expect(bodies[2]["message"]?["notification"]?["title"]?.stringValue == "Portugal vs. Denmark")
-        #expect(bodies[2]["message"]?["apns"]?["payload"]?["customKey"]?.stringValue == "customValue")
-        #expect(bodies[3]["delivery"]?["rate"] == .number("5"))
+        #expect(bodies.count == 5)
+        #expect(bodies[0]["appId"]?.stringValue == "1:123456789012:ios:0a1b2c3d")
+        #expect(bodies[1]["ios"]?["apns_token"]?.stringValue == "0a1b")
+        #expect(bodies[2]["message"]?["token"]?.stringValue == "abc:def")
+        #expect(bodies[3]["message"]?["notification"]?["title"]?.stringValue == "Portugal vs. Denmark")
+        #expect(bodies[3]["message"]?["apns"]?["payload"]?["customKey"]?.stringValue == "customValue")
+        #expect(bodies[4]["delivery"]?["rate"] == .number("5"))
         #expect(answer.lines.last == "message list")
     }
 }

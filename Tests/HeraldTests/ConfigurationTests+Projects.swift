@@ -99,15 +99,34 @@ struct ProjectFileTests {
         }
         try write("")
         #expect(try files.read().projects.first?.stale == StalePolicy())
-        try write("registrations:\n  staleAfterDays: 30\n  stale: skip")
+        #expect(try files.read().projects.first?.topics == TopicPolicy(clientLimit: 10_000))
+        #expect(try files.read().projects.first?.requiresInstallation == true)
+        try write("registrations:\n  staleAfterDays: 30\n  stale: skip\n  requireInstallation: false")
         let policy = try files.read().projects.first?.stale
+        #expect(try files.read().projects.first?.requiresInstallation == false)
         #expect(policy?.afterDays == 30 && policy?.action == .skip)
-        try write("registrations:\n  staleAfterDays: 0\n  stale: drop\n  stael: x")
+        try write("registrations:\n  staleAfterDays: 0\n  stale: drop\n  stael: x\n  requireInstallation: maybe")
         let problems = files.problems()
-        #expect(problems.count == 3)
+        #expect(problems.count == 4)
         #expect(problems.contains { $0.contains("registrations.stael: unknown key") }, "\(problems)")
         #expect(problems.contains { $0.contains("registrations.staleAfterDays") })
         #expect(problems.contains { $0.contains("registrations.stale:") })
+        #expect(problems.contains { $0.contains("registrations.requireInstallation") })
+    }
+
+    @Test func whatClientsMayMakeOfTopicsIsRead() throws {
+        let files = try Files()
+        func write(_ tail: String) throws {
+            try files.write(
+                "projects/demo.yaml", Self.project(tail: tail).replacing("KEYS", with: files.directory.path))
+        }
+        try write("topics:\n  clientLimit: 7\n  clientPattern: news-*")
+        let policy = try files.read().projects.first?.topics
+        #expect(policy == TopicPolicy(clientLimit: 7, clientPattern: TopicPattern(rawValue: "news-*")))
+        try write("topics:\n  clientLimit: -1\n  clientPattern: a b\n  pattern: x")
+        let problems = files.problems()
+        #expect(problems.count == 3, "\(problems)")
+        #expect(problems.contains { $0.contains("topics.clientPattern: \"a b\" is no pattern") }, "\(problems)")
     }
 
     @Test func goodFileGivesProjectAndUpstream() throws {
@@ -362,16 +381,33 @@ struct ProjectFileTests {
         #expect(set.warnings.map(\.text).first?.contains("no project files") == true)
     }
 
-    @Test func keyThatOthersCanReadIsAWarning() throws {
+    @Test func aKeyThatOthersCanReadIsRefusedAndOneOfAGroupWarnedOf() throws {
         let files = try Files()
         try files.write("projects/demo.yaml", Self.project().replacing("KEYS", with: files.directory.path))
-        try FileManager.default.setAttributes([.posixPermissions: NSNumber(value: 0o644)], ofItemAtPath: files.key)
-        let set = try files.read()
+        let key = "demo.yaml:8: apps[0].apns.key: AuthKey_ABC1234567.p8"
+        for mode in [0o644, 0o604] {
+            try FileManager.default.setAttributes(
+                [.posixPermissions: NSNumber(value: mode)], ofItemAtPath: files.key)
+            #expect(
+                files.problems() == [
+                    "\(key) is readable by every user, so what is in it is no secret; chmod 600 AuthKey_ABC1234567.p8"
+                ])
+        }
+        try FileManager.default.setAttributes([.posixPermissions: NSNumber(value: 0o640)], ofItemAtPath: files.key)
         #expect(
-            set.warnings.map { files.relative($0.description) } == [
-                "demo.yaml:8: apps[0].apns.key: AuthKey_ABC1234567.p8 is readable by every user; "
-                    + "chmod 600 AuthKey_ABC1234567.p8"
+            try files.read().warnings.map { files.relative($0.description) } == [
+                "\(key) is readable by its group; chmod 600 AuthKey_ABC1234567.p8"
             ])
+    }
+
+    /// A mounted secret is a link, whose own mode says nothing.
+    @Test func theModeOfALinkedKeyIsThatOfItsTarget() throws {
+        let files = try Files()
+        try files.write("projects/demo.yaml", Self.project().replacing("KEYS", with: files.directory.path))
+        try FileManager.default.moveItem(atPath: files.key, toPath: files.directory.file("target"))
+        try FileManager.default.createSymbolicLink(
+            atPath: files.key, withDestinationPath: files.directory.file("target"))
+        #expect(try files.read().warnings.isEmpty)
     }
 
     @Test func sampleIsValidOnceItsKeyIsThere() throws {
@@ -419,6 +455,9 @@ struct ProjectFileTests {
         }
         try FileManager.default.setAttributes(
             [.posixPermissions: NSNumber(value: 0o644)], ofItemAtPath: files.directory.file("proxy"))
+        #expect(files.problems().count == 1 && files.problems()[0].contains("apns.proxyCredentialsFile: proxy is"))
+        try FileManager.default.setAttributes(
+            [.posixPermissions: NSNumber(value: 0o640)], ofItemAtPath: files.directory.file("proxy"))
         #expect(try files.read().warnings.map(\.field) == ["apps[0].apns.proxyCredentialsFile"])
     }
 

@@ -2,6 +2,7 @@ import Delivery
 import Foundation
 import GatewayAPI
 import Logging
+import PushModel
 import TestSupport
 import Testing
 
@@ -53,7 +54,8 @@ struct ConfigurationTests {
         #expect(configuration.log == GatewayConfiguration.Log(level: .debug, format: .json))
         #expect(
             configuration.places.mapValues(\.line) == [
-                .host: 2, .port: 3, .certificate: 1, .key: 1, .data: 4, .projects: 5,
+                .host: 2, .port: 3, .certificate: 1, .key: 1, .data: 4, .projects: 5, .operationsHost: 1,
+                .operationsPort: 1, .connections: 6,
             ])
         #expect(configuration.deliveryLimits.pageSize == 500)
         #expect(configuration.deliveryLimits.shutdown == .seconds(5))
@@ -70,9 +72,12 @@ struct ConfigurationTests {
                 "HERALD_LIMITS_PROJECT_BYTES": "9000", "HERALD_LIMITS_BATCH_BODY_BYTES": "10000",
                 "HERALD_LIMITS_SHUTDOWN_SECONDS": "4", "HERALD_LIMITS_BODY_BYTES": "5000",
                 "HERALD_LIMITS_UPSTREAM_THREADS": "6", "HERALD_LIMITS_UPSTREAM_CONNECTIONS": "7",
-                "HERALD_LOG_LEVEL": "error", "HERALD_LOG_FORMAT": "text",
+                "HERALD_LIMITS_CONNECTIONS": "11", "HERALD_LIMITS_ADDRESS_CONNECTIONS": "12",
+                "HERALD_LIMITS_FAILED_AUTHENTICATION_RATE": "13", "HERALD_OPERATIONS_HOST": "::",
+                "HERALD_OPERATIONS_PORT": "14", "HERALD_LOG_LEVEL": "error", "HERALD_LOG_FORMAT": "text",
             ]
         ).get()
+        #expect(configuration.operations == GatewayConfiguration.Operations(host: "::", port: 14))
         #expect(
             configuration.listen
                 == GatewayConfiguration.Listen(host: "::1", port: 0, certificate: "c.pem", key: "k.pem"))
@@ -82,13 +87,15 @@ struct ConfigurationTests {
             configuration.places.mapValues(\.description) == [
                 .data: "HERALD_DATA", .projects: "HERALD_PROJECTS", .host: "HERALD_LISTEN_HOST",
                 .port: "HERALD_LISTEN_PORT", .certificate: "HERALD_LISTEN_CERTIFICATE", .key: "HERALD_LISTEN_KEY",
+                .operationsHost: "HERALD_OPERATIONS_HOST", .operationsPort: "HERALD_OPERATIONS_PORT",
+                .connections: "HERALD_LIMITS_CONNECTIONS",
             ])
         #expect(
             configuration.limits
                 == GatewayConfiguration.Limits(
                     messages: 1, bytes: 7000, projectMessages: 8, projectBytes: 9000, pageSize: 2, inFlight: 3,
-                    shutdownSeconds: 4, bodyBytes: 5000, batchBodyBytes: 10_000, upstreamThreads: 6,
-                    upstreamConnections: 7))
+                    shutdownSeconds: 4, bodyBytes: 5000, batchBodyBytes: 10_000, failedAuthenticationRate: 13,
+                    connections: 11, addressConnections: 12, upstreamThreads: 6, upstreamConnections: 7))
         #expect(configuration.log == GatewayConfiguration.Log(level: .error, format: .text))
         #expect(configuration.listen.url(port: 8443) == "https://[::1]:8443")
     }
@@ -105,11 +112,38 @@ struct ConfigurationTests {
 
     @Test func theRatesOfClientsReachTheAPI() throws {
         let rates = try Self.read(
-            "limits: {clientAddressRate: 3, clientRegistrationRate: 0, clientProjectRate: 7, proxies: 2}"
+            "limits: {clientAddressRate: 3, clientRegistrationRate: 0, clientProjectRate: 7, proxies: 2, "
+                + "failedAuthenticationRate: 0, newRegistrationAddressRate: 8, newRegistrationProjectRate: 9}"
         ).get().clientRates
-        #expect(rates == ClientRateLimits.Rates(address: 3, registration: 0, project: 7, proxies: 2))
+        #expect(
+            rates
+                == ClientRateLimits.Rates(
+                    address: 3, registration: 0, project: 7, newRegistrationAddress: 8, newRegistrationProject: 9,
+                    failures: 0, proxies: 2))
         let usual = try Self.read(Self.good).get().clientRates
-        #expect(usual == ClientRateLimits.Rates(address: 100, registration: 5, project: 10_000, proxies: 0))
+        #expect(
+            usual
+                == ClientRateLimits.Rates(
+                    address: 100, registration: 5, project: 10_000, newRegistrationAddress: 5,
+                    newRegistrationProject: 1000, failures: 5, proxies: 0))
+    }
+
+    @Test func operationsMayHaveAListenerOfTheirOwn() throws {
+        #expect(try Self.read(Self.good).get().operationsListener == nil)
+        let configuration = try Self.read("operations: {port: 9090}").get()
+        #expect(configuration.operationsListener?.host == "127.0.0.1")
+        #expect(configuration.operationsListener?.port == 9090)
+        #expect(configuration.operationsListener?.routes == .operations)
+        #expect(configuration.listener.routes == .api(withOperations: false))
+    }
+
+    @Test(arguments: [
+        ("operations: {host: 0.0.0.0}", "operations.host: needs its port; add \"port: 9090\" to operations"),
+        ("listen: {port: 90}\noperations: {port: 90}", "operations.port: 90 is listen.port; take another one"),
+    ])
+    func aListenerForOperationsHasAPortOfItsOwn(text: String, problem: String) throws {
+        let error = #expect(throws: ConfigurationError.self) { try Self.read(text).get() }
+        #expect(error?.problems.first?.description.hasSuffix(problem) == true)
     }
 
     @Test func theLimitOfMessagesHasItsOldNameToo() throws {
@@ -149,7 +183,8 @@ struct ConfigurationTests {
         ("lisen:\n  port: 1", "herald.yaml:1: lisen: unknown key; did you mean \"listen\"?"),
         (
             "data: d\nzebra: 1",
-            "herald.yaml:2: zebra: unknown key; known here: apns, data, limits, listen, log, projects"
+            "herald.yaml:2: zebra: unknown key; known here: apns, data, limits, listen, log, operations, "
+                + "projects, publicURL"
         ),
         ("listen:\n  port: abc", "herald.yaml:2: listen.port: expected a whole number, found \"abc\""),
         (

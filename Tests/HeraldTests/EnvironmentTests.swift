@@ -11,7 +11,7 @@ struct EnvironmentTests {
 
     @Test func tokensOfTheOtherEnvironmentAreFoundAndBadOnesQuarantined() async throws {
         try await withBothEnvironments { test, sandbox in
-            let (mine, theirs, bad) = ("aa01", "aa02", "aa03")
+            let (mine, theirs, bad) = ("aa01".deviceToken, "aa02".deviceToken, "aa03".deviceToken)
             test.simulator.rules.setDefault(Self.badDeviceToken)
             test.simulator.rules.set(Rule(.accept), for: mine)
             sandbox.rules.setDefault(Self.badDeviceToken)

@@ -100,6 +100,8 @@ struct GatewayUnderTest {
               endpoint: 127.0.0.1:\(apnsPort)
               trust: \(identity.caFile)
             firebaseKeys: none
+        registrations:
+          requireInstallation: false
         """.write(toFile: directory.file("projects/demo.yaml"), atomically: true, encoding: .utf8)
         let file = directory.file("herald.yaml")
         try """
@@ -175,12 +177,18 @@ struct APIClient {
             headers: Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }, uniquingKeysWith: { $1 }))
     }
 
-    /// Registers a device and gives its registration token.
+    /// Registers a device, whose token ends in these hex digits, and gives its registration token.
     func register(deviceToken: String) async throws -> String {
         let answer = try await post(
             "/v1/projects/demo/registrations",
-            #"{"ios":{"apns_token":"\#(deviceToken)","bundle_id":"com.example.app","apns_environment":"PROD"}}"#)
+            #"{"ios":{"apns_token":"\#(deviceToken.deviceToken)","bundle_id":"com.example.app","apns_environment":"PROD"}}"#
+        )
         guard let token = try answer.json["token"] as? String else { throw ChildProcessError(answer.text) }
         return token
     }
+}
+
+extension String {
+    /// Hex digits as those of a device token of 32 bytes, with zeros in front.
+    var deviceToken: String { String(repeating: "0", count: max(0, 64 - utf8.count)) + self }
 }

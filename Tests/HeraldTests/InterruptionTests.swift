@@ -1,6 +1,7 @@
 import APNSSimulator
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// What survives when the gateway is killed or stopped in the middle.
@@ -60,6 +61,34 @@ struct InterruptionTests {
             let rows = try await Self.rowsByMessage(process, test.keys)
             #expect(rows.count == 5)
             #expect(rows.values.allSatisfy { $0.count == 1 })
+            #expect(await process.end(with: SIGTERM) == 0)
+        }
+    }
+
+    @Test func termWhileAPNsCanNotBeReachedDoesNotWaitForTheDials() async throws {
+        try await GatewayUnderTest.with { test in
+            let silence = try SilentListener()
+            let file = test.directory.file("projects/demo.yaml")
+            let project = try String(contentsOfFile: file, encoding: .utf8)
+            try project.replacing(/endpoint: .*/, with: "endpoint: 127.0.0.1:\(silence.port)")
+                .write(toFile: file, atomically: true, encoding: .utf8)
+            var process = try await test.start()
+            let tokens = try await Self.register(5, process, test.keys)
+            let sender = APIClient(baseURL: process.baseURL, key: test.keys.sender)
+            var names: [String] = []
+            for token in tokens { names.append(try #require(try await Self.send(to: token, sender))) }
+            let start = ContinuousClock.now
+            #expect(await process.end(with: SIGTERM) == 0)
+            // Far below the time limits of a dial (10 s) and of the shutdown (20 s), for a machine that is busy.
+            #expect(start.duration(to: .now) < .seconds(8))
+
+            try project.write(toFile: file, atomically: true, encoding: .utf8)
+            process = try await test.start()
+            for name in names {
+                let report = try await WholeGatewayTests.completeReport(name, process, test.keys)
+                #expect(try WholeGatewayTests.ledger(report)["accepted"] == 1)
+            }
+            #expect(test.simulator.recording.count == 5)
             #expect(await process.end(with: SIGTERM) == 0)
         }
     }
@@ -204,4 +233,30 @@ struct InterruptionTests {
         }
         return Dictionary(grouping: rows) { $0["message_id"] as? String ?? "" }
     }
+}
+
+/// Takes TCP connections, as far as the kernel does, and never says a word.
+private final class SilentListener: Sendable {
+    let port: Int
+    private let descriptor: Int32
+
+    init() throws {
+        // Not for the gateway: a child has none of it.
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        self.descriptor = descriptor
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = unsafe inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                unsafe bind(descriptor, generic, length) == 0 && listen(descriptor, 64) == 0
+                    && getsockname(descriptor, generic, &length) == 0
+            }
+        }
+        guard isListening else { throw ChildProcessError("no listener: \(errno)") }
+        port = Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    deinit { close(descriptor) }
 }

@@ -113,6 +113,18 @@ struct MessageReportTests {
             ])
     }
 
+    @Test func wideColumnsAreCutForATerminal() {
+        var table = Table(titles: ["TOPIC", "REGISTRATIONS"])
+        table.rows = [[String(repeating: "t", count: 900), "12"], ["news", "3"]]
+        #expect(
+            table.lines(width: 40) == [
+                "TOPIC".padded(to: 25) + "  REGISTRATIONS", String(repeating: "t", count: 24) + "…  12",
+                "news".padded(to: 25) + "  3",
+            ])
+        #expect(table.lines[1].count == 904)
+        #expect(table.lines(width: 5).allSatisfy { $0.count <= 18 })
+    }
+
     @Test func textFromElsewhereCanNotSteerTheTerminal() {
         #expect(Table.safe("a\u{1b}[31mb\r\n\u{9b}c") == "a?[31mb???c")
     }

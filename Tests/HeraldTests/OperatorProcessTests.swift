@@ -96,4 +96,96 @@ struct OperatorProcessTests {
             #expect(await process.end(with: SIGTERM) == 0)
         }
     }
+
+    /// A device token of 32 bytes.
+    private static func device(_ number: Int) -> String { String(repeating: "b\(number)", count: 32) }
+
+    /// Runs commands against a gateway with an admin key.
+    private static func command(
+        _ process: GatewayProcess, _ test: GatewayUnderTest
+    ) -> @Sendable ([String]) async throws -> (status: Int32, lines: [String]) {
+        let environment = [
+            "HERALD_GATEWAY": process.baseURL, "HERALD_KEY": test.keys.admin, "HERALD_PROJECT": "demo",
+        ]
+        return { try await GatewayProcess.run($0, environment: environment) }
+    }
+
+    @Test func whyAndStatusSayWhatBecameOfASend() async throws {
+        try await GatewayUnderTest.with { test in
+            let process = try await test.start()
+            let run = Self.command(process, test)
+            let admin = APIClient(baseURL: process.baseURL, key: test.keys.admin)
+            test.simulator.rules.set(
+                Rule(.unregistered(since: Int64(Date().timeIntervalSince1970 * 1000) + 60_000)), for: Self.device(2))
+            let alive = try await admin.register(deviceToken: Self.device(1))
+            let gone = try await admin.register(deviceToken: Self.device(2))
+            let fid = try #require(alive.split(separator: ":").first.map(String.init))
+            let named = try await admin.send(
+                "PATCH", "/v1/projects/demo/registrations/\(fid)", #"{"user":"alice"}"#)
+            #expect(named.status == 200, "\(named.text)")
+
+            let sent = try await run(["send", "--token", alive, "--title", "Hi", "--wait"])
+            #expect(sent.status == 0 && sent.lines.last == "ACCEPTED", "\(sent.lines)")
+            let message = try #require(sent.lines.first { $0.hasPrefix("projects/demo/messages/") })
+            let refused = try await run(["send", "--token", gone, "--title", "Hi", "--wait"])
+            #expect(refused.status != 0, "\(refused.lines)")
+
+            for target in [["--user", "alice"], ["--token", alive], ["--fid", fid]] {
+                let general = try await run(["why"] + target)
+                #expect(general.status == 0 && general.lines.first?.hasPrefix(fid) == true, "\(general.lines)")
+                let one = try await run(["why"] + target + ["--message", message])
+                #expect(one.lines.contains { $0.contains("ACCEPTED") }, "\(one.lines)")
+            }
+            let ended = try await run(["why", "--token", gone])
+            #expect(ended.status == 0 && ended.lines.first?.contains("410") == true, "\(ended.lines)")
+            let json = try await run(["why", "--user", "alice", "--json"])
+            #expect(json.lines.count == 1 && json.lines[0].contains(#""verdict":"ACCEPTED""#), "\(json.lines)")
+            let unknown = try await run(["why", "--fid", "cUnknownFID00000000000"])
+            #expect(unknown.status != 0 && unknown.lines.joined().contains("NOT_FOUND"), "\(unknown.lines)")
+            #expect(try await run(["why", "--user", "bob"]).status != 0)
+
+            let status = try await run(["status"])
+            #expect(status.status == 0, "\(status.lines)")
+            #expect(status.lines.contains("Store: takes writes") && status.lines.contains("Pauses: none"))
+            #expect(
+                status.lines.contains { $0.contains("REJECTED") && $0.contains("Unregistered") }, "\(status.lines)")
+            #expect(status.lines.contains { $0.contains("127.0.0.1:") && $0.contains("closed") }, "\(status.lines)")
+            let object = try await run(["status", "--json"])
+            #expect(object.lines.count == 1 && object.lines[0].contains(#""backlog":[]"#), "\(object.lines)")
+            let sender = try await GatewayProcess.run(
+                ["status"],
+                environment: [
+                    "HERALD_GATEWAY": process.baseURL, "HERALD_KEY": test.keys.sender, "HERALD_PROJECT": "demo",
+                ])
+            #expect(sender.status != 0 && sender.lines.joined().contains("reading the status"), "\(sender.lines)")
+            #expect(await process.end(with: SIGTERM) == 0)
+        }
+    }
+
+    @Test func pruningEndsWhatIsInQuarantineForLong() async throws {
+        try await GatewayUnderTest.with { test in
+            let process = try await test.start()
+            let run = Self.command(process, test)
+            test.simulator.rules.set(
+                Rule(.reject(status: 400, reason: "BadDeviceToken")), for: Self.device(3))
+            let api = APIClient(baseURL: process.baseURL, key: test.keys.admin)
+            let token = try await api.register(deviceToken: Self.device(3))
+            _ = try await api.register(deviceToken: Self.device(4))
+            let refused = try await run(["send", "--token", token, "--title", "Hi", "--wait"])
+            #expect(refused.status != 0, "\(refused.lines)")
+            let why = try await run(["why", "--token", token])
+            #expect(why.lines.first?.contains("BadDeviceToken") == true, "\(why.lines)")
+
+            let prune = ["registration", "prune", "--quarantined", "--older-than"]
+            #expect(try await run(prune + ["90d"]).lines == ["0 registrations ended."])
+            #expect(try await run(prune + ["0s", "--dry-run"]).lines == ["1 registrations would end."])
+            #expect(try await run(prune + ["0s"]).lines == ["1 registrations ended."])
+            #expect(try await run(prune + ["0s"]).lines == ["0 registrations ended."])
+            let usage = try await run(["registration", "prune", "--older-than", "90d"])
+            #expect(usage.status == 64, "\(usage.lines)")
+            let ended = try await run(["send", "--token", token, "--title", "Hi"])
+            #expect(ended.status != 0 && ended.lines.joined().contains("REGISTRATION_ENDED"), "\(ended.lines)")
+            #expect(await process.end(with: SIGTERM) == 0)
+        }
+    }
 }

@@ -82,6 +82,8 @@ struct ProxyTests {
                 to: port, .proxy(answer: "HTTP/1.1 200 Connection established\r\n\r\n", then: nil))
             let credentials = test.directory.file("proxy")
             try "Aladdin:open sesame\n".write(toFile: credentials, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes(
+                [.posixPermissions: NSNumber(value: 0o600)], ofItemAtPath: credentials)
             let lines = "proxy: http://127.0.0.1:\(relay.port)\n      proxyCredentialsFile: \(credentials)"
             try project.replacing("      endpoint:", with: "      \(lines)\n      endpoint:")
                 .write(toFile: file, atomically: true, encoding: .utf8)

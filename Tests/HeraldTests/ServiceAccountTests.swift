@@ -32,12 +32,14 @@ struct ServiceAccountTests {
     }
 
     /// A JWT as a backend signs it.
-    private static func jwt(_ path: String, now: Int64) throws -> String {
+    private static func jwt(
+        _ path: String, now: Int64, audience: String = "https://fcm.googleapis.com/"
+    ) throws -> String {
         let json = try JSONValue(parsing: Array(Data(contentsOf: URL(filePath: path))))
         let key = try _RSA.Signing.PrivateKey(pemRepresentation: #require(json["private_key"]?.stringValue))
         let header = #"{"alg":"RS256","kid":"\#(try #require(json["private_key_id"]?.stringValue))"}"#
         let claims = """
-            {"iss":"\(try #require(json["client_email"]?.stringValue))","aud":"https://oauth2.googleapis.com/token",\
+            {"iss":"\(try #require(json["client_email"]?.stringValue))","aud":"\(audience)",\
             "iat":\(now),"exp":\(now + 3600)}
             """
         let signed = [header, claims].map { Base64URL.text(Array($0.utf8)) }.joined(separator: ".")
@@ -62,7 +64,9 @@ struct ServiceAccountTests {
             #expect(mode?.intValue == 0o600)
             let now = Int64(Date().timeIntervalSince1970)
             let jwt = try Self.jwt(path, now: now)
-            let token = try await Self.token(jwt, process)
+            let assertion = try Self.jwt(path, now: now, audience: "https://oauth2.googleapis.com/token")
+            let token = try await Self.token(assertion, process)
+            #expect(try await Self.status(bearer: assertion, process) == 401)
             #expect(try await Self.status(bearer: token, process) == 200)
             #expect(try await Self.status(bearer: jwt, process) == 200)
 
@@ -81,8 +85,7 @@ struct ServiceAccountTests {
             #expect(try await Self.status(bearer: nextJWT, process) == 200)
 
             let list = try await Self.run(["list", "--json"], test)
-            let json = try JSONValue(parsing: Array(list.lines.joined().utf8))
-            guard case .array(let keys) = json["keys"] else { throw ChildProcessError("\(list.lines)") }
+            let keys = try list.lines.map { try JSONValue(parsing: Array($0.utf8)) }
             #expect(keys.map { $0["account"]?.stringValue } == [account, account])
             #expect(keys.map { $0["revokeTime"] != nil } == [true, false])
             #expect(!list.lines.joined().contains("PRIVATE"))

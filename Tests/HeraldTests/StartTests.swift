@@ -175,13 +175,14 @@ struct RunningGatewayTests {
 
     private static func register(_ app: String, _ client: APIClient) async throws -> Int {
         try await client.post(
-            "/v1/projects/demo/registrations", #"{"ios":{"apns_token":"0a1b2c","bundle_id":"\#(app)"}}"#
+            "/v1/projects/demo/registrations",
+            #"{"ios":{"apns_token":"\#("0a1b2c".deviceToken)","bundle_id":"\#(app)"}}"#
         ).status
     }
 
     @Test func hangupTakesAGoodFileAndKeepsTheOldStateAtABadOne() async throws {
         let fixture = try ServeFixture()
-        let client = APIClient(baseURL: "", key: try await Self.key(fixture, "client"))
+        let client = APIClient(baseURL: "", key: try await Self.key(fixture, "admin"))
         let process = try await GatewayProcess.serving(config: fixture.file)
         let api = APIClient(baseURL: process.baseURL, key: client.key)
         #expect(try await Self.register("com.example.app", api) == 200)

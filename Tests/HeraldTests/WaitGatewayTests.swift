@@ -75,7 +75,8 @@ struct WaitGatewayTests {
             let sender = APIClient(baseURL: process.baseURL, key: test.keys.sender)
             let refusal = Rule(.reject(status: status, reason: reason))
             let token = try await Self.register(1, refusal, process, test)
-            // The second finds the upstream paused: the gateway itself holds it back.
+            // The second finds the upstream paused: the gateway itself holds it back, unless it comes so late that it is the
+            // next probe.
             for _ in 0..<2 {
                 let answer = try await sender.post(Self.send, Self.body(token), prefer: "wait=25")
                 #expect(answer.status == 401)
@@ -86,7 +87,7 @@ struct WaitGatewayTests {
                 #expect(report["state"] as? String == "COMPLETE")
                 #expect(report["rejectedByReason"] as? [String: Int] == [reason: 1])
             }
-            #expect(test.simulator.recording.count == attempts)
+            #expect((attempts...attempts + 1).contains(test.simulator.recording.count))
             #expect(await process.end(with: SIGTERM) == 0)
         }
     }

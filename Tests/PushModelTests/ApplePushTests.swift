@@ -187,13 +187,13 @@ struct ApplePushTests {
         (FirebaseKeys.none, #"{"aps":{"alert":{"title":"t"}}}"#),
         (
             .standard,
-            #"{"aps":{"alert":{"title":"t"},"mutable-content":1},"fcm_options":{"image":"i"},"from":"/topics/news","#
+            #"{"aps":{"alert":{"title":"t"},"mutable-content":1},"fcm_options":{"image":"https://x/i"},"from":"/topics/news","#
                 + #""gcm.message_id":"0:1700000000000000-00000000000000ab","google.c.a.e":"1","google.c.a.m_l":"l","#
                 + #""google.c.sender.id":"123456789012"}"#
         ),
     ])
     func firebaseKeysAreAddedAsTheAppAsks(keys: FirebaseKeys, payload: String) throws {
-        let message = #"{"notification":{"title":"t","image":"i"},"fcm_options":{"analytics_label":"l"}}"#
+        let message = #"{"notification":{"title":"t","image":"https://x/i"},"fcm_options":{"analytics_label":"l"}}"#
         #expect(text(try push(message, keys: keys, topic: "news").payload) == payload)
     }
 
@@ -206,9 +206,10 @@ struct ApplePushTests {
     }
 
     @Test func theImageOfApnsOverridesTheCommonOne() throws {
-        let message = #"{"notification":{"title":"t","image":"all"},"apns":{"fcm_options":{"image":"apple"}}}"#
+        let message =
+            #"{"notification":{"title":"t","image":"https://x/all"},"apns":{"fcm_options":{"image":"https://x/apple"}}}"#
         let payload = try JSONValue(parsing: push(message, keys: .standard).payload)
-        #expect(payload["fcm_options"]?["image"] == .string("apple"))
+        #expect(payload["fcm_options"]?["image"] == .string("https://x/apple"))
     }
 
     @Test func deviceManagementGetsItsPayloadAlone() throws {
@@ -269,7 +270,7 @@ struct ApplePushTests {
     }
 
     @Test(arguments: [
-        (#"{"notification":{"title":"t"}}"#, true), (#"{"notification":{"image":"i"}}"#, false),
+        (#"{"notification":{"title":"t"}}"#, true), (#"{"notification":{"image":"https://x/i"}}"#, false),
         (#"{"data":{"a":"b"}}"#, false), (#"{"apns":{"payload":{"aps":{"badge":0}}}}"#, true),
         (#"{"apns":{"payload":{"aps":{"sound":"x"}}}}"#, true), (#"{"apns":{"payload":{"aps":{"alert":""}}}}"#, false),
         (#"{"notification":{"title":"t"},"apns":{"payload":{"aps":{"alert":{}}}}}"#, false),

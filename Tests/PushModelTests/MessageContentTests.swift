@@ -147,28 +147,48 @@ struct FrontEndTests {
         #expect(violations.reduce(0) { $0 + $1.description.utf8.count + $1.field.utf8.count } < 8_000)
     }
 
-    @Test(arguments: ["{\"notification\":null,\"data\":null,\"apns\":null}", "{\"data\":{\"a\":null}}", "{}", "null"])
+    @Test(arguments: ["{\"notification\":null,\"data\":null,\"apns\":null}", "{}", "null"])
     func nullCountsAsAbsent(text: String) throws {
         let content = try MessageContent(source: json(text))
         #expect(content.notification == nil)
         #expect(content.data.isEmpty)
     }
 
+    @Test(arguments: [
+        (#"{"data":{"a":"b","c":null}}"#, "message.data[1].value"),
+        (#"{"android":{"data":{"c":null}}}"#, "message.android.data[0].value"),
+        (#"{"apns":{"headers":{"apns-priority":null}}}"#, "message.apns.headers[0].value"),
+        (#"{"apns":{"payload":{"k":1e400}}}"#, "message.apns.payload.k"),
+        (#"{"apns":{"payload":{"k":{"n":[1,-1e999]}}}}"#, "message.apns.payload.k.n[1]"),
+        (#"{"webpush":{"notification":{"timestamp":1e309}}}"#, "message.webpush.notification.timestamp"),
+    ])
+    func whatNoMessageCanHoldIsOfAWrongType(text: String, field: String) throws {
+        let refusal = try #require(try refusal(of: text))
+        #expect(refusal.isFrontEnd)
+        #expect(refusal.violations.map(\.field) == [field])
+        #expect(refusal.violations.first?.cause == .wrongType)
+    }
+
+    @Test func numbersThatADoubleHoldsAreTaken() throws {
+        let text = #"{"apns":{"payload":{"k":[1.7976931348623157e308,1e-400,123456789012345678901234567890]}}}"#
+        #expect(try refusal(of: text) == nil)
+    }
+
     @Test func bothSpellingsAreRead() throws {
         let activity = #"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#
         let snake = try MessageContent(
             source: json(
-                #"{"fcm_options":{"analytics_label":"l"},"apns":{"fcm_options":{"image":"i"},"#
+                #"{"fcm_options":{"analytics_label":"l"},"apns":{"fcm_options":{"image":"https://x/i"},"#
                     + #""live_activity_token":"0aFF","payload":\#(activity)}}"#
             ))
         let camel = try MessageContent(
             source: json(
-                #"{"fcmOptions":{"analyticsLabel":"l"},"apns":{"fcmOptions":{"image":"i"},"#
+                #"{"fcmOptions":{"analyticsLabel":"l"},"apns":{"fcmOptions":{"image":"https://x/i"},"#
                     + #""liveActivityToken":"0aFF","payload":\#(activity)}}"#
             ))
         for content in [snake, camel] {
             #expect(content.label?.rawValue == "l")
-            #expect(content.apns.image == "i")
+            #expect(content.apns.image == "https://x/i")
             #expect(content.apns.liveActivityToken?.hex == "0aff")
         }
     }
@@ -228,6 +248,9 @@ struct MessageRuleTests {
         (#"{"data":{"gcm.́x":"x"}}"#, "message.data[0].key"),
         (#"{"data":{"aps":"x"}}"#, "message.data[0].key"),
         (#"{"data":{"fcm_options":"x"},"notification":{"image":"https://x/y.png"}}"#, "message.data[0].key"),
+        (#"{"notification":{"image":"http://x/y.png"}}"#, "message.notification.image"),
+        (#"{"notification":{"image":"y.png"}}"#, "message.notification.image"),
+        (#"{"apns":{"fcm_options":{"image":"https://"}}}"#, "message.apns.fcm_options.image"),
         (#"{"fcm_options":{"analytics_label":"a b"}}"#, "message.fcm_options.analytics_label"),
         (#"{"apns":{"fcm_options":{"analytics_label":"é"}}}"#, "message.apns.fcm_options.analytics_label"),
         (#"{"android":{},"android_v2":{}}"#, "message.android_v2"),

@@ -8,6 +8,8 @@ private let victim = RegistrationID(rawValue: "cInstallationOne000000")!
 private let attacker = RegistrationID(rawValue: "dInstallationTwo000000")!
 private let news = Scene.topic("news")
 
+private func key(_ id: String) -> CredentialUse { CredentialUse(id: id, role: .client, address: "192.0.2.1") }
+
 /// Registrations that belong to an installation: who names their device token gets nothing of them.
 extension ConformanceCase {
     static let bound: [ConformanceCase] = [
@@ -34,7 +36,7 @@ extension ConformanceCase {
             scene in
             let held = try await scene.boundToVictim(.user(alice))
             var request = scene.request(1)
-            request.credential = "apiKey:x installation:y"
+            request.credential = ProvenCredential(key("x"), proofs: ["installation:y"])
             let fresh = try await scene.register(request, of: attacker, at: 50)
             #expect(fresh.key != held.key && fresh.id == attacker && fresh.token != held.token)
             #expect(fresh.user == nil && !fresh.isProven)
@@ -53,6 +55,10 @@ extension ConformanceCase {
                         time: Timestamp(milliseconds: 50), cause: .deviceTokenMoved, app: scene.app,
                         registration: attacker, former: held.id, user: nil, formerUser: alice,
                         credential: "apiKey:x installation:y"))
+            let logged = try await scene.store.auditEntries(AuditFilter(), after: nil, limit: 1).elements.first
+            #expect(logged?.action == .deviceTokenChanged && logged?.subject == attacker.rawValue)
+            #expect(logged?.details["formerUser"] == "alice" && logged?.details["proof"] == "installation:y")
+            #expect(logged?.credential == key("x"))
         },
         ConformanceCase("a superseded registration is taken back by its installation, with user and topics") { scene in
             let held = try await scene.boundToVictim(.user(alice))
@@ -72,6 +78,20 @@ extension ConformanceCase {
             // A broadcast finds it again.
             _ = try await scene.broadcast(news)
             #expect(try await scene.claimPage()?.deliveries.map(\.registration.key) == [held.key])
+        },
+        ConformanceCase("a topic that a superseded registration may take back is not purged as empty") { scene in
+            let held = try await scene.boundToVictim(.user(alice))
+            _ = try await scene.register(1, of: attacker, at: 100)
+            for time in [200, 300] as [Int64] {
+                let purged = try await scene.store.purgeTopics(
+                    emptySince: Timestamp(milliseconds: time), at: Timestamp(milliseconds: time), limit: 10)
+                #expect(purged == 0)
+            }
+            let back = try await scene.register(1, of: victim, at: 400)
+            #expect(back.key == held.key)
+            #expect(
+                try await scene.store.subscriptions(of: back.key, after: nil, limit: 9)
+                    == [Subscription(topic: news, createdAt: Timestamp(milliseconds: 6))])
         },
         ConformanceCase("what was superseded more than thirty days ago, or had another user, is not taken back") {
             scene in
@@ -119,9 +139,9 @@ extension ConformanceCase {
         ConformanceCase("each change of a device token and of a user is in the audit, with its credential") { scene in
             let made = try await scene.register(1)
             let changes = [
-                RegistrationChange(deviceToken: Scene.deviceToken(2), credential: "apiKey:a"),
-                RegistrationChange(deviceToken: Scene.deviceToken(2), credential: "apiKey:b"),
-                RegistrationChange(owner: .user(alice), credential: "apiKey:c"),
+                RegistrationChange(deviceToken: Scene.deviceToken(2), credential: ProvenCredential(key("a"))),
+                RegistrationChange(deviceToken: Scene.deviceToken(2), credential: ProvenCredential(key("b"))),
+                RegistrationChange(owner: .user(alice), credential: ProvenCredential(key("c"))),
             ]
             for (number, change) in changes.enumerated() {
                 let time = Timestamp(milliseconds: Int64(number + 5))
@@ -131,9 +151,24 @@ extension ConformanceCase {
             #expect(entries.map(\.cause) == [.userAssigned, .deviceTokenChanged])
             #expect(entries.map(\.credential) == ["apiKey:c", "apiKey:a"])
             let next = try await scene.store.change(
-                made.key, RegistrationChange(owner: .user(bob), credential: "apiKey:d"), at: Timestamp(milliseconds: 9))
+                made.key, RegistrationChange(owner: .user(bob), credential: ProvenCredential(key("d"))),
+                at: Timestamp(milliseconds: 9))
             let last = try await scene.store.audit(of: try #require(next).id, in: scene.project, limit: 9).first
             #expect(last?.cause == .userChanged && last?.credential == "apiKey:d")
+            // The audit log has them too.
+            let log = try await scene.store.auditEntries(AuditFilter(project: scene.project), after: nil, limit: 9)
+            #expect(log.elements.map(\.action) == [.userChanged, .userChanged, .deviceTokenChanged])
+            #expect(log.elements.map(\.credential) == ["d", "c", "a"].map(key))
+            #expect(log.elements.map(\.subject) == [next?.id, made.id, made.id].map { $0?.rawValue })
+            let details = [
+                "cause": "USER_CHANGED", "app": scene.app.rawValue, "user": "bob", "formerUser": "alice",
+                "formerRegistration": made.id.rawValue,
+            ]
+            #expect(log.elements.first?.details == details)
+            let moves = AuditFilter(project: scene.project, action: .deviceTokenChanged)
+            #expect(
+                try await scene.store.auditEntries(moves, after: nil, limit: 9).elements
+                    == Array(log.elements.suffix(1)))
         },
         ConformanceCase("what was imported is adopted once, and what is purged leaves no topics") { scene in
             let former = try await scene.imported(user: alice)

@@ -5,7 +5,7 @@ import Testing
 extension Scene {
     @discardableResult
     func control(_ message: Message, _ control: MessageControl, at time: Int64 = 2500) async throws -> MessageState? {
-        try await store.control(message.id, in: project, control, at: Timestamp(milliseconds: time))
+        try await store.control(message.id, in: project, control, at: Timestamp(milliseconds: time), by: .gateway)
     }
 
     func bookCancelled(_ limit: Int = 1000, at time: Int64 = 2600) async throws -> Int {
@@ -250,7 +250,7 @@ extension ConformanceCase {
         ConformanceCase("control of a message that is not there says so") { scene in
             let message = try await scene.send(to: try await scene.register(1))
             let other = try await scene.store.control(
-                message.id, in: ProjectID(rawValue: "other")!, .cancel, at: Timestamp(milliseconds: 1))
+                message.id, in: ProjectID(rawValue: "other")!, .cancel, at: Timestamp(milliseconds: 1), by: .gateway)
             #expect(other == nil)
             #expect(try await scene.report(message).state == .active)
         },

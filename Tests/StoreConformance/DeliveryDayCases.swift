@@ -115,7 +115,7 @@ extension ConformanceCase {
             let page = try #require(try await scene.claimPage(3))
             try await scene.settle([page.deliveries[0].ended(), page.deliveries[1].retried(at: 9000)])
             _ = try await scene.store.control(
-                message.id, in: scene.project, .cancel, at: Timestamp(milliseconds: 4000))
+                message.id, in: scene.project, .cancel, at: Timestamp(milliseconds: 4000), by: .gateway)
             while try await scene.store.bookCancelled(limit: 2, at: Timestamp(milliseconds: 4000)) > 0 {}
             try await scene.settle([page.deliveries[2].retried(at: 9000)])
             let days = try await scene.deliveryDays(of: scene.app)

@@ -143,7 +143,8 @@ public final class FaultyStore: Sendable {
         return Self.gone
     }
 
-    private static let gone = StoreError(.unavailable, "The process is gone, as it was told to.")
+    private static let gone = StoreError(
+        .unavailable, "The process is gone, as it was told to.", isOfWholeStore: true)
 }
 
 extension FaultyStore: MessageStore {
@@ -176,10 +177,11 @@ extension FaultyStore: MessageStore {
 
     /// See the protocol.
     public func control(
-        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp
+        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,
+        by credential: CredentialUse
     ) async throws(StoreError) -> MessageState? {
         try await call(.control) { () throws(StoreError) in
-            try await store.control(id, in: project, control, at: time)
+            try await store.control(id, in: project, control, at: time, by: credential)
         }
     }
 
@@ -258,6 +260,11 @@ extension FaultyStore: DeliveryStore {
         waitingBeyond limit: Timestamp, to time: Timestamp, count: Int
     ) async throws(StoreError) -> Int {
         try await store.bringForward(waitingBeyond: limit, to: time, count: count)
+    }
+
+    /// See the protocol; never a fault.
+    public func clampTimes(to now: Timestamp) async throws(StoreError) -> Bool {
+        try await store.clampTimes(to: now)
     }
 
     /// See the protocol; never a fault.

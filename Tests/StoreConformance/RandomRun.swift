@@ -224,7 +224,8 @@ public struct RandomRun {
     private mutating func control() async throws {
         guard let id = scene.sent.suffix(20).randomElement(using: &random) else { return }
         let control = number(4) == 0 ? MessageControl.cancel : [.pause, .resume].randomElement(using: &random)!
-        let state = try await scene.store.control(id, in: scene.project, control, at: Timestamp(milliseconds: now))
+        let state = try await scene.store.control(
+            id, in: scene.project, control, at: Timestamp(milliseconds: now), by: .gateway)
         if state == .cancelled { sent[id]?.isCancelled = true }
         #expect((state == .cancelled) == sent[id]?.isCancelled)
     }
@@ -357,7 +358,8 @@ public struct RandomRun {
     private mutating func finish() async throws {
         now += 1000
         for id in scene.sent {
-            _ = try await scene.store.control(id, in: scene.project, .resume, at: Timestamp(milliseconds: now))
+            _ = try await scene.store.control(
+                id, in: scene.project, .resume, at: Timestamp(milliseconds: now), by: .gateway)
         }
         var claimed = workers.flatMap { worker in worker.claimed.map { (worker.id, $0) } }
         while true {

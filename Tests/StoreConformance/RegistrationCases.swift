@@ -29,6 +29,32 @@ extension ConformanceCase {
             #expect(try await scene.store.registration(made.id, in: other) == nil)
             #expect(try await scene.store.registration(token: made.token, in: other) == nil)
         },
+        ConformanceCase("the holder of a device token is the active registration of the app") { scene in
+            let made = try await scene.register(1)
+            let project = scene.project
+            let other = AppID(rawValue: "com.example.other")!
+            let token = made.deviceToken
+            #expect(try await scene.store.registration(holding: token, of: scene.app, in: project) == made)
+            #expect(try await scene.store.registration(holding: token, of: other, in: project) == nil)
+            #expect(
+                try await scene.store.registration(holding: Scene.deviceToken(2), of: scene.app, in: project) == nil)
+            try await scene.store.end(made.key, RegistrationEnd(time: Timestamp(milliseconds: 5), cause: .deleted))
+            #expect(try await scene.store.registration(holding: token, of: scene.app, in: project) == nil)
+        },
+        ConformanceCase("the project of a token is found by the whole token alone") { scene in
+            let made = try await scene.register(1)
+            var elsewhere = scene.request(2)
+            elsewhere.project = ProjectID(rawValue: "other")!
+            let other = try await scene.store.register(elsewhere, at: Timestamp(milliseconds: 0)).registration
+            try await scene.store.end(
+                other.key, RegistrationEnd(time: Timestamp(milliseconds: 5), cause: .deleted))
+            let tokens = [
+                made.token, other.token, RegistrationToken(rawValue: "\(made.id):APA91bwrong")!,
+                RegistrationToken(rawValue: "abcdefgh:APA91bunknown")!,
+            ]
+            #expect(try await scene.store.projects(of: tokens) == [scene.project, elsewhere.project, nil, nil])
+            #expect(try await scene.store.projects(of: []).isEmpty)
+        },
         ConformanceCase("a rotated device token replaces its other holder with its subscriptions") { scene in
             let topic = Scene.topic("news")
             let both = try await scene.audience(2, of: topic)
@@ -163,21 +189,21 @@ extension ConformanceCase {
             let key = APIKeyRecord(
                 id: "k1", project: scene.project, role: .sender, digest: Array(0..<32),
                 createdAt: Timestamp(milliseconds: 1), revokedAt: nil)
-            try await scene.store.insert(key)
+            try await scene.store.insert(key, by: .gateway)
             #expect(try await scene.store.apiKey("k1") == key)
             #expect(try await scene.store.apiKey("k2") == nil)
-            #expect(try await scene.store.revoke("k1", at: Timestamp(milliseconds: 7)))
-            #expect(try await scene.store.revoke("k1", at: Timestamp(milliseconds: 9)))
-            #expect(try await scene.store.revoke("k2", at: Timestamp(milliseconds: 9)) == false)
+            #expect(try await scene.store.revoke("k1", at: Timestamp(milliseconds: 7), by: .gateway))
+            #expect(try await scene.store.revoke("k1", at: Timestamp(milliseconds: 9), by: .gateway))
+            #expect(try await scene.store.revoke("k2", at: Timestamp(milliseconds: 9), by: .gateway) == false)
             #expect(try await scene.store.apiKey("k1")?.revokedAt == Timestamp(milliseconds: 7))
         },
         ConformanceCase("key ids are unique") { scene in
             let key = APIKeyRecord(
                 id: "k1", project: scene.project, role: .admin, digest: Array(0..<32),
                 createdAt: Timestamp(milliseconds: 1), revokedAt: nil)
-            try await scene.store.insert(key)
+            try await scene.store.insert(key, by: .gateway)
             let store = scene.store
-            try await expectStoreError(.failed) { try await store.insert(key) }
+            try await expectStoreError(.failed) { try await store.insert(key, by: .gateway) }
         },
         ConformanceCase("keys are listed by project, the oldest first") { scene in
             let other = ProjectID(rawValue: "other")!
@@ -185,7 +211,7 @@ extension ConformanceCase {
                 try await scene.store.insert(
                     APIKeyRecord(
                         id: id, project: project, role: .client, digest: Array(0..<32),
-                        createdAt: Timestamp(milliseconds: 1), revokedAt: nil))
+                        createdAt: Timestamp(milliseconds: 1), revokedAt: nil), by: .gateway)
             }
             #expect(try await scene.store.apiKeys(of: scene.project).map(\.id) == ["b", "a"])
             #expect(try await scene.store.apiKeys(of: nil).map(\.id) == ["b", "a", "c"])

@@ -20,7 +20,7 @@ extension Scene {
 
     /// Keeps an account with a key.
     fileprivate func make(_ name: String, _ id: String, _ project: ProjectID? = nil) async throws {
-        #expect(try await store.insert(account(name, project), with: key(id, of: name, project)))
+        #expect(try await store.insert(account(name, project), with: key(id, of: name, project), by: .gateway))
     }
 
     fileprivate func token(_ number: UInt8, for key: String, until time: Int64) -> AccessTokenRecord {
@@ -34,7 +34,7 @@ extension ConformanceCase {
         ConformanceCase("a service account's key is found with its account, also after a restart") { scene in
             let account = scene.account("backend", role: .sender)
             let key = scene.key("k1", of: "backend")
-            #expect(try await scene.store.insert(account, with: key))
+            #expect(try await scene.store.insert(account, with: key, by: .gateway))
             let identity = ServiceAccountIdentity(account: account, key: key)
             #expect(try await scene.store.serviceAccountKey("k1") == identity && identity.isUsable)
             #expect(try await scene.store.serviceAccountKey("k2") == nil)
@@ -43,7 +43,8 @@ extension ConformanceCase {
         },
         ConformanceCase("the name of a service account is taken once, with nothing of the second kept") { scene in
             try await scene.make("backend", "k1")
-            let again = try await scene.store.insert(scene.account("backend"), with: scene.key("k2", of: "backend"))
+            let again = try await scene.store.insert(
+                scene.account("backend"), with: scene.key("k2", of: "backend"), by: .gateway)
             #expect(!again)
             #expect(try await scene.store.serviceAccountKey("k2") == nil)
             // The same name in another project is another account.
@@ -53,18 +54,22 @@ extension ConformanceCase {
             try await scene.make("backend", "k1")
             let (store, scene) = (scene.store, scene)
             try await expectStoreError(.failed) {
-                _ = try await store.insert(scene.account("second"), with: scene.key("k1", of: "second"))
+                _ = try await store.insert(scene.account("second"), with: scene.key("k1", of: "second"), by: .gateway)
             }
-            try await expectStoreError(.failed) { _ = try await store.insert(scene.key("k1", of: "backend")) }
+            try await expectStoreError(.failed) {
+                _ = try await store.insert(scene.key("k1", of: "backend"), by: .gateway)
+            }
             #expect(try await store.serviceAccountKeys(of: nil).map(\.account.email) == [scene.email("backend")])
         },
         ConformanceCase("a service account has several keys, each revoked by itself") { scene in
             try await scene.make("backend", "k1")
-            #expect(try await scene.store.insert(scene.key("k2", of: "backend")))
-            #expect(try await scene.store.insert(scene.key("k3", of: "nobody")) == false)
-            #expect(try await scene.store.revokeServiceAccountKey("k1", at: Timestamp(milliseconds: 7)))
-            #expect(try await scene.store.revokeServiceAccountKey("k1", at: Timestamp(milliseconds: 9)))
-            #expect(try await scene.store.revokeServiceAccountKey("k9", at: Timestamp(milliseconds: 9)) == false)
+            #expect(try await scene.store.insert(scene.key("k2", of: "backend"), by: .gateway))
+            #expect(try await scene.store.insert(scene.key("k3", of: "nobody"), by: .gateway) == false)
+            #expect(try await scene.store.revokeServiceAccountKey("k1", at: Timestamp(milliseconds: 7), by: .gateway))
+            #expect(try await scene.store.revokeServiceAccountKey("k1", at: Timestamp(milliseconds: 9), by: .gateway))
+            #expect(
+                try await scene.store.revokeServiceAccountKey("k9", at: Timestamp(milliseconds: 9), by: .gateway)
+                    == false)
             let revoked = try #require(try await scene.store.serviceAccountKey("k1"))
             #expect(revoked.key.revokedAt == Timestamp(milliseconds: 7) && !revoked.isUsable)
             #expect(try await scene.store.serviceAccountKey("k2")?.isUsable == true)
@@ -74,19 +79,21 @@ extension ConformanceCase {
             try await scene.make("b", "k1")
             try await scene.make("a", "k2")
             try await scene.make("c", "k3", other)
-            #expect(try await scene.store.insert(scene.key("k4", of: "b")))
+            #expect(try await scene.store.insert(scene.key("k4", of: "b"), by: .gateway))
             #expect(try await scene.store.serviceAccountKeys(of: scene.project).map(\.key.id) == ["k1", "k4", "k2"])
             #expect(try await scene.store.serviceAccountKeys(of: nil).map(\.key.id) == ["k1", "k4", "k2", "k3"])
         },
         ConformanceCase("a disabled service account keeps its first time, and can be enabled") { scene in
             try await scene.make("backend", "k1")
             let email = scene.email("backend")
-            #expect(try await scene.store.disable(email, at: Timestamp(milliseconds: 7)))
-            #expect(try await scene.store.disable(email, at: Timestamp(milliseconds: 9)))
-            #expect(try await scene.store.disable(scene.email("nobody"), at: Timestamp(milliseconds: 9)) == false)
+            #expect(try await scene.store.disable(email, at: Timestamp(milliseconds: 7), by: .gateway))
+            #expect(try await scene.store.disable(email, at: Timestamp(milliseconds: 9), by: .gateway))
+            #expect(
+                try await scene.store.disable(scene.email("nobody"), at: Timestamp(milliseconds: 9), by: .gateway)
+                    == false)
             let disabled = try #require(try await scene.store.serviceAccountKey("k1"))
             #expect(disabled.account.disabledAt == Timestamp(milliseconds: 7) && !disabled.isUsable)
-            #expect(try await scene.store.disable(email, at: nil))
+            #expect(try await scene.store.enable(email, at: Timestamp(milliseconds: 10), by: .gateway))
             #expect(try await scene.store.serviceAccountKey("k1")?.isUsable == true)
         },
         ConformanceCase("an access token is found with what became of its key") { scene in
@@ -98,7 +105,7 @@ extension ConformanceCase {
             #expect(found.token == token && found.identity.isUsable)
             #expect(found.identity == (try await scene.store.serviceAccountKey("k1")))
             #expect(try await scene.store.accessToken(Array(repeating: 2, count: 32)) == nil)
-            _ = try await scene.store.revokeServiceAccountKey("k1", at: Timestamp(milliseconds: 7))
+            _ = try await scene.store.revokeServiceAccountKey("k1", at: Timestamp(milliseconds: 7), by: .gateway)
             #expect(try await scene.store.accessToken(token.digest)?.identity.isUsable == false)
         },
         ConformanceCase("a deleted service account leaves nothing, and its name is free") { scene in
@@ -107,8 +114,10 @@ extension ConformanceCase {
             for (number, key) in ["k1", "k2"].enumerated() {
                 #expect(try await scene.store.insert(scene.token(UInt8(number), for: key, until: 50)))
             }
-            #expect(try await scene.store.delete(scene.email("backend")))
-            #expect(try await scene.store.delete(scene.email("backend")) == false)
+            #expect(try await scene.store.delete(scene.email("backend"), at: Timestamp(milliseconds: 10), by: .gateway))
+            #expect(
+                try await scene.store.delete(scene.email("backend"), at: Timestamp(milliseconds: 10), by: .gateway)
+                    == false)
             #expect(try await scene.store.serviceAccountKey("k1") == nil)
             #expect(try await scene.store.accessToken(Array(repeating: 0, count: 32)) == nil)
             #expect(try await scene.store.accessToken(Array(repeating: 1, count: 32)) != nil)

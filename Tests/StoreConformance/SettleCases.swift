@@ -363,6 +363,36 @@ extension ConformanceCase {
             #expect(isQuarantined == [true, true, false, false])
             #expect(try await lift(0) == 1)
         },
+        ConformanceCase("what is in quarantine for long is pruned, and nothing else") { scene in
+            let topic = Scene.topic("news")
+            let audience = try await scene.audience(3, of: topic)
+            for (index, registration) in audience.prefix(2).enumerated() {
+                _ = try await scene.send(to: registration)
+                try await scene.settle(
+                    try await scene.claimDue(.interactive).map {
+                        $0.ended(
+                            .rejected, reason: "BadDeviceToken", verdict: .refused(.badDeviceToken),
+                            at: 3000 + Int64(index))
+                    })
+            }
+            let (store, project) = (scene.store, scene.project)
+            func prune(_ time: Int64, isDryRun: Bool = false) async throws -> Int {
+                try await store.prune(
+                    quarantinedBefore: Timestamp(milliseconds: time), in: project, isDryRun: isDryRun,
+                    at: Timestamp(milliseconds: 9000))
+            }
+            #expect(try await prune(3000) == 0)
+            #expect(try await prune(3002, isDryRun: true) == 2)
+            #expect(try await store.registration(audience[0].id, in: project)?.isActive == true)
+            #expect(try await prune(3001) == 1)
+            let pruned = try await store.registration(audience[0].id, in: project)
+            #expect(pruned?.end == RegistrationEnd(time: Timestamp(milliseconds: 9000), cause: .deleted))
+            #expect(try await store.subscription(of: audience[0].key, to: topic) == nil)
+            #expect(try await store.registration(audience[1].id, in: project)?.isActive == true)
+            #expect(try await prune(9000) == 1)
+            #expect(try await prune(9000) == 0)
+            #expect(try await store.registration(audience[2].id, in: project)?.isActive == true)
+        },
     ]
 
     static let rescue: [ConformanceCase] = [

@@ -78,7 +78,8 @@ public struct ConformanceCase: Sendable, CustomTestStringConvertible {
     public static let all: [ConformanceCase] =
         registrations + owners + lifeCycle + subscriptions + topicLists + messages + idempotency + deliveries
         + conditions + lists + routes + settling + quarantine + rescue + workers + control + faults + ledger
-        + deliveryDays + credentials + serviceAccounts + deviceGroups + installations + bound + receipts
+        + changes + deliveryDays + credentials + audit + serviceAccounts + deviceGroups + installations + bound
+        + receipts
 }
 
 /// A store with a project in it, and the steps that the cases are made of. Times are milliseconds.

@@ -1,6 +1,8 @@
 import Foundation
+import GRDB
 import Logging
 import PushModel
+import Synchronization
 import TestSupport
 import Testing
 
@@ -128,5 +130,43 @@ struct FanOutTests {
             #expect(isNew && !isAgain)
         }
         #expect((0..<9).filter { KeyBitmap(bitmap.data)[$0] } == [0, 3, 8])
+    }
+
+    private final class ReadCount: Sendable {
+        let count = Atomic(0)
+    }
+
+    @Test func whoIsLeftOfACancelledMessageIsLookedForBesideTheWriter() async throws {
+        let keys = try await audience(40)
+        for key in keys[..<20] { try await store.end(key, RegistrationEnd(time: time, cause: .deleted)) }
+        let id = try await send(.topic(Topic(rawValue: "news")!))
+        for key in keys[20..<30] { try await store.end(key, RegistrationEnd(time: time, cause: .deleted)) }
+        _ = try await store.control(id, in: project, .cancel, at: time, by: CredentialUse(id: "test"))
+        let reads = ReadCount()
+        try await store.write { db in
+            db.trace { event in
+                if "\(event)".contains("FROM subscription") { reads.count.add(1, ordering: .relaxed) }
+            }
+        }
+        #expect(try await store.bookCancelled(limit: 100, at: time) == 10)
+        try await store.write { db in db.trace(options: []) }
+        #expect(reads.count.load(ordering: .relaxed) == 0, "the writer looks at nobody")
+        let report = try #require(try await store.report(id, in: project))
+        #expect(report.ended[.cancelled] == 10 && report.completedAt != nil)
+    }
+
+    @Test func aPauseMarksWhatWaitsInStepsAndNothingOfItIsClaimedBetween() async throws {
+        let keys = try await audience(40)
+        let id = try await send(.list(keys))
+        let route = PushRoute(project: project, app: AppID(rawValue: "com.example.app")!, environment: .production)
+        let worker = try await store.enroll("w", until: Timestamp(milliseconds: 1 << 50))
+        _ = try await store.control(id, in: project, .pause, at: time, by: CredentialUse(id: "test"))
+        // As if the pause had come this far only.
+        try await store.write { db in try db.execute(sql: "UPDATE pending SET is_held = 0") }
+        #expect(try await store.claimDue(.bulk, route, limit: 7, by: worker, at: time).isEmpty)
+        #expect(try await store.dueRoutes(.bulk, at: time) == DueRoutes(), "what was come by is marked")
+        #expect(try await store.check() == [])
+        _ = try await store.control(id, in: project, .resume, at: time, by: CredentialUse(id: "test"))
+        #expect(try await store.claimDue(.bulk, route, limit: 100, by: worker, at: time).count == 40)
     }
 }

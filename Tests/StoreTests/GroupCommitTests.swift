@@ -2,6 +2,7 @@ import Dispatch
 import GRDB
 import Logging
 import PushModel
+import Synchronization
 import TestSupport
 import Testing
 
@@ -37,27 +38,101 @@ struct GroupCommitTests {
         return task
     }
 
-    @Test func aFullQueueRefusesAtOnceAndKeepsWhatWaits() async throws {
-        let gate = DispatchSemaphore(value: 0)
-        let blocker = await occupy(until: gate)
-        let tooMany = 3
-        let results = try await withThrowingTaskGroup(of: Bool.self) { [store] group in
-            for _ in 0..<GroupCommitter.queueLimit + tooMany {
+    /// Fills all places of a kind while the writer is occupied, and `tooMany` more.
+    private func fill(
+        _ kind: WriteKind, beyond tooMany: Int, then body: () async throws -> Void, _ gate: DispatchSemaphore
+    ) async throws -> Int {
+        try await withThrowingTaskGroup(of: Bool.self) { [store] group in
+            for _ in 0..<kind.limit + tooMany {
                 group.addTask {
                     do throws(StoreError) {
-                        return try await store.write { _ in true }
+                        return try await store.write(kind) { _ in true }
                     } catch {
-                        #expect(error.code == .unavailable)
+                        #expect(error.code == .busy && error.isOfWholeStore)
                         return false
                     }
                 }
             }
             for _ in 0..<tooMany { #expect(try await group.next() == false) }
+            try await body()
             gate.signal()
             return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
-        #expect(results == GroupCommitter.queueLimit)
+    }
+
+    @Test(arguments: [WriteKind.accept, .probe])
+    func aFullQueueRefusesAtOnceAndKeepsWhatWaits(kind: WriteKind) async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let blocker = await occupy(until: gate)
+        #expect(try await fill(kind, beyond: 3, then: {}, gate) == kind.limit)
         try await blocker.value
+        #expect(await store.state() == StoreState(), "a queue that was full is no fault of the store")
+    }
+
+    /// Which writes ran, in their order.
+    private final class Order: Sendable {
+        private let kinds = Mutex<[WriteKind]>([])
+
+        func note(_ kind: WriteKind) { kinds.withLock { $0.append(kind) } }
+
+        /// How many accepts ran before the first write of a kind; `nil`: it did not run.
+        func acceptsBefore(_ kind: WriteKind) -> Int? {
+            kinds.withLock { kinds in
+                kinds.firstIndex(of: kind).map { place in kinds[..<place].count { $0 == .accept } }
+            }
+        }
+    }
+
+    @Test func whenNoAcceptFindsAPlaceDeliveryAndHealthGoOnInTheNextGroup() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let blocker = await occupy(until: gate)
+        let order = Order()
+        let kinds: [WriteKind] = [.settlement, .claim, .lease, .probe]
+        try await withThrowingTaskGroup(of: Void.self) { [store] group in
+            for _ in 0..<WriteKind.accept.limit {
+                group.addTask { try await store.write(.accept, rows: 4) { _ in order.note(.accept) } }
+            }
+            while store.committer.waiting([.accept]) < WriteKind.accept.limit { await Task.yield() }
+            let error = await #expect(throws: StoreError.self) { try await store.write(.accept) { _ in } }
+            #expect(error?.code == .busy)
+            for kind in kinds { group.addTask { try await store.write(kind) { _ in order.note(kind) } } }
+            while store.committer.waiting(kinds) < kinds.count { await Task.yield() }
+            gate.signal()
+            try await group.waitForAll()
+        }
+        try await blocker.value
+        for kind in kinds {
+            let before = try #require(order.acceptsBefore(kind))
+            #expect(before <= WriteQueue<Void>.groupRows / 4, "in the first group: \(kind)")
+        }
+    }
+
+    @Test func aLookUpThatFindsNoPlaceIsRefused() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let (running, isRunning) = AsyncStream.makeStream(of: Void.self)
+        let found = try await withThrowingTaskGroup(of: Bool?.self) { [store] group in
+            for _ in 0..<ReadBatcher.concurrency * ReadBatcher.batchLimit + ReadBatcher.queueLimit + 5 {
+                group.addTask {
+                    do throws(StoreError) {
+                        return try await store.lookUp { _ in
+                            isRunning.yield()
+                            gate.wait()
+                            return true
+                        }
+                    } catch {
+                        #expect(error.code == .busy)
+                        return false
+                    }
+                }
+            }
+            for await _ in running { break }
+            #expect(try await group.next() == false)
+            var found = 0
+            for _ in 0..<ReadBatcher.concurrency * ReadBatcher.batchLimit + ReadBatcher.queueLimit + 5 { gate.signal() }
+            while let isFound = try await group.next() { found += isFound == true ? 1 : 0 }
+            return found
+        }
+        #expect(found >= ReadBatcher.queueLimit)
     }
 
     @Test func aGroupWhoseTransactionIsLostFailsAsAWhole() async throws {
@@ -70,7 +145,7 @@ struct GroupCommitTests {
                         if number == 10 {
                             _ = try await store.lastColumn(of: "ROLLBACK")
                         } else {
-                            try await store.insert(Self.key(number))
+                            try await store.insert(Self.key(number), by: .gateway)
                         }
                         return false
                     } catch {
@@ -121,7 +196,7 @@ struct GroupCommitTests {
     @Test func aCancelledCallerDoesNotTakeItsWriteBack() async throws {
         let gate = DispatchSemaphore(value: 0)
         let blocker = await occupy(until: gate)
-        let task = Task { [store] in try await store.insert(Self.key(1)) }
+        let task = Task { [store] in try await store.insert(Self.key(1), by: .gateway) }
         task.cancel()
         gate.signal()
         try await task.value
@@ -129,36 +204,10 @@ struct GroupCommitTests {
         #expect(try await store.apiKey("k1") != nil)
     }
 
-    /// How the connection syncs while a write of this kind is committed (1 NORMAL, 2 FULL).
-    private func level(isDurable: Bool) async throws -> Int? {
-        try await store.write(isDurable: isDurable) { db in try Int.fetchOne(db, sql: "PRAGMA synchronous") }
-    }
-
-    @Test func onlyGroupsThatHoldNothingButClaimsAreCommittedWithoutASync() async throws {
-        for isDurable in [true, false, false, true, true, false, true] {
-            #expect(try await level(isDurable: isDurable) == (isDurable ? 2 : 1))
+    @Test func everyCommitIsSynced() async throws {
+        for kind in WriteKind.allCases {
+            let level = try await store.write(kind) { db in try Int.fetchOne(db, sql: "PRAGMA synchronous") }
+            #expect(level == 2, "FULL while a \(kind) is committed")
         }
-        let gate = DispatchSemaphore(value: 0)
-        let blocker = await occupy(until: gate)
-        let levels = try await withThrowingTaskGroup(of: Int?.self) { group in
-            let (queued, isQueued) = AsyncStream.makeStream(of: Void.self)
-            for number in 0..<10 {
-                group.addTask {
-                    isQueued.yield()
-                    return try await level(isDurable: number == 7)
-                }
-            }
-            var count = 0
-            for await _ in queued {
-                count += 1
-                if count == 10 { break }
-            }
-            // The last ones may come a moment after the gate opens, in a group of their own.
-            gate.signal()
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
-        #expect(levels.contains(2))
-        try await blocker.value
-        #expect(try await level(isDurable: true) == 2)
     }
 }

@@ -58,6 +58,11 @@ struct MigrationTests {
         #expect(try await store.subscription(of: kept.key, to: news)?.createdAt.milliseconds == 8)
         let again = try await store.subscribe([kept.key], to: news, at: time)
         #expect(again == [.existed(Subscription(topic: news, createdAt: Timestamp(milliseconds: 8)))])
+        let topics = try await store.topics(in: project, beginningWith: "", after: nil, limit: 100)
+        let another = try #require(Topic(rawValue: "another"))
+        #expect(
+            try await store.subscribe([kept.key], to: another, at: time, topicLimit: topics.count) == [.noNewTopic],
+            "the topics of before are counted")
         let app = try #require(AppID(rawValue: "com.example.app"))
         let request = RegistrationRequest(
             project: project, app: app, deviceToken: kept.deviceToken, environment: .production, appVersion: nil)

@@ -17,18 +17,29 @@ struct QueueGaugeTests {
         let store = try SQLiteStore(
             directory: directory.path, role: .gateway, metrics: gauges, logger: Logger(label: "test"))
         let gate = DispatchSemaphore(value: 0)
-        #expect(gauges[.storeQueueLimit] == Double(GroupCommitter.queueLimit))
+        for kind in WriteKind.allCases {
+            #expect(gauges[.storeQueueLimit, kind.rawValue] == Double(kind.limit))
+        }
+        #expect(gauges[.storeQueueLimit, "look_up"] == Double(ReadBatcher.queueLimit))
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await store.write { _ in gate.wait() } }
-            await gauges.until(.storeQueue, is: 0)
+            let (running, isRunning) = AsyncStream.makeStream(of: Never.self)
+            group.addTask {
+                try await store.write { _ in
+                    isRunning.finish()
+                    gate.wait()
+                }
+            }
+            for await _ in running {}
+            await gauges.until(.storeQueue, "accept", is: 0)
             for count in 1...3 {
-                group.addTask { try await store.write { _ in } }
-                await gauges.until(.storeQueue, is: Double(count))
+                group.addTask { try await store.write(.accept) { _ in } }
+                await gauges.until(.storeQueue, "accept", is: Double(count))
             }
             gate.signal()
             try await group.waitForAll()
         }
-        await gauges.until(.storeQueue, is: 0)
+        await gauges.until(.storeQueue, "accept", is: 0)
+        #expect(gauges[.storeQueue, "claim"] == 0)
     }
 }
 
@@ -41,14 +52,19 @@ private final class GaugeRecorder: MetricsFactory {
 
     private let state = Mutex(State())
 
-    subscript(name: MetricName) -> Double? { state.withLock { $0.values[name.rawValue] } }
+    subscript(name: MetricName, kind: String) -> Double? {
+        state.withLock { $0.values[Self.label(name.rawValue, kind)] }
+    }
+
+    private static func label(_ name: String, _ kind: String) -> String { "\(name) \(kind)" }
 
     /// Waits until a gauge has a value.
-    func until(_ name: MetricName, is value: Double) async {
+    func until(_ name: MetricName, _ kind: String, is value: Double) async {
+        let label = Self.label(name.rawValue, kind)
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
-                if state.values[name.rawValue] == value { return true }
-                state.watchers.append((name.rawValue, value, continuation))
+                if state.values[label] == value { return true }
+                state.watchers.append((label, value, continuation))
                 return false
             }
             if isThere { continuation.resume() }
@@ -66,7 +82,7 @@ private final class GaugeRecorder: MetricsFactory {
     }
 
     func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-        Handler(label: label, recorder: self)
+        Handler(label: Self.label(label, dimensions.first?.1 ?? ""), recorder: self)
     }
 
     func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {

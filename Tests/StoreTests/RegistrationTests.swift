@@ -22,6 +22,8 @@ struct RegistrationTests {
         try SQLiteStore(directory: directory.path, role: .gateway, logger: Logger(label: "test"))
     }
 
+    private let importer = CredentialUse(id: CredentialUse.commandID, name: "alice")
+
     private func row(_ number: UInt8) -> ImportedRegistration {
         ImportedRegistration(app: app, deviceToken: DeviceToken(bytes: [0xd7, number])!, environment: .sandbox)
     }
@@ -32,7 +34,7 @@ struct RegistrationTests {
         try await store.importRegistrations(
             rows, into: project, source: "file",
             position: ImportPosition(fingerprint: 7, line: line, offset: line * 10),
-            skipsRefused: skipping, at: time)
+            skipsRefused: skipping, at: time, by: importer)
     }
 
     private func exported(_ store: SQLiteStore) async throws -> [ImportedRegistration] {
@@ -222,6 +224,10 @@ struct RegistrationTests {
         #expect(try await store.registration(made.id, in: project)?.end?.cause == .replaced)
         #expect(try await store.registrations(of: next.user!, in: project, limit: 9).count == 1)
         #expect(try await store.audit(of: made.id, in: project, limit: 9).map(\.cause) == [.userChanged])
+        // The audit log says who imported, and when: not when the device was refreshed.
+        let entry = try await store.auditEntries(AuditFilter(), after: nil, limit: 9).elements.first
+        #expect(entry?.action == .userChanged && entry?.credential == importer && entry?.time == time)
+        #expect(entry?.details["proof"] == "import")
         // An older file does not undo it.
         var old = row(1)
         old.user = UserID(rawValue: "alice")
@@ -269,7 +275,7 @@ struct RegistrationTests {
         let message = try message(1, to: made)
         _ = try await store.accept([message], claimedBy: nil)
         // As after its end: nothing waits for an attempt, so the registration may go.
-        _ = try await store.control(message.id, in: project, .cancel, at: time)
+        _ = try await store.control(message.id, in: project, .cancel, at: time, by: .gateway)
         _ = try await store.bookCancelled(limit: 100, at: time)
         try await purge(made, store)
         let target = Message.Recipient.registration(made.key, made.id)

@@ -76,9 +76,9 @@ struct SQLiteStoreTests {
         let key = APIKeyRecord(
             id: "k", project: project, role: .sender, digest: Array(repeating: 7, count: 32),
             createdAt: Timestamp(milliseconds: 1), revokedAt: nil)
-        try await command.insert(key)
+        try await command.insert(key, by: .gateway)
         #expect(try await gateway.apiKey("k") == key)
-        #expect(try await command.revoke("k", at: Timestamp(milliseconds: 2)))
+        #expect(try await command.revoke("k", at: Timestamp(milliseconds: 2), by: .gateway))
         #expect(try await gateway.apiKey("k")?.revokedAt != nil)
     }
 
@@ -92,7 +92,7 @@ struct SQLiteStoreTests {
                         APIKeyRecord(
                             id: "k\(number)", project: ProjectID(rawValue: "demo")!, role: .client,
                             digest: Array(repeating: 1, count: 32), createdAt: Timestamp(milliseconds: 1),
-                            revokedAt: nil))
+                            revokedAt: nil), by: .gateway)
                 }
             }
             try await group.waitForAll()
@@ -221,8 +221,8 @@ struct SQLiteStoreTests {
         let key = APIKeyRecord(
             id: "secret-id", project: ProjectID(rawValue: "demo")!, role: .client,
             digest: Array(repeating: 1, count: 32), createdAt: Timestamp(milliseconds: 1), revokedAt: nil)
-        try await store.insert(key)
-        let error = await #expect(throws: StoreError.self) { try await store.insert(key) }
+        try await store.insert(key, by: .gateway)
+        let error = await #expect(throws: StoreError.self) { try await store.insert(key, by: .gateway) }
         #expect(error?.code == .failed)
         #expect(error.map { "\($0) \($0.underlying as Any)".contains("secret-id") } == false)
     }

@@ -14,7 +14,7 @@ enum AnswerMeaning: Hashable {
     case topicRefused(APNSReason)
     /// The credential is refused: nothing gets through.
     case credentialRefused(APNSReason)
-    /// The credential is refused on this connection; another may take it.
+    /// The credential is refused on this connection, or its token for now; another may take it.
     case connectionRefused(APNSReason)
     /// The provider token is called expired.
     case tokenExpired
@@ -43,7 +43,8 @@ enum AnswerMeaning: Hashable {
         switch reason {
         case .tooManyRequests: return .deviceBusy(after: after)
         case .expiredProviderToken: return .tokenExpired
-        case .invalidProviderToken, .unrelatedKeyIDInToken: return .connectionRefused(reason)
+        case .invalidProviderToken, .unrelatedKeyIDInToken, .tooManyProviderTokenUpdates:
+            return .connectionRefused(reason)
         case .shutdown: return .nothing
         default: break
         }

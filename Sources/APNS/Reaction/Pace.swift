@@ -3,6 +3,9 @@
 /// Additive increase, multiplicative decrease, as TCP does it (RFC 5681): half as many after an overload, at most once a
 /// second because the answers of one round trip are one piece of news; and with every round of good answers a few more,
 /// until there is no need for a limit. After a pause, when nothing is known of the load, a round doubles the limit.
+///
+/// Where one push at a time is too much there is more than load: APNs fails. Then nothing goes for a while, which doubles
+/// with each try that fails, from a second to a minute; the first good answer ends that.
 struct Pace {
     /// Between two decreases.
     static let decreaseInterval: Duration = .seconds(1)
@@ -13,8 +16,15 @@ struct Pace {
     /// What may be in flight right after a pause.
     static let restart = 8.0
 
+    /// The rest after the first failure of one push at a time.
+    static let firstRest: Duration = .seconds(1)
+    /// The longest rest.
+    static let longestRest: Duration = .seconds(60)
+
     /// Pushes in flight.
     private(set) var inFlight = 0
+    /// The last rest, while no good answer has come since.
+    private var lastRest: Duration?
     /// The most that may be in flight, at least 1; `nil`: no limit.
     private var window: Double?
     /// Below this a round doubles the limit: the last one that was too much is further away.
@@ -45,6 +55,9 @@ struct Pace {
         return notBefore - now
     }
 
+    /// Whether one push at a time goes, to see if APNs answers well again.
+    var isTrying: Bool { lastRest != nil }
+
     /// `count` pushes go.
     mutating func enter(_ count: Int) {
         inFlight += count
@@ -54,7 +67,9 @@ struct Pace {
     mutating func leave(_ count: Int, good: Int) {
         precondition(count <= inFlight, "\(count) of \(inFlight) pushes are back")
         inFlight -= count
-        guard let window, good > 0 else { return }
+        guard good > 0 else { return }
+        lastRest = nil
+        guard let window else { return }
         let perRound = window < threshold ? window : min(Self.step, window)
         let grown = window + Double(good) * perRound / window
         self.window = grown >= Self.ceiling ? nil : grown
@@ -67,6 +82,11 @@ struct Pace {
         if let after, after > .zero { notBefore = max(notBefore ?? now, now + after) }
         if let decreasedAt, now - decreasedAt < Self.decreaseInterval { return }
         decreasedAt = now
+        if let window, window <= 1, after ?? .zero == .zero {
+            let rest = lastRest.map { min($0 * 2, Self.longestRest) } ?? Self.firstRest
+            lastRest = rest
+            notBefore = max(notBefore ?? now, now + rest)
+        }
         let present = window ?? Double(max(inFlight, 1))
         let halved = max(1, present / 2)
         window = halved

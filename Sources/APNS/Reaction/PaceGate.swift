@@ -1,3 +1,4 @@
+import DequeModule
 import PushModel
 import Synchronization
 
@@ -44,7 +45,7 @@ final class PaceGate: Sendable {
     }
 
     private struct Line {
-        var waiters: [Waiter] = []
+        var waiters: Deque<Waiter> = []
         var wanted = 0
         /// Pushes that came and have no place yet, also those of callers that got a part and are about to come back.
         var open = 0 {
@@ -67,10 +68,24 @@ final class PaceGate: Sendable {
         var urgent = Line()
         var normal = Line()
         var isClosed = false
+        /// Nobody waits any more.
+        var isWindingDown = false
         /// Why there is a limit.
         var reason = APNSReason.serviceUnavailable
 
         var crowd: Crowd { urgent.isCrowded ? .all : normal.isCrowded ? .bulk : .none }
+
+        func wish(at now: Duration) -> Wish {
+            let rest: UpstreamHold.Rest? =
+                if let notBefore = pace.notBefore, notBefore > now {
+                    UpstreamHold.Rest(until: notBefore, limit: pace.isTrying ? 1 : nil)
+                } else if pace.isTrying {
+                    UpstreamHold.Rest(until: .zero, isTrying: pace.inFlight > 0, limit: 1)
+                } else {
+                    nil
+                }
+            return Wish(crowd: crowd, rest: rest)
+        }
 
         func room(isUrgent: Bool) -> Int { isUrgent ? pace.room : pace.bulkRoom }
 
@@ -91,11 +106,11 @@ final class PaceGate: Sendable {
             while !urgent.waiters.isEmpty || !normal.waiters.isEmpty {
                 let rest = pace.rest(at: now)
                 let isUrgent = !urgent.waiters.isEmpty
-                guard isClosed || rest != nil || room(isUrgent: isUrgent) > 0 else { break }
+                guard isClosed || isWindingDown || rest != nil || room(isUrgent: isUrgent) > 0 else { break }
                 let waiter = isUrgent ? urgent.removeFirst() : normal.removeFirst()
                 let entry: Entry
                 var gone = waiter.all
-                if isClosed {
+                if isClosed || isWindingDown {
                     entry = .closed
                 } else if let rest {
                     entry = .held(.serviceUnavailable, after: rest)
@@ -112,7 +127,7 @@ final class PaceGate: Sendable {
 
     private let state = Mutex(State())
     private let uptime: Uptime
-    private let crowdChanged = Bell()
+    private let changed = Bell()
 
     init(uptime: @escaping Uptime) {
         self.uptime = uptime
@@ -124,15 +139,22 @@ final class PaceGate: Sendable {
     /// How long APNs wants to be left alone; `nil`: not at all.
     func rest(at now: Duration) -> Duration? { state.withLock { $0.pace.rest(at: now) } }
 
-    /// Until when APNs wanted to be left alone; `nil`: it never did.
-    var notBefore: Duration? { state.withLock { $0.pace.notBefore } }
+    /// What the gate asks of those who take work from the store.
+    struct Wish: Equatable {
+        var crowd = Crowd.none
+        /// What APNs asked for, or its failures.
+        var rest: UpstreamHold.Rest?
+    }
+
+    /// What is wanted of those who take work from the store.
+    func wish(at now: Duration) -> Wish { state.withLock { $0.wish(at: now) } }
 
     /// Which lanes are crowded.
     var crowd: Crowd { state.withLock { $0.crowd } }
 
-    /// Sets what is called after ``crowd`` changed, without a lock held.
-    func onCrowdChange(_ body: @escaping @Sendable () -> Void) {
-        crowdChanged.hang(body)
+    /// Sets what is called after ``wish(at:)`` changed by anything but the passing of time, without a lock held.
+    func onChange(_ body: @escaping @Sendable () -> Void) {
+        changed.hang(body)
     }
 
     /// Pushes that wait.
@@ -146,7 +168,7 @@ final class PaceGate: Sendable {
         await withCheckedContinuation { continuation in
             let now = uptime()
             let (entry, isNews) = state.withLock { state in
-                let crowd = state.crowd
+                let wish = state.wish(at: now)
                 let entry = Self.enter(wanted, isUrgent: isUrgent, continuation, &state, at: now)
                 let left =
                     switch entry {
@@ -155,10 +177,10 @@ final class PaceGate: Sendable {
                     case .held, .closed: 0
                     }
                 state.noteOpen(left - (isReturning ? wanted : 0), isUrgent: isUrgent)
-                return (entry, state.crowd != crowd)
+                return (entry, state.wish(at: now) != wish)
             }
             if let entry { continuation.resume(returning: entry) }
-            if isNews { crowdChanged.ring() }
+            if isNews { changed.ring() }
         }
     }
 
@@ -173,6 +195,7 @@ final class PaceGate: Sendable {
         if isFirst, state.room(isUrgent: isUrgent) > 0 {
             return .granted(state.grant(wanted, isUrgent: isUrgent))
         }
+        if state.isWindingDown { return .closed }
         let waiter = Waiter(wanted: min(wanted, waitingLimit), all: wanted, continuation: continuation)
         let isIn = isUrgent ? append(waiter, to: &state.urgent) : append(waiter, to: &state.normal)
         return isIn ? nil : .held(state.reason, after: crowdedPause)
@@ -219,15 +242,21 @@ final class PaceGate: Sendable {
         change { $0.isClosed = true }
     }
 
+    /// From now on pushes that find no room are told that the upstream is closed, instead of waiting; so are those that
+    /// wait.
+    func windDown() {
+        change { $0.isWindingDown = true }
+    }
+
     private func change(_ body: (inout State) -> Void) {
         let now = uptime()
         let (admitted, isNews) = state.withLock { state in
-            let crowd = state.crowd
+            let wish = state.wish(at: now)
             body(&state)
             let admitted = state.admit(at: now)
-            return (admitted, state.crowd != crowd)
+            return (admitted, state.wish(at: now) != wish)
         }
         for (waiter, entry) in admitted { waiter.resume(returning: entry) }
-        if isNews { crowdChanged.ring() }
+        if isNews { changed.ring() }
     }
 }

@@ -43,6 +43,9 @@ struct SendPause {
     static let firstInterval: Duration = .seconds(30)
     /// The longest time between two probes.
     static let longestInterval: Duration = .seconds(300)
+    /// A push that somebody waits for may be a probe earlier: after this part of the time until the next one is due, so
+    /// 1 s after the pause began and at most 10 s after the last probe.
+    static let awaitedPart = 30
     /// How long pushes wait while a probe is on its way.
     static let answerTime: Duration = .seconds(5)
 
@@ -111,10 +114,15 @@ struct SendPause {
     }
 
     /// Whether a push may go now.
-    func passage(at now: Duration) -> Passage {
+    ///
+    /// - Parameter isAwaited: whether somebody waits for what becomes of it: then it need not wait for the next probe, it is
+    ///   the next one.
+    func passage(at now: Duration, isAwaited: Bool = false) -> Passage {
         switch state {
         case .open: .free
         case .waiting(_, _, let probeAt) where now >= probeAt: .probe
+        case .waiting(_, let interval, let probeAt)
+        where isAwaited && now >= probeAt - interval + interval / Self.awaitedPart: .probe
         case .waiting(let cause, _, let probeAt): .held(cause.reason, after: probeAt - now)
         case .probing(let cause, _, _): .held(cause.reason, after: Self.answerTime)
         }

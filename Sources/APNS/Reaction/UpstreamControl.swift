@@ -4,7 +4,9 @@ import PushModel
 /// value without clock or I/O; the upstream asks it before each submission and tells it each answer.
 ///
 /// - A credential that is refused pauses the upstream, a topic that is refused the topic, and a share of BadDeviceToken
-///   that is too high the app in its environment: see ``SendPause``.
+///   that is too high the app in its environment: see ``SendPause``. Proven device tokens and suspects (tokens that APNs
+///   has never accepted) are counted and paused each by themselves: anybody with a client key can register tokens that
+///   don't exist, and must not stop those that do.
 /// - A refusal that another connection may cure is given one: see ``ConnectionTrial``.
 /// - A device that gets too many pushes is left alone: see ``BusyDevices``.
 struct UpstreamControl {
@@ -58,15 +60,17 @@ struct UpstreamControl {
     private var trial = ConnectionTrial()
     private var everything = SendPause()
     private var topics: [String: SendPause] = [:]
-    private var routes: [PushRoute: SendPause] = [:]
+    private var routes: [TokenGroup: SendPause] = [:]
     /// How many of `topics` and `routes` are not open.
     private var pausedParts = 0
-    private var windows: [PushRoute: BadDeviceTokenWindow] = [:]
+    private var windows: [TokenGroup: BadDeviceTokenWindow] = [:]
+    /// Routes on which a push to a proven device token has passed: their suspects are held one by one, so that the claims
+    /// of the route go on. Elsewhere, as in a new installation, all are suspects, and stay in the store.
+    private var provenRoutes: Set<PushRoute> = []
     /// Routes of which pushes with another topic passed while the app's own was paused.
     private var mixedRoutes: Set<PushRoute> = []
     private var devices = BusyDevices()
-    private var lastTokenIssuedAt: Timestamp?
-    private var lastTokenSeries: Int?
+    private var lastToken: (number: Int, series: Int)?
 
     init(limits: BadDeviceTokenLimits = BadDeviceTokenLimits()) {
         self.limits = limits
@@ -81,7 +85,7 @@ struct UpstreamControl {
             }
         }
         let topics = topics.compactMap { pause(.topic($0.key), $0.value) }
-        let routes = routes.compactMap { pause(.route($0.key), $0.value) }
+        let routes = routes.compactMap { pause($0.key.part, $0.value) }
         return [pause(.everything, everything)].compactMap { $0 }
             + (topics + routes).sorted { "\($0.part)" < "\($1.part)" }
     }
@@ -94,9 +98,10 @@ extension UpstreamControl {
     mutating func admit(
         _ indices: some Collection<Int>, of batch: [Push], with token: ProviderToken?, at now: Duration
     ) -> Admission {
-        var actions = noteToken(token, at: now)
+        noteToken(token, at: now)
+        var actions: [Action] = []
         guard !isQuiet else {
-            return Admission(generation: generation, admitted: Array(indices), actions: actions)
+            return Admission(generation: generation, admitted: Array(indices))
         }
         devices.sweep(at: now)
         // One of its own, so that the answer to a probe in it is known.
@@ -115,7 +120,7 @@ extension UpstreamControl {
 
     /// Whether a push is on its way to see if what holds back others like this one has passed.
     func isProbing(for push: Push) -> Bool {
-        [everything, topics[push.content.topic], routes[push.route]].contains { $0?.waitingState == .answer }
+        [everything, topics[push.content.topic], routes[TokenGroup(push)]].contains { $0?.waitingState == .answer }
     }
 
     private var isQuiet: Bool { everything.isOpen && pausedParts == 0 && devices.isEmpty }
@@ -128,7 +133,10 @@ extension UpstreamControl {
         var hold = UpstreamHold()
         guard isHolding else { return hold }
         hold.everything = everything.rest
-        hold.routes = routes.compactMapValues(\.rest)
+        for (group, pause) in routes {
+            guard let rest = pause.rest, group.isProven || !provenRoutes.contains(group.route) else { continue }
+            hold.routes[group.route] = hold.routes[group.route].map { $0.joined(with: rest) } ?? rest
+        }
         hold.topics = topics.compactMapValues(\.rest)
         hold.mixedRoutes = mixedRoutes
         return hold
@@ -142,23 +150,19 @@ extension UpstreamControl {
         guard isHolding else { return nil }
         return everything.objection(to: generation, at: now)
             ?? topics[push.content.topic]?.objection(to: generation, at: now)
-            ?? routes[push.route]?.objection(to: generation, at: now)
+            ?? routes[TokenGroup(push)]?.objection(to: generation, at: now)
     }
 
     /// A new token may be what a refused credential was missing; and one that follows its predecessor too soon for Apple
-    /// must not come over the same connections.
-    private mutating func noteToken(_ token: ProviderToken?, at now: Duration) -> [Action] {
-        guard let token, token.issuedAt != lastTokenIssuedAt || token.series != lastTokenSeries else { return [] }
-        defer {
-            lastTokenIssuedAt = token.issuedAt
-            lastTokenSeries = token.series
-        }
-        guard let lastTokenSeries else { return [] }
+    /// does not come over the same connections: ``UpstreamPools/use(_:isNewSeries:)`` has replaced them.
+    private mutating func noteToken(_ token: ProviderToken?, at now: Duration) {
+        guard let token, token.number > lastToken?.number ?? -1 else { return }
+        defer { lastToken = (token.number, token.series) }
+        guard let lastToken else { return }
         everything.hasten(at: now)
-        guard token.series != lastTokenSeries else { return [] }
+        guard token.series != lastToken.series else { return }
         generation += 1
         noteReplacement(at: now)
-        return [.replaceConnections]
     }
 
     /// `nil`: the push goes.
@@ -166,23 +170,25 @@ extension UpstreamControl {
         of push: Push, at now: Duration, _ actions: inout [Action]
     ) -> (reason: APNSReason, after: Duration)? {
         let topic = push.content.topic
-        var passages = [everything.passage(at: now)]
+        var passages = [everything.passage(at: now, isAwaited: push.isAwaited)]
         if pausedParts > 0 {
             passages.append(topics[topic]?.passage(at: now) ?? .free)
-            passages.append(routes[push.route]?.passage(at: now) ?? .free)
+            passages.append(routes[TokenGroup(push)]?.passage(at: now) ?? .free)
         }
         for case .held(let reason, let after) in passages { return (reason, after) }
         if let rest = devices.rest(of: push.deviceToken, at: now) { return (.tooManyRequests, rest) }
         guard passages.contains(.probe) else { return nil }
         // Old connections may be what is refused; for a topic they are replaced once, as after adding a bundle id.
         let isTopicsFirst = topics[topic].map { $0.passage(at: now) == .probe && $0.isBeforeFirstProbe } ?? false
-        if mayReplace(at: now), passages[0] == .probe || isTopicsFirst {
+        // A probe ahead of its time takes those that are there: new ones for each would be too many.
+        if mayReplace(at: now), everything.passage(at: now) == .probe || isTopicsFirst {
             noteReplacement(at: now)
             actions.append(.replaceConnections)
         }
         if passages[0] == .probe { everything.probe(generation: generation) }
         if topics[topic]?.passage(at: now) == .probe { topics[topic]?.probe(generation: generation) }
-        if routes[push.route]?.passage(at: now) == .probe { routes[push.route]?.probe(generation: generation) }
+        let group = TokenGroup(push)
+        if routes[group]?.passage(at: now) == .probe { routes[group]?.probe(generation: generation) }
         return nil
     }
 
@@ -198,7 +204,7 @@ extension UpstreamControl {
         noteReplacement(at: now)
         everything.hasten(at: now)
         for topic in topics.keys { topics[topic]?.hasten(at: now) }
-        for route in routes.keys { routes[route]?.hasten(at: now) }
+        for group in routes.keys { routes[group]?.hasten(at: now) }
         return [.replaceConnections]
     }
 
@@ -228,9 +234,12 @@ extension UpstreamControl {
         wallTime: Timestamp
     ) -> [Action] {
         var actions: [Action] = []
-        var counts: [PushRoute: BadDeviceTokenWindow.Count] = [:]
+        var counts: [TokenGroup: BadDeviceTokenWindow.Count] = [:]
         // Most answers in a row belong to one app: `run` is the place of a push of it.
         var run: (index: Int, count: BadDeviceTokenWindow.Count)?
+        func isOfRun(_ index: Int, _ other: Int) -> Bool {
+            batch[index].isProven == batch[other].isProven && batch[index].route == batch[other].route
+        }
         for answer in answers {
             if answer.meaning != .accepted || !isCalm {
                 let push = batch[answer.index]
@@ -239,15 +248,15 @@ extension UpstreamControl {
                 noteDevice(answer.meaning, push.deviceToken, at: now)
             }
             guard answer.meaning.environmentVerdict != .inconclusive else { continue }
-            if run.map({ batch[$0.index].route != batch[answer.index].route }) ?? true {
-                if let run { counts[batch[run.index].route] = run.count }
-                run = (answer.index, counts[batch[answer.index].route] ?? BadDeviceTokenWindow.Count())
+            if run.map({ !isOfRun($0.index, answer.index) }) ?? true {
+                if let run { counts[TokenGroup(batch[run.index])] = run.count }
+                run = (answer.index, counts[TokenGroup(batch[answer.index])] ?? BadDeviceTokenWindow.Count())
             }
             run?.count.answers += 1
             if answer.meaning == .badDeviceToken { run?.count.bad += 1 }
         }
-        if let run { counts[batch[run.index].route] = run.count }
-        for (route, count) in counts { actions += noteEnvironment(route, count, submission, at: now, wallTime) }
+        if let run { counts[TokenGroup(batch[run.index])] = run.count }
+        for (group, count) in counts { actions += noteEnvironment(group, count, submission, at: now, wallTime) }
         return actions
     }
 
@@ -300,12 +309,13 @@ extension UpstreamControl {
         actions += follow(ofTopic, .topic(topic), detail: "the topic is refused; its other pushes are held back")
         noteMixture(meaning, push)
         // A refusal of one device token begins no pause, only a share of them does.
-        if let pause = routes[push.route], !pause.isOpen {
+        let group = TokenGroup(push)
+        if let pause = routes[group], !pause.isOpen {
             let ofRoute =
-                routes[push.route]?.answered(
+                routes[group]?.answered(
                     meaning.environmentVerdict, generation: generation, at: now, wallTime: wallTime) ?? .none
-            if case .ended = ofRoute { windows[push.route]?.reset() }
-            actions += follow(ofRoute, .route(push.route), detail: "")
+            if case .ended = ofRoute { windows[group]?.reset() }
+            actions += follow(ofRoute, group.part, detail: "")
         }
         return actions
     }
@@ -343,22 +353,22 @@ extension UpstreamControl {
     }
 
     private mutating func noteEnvironment(
-        _ route: PushRoute, _ count: BadDeviceTokenWindow.Count, _ submission: Submission, at now: Duration,
+        _ group: TokenGroup, _ count: BadDeviceTokenWindow.Count, _ submission: Submission, at now: Duration,
         _ wallTime: Timestamp
     ) -> [Action] {
-        if windows[route] == nil {
-            guard windows.count < Self.partLimit else { return [] }
-            windows[route] = BadDeviceTokenWindow(limits: limits)
+        if group.isProven, count.bad < count.answers, provenRoutes.count < Self.partLimit {
+            provenRoutes.insert(group.route)
         }
-        guard routes[route]?.isOpen ?? true, let sum = windows[route]?.count(count, at: now) else { return [] }
-        if routes[route] == nil, makeRoom(in: &routes) { routes[route] = SendPause() }
+        if windows[group] == nil {
+            guard windows.count < Self.partLimit else { return [] }
+            windows[group] = BadDeviceTokenWindow(limits: limits)
+        }
+        guard routes[group]?.isOpen ?? true, let sum = windows[group]?.count(count, at: now) else { return [] }
+        if routes[group] == nil, makeRoom(in: &routes) { routes[group] = SendPause() }
         let change =
-            routes[route]?.answered(
+            routes[group]?.answered(
                 .refused(.badDeviceToken), generation: submission.generation, at: now, wallTime: wallTime) ?? .none
-        let detail =
-            "of the last \(sum.answers) pushes for \(route.app) to \(route.environment.rawValue) \(sum.bad) were "
-            + "refused as BadDeviceToken; the registrations' environment is probably wrong; nothing was deleted"
-        return follow(change, .route(route), detail: detail)
+        return follow(change, group.part, detail: group.detail(sum))
     }
 
     /// Forgets what is open when a table is full.

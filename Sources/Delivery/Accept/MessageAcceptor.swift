@@ -129,6 +129,7 @@ extension MessageAcceptor.Refusal {
         case .invalid: "invalid"
         case .conflict: "conflict"
         case .full: "full"
+        case .store(let error) where error.code == .busy: "full"
         case .stopping: "stopping"
         case .store: "store"
         }

@@ -14,6 +14,8 @@ extension MessageAcceptor {
         public var options: DeliveryOptions
         /// What makes a repeat of the request the same one; `nil`: every request is a new one.
         public var idempotency: IdempotencyKey?
+        /// Who sends it.
+        public var credential: CredentialUse
         /// Whether the caller waits for the end of the one delivery. It goes in the interactive lane then, and to the
         /// upstream also while its route is held: so the upstream says why.
         var isAwaited = false
@@ -37,8 +39,9 @@ extension MessageAcceptor {
         /// Puts a submission together.
         public init(
             project: Project, recipient: Recipient, content: MessageContent,
-            options: DeliveryOptions = DeliveryOptions(), idempotency: IdempotencyKey? = nil
+            options: DeliveryOptions = DeliveryOptions(), idempotency: IdempotencyKey? = nil, credential: CredentialUse
         ) {
+            self.credential = credential
             self.project = project
             self.recipient = recipient
             self.content = content

@@ -48,7 +48,8 @@ struct Survey {
             label: submission.content.label, isDisplayed: submission.content.isDisplayed,
             // The gateway's own collapse id is none of the sender's.
             collapseKey: push?.collapseID.flatMap { $0 == id.rawValue ? nil : $0 },
-            priority: priority.rawValue, timeToLiveSeconds: life.timeToLiveSeconds)
+            priority: priority.rawValue, timeToLiveSeconds: life.timeToLiveSeconds,
+            credential: submission.credential)
         if case .registration(let registration) = submission.recipient {
             routes = [
                 PushRoute(

@@ -16,13 +16,13 @@ public final class MessageController: Sendable {
         self.wallTime = wallTime
     }
 
-    /// Pauses, resumes or cancels a message; see ``MessageControl``. What changes nothing is no error.
+    /// Pauses, resumes or cancels a message; see ``MessageControl``. What changes nothing is no error; what does is audited.
     ///
     /// - Returns: the state afterwards; `nil`: there is no such message.
     public func control(
-        _ id: MessageID, in project: ProjectID, _ control: MessageControl
+        _ id: MessageID, in project: ProjectID, _ control: MessageControl, by credential: CredentialUse
     ) async throws(StoreError) -> MessageState? {
-        let state = try await store.control(id, in: project, control, at: wallTime())
+        let state = try await store.control(id, in: project, control, at: wallTime(), by: credential)
         if state != nil { runner?.controlled(id, control) }
         return state
     }

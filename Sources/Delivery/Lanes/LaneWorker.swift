@@ -13,6 +13,7 @@ final class LaneWorker: Sendable {
     private let sender: any PushSender
     private let projects: ProjectDirectory
     private let answers: AnswerBuffer
+    private let waiters: EndWaiters
     private let metrics: DeliveryMetrics
     private let clock: any Clock<Duration>
     private let wallTime: WallTime
@@ -31,8 +32,9 @@ final class LaneWorker: Sendable {
 
     init(
         gate: LaneGate, lease: WorkerLease, store: any MessageStore & DeliveryStore, sender: any PushSender,
-        projects: ProjectDirectory, answers: AnswerBuffer, metrics: DeliveryMetrics, clock: any Clock<Duration>,
-        wallTime: @escaping WallTime, random: @escaping @Sendable () -> Double, logger: Logger
+        projects: ProjectDirectory, answers: AnswerBuffer, waiters: EndWaiters, metrics: DeliveryMetrics,
+        clock: any Clock<Duration>, wallTime: @escaping WallTime, random: @escaping @Sendable () -> Double,
+        logger: Logger
     ) {
         self.gate = gate
         self.lease = lease
@@ -40,6 +42,7 @@ final class LaneWorker: Sendable {
         self.sender = sender
         self.projects = projects
         self.answers = answers
+        self.waiters = waiters
         self.metrics = metrics
         self.clock = clock
         self.wallTime = wallTime
@@ -169,7 +172,7 @@ extension LaneWorker {
             if message == nil, isReadable {
                 logger.error("a delivery has no message", metadata: ["message.id": "\(id)"])
             }
-            if let message { desk.open(message) }
+            if let message { desk.open(message, isAwaited: isAwaited(id)) }
             let project = message.flatMap { projects.project($0.project) }
             // All deliveries of the message that stand together; a page has only those.
             repeat {
@@ -184,6 +187,11 @@ extension LaneWorker {
             } while place < claims.count && claims[place].message == id
         }
         finish(desk, worker: worker)
+    }
+
+    /// Whether somebody waits for the end of a message's delivery; those go in the interactive lane.
+    private func isAwaited(_ message: MessageID) -> Bool {
+        gate.lane == .interactive && waiters.isAwaited(message)
     }
 
     /// Reads a message. A store that answers nothing just now is asked again, as long as the lane works and the claim is
@@ -240,7 +248,7 @@ extension LaneWorker {
         var place = 0
         for item in own {
             let claims = item.claims
-            desk.open(claims.message)
+            desk.open(claims.message, isAwaited: isAwaited(claims.message.id))
             let project = projects.project(claims.message.project)
             for _ in claims.deliveries {
                 desk.add(place) { (project?.apps[$0], claims.pushes[$0]) }

@@ -33,6 +33,7 @@ struct PushDesk {
     private var seed: UInt64 = 0
     private var ownID: APNSID?
     private var isOnce = false
+    private var isAwaited = false
     private var activityToken: DeviceToken?
     private var apps: [AppPlan] = []
     /// What is to be sent.
@@ -48,7 +49,10 @@ struct PushDesk {
     }
 
     /// The deliveries that are added next are of this message.
-    mutating func open(_ message: Message) {
+    ///
+    /// - Parameter isAwaited: whether somebody waits for their end.
+    mutating func open(_ message: Message, isAwaited: Bool = false) {
+        self.isAwaited = isAwaited
         let content = message.content
         expiresAt = message.expiresAt
         seed = message.id.seed
@@ -118,7 +122,7 @@ struct PushDesk {
             Push(
                 route: batches[slot].route, lane: lane,
                 deviceToken: activityToken ?? claims[place].registration.deviceToken, isProven: !isSuspect,
-                content: content,
+                isAwaited: isAwaited, content: content,
                 payload: content.registrationIDOffset == nil
                     ? content.payload : content.payload(for: claims[place].registration.id),
                 id: traits.apnsID))

@@ -10,6 +10,10 @@ public struct DeliveryEnd: Hashable, Sendable {
     /// Apple's reason, or ours; `nil` for accepted ones.
     public var reason: String?
 
+    /// The reason of a push that was refused by a 410 whose time lies before the last refresh of the registration: that
+    /// stays, and nobody is to forget its token.
+    public static let unregisteredEarlier = "UnregisteredEarlier"
+
     /// Describes an end.
     public init(outcome: LedgerOutcome, reason: String?) {
         self.outcome = outcome

@@ -49,7 +49,7 @@ extension OpenDelivery {
     /// | outcome   | settlement                                                                     |
     /// |-----------|--------------------------------------------------------------------------------|
     /// | accepted  | ended, accepted; a suspect's registration is proven, in the environment that took it |
-    /// | rejected  | ended, rejected with Apple's reason; a 410 ends the registration; BadDeviceToken: see ``refused(at:)`` |
+    /// | rejected  | ended, rejected with Apple's reason; a 410 ends the registration (2); BadDeviceToken: see ``refused(at:)`` |
     /// | throttled | retry after ``RetryWindow``; a message for one attempt: expired (1)            |
     /// | throttled, no attempt | retry after ``RetryWindow``, also a message for one attempt        |
     /// | unknown   | as throttled, and one more unknown attempt; retry at once if the gateway cut it off |
@@ -57,6 +57,7 @@ extension OpenDelivery {
     ///
     /// (1) unless APNs refused the connection or its credential, and did not look at the push
     /// (``Setback/reachedPeer``).
+    /// (2) unless its time lies before the last refresh: ``DeliveryEnd/unregisteredEarlier``.
     ///
     /// A retry that would not fit before the expiry makes the delivery expire now, with the last cause as its reason.
     /// A probe that brings no answer about the device token leaves the first answer standing.
@@ -85,9 +86,14 @@ extension OpenDelivery {
             return standing(.badDeviceToken, verdict: verdictOfRefusal, after: TransportCause.noRoute.rawValue, at: now)
         case .rejected(let reason, let since):
             let history = isAttempt ? claim.history.adding(reason.rawValue) : claim.history
-            return ended(
-                .rejected, reason: reason.rawValue,
-                verdict: endsRegistration(reason) ? since.map(DeviceTokenVerdict.dead) : nil, history: history, at: now)
+            guard endsRegistration(reason), let since else {
+                return ended(.rejected, reason: reason.rawValue, history: history, at: now)
+            }
+            // The app has shown since then that it is there: what APNs says is of an earlier life of the device token.
+            guard since >= claim.registration.refreshedAt else {
+                return ended(.rejected, reason: DeliveryEnd.unregisteredEarlier, history: history, at: now)
+            }
+            return ended(.rejected, reason: reason.rawValue, verdict: .dead(since: since), history: history, at: now)
         case .throttled(let reason, let after):
             return attemptFailed(.throttled(reason, after: after), at: now, random: random)
         case .notSent(let cause):
@@ -153,6 +159,7 @@ extension OpenDelivery {
         guard !isForActivity, let reason = reason.map(APNSReason.init(rawValue:)) else { return false }
         switch reason {
         case .badDeviceToken, .deviceTokenNotForTopic: return true
+        case APNSReason(rawValue: DeliveryEnd.unregisteredEarlier): return true
         default: return APNSReasonTable.row(of: reason)?.actions.contains(.dropRegistration) ?? false
         }
     }

@@ -4,7 +4,10 @@ import PushModel
 enum ReasonLabel {
     /// What is decided without an answer has our own reasons, or the cause of an earlier attempt.
     private static let own: Set<String> = Set(
-        [EndReason.expired, EndReason.invalidMessage, EndReason.messageMissing, EndReason.platformNotServed]
+        [
+            EndReason.expired, EndReason.invalidMessage, EndReason.messageMissing, EndReason.platformNotServed,
+            DeliveryEnd.unregisteredEarlier,
+        ]
             + (TransportCause.known + [.messageUnreadable]).map(\.rawValue))
 
     /// Our own reasons stand for themselves, Apple's have the label of their table: a small set whatever a peer says.

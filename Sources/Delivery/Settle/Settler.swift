@@ -29,6 +29,8 @@ struct Settler: Sendable {
     /// Raised when the settler is to give up waiting for a failing store.
     let finishing = Signal()
 
+    /// How long who waits is left in peace while a probe is on its way that decides about others too.
+    static let probeLook: Duration = .seconds(1)
     /// So many results wait for no others.
     static let gatheringLimit = 250
     /// Results for one transaction, at most but for the last page of it.
@@ -112,8 +114,10 @@ struct Settler: Sendable {
                 let place = place(sent.worker, found.count)
                 for answer in found {
                     let delivery = sent.deliveries.delivery(answer.index, lane: sent.lane)
-                    let result = delivery.settlement(
-                        of: answer.outcome, isAttempt: answer.isAttempt, at: answer.time, random: random())
+                    let result = hastened(
+                        delivery.settlement(
+                            of: answer.outcome, isAttempt: answer.isAttempt, at: answer.time, random: random()),
+                        of: delivery, answer)
                     batches[place].append(
                         Settlement(delivery: delivery.claim, result: result), in: sent.lane,
                         orEnd: end(of: delivery, result, answer))
@@ -128,6 +132,17 @@ struct Settler: Sendable {
         }
         metrics.count(attempts)
         return batches
+    }
+
+    /// A delivery that somebody waits for comes again soon while a probe is on its way: then it goes too, or its end is
+    /// told.
+    private func hastened(
+        _ result: Settlement.Result, of delivery: OpenDelivery, _ answer: SentBatch.Answer
+    ) -> Settlement.Result {
+        guard answer.isBeingProbed, case .retry(let history, let notBefore) = result,
+            waiters.isAwaited(delivery.claim.message)
+        else { return result }
+        return .retry(history, notBefore: min(notBefore, answer.time + Self.probeLook))
     }
 
     /// What is recorded in place of a retry, or of an end for lack of time, while somebody waits for the end.

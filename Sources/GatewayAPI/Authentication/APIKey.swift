@@ -11,18 +11,28 @@ public struct APIKey: Sendable {
     public let record: APIKeyRecord
 
     /// Makes a new key from the system's random source.
-    public init(project: ProjectID, role: Role, at time: Timestamp) {
+    ///
+    /// - Parameters:
+    ///   - name: what its holder calls it, see ``APIKeyRecord/isName(_:)``.
+    ///   - expiresAt: from when on it is refused; `nil`: it works until it is revoked.
+    public init(
+        project: ProjectID, role: Role, at time: Timestamp, name: String? = nil, expiresAt: Timestamp? = nil
+    ) {
         var random = SystemRandomNumberGenerator()
-        self.init(project: project, role: role, at: time, using: &random)
+        self.init(project: project, role: role, at: time, name: name, expiresAt: expiresAt, using: &random)
     }
 
     /// Makes a new key: 64 bits name it, 256 bits keep it secret.
-    init(project: ProjectID, role: Role, at time: Timestamp, using random: inout some RandomNumberGenerator) {
+    init(
+        project: ProjectID, role: Role, at time: Timestamp, name: String? = nil, expiresAt: Timestamp? = nil,
+        using random: inout some RandomNumberGenerator
+    ) {
         let id = Self.bytes(8, using: &random).map(Self.hex).joined()
         let secret = Base64URL.text(Self.bytes(32, using: &random))
         text = "hk_\(id)_\(secret)"
         record = APIKeyRecord(
-            id: id, project: project, role: role, digest: Self.digest(of: text), createdAt: time, revokedAt: nil)
+            id: id, project: project, role: role, digest: Self.digest(of: text), createdAt: time, revokedAt: nil,
+            name: name, expiresAt: expiresAt)
     }
 
     /// The id inside a key's text; `nil` when the text has not the form of a key.

@@ -1,11 +1,15 @@
 import HTTPTypes
+import HummingbirdCore
 import PushModel
 import Store
 
 /// Finds out who sent a request: by an API key, an access token, or a JWT that a service account signed.
 struct Authenticator: Sendable {
     private let store: any CredentialStore & ServiceAccountStore
+    private let limits: ClientRateLimits
     private let wallTime: WallTime
+    private let uses: KeyUses
+    private let publicURL: @Sendable () -> String
     private let keys = CredentialCache<String, APIKeyRecord>()
     /// By the SHA-256 of the token or JWT.
     private let grants = CredentialCache<[UInt8], Grant>()
@@ -17,23 +21,55 @@ struct Authenticator: Sendable {
     }
 
     /// Looks credentials up in `store`; what was found lately is remembered.
-    init(store: any CredentialStore & ServiceAccountStore, wallTime: @escaping WallTime) {
+    ///
+    /// - Parameters:
+    ///   - limits: how often an address may fail.
+    ///   - uses: hears when a key is used.
+    ///   - publicURL: under which clients reach the gateway: the audience of JWTs that are bearers.
+    init(
+        store: any CredentialStore & ServiceAccountStore, limits: ClientRateLimits = ClientRateLimits(.none),
+        uses: KeyUses, publicURL: @escaping @Sendable () -> String, wallTime: @escaping WallTime
+    ) {
         self.store = store
+        self.limits = limits
+        self.uses = uses
+        self.publicURL = publicURL
         self.wallTime = wallTime
     }
 
-    /// The caller of a request.
+    /// The caller of a request. An address that failed too often is refused before anything is looked up, unless its
+    /// credential was found lately: others behind the same address go on.
     ///
-    /// - Throws: UNAUTHENTICATED without a credential that is known and works; UNAVAILABLE when the store fails.
-    func caller(of headers: HTTPFields) async throws(FCMError) -> Caller {
-        guard let text = Self.credential(in: headers) else { throw FCMError(.unauthenticated) }
+    /// - Throws: UNAUTHENTICATED without a credential that is known and works; RESOURCE_EXHAUSTED for an address that
+    ///   failed too often; UNAVAILABLE when the store fails.
+    func caller(of call: Call) async throws(FCMError) -> Caller {
+        guard let text = Self.credential(in: call.request.headers) else {
+            throw FCMError(.unauthenticated).hinting(SenderHint.credential(in: call.request.headers))
+        }
+        guard let address = call.clientAddress, limits.rates.failures > 0, !wasFoundLately(text) else {
+            return try await caller(presenting: text)
+        }
+        return try await limits.countingFailures(of: address) { () async throws(FCMError) in
+            try await caller(presenting: text)
+        }
+    }
+
+    private func caller(presenting text: String) async throws(FCMError) -> Caller {
         if AccessToken.isToken(text) { return try await caller(accessToken: text) }
         if Assertion.isAssertion(text) { return try await caller(jwt: text) }
         return try await caller(key: text)
     }
 
+    /// Whether the store knew this very credential when it was asked last; it may have been revoked since.
+    private func wasFoundLately(_ text: String) -> Bool {
+        if AccessToken.isToken(text) || Assertion.isAssertion(text) {
+            return grants.lastRecord(AccessToken.digest(of: text)) != nil
+        }
+        return APIKey.id(in: text).flatMap(keys.lastRecord).map { APIKey.matches(text, $0) } ?? false
+    }
+
     private func caller(key text: String) async throws(FCMError) -> Caller {
-        guard let id = APIKey.id(in: text) else { throw Self.invalidKey }
+        guard let id = APIKey.id(in: text) else { throw Self.invalidKey.hinting(SenderHint.key(text)) }
         let record: APIKeyRecord?
         do {
             record = try await keys.record(id, read: store.apiKey)
@@ -41,7 +77,9 @@ struct Authenticator: Sendable {
             throw FCMError(error)
         }
         guard let record, APIKey.matches(text, record), record.revokedAt == nil else { throw Self.invalidKey }
-        return Caller(credential: .apiKey(record.id), project: record.project, role: record.role)
+        if let end = record.expiresAt, end <= wallTime() { throw Self.expiredKey(record.id, end) }
+        uses.note(record.id, at: wallTime())
+        return Caller(credential: .apiKey(record.id), project: record.project, role: record.role, name: record.name)
     }
 
     private func caller(accessToken text: String) async throws(FCMError) -> Caller {
@@ -71,12 +109,15 @@ struct Authenticator: Sendable {
     }
 
     private func grant(for text: String) async throws(FCMError) -> Grant {
+        var issuer: String?
         do throws(Assertion.Problem) {
             let assertion = try Assertion(text, at: wallTime())
+            issuer = assertion.issuer
+            try assertion.checkAsBearer(publicURL: publicURL())
             let identity = try await store.signer(of: assertion)
             return Grant(identity: identity, expiresAt: assertion.expiresAt)
         } catch {
-            throw FCMError(error)
+            throw FCMError(error).hinting(SenderHint.issuer(issuer))
         }
     }
 
@@ -90,6 +131,13 @@ struct Authenticator: Sendable {
             credential = headers[.googleAPIKey].map { String($0.trimmingBlanks) }
         }
         return credential.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    // Only the holder of the secret comes here.
+    private static func expiredKey(_ id: String, _ end: Timestamp) -> FCMError {
+        FCMError(
+            .unauthenticated, "The API key \(id) expired at \(end.rfc3339). Make another with herald key create.",
+            reason: .invalidCredential)
     }
 
     // One answer for unknown, wrong and revoked keys: a caller can't tell which ids exist.

@@ -1,3 +1,4 @@
+import Logging
 import PushModel
 import Store
 
@@ -9,6 +10,8 @@ struct Caller: Hashable, Sendable {
     let project: ProjectID
     /// What it may do.
     let role: Role
+    /// The name of the API key.
+    var name: String?
 
     /// What a caller presents.
     enum Credential: Hashable, Sendable {
@@ -16,6 +19,14 @@ struct Caller: Hashable, Sendable {
         case apiKey(String)
         /// An access token or a JWT of a service account.
         case serviceAccount(ServiceAccountEmail)
+
+        /// Its public id.
+        var id: String {
+            switch self {
+            case .apiKey(let id): id
+            case .serviceAccount(let email): email.rawValue
+            }
+        }
 
         /// What it is called in errors.
         fileprivate var name: String {
@@ -33,6 +44,42 @@ extension Caller {
         self.init(
             credential: .serviceAccount(identity.account.email), project: identity.account.email.project,
             role: identity.account.role)
+    }
+}
+
+extension ProjectCall {
+    /// Who asks, as messages and audit entries keep it.
+    var credential: CredentialUse {
+        CredentialUse(id: caller.credential.id, name: caller.name, role: caller.role, address: call.peerAddress)
+    }
+}
+
+extension Call {
+    /// The IP address that the request came from, as the outermost proxy of ours saw it: without a port, and `nil` for
+    /// what is no address.
+    var peerAddress: String? { forwardedAddress.flatMap(ClientAddress.plain) }
+}
+
+extension Logger.Metadata {
+    /// The metadata with who asked.
+    func with(_ use: CredentialUse) -> Logger.Metadata {
+        var metadata = self
+        metadata["credential.id"] = "\(use.id)"
+        metadata["credential.name"] = use.name.map { "\($0)" }
+        metadata["credential.role"] = use.role.map { "\($0.rawValue)" }
+        metadata["credential.address"] = use.address.map { "\($0)" }
+        return metadata
+    }
+}
+
+extension CredentialUse {
+    /// `{id, name, role, address}`, as reports and lists show it.
+    var json: JSONValue {
+        var members: [JSONValue.Member] = [.init("id", .string(id))]
+        if let name { members.append(.init("name", .string(name))) }
+        if let role { members.append(.init("role", .string(role.rawValue))) }
+        if let address { members.append(.init("address", .string(address))) }
+        return .object(members)
     }
 }
 
@@ -68,16 +115,28 @@ struct Access: Hashable, Sendable {
     static let receipts = Access(roles: [.admin, .client], action: "reporting receipts")
     /// A look at a registration.
     static let readRegistration = Access(roles: [.admin, .client], action: "reading a registration")
-    /// A change of a registration by the app.
-    static let changeRegistration = Access(roles: [.admin, .client], action: "changing a registration")
+    /// A change of a registration by the app, and of its user by a backend.
+    static let changeRegistration = Access(roles: [.admin, .sender, .client], action: "changing a registration")
+    /// The end of a registration.
+    static let endRegistration = Access(roles: [.admin, .client], action: "ending a registration")
+    /// What is known of a registration whose token the caller has.
+    static let readInstance = Access(roles: [.admin, .sender, .client], action: "reading a registration")
     /// The end of many quarantines at once.
     static let liftQuarantine = Access(roles: [.admin], action: "lifting quarantines")
+    /// The end of registrations that are in quarantine for long.
+    static let prune = Access(roles: [.admin], action: "pruning registrations")
     /// Lists of registrations, and who followed whom on a device.
     static let listRegistrations = Access(roles: [.admin], action: "listing registrations")
+    /// The audit log.
+    static let readAudit = Access(roles: [.admin], action: "reading the audit log")
+    /// How a project's deliveries go now: it names files, teams and keys.
+    static let readStatus = Access(roles: [.admin], action: "reading the status")
+    /// The states of many registrations at once, named by the tokens that a sender holds.
+    static let checkRegistrations = Access(roles: [.admin, .sender], action: "checking registrations")
     /// The topics of a registration.
-    static let topics = Access(roles: [.admin, .client], action: "changing topics")
+    static let topics = Access(roles: [.admin, .sender, .client], action: "changing topics")
     /// The topics of many registrations at once.
-    static let topicBatch = Access(roles: [.admin, .client], action: "changing topics in batches")
+    static let topicBatch = Access(roles: [.admin, .sender, .client], action: "changing topics in batches")
     /// Device groups: who may send to a device may also put it into a group.
     static let deviceGroups = Access(roles: [.admin, .sender], action: "changing device groups")
     /// The topics of a project, with how many registrations each has.

@@ -23,6 +23,13 @@ struct ClientAddress: Hashable, Sendable, ExpressibleByStringLiteral {
         self.init(text)
     }
 
+    /// An address as sockets and proxies write it, without port, brackets and zone; `nil`: it is none.
+    static func plain(_ text: String) -> String? {
+        let host = Self.host(text)
+        let isAddress = groups(host) != nil || values(host[...])?.count == 2
+        return isAddress && host.utf8.count <= 45 ? host.lowercased() : nil
+    }
+
     /// The address without a port, brackets, and zone.
     private static func host(_ text: String) -> String {
         var host = text[...]

@@ -17,15 +17,27 @@ public final class ClientRateLimits: Sendable {
         public var registration: Int
         /// Of one project.
         public var project: Int
+        /// New registrations from one address.
+        public var newRegistrationAddress: Int
+        /// New registrations in one project.
+        public var newRegistrationProject: Int
+        /// Failed authentications from one address, with credentials of any kind.
+        public var failures: Int
         /// Proxies in front, each of which adds whom it asks for to `X-Forwarded-For`. The address that the first of
         /// them saw is limited, whatever the client itself wrote there.
         public var proxies: Int
 
         /// Puts rates together.
-        public init(address: Int, registration: Int, project: Int, proxies: Int = 0) {
+        public init(
+            address: Int, registration: Int, project: Int, newRegistrationAddress: Int = 0,
+            newRegistrationProject: Int = 0, failures: Int = 0, proxies: Int = 0
+        ) {
+            self.failures = failures
             self.address = address
             self.registration = registration
             self.project = project
+            self.newRegistrationAddress = newRegistrationAddress
+            self.newRegistrationProject = newRegistrationProject
             self.proxies = proxies
         }
 
@@ -36,8 +48,20 @@ public final class ClientRateLimits: Sendable {
     /// Who asks.
     enum Party: Hashable {
         case address(ClientAddress)
+        /// Where credentials came from that do not work.
+        case failures(ClientAddress)
         case registration(RegistrationID)
         case project(ProjectID)
+        case newRegistrationAddress(ClientAddress)
+        case newRegistrationProject(ProjectID)
+
+        /// Whether there are as many as are configured.
+        var isProject: Bool {
+            switch self {
+            case .project, .newRegistrationProject: true
+            case .address, .failures, .registration, .newRegistrationAddress: false
+            }
+        }
     }
 
     private struct Bucket {
@@ -47,17 +71,20 @@ public final class ClientRateLimits: Sendable {
 
     private struct Buckets {
         /// As many as are configured. Kept apart, so that however many addresses ask, no project's bucket is forgotten.
-        var projects: [ProjectID: Bucket] = [:]
+        var projects: [Party: Bucket] = [:]
         var others: [Party: Bucket] = [:]
 
         subscript(party: Party) -> Bucket? {
-            get { if case .project(let id) = party { projects[id] } else { others[party] } }
-            set { if case .project(let id) = party { projects[id] = newValue } else { others[party] = newValue } }
+            get { party.isProject ? projects[party] : others[party] }
+            set { if party.isProject { projects[party] = newValue } else { others[party] = newValue } }
         }
     }
 
     /// Seconds' worth of a rate that may come at once.
     static let burstSeconds = 10.0
+    /// So many new registrations may come at once from one address, or ten seconds' worth if that is more: a network of
+    /// many devices may get an app at the same time.
+    static let newRegistrationBurst = 200.0
     /// As many addresses and registrations are kept in mind at most.
     static let partyLimit = 100_000
 
@@ -73,32 +100,57 @@ public final class ClientRateLimits: Sendable {
         self.now = now
     }
 
-    /// Counts a request of a party.
+    /// Counts requests of a party, or the items of one that stand for as many.
     ///
     /// - Throws: RESOURCE_EXHAUSTED with the time until the next is taken.
-    func take(_ party: Party) throws(FCMError) {
-        try use(1, of: party)
+    func take(_ party: Party, _ count: Int = 1) throws(FCMError) {
+        try use(count, of: party, counts: true)
     }
 
-    /// Looks whether a request of a party would be taken, and does not count it.
+    /// Looks whether requests of a party would be taken, and does not count them.
     ///
-    /// - Throws: as ``take(_:)``.
-    func check(_ party: Party) throws(FCMError) {
-        try use(0, of: party)
+    /// - Throws: as ``take(_:_:)``.
+    func check(_ party: Party, _ count: Int = 1) throws(FCMError) {
+        try use(count, of: party, counts: false)
     }
 
-    private func use(_ count: Double, of party: Party) throws(FCMError) {
+    /// Counts an attempt to authenticate, and takes it back unless it fails: attempts that run at the same time count
+    /// as failed until they are over.
+    ///
+    /// - Throws: as ``take(_:_:)``, without a call of `find`; and what `find` throws.
+    func countingFailures<Found>(
+        of address: ClientAddress, _ find: () async throws(FCMError) -> Found
+    ) async throws(FCMError) -> Found {
+        try take(.failures(address))
+        do throws(FCMError) {
+            let found = try await find()
+            giveBack(.failures(address))
+            return found
+        } catch {
+            // A store that could not be asked is not the caller's failure.
+            if error.code != .unauthenticated { giveBack(.failures(address)) }
+            throw error
+        }
+    }
+
+    /// Takes back what ``take(_:_:)`` counted.
+    func giveBack(_ party: Party) {
+        buckets.withLock { $0[party]?.tokens += 1 }
+    }
+
+    /// More than a full bucket is taken when it is full, and paid back before the next.
+    private func use(_ count: Int, of party: Party, counts: Bool) throws(FCMError) {
         let rate = Double(rate(of: party))
-        guard rate > 0 else { return }
+        guard rate > 0, count > 0 else { return }
         let time = now()
+        let burst = burst(of: party)
         let missing = buckets.withLock { buckets in
-            if buckets.others.count >= Self.partyLimit, buckets[party] == nil { Self.forget(&buckets.others, at: time) }
-            var bucket = buckets[party] ?? Bucket(tokens: rate * Self.burstSeconds, filledAt: time)
-            let passed = (time - bucket.filledAt) / .seconds(1)
-            bucket.tokens = min(rate * Self.burstSeconds, bucket.tokens + max(0, passed) * rate)
+            if buckets.others.count >= Self.partyLimit, buckets[party] == nil { forget(&buckets.others, at: time) }
+            var bucket = buckets[party] ?? Bucket(tokens: burst, filledAt: time)
+            bucket.tokens = tokens(in: bucket, of: party, at: time)
             bucket.filledAt = time
-            let missing = max(0, 1 - bucket.tokens)
-            if missing == 0 { bucket.tokens -= count }
+            let missing = max(0, min(Double(count), burst) - bucket.tokens)
+            if missing == 0, counts { bucket.tokens -= Double(count) }
             buckets[party] = bucket
             return missing
         }
@@ -106,21 +158,34 @@ public final class ClientRateLimits: Sendable {
         throw refusal(of: party, retryAfterSeconds: max(1, Int((missing / rate).rounded(.up))))
     }
 
+    private func tokens(in bucket: Bucket, of party: Party, at time: ContinuousClock.Instant) -> Double {
+        let passed = (time - bucket.filledAt) / .seconds(1)
+        return min(burst(of: party), bucket.tokens + max(0, passed) * Double(rate(of: party)))
+    }
+
+    private func burst(of party: Party) -> Double {
+        let usual = Double(rate(of: party)) * Self.burstSeconds
+        if case .newRegistrationAddress = party { return max(usual, Self.newRegistrationBurst) }
+        return usual
+    }
+
     /// How many parties are kept in mind beside projects.
     var partyCount: Int { buckets.withLock { $0.others.count } }
 
-    /// Makes room: those that have been quiet for long enough to have full buckets again are as good as unknown. When
-    /// nobody is, all are forgotten.
-    private static func forget(_ buckets: inout [Party: Bucket], at time: ContinuousClock.Instant) {
-        buckets = buckets.filter { time - $0.value.filledAt < .seconds(burstSeconds) }
-        if buckets.count > partyLimit / 2 { buckets = [:] }
+    /// Makes room: those that have full buckets again are as good as unknown. When all are in use, all are forgotten.
+    private func forget(_ buckets: inout [Party: Bucket], at time: ContinuousClock.Instant) {
+        buckets = buckets.filter { tokens(in: $0.value, of: $0.key, at: time) < burst(of: $0.key) }
+        if buckets.count > Self.partyLimit / 2 { buckets = [:] }
     }
 
     private func rate(of party: Party) -> Int {
         switch party {
         case .address: rates.address
+        case .failures: rates.failures
         case .registration: rates.registration
         case .project: rates.project
+        case .newRegistrationAddress: rates.newRegistrationAddress
+        case .newRegistrationProject: rates.newRegistrationProject
         }
     }
 
@@ -130,6 +195,11 @@ public final class ClientRateLimits: Sendable {
         case .address:
             error = FCMError(.resourceExhausted, "Too many requests from this address (limits.clientAddressRate).")
             error.quotaSubject = "client address"
+        case .failures:
+            error = FCMError(
+                .resourceExhausted,
+                "Too many failed authentications from this address (limits.failedAuthenticationRate).")
+            error.quotaSubject = "client address"
         case .registration(let id):
             error = FCMError(
                 .resourceExhausted, "Too many requests of this registration (limits.clientRegistrationRate).")
@@ -137,6 +207,15 @@ public final class ClientRateLimits: Sendable {
         case .project(let id):
             error = FCMError(
                 .resourceExhausted, "Too many requests by clients of this project (limits.clientProjectRate).")
+            error.quotaSubject = "project:\(id)"
+        case .newRegistrationAddress:
+            error = FCMError(
+                .resourceExhausted,
+                "Too many new registrations from this address (limits.newRegistrationAddressRate).")
+            error.quotaSubject = "client address"
+        case .newRegistrationProject(let id):
+            error = FCMError(
+                .resourceExhausted, "Too many new registrations in this project (limits.newRegistrationProjectRate).")
             error.quotaSubject = "project:\(id)"
         }
         error.retryAfterSeconds = retryAfterSeconds
@@ -146,21 +225,47 @@ public final class ClientRateLimits: Sendable {
 
 extension Call {
     /// Counts a client's request against the limits of its address and its project; other callers have none.
-    func checkRate(of caller: Caller) throws(FCMError) {
+    ///
+    /// - Parameter count: the items of a batch, beyond the first.
+    func checkRate(of caller: Caller, _ count: Int = 1) throws(FCMError) {
+        try take(count, .project(caller.project), of: caller) { .address($0) }
+    }
+
+    /// Counts registrations that a client is about to make.
+    func checkNewRegistrations(_ count: Int, of caller: Caller) throws(FCMError) {
+        try take(count, .newRegistrationProject(caller.project), of: caller) { .newRegistrationAddress($0) }
+    }
+
+    private func take(
+        _ count: Int, _ project: ClientRateLimits.Party, of caller: Caller,
+        address party: (ClientAddress) -> ClientRateLimits.Party
+    ) throws(FCMError) {
         guard caller.role == .client else { return }
         // Looked at first, so that what the project refuses leaves no address behind; counted last, so that what one
         // address asks too often is not the project's loss.
-        try services.clientLimits.check(.project(caller.project))
-        if let address = clientAddress { try services.clientLimits.take(.address(address)) }
-        try services.clientLimits.take(.project(caller.project))
+        try services.clientLimits.check(project, count)
+        if let address = clientAddress { try services.clientLimits.take(party(address), count) }
+        try services.clientLimits.take(project, count)
+    }
+
+    /// Counts an attempt to authenticate that the authenticator does not see; ``authenticationSucceeded()`` takes it back.
+    ///
+    /// - Throws: RESOURCE_EXHAUSTED for an address that failed too often.
+    func countAuthentication() throws(FCMError) {
+        if let clientAddress { try services.clientLimits.take(.failures(clientAddress)) }
+    }
+
+    /// Takes ``countAuthentication()`` back.
+    func authenticationSucceeded() {
+        if let clientAddress { services.clientLimits.giveBack(.failures(clientAddress)) }
     }
 
     /// Where the request comes from, as the outermost proxy of ours saw it.
-    private var clientAddress: ClientAddress? {
+    var clientAddress: ClientAddress? {
         forwardedAddress.map { ClientAddress($0) }
     }
 
-    private var forwardedAddress: String? {
+    var forwardedAddress: String? {
         let proxies = services.clientLimits.rates.proxies
         guard proxies > 0 else { return context.address }
         let hops = request.headers[values: .forwardedFor]

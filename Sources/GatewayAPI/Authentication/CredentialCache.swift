@@ -24,6 +24,11 @@ final class CredentialCache<ID: Hashable & Sendable, Record: Sendable>: Sendable
         self.now = now
     }
 
+    /// The credential with this id as it was found last, however long ago; `nil`: it was not found lately.
+    func lastRecord(_ id: ID) -> Record? {
+        entries.withLock { $0[id]?.record }
+    }
+
     /// The credential with this id, from here or as `read` finds it, also a revoked one.
     func record<Failure: Error>(
         _ id: ID, read: (ID) async throws(Failure) -> Record?

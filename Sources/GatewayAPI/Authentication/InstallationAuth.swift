@@ -58,7 +58,37 @@ extension ProjectCall {
     }
 }
 
+extension ProjectCall {
+    /// Lets a client use a registration that an installation made only with that installation's auth token: device and
+    /// registration tokens leak through logs. Other roles need none.
+    func checkOwnership(of registration: Registration) async throws(FCMError) {
+        guard caller.role == .client, registration.isBound else { return }
+        guard let installation = try await installation() else {
+            throw .installationRequired("The registration belongs to an installation.")
+        }
+        guard installation.registration == registration.key else {
+            throw FCMError(
+                .permissionDenied, "The registration is not that of the installation.", reason: .installationRequired)
+        }
+    }
+
+    /// Lets clients register with an installation only, unless the project takes others too.
+    func checkInstallation(_ installation: Installation?) throws(FCMError) {
+        guard caller.role == .client, installation == nil, project.requiresInstallation else { return }
+        throw .installationRequired("A client key registers installations only (registrations.requireInstallation).")
+    }
+}
+
 extension FCMError {
+    /// A client shows no installation where it needs one.
+    static func installationRequired(_ why: String) -> FCMError {
+        FCMError(
+            .permissionDenied,
+            why + " Send the installation's auth token in X-Goog-Firebase-Installations-Auth; an app gets one by "
+                + "POST …/installations. A key with the role admin needs none.",
+            reason: .installationRequired)
+    }
+
     /// One answer for all that is wrong with an installation's auth token.
     static var unknownInstallation: FCMError {
         FCMError(

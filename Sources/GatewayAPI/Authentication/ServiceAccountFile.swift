@@ -56,7 +56,8 @@ public struct ServiceAccountFile: Sendable {
     /// What the store keeps of the key.
     public func record(at time: Timestamp) -> ServiceAccountKey {
         ServiceAccountKey(
-            id: keyID, account: account, publicKey: [UInt8](key.publicKey.derRepresentation), createdAt: time)
+            id: keyID, account: account, publicKey: [UInt8](key.publicKey.derRepresentation), createdAt: time,
+            tokenURI: tokenURI.isEmpty ? nil : tokenURI)
     }
 
     /// The file: JSON, a member on each line.

@@ -15,6 +15,12 @@ enum ErrorReason: String, CaseIterable, Sendable {
     case invalidPageToken = "INVALID_PAGE_TOKEN"
     /// The body is over the limit.
     case bodyTooLarge = "BODY_TOO_LARGE"
+    /// The body's `Content-Encoding` is not gzip.
+    case unsupportedEncoding = "UNSUPPORTED_ENCODING"
+    /// The body is not what its `Content-Encoding` says.
+    case malformedEncoding = "MALFORMED_ENCODING"
+    /// A parameter that the method does not have.
+    case unknownParameter = "UNKNOWN_PARAMETER"
     /// The header fields are over the limit.
     case headerTooLarge = "HEADER_TOO_LARGE"
     /// The body was not there in time.
@@ -42,6 +48,13 @@ enum ErrorReason: String, CaseIterable, Sendable {
     case roleNotAllowed = "ROLE_NOT_ALLOWED"
     /// The credential is of another project than the path.
     case otherProject = "OTHER_PROJECT"
+    /// A client's request that needs the auth token of an installation, or that of another one.
+    case installationRequired = "INSTALLATION_REQUIRED"
+    /// A client says a user without proof, or with one that does not count.
+    case userNotProven = "USER_NOT_PROVEN"
+
+    /// A topic that is not there and whose name clients may not make.
+    case topicNotAllowed = "TOPIC_NOT_ALLOWED"
 
     // Whom it is for.
 
@@ -55,6 +68,8 @@ enum ErrorReason: String, CaseIterable, Sendable {
     case malformedCondition = "MALFORMED_CONDITION"
     /// The project has no such registration.
     case registrationUnknown = "REGISTRATION_UNKNOWN"
+    /// The token is of another project.
+    case registrationOfOtherProject = "REGISTRATION_OF_OTHER_PROJECT"
     /// The registration has ended: replaced, deleted, or APNs said so.
     case registrationEnded = "REGISTRATION_ENDED"
     /// APNs refused the registration's device token everywhere, a week ago or longer.
@@ -115,8 +130,12 @@ enum ErrorReason: String, CaseIterable, Sendable {
     case tooManyProjectBytes = "TOO_MANY_PROJECT_BYTES"
     /// More batches are being read than there is memory for.
     case tooManyBatches = "TOO_MANY_BATCHES"
+    /// More requests wait for the store than it has places.
+    case storeBusy = "STORE_BUSY"
     /// The registration has as many topics as it may have.
     case tooManyTopics = "TOO_MANY_TOPICS"
+    /// The project has as many topics as its clients may make.
+    case tooManyProjectTopics = "TOO_MANY_PROJECT_TOPICS"
     /// Another limit.
     case limitReached = "LIMIT_REACHED"
 

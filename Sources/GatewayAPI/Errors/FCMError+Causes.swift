@@ -40,6 +40,13 @@ extension FCMError {
             self = .badRequest("page_token", "The page token is not one of this list's.", reason: .invalidPageToken)
         case .tooManyTopics:
             self = .tooManyTopics
+        case .busy:
+            self.init(
+                .quotaExceeded, "Too many requests wait for the store. Nothing was kept; send it again later.",
+                reason: .storeBusy)
+            quotaSubject = "gateway"
+            retryAfterSeconds = 5
+            cause = error.message
         case .unavailable, .inUse, .newerSchema, .failed, .fenced:
             self.init(.unavailable, reason: .storeUnavailable)
             cause = error.message

@@ -1,8 +1,8 @@
 import PushModel
 
 extension FCMError {
-    /// A registration that no message to it alone is taken for, with why, as far as it is known; `nil`: the project has
-    /// none of this name. Another project's is as unknown as one that never was: nothing is revealed.
+    /// A registration that no message to it alone is taken for, with why, as far as it is known; `nil`: there
+    /// is none of this name. Another project's FID is as unknown as one that never was: nothing is revealed.
     static func unregistered(_ registration: Registration?) -> FCMError {
         guard let registration else { return FCMError(.unregistered) }
         var error: FCMError

@@ -75,13 +75,14 @@ struct Rejection {
 
 extension FCMError {
     /// The error that the end of a delivery is for who waited for it; `nil`: none. A delivery that expired or was
-    /// cancelled was accepted all the same, and may have arrived.
+    /// cancelled was accepted all the same, and may have arrived. A 410 from before the registration's last refresh is none
+    /// either: whatever error stood for it, some sender would forget a good token.
     ///
     /// - Parameters:
     ///   - item: what was sent.
     ///   - name: the message's resource name, under which its report is.
     init?(_ end: DeliveryEnd, of item: SendItem, name: String) {
-        guard end.outcome == .rejected else { return nil }
+        guard end.outcome == .rejected, end.reason != DeliveryEnd.unregisteredEarlier else { return nil }
         let apnsReason = APNSReason(rawValue: end.reason ?? "")
         let rejection = Rejection.of(apnsReason)
         let text =

@@ -96,6 +96,8 @@ extension FCMError {
         if let retryAfterSeconds = retryAfterSeconds ?? code.retryAfterSeconds {
             response.headers[.retryAfter] = String(max(1, retryAfterSeconds))
         }
+        // RFC 9110 §15.5.16: which coding would have been read.
+        if code == .unsupportedEncoding { response.headers[.acceptEncoding] = "gzip" }
         if code == .unauthenticated {
             response.headers[.wwwAuthenticate] = "Bearer realm=\"herald\""
         }

@@ -139,6 +139,9 @@ extension FCMError {
         /// The body is over the limit.
         static let bodyTooLarge = Code(
             nil, 413, "INVALID_ARGUMENT", "Request payload size exceeds the limit.", .bodyTooLarge)
+        /// The body is encoded in a way that is not read.
+        static let unsupportedEncoding = Code(
+            nil, 415, "INVALID_ARGUMENT", "Content-Encoding must be gzip, identity or absent.", .unsupportedEncoding)
         /// The header is over the limit.
         static let headerTooLarge = Code(
             nil, 431, "INVALID_ARGUMENT", "The request's header fields are too large together, or too many.",

@@ -1,7 +1,7 @@
 import PushModel
 import Store
 
-/// The columns of an export: those of FCM's BigQuery table in its order (fcm.md §5.1), then four of our own.
+/// The columns of an export: those of FCM's BigQuery table in its order (fcm.md §5.1), then our own.
 enum ExportColumn: String, CaseIterable, Sendable {
     case eventTimestamp = "event_timestamp"
     case projectNumber = "project_number"
@@ -22,6 +22,10 @@ enum ExportColumn: String, CaseIterable, Sendable {
     case attempts = "attempts"
     case latency = "latency_ms"
     case apnsID = "apns_id"
+    case credentialID = "credential_id"
+    case credentialName = "credential_name"
+    case credentialRole = "credential_role"
+    case credentialAddress = "credential_address"
 
     /// The column's type in BigQuery.
     var type: String {
@@ -29,7 +33,8 @@ enum ExportColumn: String, CaseIterable, Sendable {
         case .eventTimestamp: "TIMESTAMP"
         case .projectNumber, .priority, .timeToLive, .bulkID, .attempts, .latency: "INTEGER"
         case .messageID, .instanceID, .messageType, .sdkPlatform, .appName, .collapseKey, .topic, .event,
-            .analyticsLabel, .outcome, .reason, .apnsID:
+            .analyticsLabel, .outcome, .reason, .apnsID, .credentialID, .credentialName, .credentialRole,
+            .credentialAddress:
             "STRING"
         }
     }
@@ -58,6 +63,10 @@ enum ExportColumn: String, CaseIterable, Sendable {
         case .attempts: "Attempts made."
         case .latency: "Milliseconds from accept to the end."
         case .apnsID: "The apns-id."
+        case .credentialID: "Who sent the message: the id of an API key, or the email of a service account."
+        case .credentialName: "The name of that key."
+        case .credentialRole: "The role of that credential."
+        case .credentialAddress: "The IP address that the message was sent from."
         }
     }
 
@@ -86,6 +95,10 @@ enum ExportColumn: String, CaseIterable, Sendable {
         case .attempts: row.receipt == nil ? .number(Int64(delivery.history.attempts)) : nil
         case .latency: delivery.latencyMilliseconds.map { .number($0) }
         case .apnsID: delivery.apnsID.map { .text($0.rawValue) }
+        case .credentialID: row.facts.credential.map { .text($0.id) }
+        case .credentialName: row.facts.credential?.name.map { .text($0) }
+        case .credentialRole: row.facts.credential?.role.map { .text($0.rawValue) }
+        case .credentialAddress: row.facts.credential?.address.map { .text($0) }
         }
     }
 

@@ -6,11 +6,11 @@ enum LegacyError: String, Error, Hashable, Sendable, CaseIterable {
     case missingRegistration = "MissingRegistration"
     /// The text is no token.
     case invalidRegistration = "InvalidRegistration"
-    /// The registration is unknown or has ended, or belongs to another project.
+    /// The registration is unknown or has ended.
     case notRegistered = "NotRegistered"
     /// The registration is of another app than `restricted_package_name`.
     case invalidPackageName = "InvalidPackageName"
-    /// The project does not have the registration's app any more.
+    /// The token is of another project, or the project does not have the registration's app any more.
     case mismatchSenderID = "MismatchSenderId"
     /// The finished payload is larger than APNs takes, or the Android part than FCM does.
     case messageTooBig = "MessageTooBig"

@@ -44,7 +44,8 @@ enum LegacySend {
         case .success(let valid): content = valid
         case .failure(let error): return Response(json: .object([.init("error", .string(error.rawValue))]))
         }
-        var submission = MessageAcceptor.Submission(project: call.project, recipient: recipient, content: content)
+        var submission = MessageAcceptor.Submission(
+            project: call.project, recipient: recipient, content: content, credential: call.credential)
         submission.isNumbered = true
         switch await call.legacySend([submission], isDryRun: request.isDryRun).first {
         case .success(let id)?:
@@ -101,31 +102,34 @@ struct LegacyTokenSend {
         to names: [String]
     ) async throws(FCMError) -> [Result<MessageAcceptor.Submission, LegacyError>] {
         let references = names.map { RegistrationReference(rawValue: $0) }
-        let registrations: [Registration?]
+        let named: [NamedRegistration]
         do throws(StoreError) {
-            registrations = try await call.services.store.registrations(
-                named: references.compactMap { $0 }, in: call.project.id)
+            named = try await call.named(references.compactMap { $0 })
         } catch {
             throw FCMError(error)
         }
-        var found = registrations.makeIterator()
+        var found = named.makeIterator()
         return zip(names, references).map { name, reference in
             guard reference != nil else {
                 return .failure(name.isEmpty ? .missingRegistration : .invalidRegistration)
             }
-            let registration = found.next() ?? nil
-            return Result { () throws(LegacyError) in try submission(to: registration) }
+            let named = found.next() ?? .unknown
+            return Result { () throws(LegacyError) in try submission(to: named) }
         }
     }
 
     private func submission(
-        to registration: Registration?
+        to named: NamedRegistration
     ) throws(LegacyError) -> MessageAcceptor.Submission {
-        guard let registration, registration.isAddressable(at: call.now) else { throw .notRegistered }
+        if case .ofOtherProject = named { throw .mismatchSenderID }
+        guard case .known(let registration) = named, registration.isAddressable(at: call.now) else {
+            throw .notRegistered
+        }
         guard call.project.apps[registration.app] != nil else { throw .mismatchSenderID }
         guard request.isFor(registration.app) else { throw .invalidPackageName }
         return MessageAcceptor.Submission(
-            project: call.project, recipient: .registration(registration), content: try request.content.get())
+            project: call.project, recipient: .registration(registration), content: try request.content.get(),
+            credential: call.credential)
     }
 }
 
@@ -147,7 +151,7 @@ struct LegacyGroupSend {
         // A group may have no members any more, and a member a token that can't be sent to.
         guard !addressees.isEmpty else { return response(sent: 0, failed: others) }
         let submission = MessageAcceptor.Submission(
-            project: call.project, recipient: .list(addressees), content: content)
+            project: call.project, recipient: .list(addressees), content: content, credential: call.credential)
         switch await call.legacySend([submission], isDryRun: request.isDryRun).first {
         case .success(let id)?:
             return response(sent: addressees.count, failed: others, name: call.name(of: id))

@@ -28,7 +28,6 @@ extension OpenAPI {
                 "Ends an install (`Authorization: FIS_v2 …`).", answer: .object([:]), errors: [404]),
             .project(
                 .post, "receipts", "createReceipts", "Takes what a device reports of messages.",
-                parameters: [installationAuth],
                 body: .json(.either(.named("Receipts"), .named("Receipt"), .named("ClientEvents"))),
                 answer: .object(
                     [
@@ -71,7 +70,7 @@ extension OpenAPI {
         ])
 
     /// `X-Goog-Firebase-Installations-Auth`.
-    private static let installationAuth = Parameter(
+    static let installationAuth = Parameter(
         name: "X-Goog-Firebase-Installations-Auth", place: .header, schema: .string,
         summary: "The auth token of the installation.")
 

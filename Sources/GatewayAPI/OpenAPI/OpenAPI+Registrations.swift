@@ -6,8 +6,10 @@ extension OpenAPI {
         name: "Registrations",
         operations: [
             .project(
-                .post, "registrations", "createRegistration", "Registers an app install.",
-                body: .json(.named("RegistrationRequest")), answer: .named("NewRegistration")),
+                .post, "registrations", "createRegistration",
+                "Registers an app install; a client needs an installation, unless the project takes others too.",
+                body: .json(.named("RegistrationRequest")),
+                answer: .named("NewRegistration")),
             .project(
                 .get, "registrations", "listRegistrations", "Lists registrations that have not ended.",
                 parameters: Parameter.page(limit: 1000, default: 100) + [
@@ -22,12 +24,14 @@ extension OpenAPI {
                 answer: .named("Registration"), errors: [404]),
             .project(
                 .get, "registrations/{registration}/audit", "listRegistrationAudit",
-                "Lists the newest 1000 changes of owner, the newest first.",
+                "Lists the newest 1000 changes of user and device token, the newest first.",
                 answer: .object(["entries": .list(of: .named("RegistrationAudit"))]), errors: [404]),
             .project(
                 .patch, "registrations/{registration}", "changeRegistration",
-                "Changes what is given. With another user a new registration takes its place.",
-                body: .json(.named("RegistrationRequest")), answer: .named("Registration"), errors: [404]),
+                "Changes what is given; a sender changes the user alone. With another user a new registration takes its "
+                    + "place.",
+                body: .json(.named("RegistrationRequest")),
+                answer: .named("Registration"), errors: [404]),
             .project(
                 .delete, "registrations/{registration}", "deleteRegistration", "Ends a registration.",
                 answer: .object([:]), errors: [404]),
@@ -38,12 +42,30 @@ extension OpenAPI {
                         ["app": .string, "startTime": .time.saying("Only quarantines since then.")],
                         required: ["app"])),
                 answer: .object(["liftedCount": .integer], required: ["liftedCount"])),
+            .project(
+                .post, "registrations:check", "checkRegistrations",
+                "Tells the states of registrations by their tokens.",
+                body: .json(
+                    .request(
+                        ["tokens": .list(of: .string, count: 1...RegistrationCheck.tokenLimit)], required: ["tokens"])),
+                answer: .object(["results": .list(of: .named("RegistrationState"))], required: ["results"])),
+            .project(
+                .post, "registrations:prune", "pruneRegistrations",
+                "Ends registrations that are in quarantine for long.",
+                body: .json(
+                    .request(
+                        [
+                            "state": .choice(["QUARANTINED"]), "olderThan": .duration,
+                            "validateOnly": .boolean.saying("They are counted and stay."),
+                        ], required: ["state", "olderThan"])),
+                answer: .object(["prunedCount": .integer], required: ["prunedCount"])),
         ],
         schemas: [
             "RegistrationRequest": .request(
                 [
                     "ios": .request([
-                        "apns_token": .text(matching: "^[0-9a-fA-F]+$").saying("The APNs device token in hex."),
+                        "apns_token": .text(matching: "^([0-9a-fA-F]{2}){32,2048}$").saying(
+                            "The APNs device token in hex."),
                         "bundle_id": .string, "apns_environment": .choice(["PROD", "SANDBOX"]),
                         "app_version": .string.with("maxLength", .integer(255)),
                     ]),
@@ -51,6 +73,7 @@ extension OpenAPI {
                         "origin": .string, "endpoint": .string, "p256dh": .string, "auth": .string,
                         "application_pub_key": .string,
                     ]), "fcm_sdk_version": .string, "user": .string.saying("Who uses the device; empty for nobody."),
+                    "userToken": .string.saying("A Firebase custom token for the user: what a client proves it with."),
                 ]
             ).saying("Of ios or web."),
             "NewRegistration": .object(
@@ -69,10 +92,21 @@ extension OpenAPI {
                     "endCause": .string,
                 ],
                 required: ["name", "app", "createTime", "refreshTime", "state"]),
+            "RegistrationState": .object(
+                [
+                    "state": .choice([
+                        "ACTIVE", "QUARANTINED", "ENDED", "UNREGISTERED", "SENDER_ID_MISMATCH", "INVALID_ARGUMENT",
+                    ]).saying("UNREGISTERED: unknown. SENDER_ID_MISMATCH: of another project."),
+                    "refreshTime": .time, "stale": .boolean, "quarantineTime": .time, "quarantineReason": .string,
+                    "endTime": .time, "endCause": .string,
+                ],
+                required: ["state"]
+            ).saying("In the order of the request."),
             "RegistrationAudit": .object(
                 [
                     "time": .time, "cause": .string, "app": .string, "registration": .string,
                     "formerRegistration": .string, "user": .string, "formerUser": .string,
+                    "credential": .string.saying("What the change was made with."),
                 ],
                 required: ["time", "cause", "app", "registration"]),
         ])

@@ -24,11 +24,18 @@ extension OpenAPI {
                 .get, "registrations/{registration}/deliveries", "listDeliveriesToRegistration",
                 "Lists what was sent to a registration, the newest first.",
                 parameters: Parameter.page(limit: 1000, default: 100), answer: deliveries, errors: [404]),
+            .project(
+                .get, "registrations/{registration}:why", "explainRegistration",
+                "Says why a registration gets pushes or not, or got a message or not.",
+                parameters: [
+                    .query("message", .string, "A message: its id or its whole name. Without one: in general.")
+                ], answer: .named("RegistrationVerdict"), errors: [404]),
         ],
         schemas: [
             "MessageReport": .object(
                 [
-                    "name": .string, "target": .object([:]), "label": .string, "state": .string, "acceptTime": .time,
+                    "name": .string, "target": .object([:]), "label": .string,
+                    "credential": .named("CredentialUse"), "state": .string, "acceptTime": .time,
                     "expireTime": .time, "completeTime": .time, "expectedEndTime": .time,
                     "pace": .object(["rate": .integer, "finishBy": .time]), "audience": .integer,
                     "passedOver": .map(of: .integer).saying(
@@ -42,6 +49,22 @@ extension OpenAPI {
                     "latency": .object(["p50": .duration, "p90": .duration, "p99": .duration]),
                 ],
                 required: ["name", "target", "state", "acceptTime", "expireTime", "audience", "ledger"]),
+            "CredentialUse": .object(
+                [
+                    "id": .string.saying("A key's id or a service account's email."), "name": .string,
+                    "role": .choice(Role.allCases.map(\.rawValue)), "address": .string,
+                ],
+                required: ["id"]
+            ).saying("Who asked for it."),
+            "RegistrationVerdict": .object(
+                [
+                    "name": .string, "app": .string, "user": .string, "state": .string, "refreshTime": .time,
+                    "stale": .boolean, "quarantineTime": .time, "quarantineReason": .string, "endTime": .time,
+                    "endCause": .string,
+                    "verdict": .choice(RegistrationVerdict.Code.allCases.map(\.rawValue)), "text": .string,
+                    "deliveries": .list(of: .named("Delivery")),
+                ],
+                required: ["name", "app", "state", "verdict", "text", "deliveries"]),
             "Delivery": .object(
                 [
                     "message": .string, "registration": .string, "app": .string,
@@ -51,6 +74,31 @@ extension OpenAPI {
                     "receipts": .map(of: .time),
                 ],
                 required: ["registration", "app", "outcome", "attempts"]),
+        ])
+
+    /// Who changed what.
+    static let audit = Area(
+        name: "Audit",
+        operations: [
+            .project(
+                .get, "audit", "listAuditEntries",
+                "Lists changes of keys, accounts, users, quarantines and messages, the newest first.",
+                parameters: Parameter.page(limit: 1000, default: 100) + [
+                    .query("filter", .string, "`action=key.create` or `subject=\"…\"`."),
+                    .query("startTime", .time, "Only entries of this time or later."),
+                ],
+                answer: .object(
+                    ["entries": .list(of: .named("AuditEntry")), "nextPageToken": .string], required: ["entries"]))
+        ],
+        schemas: [
+            "AuditEntry": .object(
+                [
+                    "time": .time, "project": .string, "action": .choice(AuditAction.allCases.map(\.rawValue)),
+                    "subject": .string.saying(
+                        "A key's id, an account's email, a FID, a bundle id, a project or a message's id."),
+                    "details": .map(of: .string), "credential": .named("CredentialUse"),
+                ],
+                required: ["time", "project", "action", "subject", "credential"])
         ])
 
     /// FCM's reporting API.

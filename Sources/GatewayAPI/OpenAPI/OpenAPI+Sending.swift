@@ -1,4 +1,5 @@
 import HTTPTypes
+import PushModel
 import Store
 
 extension OpenAPI {
@@ -44,6 +45,7 @@ extension OpenAPI {
                     "payloadBytes": .map(of: .integer).saying("With validateOnly: the size of the payload by app."),
                     "expectedDuration": .duration,
                     "refusals": .list(of: .named("Status")).saying("With validateOnly: why it would not be taken now."),
+                    "warnings": warnings,
                 ],
                 required: ["name"]),
             "BatchSendRequest": .request([
@@ -62,10 +64,18 @@ extension OpenAPI {
             "BatchSendResponse": .object(
                 [
                     "name": .string.saying("Of one message for many tokens."),
-                    "responses": .list(of: .object(["name": .string, "error": .named("Status")]))
-                        .saying("In the order of the request."),
+                    "responses": .list(
+                        of: .object(["name": .string, "error": .named("Status"), "warnings": warnings])
+                    ).saying("In the order of the request."),
+                    "warnings": warnings,
                 ],
                 required: ["responses"]),
+            "Warning": .object(
+                [
+                    "reason": .choice(MessageWarning.Reason.allCases.map(\.rawValue)), "field": .string,
+                    "description": .string,
+                ],
+                required: ["reason", "field", "description"]),
             "Target": .request(["user": .string.saying("1 to 256 bytes.")], required: ["user"]),
             "DeliveryOptions": .request([
                 "rate": .integer.with("minimum", .integer(1)).saying("Pushes a second."),
@@ -75,6 +85,9 @@ extension OpenAPI {
                     "How long to wait for APNs' answer, up to 30 s; for one registration."),
             ]),
         ])
+
+    private static let warnings = Schema.list(of: .named("Warning")).saying(
+        "What the sender most likely did not mean; nothing is refused for it.")
 
     private static let idempotencyKey = Parameter.header(
         .idempotencyKey,

@@ -9,7 +9,8 @@ extension OpenAPI {
                 "/healthz", "getHealth", "Whether the process answers.",
                 [200: .json(.object(["status": .string], required: ["status"]))]),
             open(
-                "/readyz", "getReadiness", "Whether the gateway takes messages, and how its store and upstreams are.",
+                "/readyz", "getReadiness",
+                "Whether the gateway takes messages; on the listener for operations also how its parts are.",
                 [
                     200: .json(.named("Readiness"), "Ready."),
                     503: Answer(
@@ -27,7 +28,7 @@ extension OpenAPI {
                     "status": .choice(["ready", "unready"]), "problems": .list(of: .string),
                     "store": .object(["writable": .boolean]), "upstreams": .list(of: .object(["name": .string])),
                 ],
-                required: ["status", "problems", "store", "upstreams"])
+                required: ["status"])
         ])
 
     private static func open(

@@ -19,7 +19,7 @@ struct RouteDescription {
             .init("summary", .string(operation.summary)),
         ]
         if let access { members.append(.init("description", .string("For the role \(Self.words(access.roles))."))) }
-        let parameters = captures + operation.parameters.map(Self.parameter)
+        let parameters = captures + (operation.parameters + clientParameters).map(Self.parameter)
         if !parameters.isEmpty { members.append(.init("parameters", .array(parameters))) }
         if let body = operation.body {
             members.append(
@@ -66,6 +66,12 @@ struct RouteDescription {
         "registration": "The registration's installation id or token.", "topic": "The topic's name.",
     ]
 
+    /// What a client proves itself with; an installation is managed with its refresh token instead.
+    private var clientParameters: [OpenAPI.Parameter] {
+        guard let access, access.roles.contains(.client), access != .install else { return [] }
+        return [OpenAPI.installationAuth]
+    }
+
     private static func parameter(_ parameter: OpenAPI.Parameter) -> JSONValue {
         .object([
             .init("name", .string(parameter.name)), .init("in", .string(parameter.place.rawValue)),
@@ -94,7 +100,7 @@ struct RouteDescription {
         // What a header, a key, a project, the store and a mistake of ours can bring about.
         var errors = operation.errors.union([400, 431, 500])
         if access != nil { errors.formUnion([401, 403, 429, 503]) }
-        if operation.body != nil { errors.formUnion([408, 413]) }
+        if operation.body != nil { errors.formUnion([408, 413, 415]) }
         return errors
     }
 
@@ -112,7 +118,8 @@ struct RouteDescription {
         401: "The key is missing, unknown or revoked.", 403: "The key may not do this.",
         404: "No such resource; for a target: the registration is unknown or has ended.",
         408: "The request was not complete in time.", 409: "It is there already.",
-        413: "The body is over the limit.", 429: "A limit is reached.", 431: "The header is over the limit.",
+        413: "The body is over the limit.", 415: "The body's Content-Encoding is not gzip.",
+        429: "A limit is reached.", 431: "The header is over the limit.",
         500: "An error of the gateway. Nothing was kept.",
         503: "The gateway can't take it now. Nothing was kept; send it again.",
     ]

@@ -4,40 +4,62 @@ import Hummingbird
 import PushModel
 import Store
 
-/// What load balancers, supervisors and Prometheus ask for. Open to everyone: no secret is in the answers.
+/// What load balancers, supervisors and Prometheus ask for. Open to everyone: no secret is in the answers, and on the
+/// API's listener nothing of teams, keys and apps.
 enum OperationsRoutes {
-    static let all: [Route] = [
-        .open(.get, "/healthz") { _ in
-            Response(json: alive)
-        },
-        .open(.get, "/readyz", readiness),
-        .open(.get, "/metrics") { call in
-            Response(
-                status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
-                body: ResponseBody(byteBuffer: ByteBuffer(string: call.services.metricsText())))
-        },
-    ]
+    /// Those of a listener.
+    static func all(on routes: ListenerConfiguration.Routes) -> [Route] {
+        switch routes {
+        case .api(withOperations: false): [health, readiness(on: routes)]
+        case .api(withOperations: true), .operations: [health, readiness(on: routes), metrics]
+        }
+    }
 
     /// The body of `/healthz`: the process answers.
     static let alive = JSONValue.object([.init("status", .string("ok"))])
 
-    // An upstream that is down does not make the gateway unready: it still accepts, and delivers later.
-    @Sendable private static func readiness(_ call: Call) async throws -> Response {
-        let store = await call.services.storeState()
-        let problems = (call.services.acceptor.isStopping ? ["The gateway is stopping."] : []) + store.problems
-        return readiness(problems: problems, isWritable: store.isWritable, upstreams: call.services.upstreams())
-    }
+    private static let health = Route.open(.get, "/healthz") { _ in Response(json: alive) }.withAnyQuery
 
-    /// The answer of `/readyz`.
-    static func readiness(problems: [String], isWritable: Bool, upstreams: [UpstreamStatus]) -> Response {
+    private static let metrics = Route.open(.get, "/metrics") { call in
+        Response(
+            status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: call.services.metricsText())))
+    }.withAnyQuery
+
+    // An upstream that is down does not make the gateway unready: it still accepts, and delivers later.
+    private static func readiness(on routes: ListenerConfiguration.Routes) -> Route {
+        Route.open(.get, "/readyz") { call in
+            let store = await call.services.storeState()
+            let problems = (call.services.acceptor.isStopping ? ["The gateway is stopping."] : []) + store.problems
+            return Readiness(
+                problems: problems, isWritable: store.isWritable, upstreams: call.services.upstreams()
+            ).response(on: routes)
+        }.withAnyQuery
+    }
+}
+
+/// Whether the gateway takes messages, and how its parts are.
+struct Readiness: Sendable {
+    /// Why it does not, in sentences.
+    var problems: [String]
+    /// Whether the store takes writes.
+    var isWritable: Bool
+    /// The upstreams.
+    var upstreams: [UpstreamStatus] = []
+
+    /// The answer of `/readyz`: on the API's listener only whether it is ready, and why not when there is no listener for
+    /// operations; there everything.
+    func response(on routes: ListenerConfiguration.Routes) -> Response {
         let isReady = problems.isEmpty && isWritable
-        let body = JSONValue.object([
-            .init("status", .string(isReady ? "ready" : "unready")),
-            .init("problems", .array(problems.map { .string($0) })),
-            .init("store", .object([.init("writable", .bool(isWritable))])),
-            .init("upstreams", .array(upstreams.map(Self.state))),
-        ])
-        var response = Response(json: body, status: isReady ? .ok : .serviceUnavailable)
+        var members: [JSONValue.Member] = [.init("status", .string(isReady ? "ready" : "unready"))]
+        if routes != .api(withOperations: false) {
+            members += [
+                .init("problems", .array(problems.map { .string($0) })),
+                .init("store", .object([.init("writable", .bool(isWritable))])),
+            ]
+        }
+        if routes == .operations { members.append(.init("upstreams", .array(upstreams.map(Self.state)))) }
+        var response = Response(json: .object(members), status: isReady ? .ok : .serviceUnavailable)
         if !isReady { response.headers[.retryAfter] = FCMError.Code.unavailable.retryAfterSeconds.map(String.init) }
         return response
     }
@@ -61,19 +83,24 @@ enum OperationsRoutes {
         if let skew = upstream.clockSkew {
             members.append(.init("clockSkew", .string(durationText(milliseconds: skew.wholeMilliseconds))))
         }
-        if !upstream.pauses.isEmpty { members.append(.init("paused", .array(upstream.pauses.map(Self.pause)))) }
+        if !upstream.pauses.isEmpty {
+            members.append(.init("paused", .array(upstream.pauses.map { .object(Self.pause($0)) })))
+        }
         return .object(members)
     }
 
-    private static func pause(_ pause: UpstreamPause) -> JSONValue {
+    /// What is held back, why, and since when.
+    static func pause(_ pause: UpstreamPause) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = []
         switch pause.part {
         case .everything: members.append(.init("part", .string("everything")))
         case .topic(let topic):
             members += [.init("part", .string("topic")), .init("topic", .string(topic))]
-        case .route(let route):
+        case .route(let route), .suspects(let route):
+            let isSuspects = pause.part == .suspects(route)
             members += [
-                .init("part", .string("app")), .init("project", .string(route.project.rawValue)),
+                .init("part", .string(isSuspects ? "unproven" : "app")),
+                .init("project", .string(route.project.rawValue)),
                 .init("app", .string(route.app.rawValue)),
                 .init("environment", .string(route.environment.rawValue)),
             ]
@@ -82,7 +109,7 @@ enum OperationsRoutes {
             .init("reason", .string(pause.reason.rawValue)), .init("since", .string(pause.since.rfc3339)),
             .init("nextProbe", .string(pause.nextProbe.rfc3339)),
         ]
-        return .object(members)
+        return members
     }
 }
 

@@ -106,12 +106,15 @@ private struct MessageBatch {
         let prepared = await resolve(items, from: messages.startIndex)
         guard !validatesOnly else {
             var results: [JSONValue] = []
-            for submission in prepared { results.append(await preflight(submission)) }
+            for (submission, item) in zip(prepared, items) {
+                results.append(await preflight(submission, warnings: item.warningMembers))
+            }
             return results
         }
         let submissions = prepared.compactMap { try? $0.get() }  // Errors are answered below.
         var accepted = await call.services.acceptor.accept(submissions).makeIterator()
-        return zip(prepared, uses).map { submission, use in
+        return zip(zip(prepared, items), uses).map { entry, use in
+            let (submission, item) = entry
             if case .same(let id) = use { return .object([.init("name", .string(call.name(of: id)))]) }
             switch submission {
             case .failure(let error): return error.result
@@ -119,7 +122,7 @@ private struct MessageBatch {
                 switch accepted.next() {
                 case .success(let taken)?:
                     call.log(taken)
-                    return .object([.init("name", .string(call.name(of: taken.id)))])
+                    return .object([.init("name", .string(call.name(of: taken.id)))] + item.warningMembers)
                 case .failure(let refusal)?: return FCMError(refusal, project: call.project).result
                 case nil: return FCMError(.internal).result
                 }
@@ -137,15 +140,17 @@ private struct MessageBatch {
         // Not taken a second time; a repeat's answer is put in below.
         guard use == .unused else { throw FCMError(.idempotencyConflict) }
         let reader = try ObjectReader(root: message)
-        try reader.refuseUnknown(except: SendItem.names)
+        try SendItem.refuseUnknown(in: reader)
         let item = try SendItem(reader, at: call.now)
         try item.refuseWait()
         return item
     }
 
-    private func preflight(_ submission: Result<MessageAcceptor.Submission, FCMError>) async -> JSONValue {
+    private func preflight(
+        _ submission: Result<MessageAcceptor.Submission, FCMError>, warnings: [JSONValue.Member]
+    ) async -> JSONValue {
         do throws(FCMError) {
-            return .object(try await call.preflight(submission.get()).members)
+            return .object(try await call.preflight(submission.get()).members + warnings)
         } catch {
             return error.result
         }
@@ -158,11 +163,10 @@ private struct MessageBatch {
         let references = items.compactMap { item in
             if case .success(let item) = item { item.target?.reference } else { nil }
         }
-        var found: [RegistrationReference: Registration] = [:]
+        var found: [RegistrationReference: NamedRegistration] = [:]
         var failure: FCMError?
         do {
-            let registrations = try await call.services.store.registrations(named: references, in: call.project.id)
-            for (reference, registration) in zip(references, registrations) { found[reference] = registration }
+            for (reference, named) in zip(references, try await call.named(references)) { found[reference] = named }
         } catch {
             failure = FCMError(error)
         }
@@ -179,19 +183,19 @@ private struct MessageBatch {
     }
 
     private func submission(
-        _ item: SendItem, at place: Int, _ found: [RegistrationReference: Registration], _ failure: FCMError?
+        _ item: SendItem, at place: Int, _ found: [RegistrationReference: NamedRegistration], _ failure: FCMError?
     ) async throws(FCMError) -> MessageAcceptor.Submission {
         let target = try item.requiredTarget()
         let recipient: MessageAcceptor.Submission.Recipient
         if let reference = target.reference, target.notificationKey == nil {
             if let failure { throw failure }
-            recipient = .registration(try call.addressable(found[reference]))
+            recipient = .registration(try call.addressable(found[reference] ?? .unknown, as: reference))
         } else {
             recipient = try await call.recipient(of: target)
         }
         return MessageAcceptor.Submission(
             project: call.project, recipient: recipient, content: item.content, options: item.options,
-            idempotency: idempotency?.item(place))
+            idempotency: idempotency?.item(place), credential: call.credential)
     }
 }
 
@@ -207,7 +211,10 @@ private struct Multicast {
     private enum TokenResult {
         case valid
         case malformed
+        /// Malformed, and most likely a device token.
+        case deviceToken
         case unknown
+        case ofOtherProject
         case ended
         case quarantined
     }
@@ -221,23 +228,29 @@ private struct Multicast {
         } else if !addressees.isEmpty {
             let submission = MessageAcceptor.Submission(
                 project: call.project, recipient: .list(addressees), content: item.content, options: item.options,
-                idempotency: idempotency)
+                idempotency: idempotency, credential: call.credential)
             if validatesOnly {
                 members = try await call.preflight(submission).members
             } else {
                 members = [.init("name", .string(call.name(of: try await call.accept(submission).id)))]
             }
+            members += item.warningMembers
         }
         // One value for all that are alike: there may be a hundred thousand.
-        let (valid, malformed) = (JSONValue.object([]), FCMError.malformedToken("tokens").result)
-        let unknown = FCMError(.unregistered).result
+        let (valid, malformed) = (JSONValue.object([]), FCMError.malformedToken(nil, field: "tokens").result)
+        let deviceToken = FCMError.malformedToken(
+            tokens.lazy.map { Target.token($0) }.first { $0.isDeviceToken }, field: "tokens"
+        ).result
+        let (unknown, ofOther) = (FCMError(.unregistered).result, FCMError.tokenOfOtherProject.result)
         let ended = FCMError(.unregistered, reason: .registrationEnded).result
         let quarantined = FCMError(.unregistered, reason: .registrationQuarantined).result
         let responses = results.map { result in
             switch result {
             case .valid: valid
             case .malformed: malformed
+            case .deviceToken: deviceToken
             case .unknown: unknown
+            case .ofOtherProject: ofOther
             case .ended: ended
             case .quarantined: quarantined
             }
@@ -256,34 +269,36 @@ private struct Multicast {
         while results.count < tokens.count {
             let part = tokens[results.count..<min(results.count + 5000, tokens.count)]
             let references = part.map { RegistrationReference(rawValue: $0) }
-            let registrations: [Registration?]
-            do {
-                registrations = try await call.services.store.registrations(
-                    named: references.compactMap { $0 }, in: call.project.id)
+            let named: [NamedRegistration]
+            do throws(StoreError) {
+                named = try await call.named(references.compactMap { $0 })
             } catch {
                 throw FCMError(error)
             }
-            var found = registrations.makeIterator()
-            for reference in references {
-                guard reference != nil else {
-                    results.append(.malformed)
-                    continue
-                }
-                guard let registration = found.next() ?? nil, call.project.apps[registration.app] != nil else {
-                    results.append(.unknown)
-                    continue
-                }
-                guard registration.isAddressable(at: call.now) else {
-                    results.append(registration.isActive ? .quarantined : .ended)
-                    continue
-                }
-                results.append(.valid)
-                if seen.insert(registration.key).inserted {
-                    addressees.append(MessageAcceptor.Addressee(key: registration.key, app: registration.app))
-                }
+            var found = named.makeIterator()
+            for (token, reference) in zip(part, references) {
+                let (result, addressee) =
+                    reference == nil
+                    ? (Target.token(token).isDeviceToken ? .deviceToken : .malformed, nil)
+                    : self.result(found.next() ?? .unknown)
+                results.append(result)
+                if let addressee, seen.insert(addressee.key).inserted { addressees.append(addressee) }
             }
         }
         return (addressees, results)
+    }
+
+    private func result(_ named: NamedRegistration) -> (TokenResult, MessageAcceptor.Addressee?) {
+        switch named {
+        case .ofOtherProject: return (.ofOtherProject, nil)
+        case .unknown: return (.unknown, nil)
+        case .known(let registration):
+            guard call.project.apps[registration.app] != nil else { return (.unknown, nil) }
+            guard registration.isAddressable(at: call.now) else {
+                return (registration.isActive ? .quarantined : .ended, nil)
+            }
+            return (.valid, MessageAcceptor.Addressee(key: registration.key, app: registration.app))
+        }
     }
 }
 
@@ -296,6 +311,21 @@ extension ProjectCall {
         } catch {
             throw FCMError(error)
         }
+    }
+}
+
+extension Target {
+    /// Whether what stands for a token is one of APNs' device tokens.
+    fileprivate var isDeviceToken: Bool {
+        guard case .token(let text) = self else { return false }
+        return DeviceToken(registering: text) != nil
+    }
+}
+
+extension Result<SendItem, FCMError> {
+    fileprivate var warningMembers: [JSONValue.Member] {
+        guard case .success(let item) = self else { return [] }
+        return item.warningMembers
     }
 }
 

@@ -25,7 +25,10 @@ struct Call: Sendable {
 
     /// How large the body says it will be; as large as it may be when it does not say.
     var announcedBytes: Int {
-        request.headers[.contentLength].flatMap { Int($0) }.map { min(max($0, 0), bodyLimitBytes) } ?? bodyLimitBytes
+        // What a body holds when it is decoded it does not say.
+        guard request.headers[.contentEncoding] == nil else { return bodyLimitBytes }
+        let length = request.headers[.contentLength].flatMap { Int($0) }
+        return length.map { min(max($0, 0), bodyLimitBytes) } ?? bodyLimitBytes
     }
 
     /// The query.
@@ -45,9 +48,10 @@ struct Call: Sendable {
     /// The body, in one piece.
     func body() async throws(FCMError) -> RequestBody {
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bodyLimitBytes {
-            throw FCMError(.bodyTooLarge, "Request payload size exceeds the limit: \(bodyLimitBytes) bytes.")
+            throw .bodyTooLarge(limitBytes: bodyLimitBytes)
         }
-        return RequestBody(bytes: try await collectedBody())
+        let coding = try ContentCoding(request.headers)
+        return RequestBody(bytes: try coding.decoded(try await collectedBody(), limitBytes: bodyLimitBytes))
     }
 
     /// The body as JSON; an empty one as an empty object where `allowsEmpty`.
@@ -61,7 +65,7 @@ struct Call: Sendable {
         do {
             return try await request.body.collect(upTo: bodyLimitBytes)
         } catch is NIOTooManyBytesError {
-            throw FCMError(.bodyTooLarge, "Request payload size exceeds the limit: \(bodyLimitBytes) bytes.")
+            throw FCMError.bodyTooLarge(limitBytes: bodyLimitBytes)
         } catch {
             // Everything else is the connection's: reset, closed, or no HTTP any more.
             var ended = FCMError(
@@ -83,9 +87,10 @@ struct RequestBody: Sendable {
         do throws(JSONSyntaxError) {
             value = try JSONValue(parsing: bytes.readableBytesView)
         } catch {
-            throw .badRequest(
+            let refusal = FCMError.badRequest(
                 "", "Invalid JSON payload received. \(error.message) (at byte \(error.offset))",
                 reason: .malformedJSON)
+            throw refusal.hinting(bytes.readableBytes == 0 ? SenderHint.emptyBody : nil)
         }
         return try ObjectReader(root: value)
     }

@@ -17,14 +17,16 @@ enum ControlRoutes {
         let body = try await call.call.json(allowsEmpty: true)
         try body.refuseUnknown(except: [])
         guard let id = MessageID(rawValue: try call.call.parameter("message")),
-            let state = try await call.services.controller.control(id, in: call.project.id, control)
+            let state = try await call.services.controller.control(
+                id, in: call.project.id, control, by: call.credential)
         else { throw FCMError(.notFound) }
         guard control.allows(state) else {
             throw FCMError(
                 .failedPrecondition, "The message is \(state.rawValue): there is nothing left to \(control.rawValue).")
         }
         call.call.logger.notice(
-            "message controlled", metadata: ["message.id": "\(id)", "control": "\(control)", "state": "\(state)"])
+            "message controlled",
+            metadata: ["message.id": "\(id)", "control": "\(control)", "state": "\(state)"].with(call.credential))
         return try await call.report(of: id)
     }
 }

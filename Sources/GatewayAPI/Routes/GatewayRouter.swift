@@ -8,9 +8,14 @@ import PushModel
 struct GatewayRouter {
     private let services: GatewayServices
     private let limits: BodyLimits
+    private let routes: ListenerConfiguration.Routes
 
     /// Prepares a router over `services`.
-    init(services: GatewayServices, limits: BodyLimits) {
+    init(
+        services: GatewayServices, limits: BodyLimits,
+        routes: ListenerConfiguration.Routes = .api(withOperations: true)
+    ) {
+        self.routes = routes
         self.services = services
         self.limits = limits
     }
@@ -19,11 +24,13 @@ struct GatewayRouter {
     /// routes.
     func responder() -> RouterResponder<GatewayRequestContext> {
         let shared = (
-            authenticator: Authenticator(store: services.store, wallTime: services.wallTime),
+            authenticator: Authenticator(
+                store: services.store, limits: services.clientLimits, uses: services.keyUses,
+                publicURL: services.publicURL, wallTime: services.wallTime),
             batches: BatchGate(limitBytes: 4 * limits.batch)
         )
         let parts = responder(of: MultipartBatch.partRoutes, parts: nil, shared)
-        return responder(of: Route.all, parts: parts, shared)
+        return responder(of: Route.all(on: routes), parts: parts, shared)
     }
 
     /// - Parameter parts: answers the parts of batches.
@@ -39,7 +46,12 @@ struct GatewayRouter {
         router.add(middleware: HeaderLimit())
         for route in routes {
             let bodyLimitBytes = min(route.isBatch ? limits.batch : limits.standard, route.bodyLimitBytes)
+            let parameters = route.takesAnyQuery ? nil : OpenAPI.queryParameters(of: route)
             router.on(RouterPath(route.path), method: route.method) { [services] request, context in
+                // As at Google's front end, before anything else is looked at.
+                if let parameters, request.uri.query != nil {
+                    try Query(request.uri).refuseUnknown(known: parameters)
+                }
                 let call = Call(
                     request: request, context: context, services: services, bodyLimitBytes: bodyLimitBytes,
                     batches: shared.batches, partResponder: parts)
@@ -101,11 +113,12 @@ struct ErrorAnswers: RouterMiddleware {
 
     private func unmatched(_ request: Request) -> Response {
         let methods = paths.methods(of: request.uri.path)
+        let hint = SenderHint.path(request.uri.path)
         guard !methods.isEmpty else {
             return FCMError(.notFound, "The requested URL was not found on this server.", reason: .unknownPath)
-                .response(for: request.uri.path)
+                .hinting(hint).response(for: request.uri.path)
         }
-        var response = FCMError(.methodNotAllowed).response(for: request.uri.path)
+        var response = FCMError(.methodNotAllowed).hinting(hint).response(for: request.uri.path)
         response.headers[.allow] = methods.map(\.rawValue).joined(separator: ", ")
         return response
     }

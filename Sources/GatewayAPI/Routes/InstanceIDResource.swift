@@ -12,7 +12,7 @@ enum InstanceIDResource {
         let registration = try await call.activeRegistration()
         switch try await TopicRoutes.subscribed(registration, to: topic, call) {
         case .created, .existed: return Response(json: .object([]))
-        case .tooManyTopics, .notActive: throw FCMError(.notFound)
+        case .tooManyTopics, .noNewTopic, .notActive: throw FCMError(.notFound)
         }
     }
 

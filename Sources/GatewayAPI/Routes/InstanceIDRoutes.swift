@@ -12,7 +12,7 @@ enum InstanceIDRoutes {
         .instanceID(.post, "v1:batchImport", .importTokens, importTokens).limited(toBytes: 512 << 10),
         .instanceID(.post, "v1/{registration}/rel/topics/{topic}", .topics, InstanceIDResource.subscribe),
         .instanceID(.delete, "v1/{registration}/rel/topics/{topic}", .topics, InstanceIDResource.unsubscribe),
-        .instanceID(.get, "info/{registration}", .readRegistration, InstanceIDResource.info),
+        .instanceID(.get, "info/{registration}", .readInstance, InstanceIDResource.info),
         Route(method: .post, path: webPath, scope: .keyProject(.register, importWeb)),
     ]
 
@@ -22,13 +22,15 @@ enum InstanceIDRoutes {
     @Sendable private static func add(_ call: ProjectCall) async throws -> Response {
         let batch = try TopicBatch(await call.call.json())
         let entries = try await batch.resolve(call)
-        let results = try await call.services.store.subscribe(entries.keys, to: batch.topic, at: call.now)
+        let results = try await call.services.store.subscribe(
+            entries.keys, to: batch.topic, at: call.now, topicLimit: call.topicLimit(making: batch.topic))
         return answer(
             entries.results(
                 results.map { result in
                     switch result {
                     case .created, .existed: nil
                     case .tooManyTopics: .tooManyTopics
+                    case .noNewTopic: call.project.topics.allows(batch.topic) ? .tooManyTopics : .permissionDenied
                     case .notActive: .notFound
                     }
                 }))
@@ -54,12 +56,10 @@ enum InstanceIDRoutes {
         guard let web = try WebSubscription(endpointIn: body, keysIn: keys) else {
             throw FCMError.badRequest("endpoint", "endpoint is missing: the URL of the push service.")
         }
-        let registration = try await call.services.store.register(
-            RegistrationRequest(
-                project: call.project.id, app: app.id, deviceToken: web.identity, environment: app.environment,
-                isEnvironmentStated: false, appVersion: nil, web: web),
-            at: call.now
-        ).registration
+        let request = RegistrationRequest(
+            project: call.project.id, app: app.id, deviceToken: web.identity, environment: app.environment,
+            isEnvironmentStated: false, appVersion: nil, web: web)
+        let registration = try await RegistrationRoutes.register(request, appField: "Origin", saidBy: nil, call)
         return Response(json: .object([.init("token", .string(registration.token.rawValue))]))
     }
 
@@ -76,12 +76,12 @@ enum InstanceIDRoutes {
         var results: [JSONValue] = []
         for text in request.deviceTokens {
             var members: [JSONValue.Member] = [.init("apns_token", .string(text))]
-            if let token = DeviceToken(hex: text) {
+            if let token = DeviceToken(registering: text) {
                 let registration = try await call.services.store.register(
                     RegistrationRequest(
                         project: call.project.id, app: request.app.id, deviceToken: token,
                         environment: request.environment, isEnvironmentStated: request.isEnvironmentStated,
-                        appVersion: nil),
+                        appVersion: nil, credential: ProvenCredential(call.credential)),
                     at: call.now
                 ).registration
                 members += [
@@ -101,13 +101,13 @@ enum InstanceIDRoutes {
 enum ItemError: String, Sendable {
     /// The registration is unknown or ended.
     case notFound = "NOT_FOUND"
-    /// The text is no token.
+    /// The text is no token, or one of another project.
     case invalidArgument = "INVALID_ARGUMENT"
     /// The caller may not name a registration in this way.
     case permissionDenied = "PERMISSION_DENIED"
     /// A client changes the registration too often.
     case resourceExhausted = "RESOURCE_EXHAUSTED"
-    /// The registration has all the topics it may have.
+    /// The registration has all the topics it may have, or the project all that its clients may make.
     case tooManyTopics = "TOO_MANY_TOPICS"
 }
 
@@ -132,9 +132,11 @@ private struct TopicBatch {
 
     /// Finds the registrations; the order stays.
     func resolve(_ call: ProjectCall) async throws -> Entries {
+        // One was counted with the request.
+        try call.call.checkRate(of: call.caller, tokens.count - 1)
         let names = tokens.map(RegistrationReference.init(rawValue:))
-        let found = try await call.services.store.registrations(
-            named: names.compactMap { $0 }, in: call.project.id)
+        let found = try await call.named(names.compactMap { $0 })
+        let own = call.caller.role == .client ? try await call.installation()?.registration : nil
         var rest = found.makeIterator()
         var entries = Entries()
         for name in names {
@@ -142,11 +144,17 @@ private struct TopicBatch {
                 entries.items.append(.failed(.invalidArgument))
                 continue
             }
-            let registration = rest.next() ?? nil
+            let named = rest.next() ?? .unknown
             if case .id = name, call.caller.role == .client {
                 // A FID is no secret: a client proves with the token that the registration is its own.
                 entries.items.append(.failed(.permissionDenied))
-            } else if let registration, registration.isActive {
+            } else if case .ofOtherProject = named {
+                entries.items.append(.failed(.invalidArgument))
+            } else if case .known(let registration) = named, registration.isBound, call.caller.role == .client,
+                registration.key != own
+            {
+                entries.items.append(.failed(.permissionDenied))
+            } else if case .known(let registration) = named, registration.isActive {
                 guard (try? call.checkRate(of: registration.id)) != nil else {
                     // The other items stand.
                     entries.items.append(.failed(.resourceExhausted))
@@ -202,6 +210,7 @@ private struct ImportRequest {
         }
         guard let app = project.appleApp(text) else {
             throw .badRequest("application", "The project has no app with this bundle id.")
+                .hinting(SenderHint.bundleID(text, in: project))
         }
         self.app = app
         let stated: APNSEnvironment? = try body.bool("sandbox").map { $0 ? .sandbox : .production }

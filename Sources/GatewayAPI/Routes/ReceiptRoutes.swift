@@ -29,8 +29,8 @@ enum ReceiptRoutes {
         return Response(json: .object(members))
     }
 
-    /// Whose receipts they are: the device proves with the registration's token, or with its installation's auth token,
-    /// that it is its own. After a change of user an installation keeps a FID that its registration does not have: items
+    /// Whose receipts they are: the device proves with its installation's auth token that it is its own, or, if no
+    /// installation made it, with the registration's token. After a change of user an installation keeps a FID that its registration does not have: items
     /// may name either.
     private static func reporter(
         _ body: ReceiptBody, _ call: ProjectCall
@@ -39,6 +39,7 @@ enum ReceiptRoutes {
         var ids: Set<RegistrationID> = []
         if let token = body.registration {
             found = try await call.services.store.registration(token: token, in: call.project.id)
+            if let found { try await call.checkOwnership(of: found) }
         } else if let installation = try await call.installation() {
             found = try await call.registration(of: installation)
             ids.insert(installation.id)

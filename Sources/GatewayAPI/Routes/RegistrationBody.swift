@@ -4,8 +4,8 @@ import Store
 
 /// The body of a registration request, as Firebase's iOS and web SDKs send it (fcm.md §7.2).
 struct RegistrationBody: Sendable {
-    /// Which of the two it has: `ios` or `web`.
-    let platform: Platform
+    /// Which of the two it has: `ios` or `web`; `nil`: a change of the user alone.
+    let platform: Platform?
     /// `ios.apns_token`, or what stands for the endpoint of a browser.
     let deviceToken: DeviceToken?
     /// `ios.bundle_id`.
@@ -18,20 +18,30 @@ struct RegistrationBody: Sendable {
     let web: WebSubscription?
     /// `web.origin`, otherwise the Origin header.
     let origin: WebOrigin
-    /// `user`, beside `ios` and `web`: who uses the device, empty for nobody.
+    /// `user`, beside `ios` and `web`: who uses the device, empty for nobody. Said, not proven.
     let owner: RegistrationOwner?
+    /// `userToken`: a Firebase custom token for the user.
+    let userToken: String?
 
     /// Decodes a body.
     ///
-    /// - Parameter headers: a page's own request names it by its Origin header.
-    init(_ body: ObjectReader, headers: HTTPFields) throws(FCMError) {
-        try body.refuseUnknown(except: ["ios", "web", "fcm_sdk_version", "user"])
+    /// - Parameters:
+    ///   - headers: a page's own request names it by its Origin header.
+    ///   - isChange: whether the user alone is enough.
+    init(_ body: ObjectReader, headers: HTTPFields, isChange: Bool = false) throws(FCMError) {
+        try body.refuseUnknown(except: ["ios", "web", "fcm_sdk_version", "user", "user_token"])
         owner = try Self.owner(body)
+        userToken = try body.string("user_token")
         // Checked for its type only: nothing depends on the SDK's version.
         _ = try body.string("fcm_sdk_version")
         let ios = try body.object("ios", type: "TYPE_MESSAGE")
         guard let web = try body.object("web", type: "TYPE_MESSAGE") else {
             guard let ios else {
+                if isChange, owner != nil || userToken != nil {
+                    (platform, deviceToken, bundleID, environment) = (nil, nil, nil, nil)
+                    (appVersion, self.web, origin) = (nil, nil, WebOrigin(nil, header: nil))
+                    return
+                }
                 throw .badRequest("ios", "The app's registration is missing: an object with apns_token and bundle_id.")
             }
             try ios.refuseUnknown(except: ["apns_token", "bundle_id", "apns_environment", "app_version"])
@@ -55,7 +65,7 @@ struct RegistrationBody: Sendable {
         origin = WebOrigin(try web.string("origin"), header: headers[.origin])
     }
 
-    /// What the app asks for when it registers.
+    /// What the app asks for when it registers; without its user, who has to be proven.
     func request(in project: Project) throws(FCMError) -> RegistrationRequest {
         let app = try app(of: project)
         guard let deviceToken else {
@@ -66,13 +76,13 @@ struct RegistrationBody: Sendable {
         return RegistrationRequest(
             project: project.id, app: app.id, deviceToken: deviceToken,
             environment: environment ?? app.environment, isEnvironmentStated: environment != nil,
-            appVersion: appVersion, owner: owner, web: web)
+            appVersion: appVersion, web: web)
     }
 
-    /// What the app changes.
+    /// What the app changes, without its user.
     var change: RegistrationChange {
         RegistrationChange(
-            deviceToken: deviceToken, environment: environment, appVersion: appVersion, owner: owner, web: web)
+            deviceToken: deviceToken, environment: environment, appVersion: appVersion, web: web)
     }
 
     /// The field that names the app.
@@ -80,6 +90,7 @@ struct RegistrationBody: Sendable {
 
     /// Refuses a change of the app: another app is another registration.
     func check(keepsAppOf registration: Registration, in project: Project) throws(FCMError) {
+        guard let platform else { return }
         let isWeb = project.apps[registration.app]?.platform == .web
         guard isWeb == (platform == .web) else {
             throw .badRequest(
@@ -99,6 +110,7 @@ struct RegistrationBody: Sendable {
         guard let bundleID else { throw .badRequest("ios.bundle_id", "The bundle id is missing.") }
         guard let app = project.appleApp(bundleID) else {
             throw .badRequest("ios.bundle_id", "The project has no app with this bundle id.")
+                .hinting(SenderHint.bundleID(bundleID, in: project))
         }
         return app
     }
@@ -114,8 +126,8 @@ struct RegistrationBody: Sendable {
 
     private static func deviceToken(_ ios: ObjectReader) throws(FCMError) -> DeviceToken? {
         guard let text = try ios.string("apns_token") else { return nil }
-        guard let token = DeviceToken(hex: text) else {
-            throw .badRequest("ios.apns_token", "The APNs device token must be \(DeviceToken.hexExpectation).")
+        guard let token = DeviceToken(registering: text) else {
+            throw .badRequest("ios.apns_token", "The APNs device token must be \(DeviceToken.registeringExpectation).")
         }
         return token
     }

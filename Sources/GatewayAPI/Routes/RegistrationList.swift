@@ -52,6 +52,7 @@ enum RegistrationList {
         if let former = entry.former { members.append(.init("formerRegistration", name(former))) }
         if let user = entry.user { members.append(.init("user", .string(user.rawValue))) }
         if let user = entry.formerUser { members.append(.init("formerUser", .string(user.rawValue))) }
+        if let credential = entry.credential { members.append(.init("credential", .string(credential))) }
         return .object(members)
     }
 

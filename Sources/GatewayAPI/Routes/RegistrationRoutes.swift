@@ -11,23 +11,46 @@ enum RegistrationRoutes {
         .project(.get, "registrations/{registration}", .readRegistration, get),
         .project(.get, "registrations/{registration}/audit", .listRegistrations, RegistrationList.audit),
         .project(.patch, "registrations/{registration}", .changeRegistration, change),
-        .project(.delete, "registrations/{registration}", .changeRegistration, delete),
+        .project(.delete, "registrations/{registration}", .endRegistration, delete),
         .project(.post, "registrations:liftQuarantine", .liftQuarantine, liftQuarantine),
+        // Room for 10,000 tokens, more than twice as long as ours.
+        .project(.post, "registrations:check", .checkRegistrations, RegistrationCheck.respond).limited(
+            toBytes: 4 << 20),
+        .project(.post, "registrations:prune", .prune, RegistrationPrune.prune),
     ]
 
-    /// With an installation's auth token the registration gets the installation's FID.
     @Sendable private static func create(_ call: ProjectCall) async throws -> Response {
         let body = try RegistrationBody(await call.call.json(), headers: call.call.request.headers)
-        let request = try body.request(in: call.project)
-        guard let installation = try await call.installation() else {
-            let registration = try await call.services.store.register(request, at: call.now).registration
-            return Response(json: RegistrationView(registration).brief)
-        }
-        try call.checkRate(of: installation.id)
-        switch try await call.services.store.register(request, for: installation.id, at: call.now) {
-        case .registered(let registration): return Response(json: RegistrationView(registration).brief)
-        case .otherApp:
-            throw FCMError.badRequest(body.appField, "The installation is registered for another app.")
+        let registration = try await register(
+            body.request(in: call.project), appField: body.appField, saidBy: body, call)
+        return Response(json: RegistrationView(registration).brief)
+    }
+
+    /// Registers. With an installation's auth token the registration gets the installation's FID; a client needs one
+    /// unless the project takes others too.
+    ///
+    /// - Parameters:
+    ///   - appField: the field that names the app, for errors.
+    ///   - body: where the request is from, for its user; `nil`: it says none.
+    static func register(
+        _ request: RegistrationRequest, appField: String, saidBy body: RegistrationBody?, _ call: ProjectCall
+    ) async throws -> Registration {
+        let store = call.services.store
+        let installation = try await call.installation()
+        try call.checkInstallation(installation)
+        if let installation { try call.checkRate(of: installation.id) }
+        var current: Registration?
+        if body?.owner != nil, let installation { current = try await call.registration(of: installation) }
+        let proven = try await call.provenOwner(saidBy: body, installation, current: current)
+        var request = request
+        request.owner = proven.owner
+        request.credential = proven.credential
+        request.refreshesBound = call.caller.role != .client
+        try await call.checkNewRegistration(request, of: installation)
+        guard let installation else { return try await store.register(request, at: call.now).registration }
+        switch try await store.register(request, for: installation.id, at: call.now) {
+        case .registered(let registration): return registration
+        case .otherApp: throw FCMError.badRequest(appField, "The installation is registered for another app.")
         case .unknown: throw FCMError.unknownInstallation
         }
     }
@@ -38,15 +61,28 @@ enum RegistrationRoutes {
         return Response(json: RegistrationView(registration, in: call).full(web: web))
     }
 
-    /// With another user than the registration has, the answer is the new registration that took its place.
+    /// With another user than the registration has, the answer is the new registration that took its place. A sender
+    /// changes the user alone; it is told the token if it had it.
     @Sendable private static func change(_ call: ProjectCall) async throws -> Response {
-        let body = try RegistrationBody(await call.call.json(), headers: call.call.request.headers)
+        let body = try RegistrationBody(
+            await call.call.json(), headers: call.call.request.headers, isChange: true)
+        guard call.caller.role != .sender || body.platform == nil else {
+            throw FCMError(
+                .permissionDenied, "With the role sender only user can be changed; the rest needs the role admin.")
+        }
         let registration = try await call.registration()
         try body.check(keepsAppOf: registration, in: call.project)
-        guard let changed = try await call.services.store.change(registration.key, body.change, at: call.now) else {
+        var change = body.change
+        // Another installation than the registration's proves nothing of it.
+        let installation = call.caller.role == .client && registration.isBound ? try await call.installation() : nil
+        let proven = try await call.provenOwner(saidBy: body, installation, current: registration)
+        (change.owner, change.credential) = (proven.owner, proven.credential)
+        try call.checkNewRegistration(change, of: registration)
+        guard let changed = try await call.services.store.change(registration.key, change, at: call.now) else {
             throw FCMError(.notFound)
         }
-        return Response(json: RegistrationView(changed, in: call).full())
+        let showsToken = try call.caller.role != .sender || !call.namesRegistrationByID
+        return Response(json: RegistrationView(changed, in: call).full(showsToken: showsToken))
     }
 
     @Sendable private static func delete(_ call: ProjectCall) async throws -> Response {
@@ -64,8 +100,10 @@ enum RegistrationRoutes {
         }
         guard call.project.apps[app] != nil else {
             throw FCMError.badRequest("app", "The project has no app with this bundle id.")
+                .hinting(SenderHint.bundleID(app.rawValue, in: call.project))
         }
         let start = try body.time("start_time") ?? Timestamp(milliseconds: 0)
+        try await call.audit(.quarantineLifted, app.rawValue, ["startTime": start.rfc3339])
         let lifted = try await call.services.store.liftQuarantine(of: app, in: call.project.id, since: start)
         call.call.logger.notice("quarantine lifted", metadata: ["app": "\(app)", "count": "\(lifted)"])
         return Response(json: .object([.init("liftedCount", .number(String(lifted)))]))
@@ -73,36 +111,54 @@ enum RegistrationRoutes {
 }
 
 extension ProjectCall {
-    /// The registration that the path names, also an ended one. A client has to name it by the token, which it alone
-    /// was given, or show by its installation's auth token that it is its own: a FID is not a secret.
+    /// The registration that the path names, also an ended one. A client shows by its installation's auth token that it
+    /// is its own; one that no installation made it names by the token: a FID is not a secret.
     ///
-    /// - Throws: 400 for a name of neither form, 403 for a client with the FID of somebody else, 404 when there is none.
+    /// - Throws: 400 for a name of neither form, 403 for a client with what is not its own and for another project's
+    ///   token, 404 when there is none.
     func registration() async throws -> Registration {
-        guard let name = RegistrationReference(rawValue: try call.parameter("registration")) else {
-            throw FCMError.badRequest("name", "The registration is neither an installation id nor a token.")
-        }
+        let name = try registrationName()
         let found: Registration?
         if caller.role == .client, case .id(let id) = name {
             found = try await ownRegistration(id)
         } else {
-            found = try await name.find(in: project, services.store)
+            switch try await named(name) {
+            case .known(let registration):
+                try await checkOwnership(of: registration)
+                found = registration
+            case .ofOtherProject: throw FCMError.tokenOfOtherProject
+            case .unknown: found = nil
+            }
         }
         guard let found else { throw FCMError(.notFound) }
         try checkRate(of: found.id)
         return found
     }
 
+    private func registrationName() throws(FCMError) -> RegistrationReference {
+        guard let name = RegistrationReference(rawValue: try call.parameter("registration")) else {
+            throw .badRequest("name", "The registration is neither an installation id nor a token.")
+        }
+        return name
+    }
+
+    /// Whether the path names the registration by its installation id, which is no secret.
+    fileprivate var namesRegistrationByID: Bool {
+        get throws(FCMError) {
+            guard case .id = try registrationName() else { return false }
+            return true
+        }
+    }
+
     /// The registration of the installation that proves itself, by the FID of either.
     private func ownRegistration(_ id: RegistrationID) async throws -> Registration? {
         guard let installation = try await installation() else {
-            throw FCMError(
-                .permissionDenied,
-                "The API key has the role client: it may use a registration only by its token, or with the auth token "
-                    + "of its installation. By installation id alone the role admin is needed.")
+            throw FCMError.installationRequired("An installation id is no secret.")
         }
         let registration = try await registration(of: installation)
         guard installation.id == id || registration?.id == id else {
-            throw FCMError(.permissionDenied, "The registration is not that of the installation.")
+            throw FCMError(
+                .permissionDenied, "The registration is not that of the installation.", reason: .installationRequired)
         }
         return registration
     }
@@ -143,12 +199,12 @@ struct RegistrationView {
 
     /// Everything but the device token, to those who may hold the registration's; of a browser the host of its push
     /// service. `more` comes last.
-    func full(web: WebSubscription? = nil, and more: [JSONValue.Member] = []) -> JSONValue {
-        var members: [JSONValue.Member] = [
-            .init("name", .string(registration.resourceName)),
-            .init("token", .string(registration.token.rawValue)),
-            .init("app", .string(registration.app.rawValue)),
-        ]
+    func full(
+        web: WebSubscription? = nil, showsToken: Bool = true, and more: [JSONValue.Member] = []
+    ) -> JSONValue {
+        var members: [JSONValue.Member] = [.init("name", .string(registration.resourceName))]
+        if showsToken { members.append(.init("token", .string(registration.token.rawValue))) }
+        members.append(.init("app", .string(registration.app.rawValue)))
         if isWeb {
             members.append(.init("platform", .string("WEB")))
             if let web { members.append(.init("pushService", .string(web.host))) }

@@ -62,13 +62,7 @@ enum ReportRoutes {
         case nil: throw FCMError.badRequest("name", "The registration is neither an installation id nor a token.")
         }
         let page = try await store.deliveries(to: id, in: call.project.id, after: query["pageToken"], limit: size)
-        let views = page.elements.map { row in
-            let message = JSONValue.Member("message", .string("\(call.projectName)/messages/\(row.message)"))
-            guard case .object(let members) = ReportView.delivery(row.delivery, in: call.project.id) else {
-                return JSONValue.object([message])
-            }
-            return .object([message] + members)
-        }
+        let views = page.elements.map { ReportView.delivery($0.delivery, of: $0.message, in: call.project.id) }
         return answer("deliveries", views, page.nextCursor)
     }
 
@@ -123,6 +117,7 @@ enum ReportView {
             .init("target", target(message)),
         ]
         if let label = message.facts.label { members.append(.init("label", .string(label.rawValue))) }
+        if let credential = message.facts.credential { members.append(.init("credential", credential.json)) }
         members += [
             .init("state", .string(report.state.rawValue)),
             .init("acceptTime", .string(message.acceptedAt.rfc3339)),
@@ -165,8 +160,12 @@ enum ReportView {
     }
 
     /// One delivery of a message.
-    static func delivery(_ delivery: DeliveryRecord, in project: ProjectID) -> JSONValue {
-        var members: [JSONValue.Member] = [
+    ///
+    /// - Parameter message: the message, where the deliveries of several are listed.
+    static func delivery(_ delivery: DeliveryRecord, of message: MessageID? = nil, in project: ProjectID) -> JSONValue {
+        var members: [JSONValue.Member] = []
+        if let message { members.append(.init("message", .string("projects/\(project)/messages/\(message)"))) }
+        members += [
             .init("registration", .string("projects/\(project)/registrations/\(delivery.registration)")),
             .init("app", .string(delivery.app.rawValue)),
             .init("outcome", .string(delivery.outcome?.rawValue.uppercased() ?? "IN_FLIGHT")),

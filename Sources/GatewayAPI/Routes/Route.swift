@@ -16,6 +16,9 @@ struct Route: Sendable {
     /// Whether requests are batches, for which another configured limit holds.
     var isBatch = false
 
+    /// Whether any query is taken: probes and scrapers add what they like.
+    var takesAnyQuery = false
+
     /// Who may use a route, and on what.
     enum Scope: Sendable {
         /// Anyone.
@@ -56,6 +59,13 @@ struct Route: Sendable {
         return route
     }
 
+    /// The route with any query.
+    var withAnyQuery: Route {
+        var route = self
+        route.takesAnyQuery = true
+        return route
+    }
+
     /// The route for batches, whose body limit is the configured one for these.
     var forBatches: Route {
         var route = limited(toBytes: .max)
@@ -64,12 +74,20 @@ struct Route: Sendable {
     }
 
     /// Every route of the gateway.
-    static var all: [Route] {
+    static var all: [Route] { all(on: .api(withOperations: true)) }
+
+    /// The routes of a listener.
+    static func all(on routes: ListenerConfiguration.Routes) -> [Route] {
+        guard routes != .operations else { return OperationsRoutes.all(on: routes) }
+        return api + OperationsRoutes.all(on: routes)
+    }
+
+    private static var api: [Route] {
         SendRoutes.all + MultipartBatch.all + LegacySend.all + DeviceGroupRoutes.all
             + RegistrationRoutes.all + TopicRoutes.all + TopicListRoutes.all + InstanceIDRoutes.all
             + InstallationRoutes.all + ReceiptRoutes.all
-            + ReportRoutes.all + DeliveryDataRoutes.all + ControlRoutes.all + ExportRoutes.all
-            + TokenRoutes.all + OperationsRoutes.all + OpenAPI.routes
+            + ReportRoutes.all + WhyRoutes.all + DeliveryDataRoutes.all + AuditRoutes.all + StatusRoutes.all
+            + ControlRoutes.all + ExportRoutes.all + TokenRoutes.all + OpenAPI.routes
     }
 
     /// Whether a key of another project is told so in FCM's own words: only where messages are sent.
@@ -83,13 +101,19 @@ extension Route {
         case .open(let handle):
             return try await handle(call)
         case .project(let access, let handle):
-            let caller = try await authenticator.caller(of: call.request.headers)
-            let project = try foreignChecked(call.services.projects.project(named: call.parameter("project")), caller)
+            let caller = try await authenticator.caller(of: call)
+            let name = try call.parameter("project")
+            let project: Project
+            do throws(FCMError) {
+                project = try foreignChecked(call.services.projects.project(named: name), caller)
+            } catch {
+                throw error.hinting(SenderHint.project(name, of: caller.project))
+            }
             try access.check(caller)
             try call.checkRate(of: caller)
             return try await handle(ProjectCall(call: call, project: project, caller: caller))
         case .keyProject(let access, let handle):
-            let caller = try await authenticator.caller(of: call.request.headers)
+            let caller = try await authenticator.caller(of: call)
             let project = try foreignChecked(call.services.projects.project(caller.project), caller)
             try access.check(caller)
             try call.checkRate(of: caller)

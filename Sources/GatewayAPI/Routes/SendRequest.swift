@@ -12,16 +12,27 @@ struct SendItem: Sendable {
     let options: DeliveryOptions
     /// How long the sender wants to wait for the outcome; `nil`: not at all.
     let wait: Duration?
+    /// What the sender most likely did not mean.
+    let warnings: [MessageWarning]
 
     /// The members that an item has.
     static let names = ["message", "delivery", "target"]
+
+    /// Refuses members of `body` that are neither an item's nor one of `more`.
+    static func refuseUnknown(in body: ObjectReader, except more: [String] = []) throws(FCMError) {
+        do throws(FCMError) {
+            try body.refuseUnknown(except: names + more)
+        } catch {
+            throw error.hinting(SenderHint.body(body))
+        }
+    }
 
     /// Decodes a message and what stands beside it.
     ///
     /// - Parameter now: what `finishBy` must be later than.
     init(_ body: ObjectReader, at now: Timestamp) throws(FCMError) {
         guard let message = body.value("message") else {
-            throw .invalid("message", "The message is missing.")
+            throw .invalid("message", "The message is missing.").hinting(SenderHint.body(body))
         }
         guard case .object = message else {
             // In Google's words, a list among them.
@@ -33,7 +44,7 @@ struct SendItem: Sendable {
             content = try MessageContent(source: message)
             named = try MessageContent.target(of: message)
         } catch {
-            throw FCMError(error)
+            throw FCMError(error).hinting(SenderHint.message(message))
         }
         let user = try Self.user(in: body)
         guard user == nil || named == nil else {
@@ -42,6 +53,23 @@ struct SendItem: Sendable {
         target = user ?? named
         options = try DeliveryOptions(in: body, at: now, timeToLive: content.timeToLive(acceptedAt: now))
         wait = try body.object("delivery", type: "TYPE_MESSAGE")?.duration("wait")
+        warnings = content.warnings(acceptedAt: now)
+    }
+
+    /// `warnings` beside the message's name; nothing when there is none. FCM's SDKs pass over it.
+    var warningMembers: [JSONValue.Member] {
+        guard !warnings.isEmpty else { return [] }
+        return [
+            .init(
+                "warnings",
+                .array(
+                    warnings.map { warning in
+                        .object([
+                            .init("reason", .string(warning.reason.rawValue)), .init("field", .string(warning.field)),
+                            .init("description", .string(warning.description)),
+                        ])
+                    }))
+        ]
     }
 
     /// Refuses a wait where nobody can wait.
@@ -66,7 +94,7 @@ struct SendItem: Sendable {
         }
         guard let user = UserID(rawValue: text) else {
             throw .invalid(
-                target.fullPath("user"), "A user is 1 to 256 bytes of UTF-8 without control characters.")
+                target.fullPath("user"), "A user is \(UserID.expectation).")
         }
         return .user(user)
     }
@@ -121,7 +149,7 @@ struct SendRequest: Sendable {
 
     /// Decodes a body.
     init(_ body: ObjectReader, at now: Timestamp) throws(FCMError) {
-        try body.refuseUnknown(except: SendItem.names + ["validate_only"])
+        try SendItem.refuseUnknown(in: body, except: ["validate_only"])
         validatesOnly = try body.bool("validate_only") ?? false
         item = try SendItem(body, at: now)
     }
@@ -147,7 +175,7 @@ struct BatchSendRequest: Sendable {
 
     /// Decodes a body.
     init(_ body: ObjectReader, at now: Timestamp) throws(FCMError) {
-        try body.refuseUnknown(except: SendItem.names + ["messages", "tokens", "validate_only"])
+        try SendItem.refuseUnknown(in: body, except: ["messages", "tokens", "validate_only"])
         validatesOnly = try body.bool("validate_only") ?? false
         let messages = try body.array("messages")
         let tokens = try body.strings("tokens")

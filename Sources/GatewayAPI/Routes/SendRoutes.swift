@@ -24,15 +24,18 @@ enum SendRoutes {
         let submission = MessageAcceptor.Submission(
             project: call.project, recipient: try await call.recipient(of: request.item.requiredTarget()),
             content: request.item.content, options: request.item.options,
-            idempotency: idempotency)
+            idempotency: idempotency, credential: call.credential)
         let wait = try call.wait(of: request, for: submission.recipient)
         guard !request.validatesOnly else {
             let members = try await call.preflight(submission).members
-            return Response(json: .object(try await members + call.standing(of: submission.recipient)))
+            return Response(
+                json: .object(try await members + request.item.warningMembers + call.standing(of: submission.recipient))
+            )
         }
         if let wait { return try await call.respond(to: submission, of: request, waiting: wait) }
         let accepted = try await call.accept(submission)
-        return Response(json: .object([.init("name", .string(call.name(of: accepted.id)))]))
+        return Response(
+            json: .object([.init("name", .string(call.name(of: accepted.id)))] + request.item.warningMembers))
     }
 }
 
@@ -87,12 +90,13 @@ extension ProjectCall {
             metadata: [
                 "message.id": "\(accepted.id)", "project.id": "\(project.id)", "lane": "\(accepted.lane)",
                 "repeat": "\(accepted.isRepeat)",
-            ])
+            ].with(credential))
     }
 
     /// Whom a target means now.
     ///
-    /// - Throws: INVALID_ARGUMENT for a token that is none, UNREGISTERED for one that is nobody's.
+    /// - Throws: INVALID_ARGUMENT for a token that is none, UNREGISTERED for an unknown or ended one, SENDER_ID_MISMATCH
+    ///   for another project's.
     func recipient(of target: Target) async throws(FCMError) -> MessageAcceptor.Submission.Recipient {
         switch target {
         case .topic(let topic): return .topic(topic)
@@ -105,14 +109,14 @@ extension ProjectCall {
             guard !addressees.isEmpty else { throw FCMError(.unregistered) }
             return .list(addressees)
         }
-        guard let reference = target.reference else { throw FCMError.malformedToken("message.token") }
-        let registration: Registration?
+        guard let reference = target.reference else { throw .malformedToken(target, field: "message.token") }
+        let named: NamedRegistration
         do throws(StoreError) {
-            registration = try await reference.find(in: project, services.store)
+            named = try await self.named(reference)
         } catch {
             throw FCMError(error)
         }
-        return .registration(try addressable(registration))
+        return .registration(try addressable(named, as: reference))
     }
 
     /// The registrations of a user that a message to them is taken for.
@@ -129,13 +133,6 @@ extension ProjectCall {
         let addressees = addressees(among: registrations)
         guard !addressees.isEmpty else { throw FCMError(.unregistered, reason: .userUnknown) }
         return addressees
-    }
-
-    /// A registration that a message to it alone is taken for. Unknown and another project's are one answer: nothing is
-    /// revealed.
-    func addressable(_ registration: Registration?) throws(FCMError) -> Registration {
-        guard let registration, registration.isAddressable(at: now) else { throw .unregistered(registration) }
-        return registration
     }
 }
 
@@ -158,8 +155,11 @@ extension Target {
 
 extension FCMError {
     /// A token that has not the form of one.
-    static func malformedToken(_ field: String) -> FCMError {
-        .invalid(field, "The registration token is not a valid FCM registration token", reason: .malformedToken)
+    static func malformedToken(_ target: Target?, field: String) -> FCMError {
+        let error = FCMError.invalid(
+            field, "The registration token is not a valid FCM registration token", reason: .malformedToken)
+        guard case .token(let text)? = target else { return error }
+        return error.hinting(SenderHint.malformedToken(text))
     }
 }
 
@@ -183,17 +183,5 @@ struct PreflightView {
         }
         members.append(.init("refusals", .array(errors.map(\.status))))
         return members
-    }
-}
-
-extension RegistrationReference {
-    /// The registration, also an ended one.
-    func find(
-        in project: Project, _ store: any RegistrationStore
-    ) async throws(StoreError) -> Registration? {
-        switch self {
-        case .id(let id): try await store.registration(id, in: project.id)
-        case .token(let token): try await store.registration(token: token, in: project.id)
-        }
     }
 }

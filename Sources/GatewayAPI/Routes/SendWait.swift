@@ -119,11 +119,13 @@ extension ProjectCall {
     /// - Throws: what the first was answered, or would have been, if APNs refused it.
     func respond(toRepeatOf id: MessageID, _ body: RequestBody) async throws(FCMError) -> Response {
         // Whatever can't be read, or decoded by the rules of today: the message is accepted, and has its name.
+        let name = JSONValue.Member("name", .string(name(of: id)))
         guard let message = try? await services.store.message(id, in: project.id),
-            case .registration = message.recipient,
-            let request = try? SendRequest(body.json(), at: message.acceptedAt),
-            let wait = SendWait(in: request, call.request.headers)
-        else { return Response(json: .object([.init("name", .string(name(of: id)))])) }
+            let request = try? SendRequest(body.json(), at: message.acceptedAt)
+        else { return Response(json: .object([name])) }
+        guard case .registration = message.recipient, let wait = SendWait(in: request, call.request.headers) else {
+            return Response(json: .object([name] + request.item.warningMembers))
+        }
         return try response(for: id, await knownEnd(of: id), of: request.item, applied: wait.applied)
     }
 
@@ -151,7 +153,7 @@ extension ProjectCall {
             .init("outcome", .string(end?.outcome.rawValue.uppercased() ?? "IN_FLIGHT")),
         ]
         if let reason = end?.reason { members.append(.init("reason", .string(reason))) }
-        var response = Response(json: .object(members))
+        var response = Response(json: .object(members + item.warningMembers))
         if let applied { response.headers[.preferenceApplied] = applied }
         return response
     }

@@ -29,12 +29,17 @@ enum TokenRoutes {
         let now = call.services.wallTime()
         let store = call.services.store
         let signer: ServiceAccountIdentity
+        try call.countAuthentication()
         do throws(Assertion.Problem) {
             let assertion = try Assertion(request.assertion, at: now)
-            try assertion.checkAudience()
             signer = try await store.signer(of: assertion)
+            try assertion.checkForExchange(by: signer.key, publicURL: call.services.publicURL())
+            call.authenticationSucceeded()
         } catch {
-            if case .store(let error) = error { throw FCMError(error) }
+            if case .store(let error) = error {
+                call.authenticationSucceeded()
+                throw FCMError(error)
+            }
             return refusal("invalid_grant", error.text)
         }
         let token = AccessToken(for: signer.key.id, at: now)

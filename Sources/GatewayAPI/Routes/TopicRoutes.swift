@@ -27,7 +27,7 @@ enum TopicRoutes {
         switch try await subscribed(registration, to: topic, call) {
         case .created(let subscription): return answer(subscription, registration)
         case .existed: throw FCMError(.alreadyExists)
-        case .tooManyTopics, .notActive: throw FCMError(.notFound)
+        case .tooManyTopics, .noNewTopic, .notActive: throw FCMError(.notFound)
         }
     }
 
@@ -78,7 +78,7 @@ enum TopicRoutes {
         let registration = try await call.activeRegistration()
         switch try await subscribed(registration, to: topic, call) {
         case .created(let subscription), .existed(let subscription): return answer(subscription, registration)
-        case .tooManyTopics, .notActive: throw FCMError(.notFound)
+        case .tooManyTopics, .noNewTopic, .notActive: throw FCMError(.notFound)
         }
     }
 
@@ -91,13 +91,19 @@ enum TopicRoutes {
 
     /// Subscribes one registration.
     ///
-    /// - Throws: RESOURCE_EXHAUSTED when it has too many topics.
+    /// - Throws: RESOURCE_EXHAUSTED when it has too many topics, or the project too many for a client to make another;
+    ///   PERMISSION_DENIED for a new topic whose name clients may not make.
     static func subscribed(
         _ registration: Registration, to topic: Topic, _ call: ProjectCall
     ) async throws -> SubscribeResult {
-        let result = try await call.services.store.subscribe([registration.key], to: topic, at: call.now).first
-        if result == .tooManyTopics { throw FCMError.tooManyTopics }
-        return result ?? .notActive
+        let result = try await call.services.store.subscribe(
+            [registration.key], to: topic, at: call.now, topicLimit: call.topicLimit(making: topic)
+        ).first
+        switch result {
+        case .tooManyTopics: throw FCMError.tooManyTopics
+        case .noNewTopic: throw FCMError.noNewTopic(topic, in: call.project)
+        case .created?, .existed?, .notActive?, nil: return result ?? .notActive
+        }
     }
 
     /// Reads the body, a TopicSubscription: its fields are output only, unknown ones are refused.
@@ -130,6 +136,31 @@ enum TopicRoutes {
             .init("topicName", .string(subscription.topic.rawValue)),
             .init("createTime", .string(subscription.createdAt.rfc3339)),
         ])
+    }
+}
+
+extension ProjectCall {
+    /// How many topics the project may have for this caller to make this one; `nil`: any number.
+    func topicLimit(making topic: Topic) -> Int? {
+        caller.role == .client ? project.topics.limit(making: topic) : nil
+    }
+}
+
+extension FCMError {
+    /// A topic that is not there and that a client may not make.
+    fileprivate static func noNewTopic(_ topic: Topic, in project: Project) -> FCMError {
+        guard project.topics.allows(topic) else {
+            return FCMError(
+                .permissionDenied,
+                "There is no such topic, and clients may not make one of this name (topics.clientPattern). Subscribe "
+                    + "or send with the role admin or sender first.", reason: .topicNotAllowed)
+        }
+        var error = FCMError(
+            .resourceExhausted,
+            "There is no such topic, and the project has as many as its clients may make (topics.clientLimit).",
+            reason: .tooManyProjectTopics)
+        error.quotaSubject = "project:\(project.id)"
+        return error
     }
 }
 

@@ -1,10 +1,12 @@
 import NIOCore
 import NIOHTTP2
-import NIOTLS
 import PushModel
 
-/// Ends a connection whose TLS handshake takes too long: nothing behind it would see that a peer is there.
-final class HandshakeDeadline: ChannelInboundHandler {
+/// Ends a connection from which nothing comes: the first byte must arrive in time, with TLS the first one behind the
+/// handshake. Nothing behind it would see that a peer is there.
+///
+/// Stands behind the TLS handler, and takes itself out once the byte is there.
+final class FirstByteDeadline: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
@@ -19,9 +21,10 @@ final class HandshakeDeadline: ChannelInboundHandler {
         deadline = context.closing(in: limit)
     }
 
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted? = event as? TLSUserEvent { deadline?.cancel() }
-        context.fireUserInboundEventTriggered(event)
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        deadline?.cancel()
+        context.fireChannelRead(data)
+        context.pipeline.syncOperations.removeHandler(self, promise: nil)
     }
 
     func channelInactive(context: ChannelHandlerContext) {

@@ -1,30 +1,106 @@
 import Logging
+import Metrics
 import NIOCore
+import PushModel
 import ServiceLifecycle
 import Synchronization
 
-/// The connections of the listener, so that an end can be put to them.
+/// The connections of a listener: so many at most, and an end can be put to them.
 final class OpenConnections: Sendable {
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
+        var book: ConnectionBook<ObjectIdentifier>
         var isClosing = false
+        /// When the log last said that connections are turned away, by reason.
+        var saidAt: [String: ContinuousClock.Instant] = [:]
     }
 
-    private let state = Mutex(State())
+    /// Time between two lines in the log that say the same.
+    private static let quietTime = Duration.seconds(60)
 
-    /// Remembers a connection until it closes; after ``closeAll()`` it is closed at once.
-    func add(_ channel: any Channel) {
-        let isClosing = state.withLock { state in
-            if !state.isClosing { state.channels[ObjectIdentifier(channel)] = channel }
-            return state.isClosing
+    /// How many connections there may be.
+    let limits: ConnectionLimits
+    private let state: Mutex<State>
+    private let name: String
+    private let gauge: Gauge
+
+    /// No connections yet.
+    ///
+    /// - Parameter name: the listener's, a label of the metrics.
+    init(_ limits: ConnectionLimits = ConnectionLimits(), of name: String = "api") {
+        self.limits = limits
+        self.name = name
+        state = Mutex(State(book: ConnectionBook(limits)))
+        gauge = Gauge(label: MetricName.httpConnections.rawValue, dimensions: [("listener", name)])
+        gauge.record(0)
+        Gauge(label: MetricName.httpConnectionLimit.rawValue, dimensions: [("listener", name)]).record(limits.total)
+    }
+
+    /// Remembers a connection until it closes. One that has no place, and any after ``closeAll()``, is closed at once.
+    func add(_ channel: any Channel, logger: Logger) {
+        let id = ObjectIdentifier(channel)
+        let address = channel.remoteAddress?.ipAddress.map { ClientAddress($0) }
+        typealias Admission = ConnectionBook<ObjectIdentifier>.Admission
+        let (admission, replaced) = state.withLock { state -> (Admission?, (any Channel)?) in
+            guard !state.isClosing else { return (nil, nil) }
+            let admission = state.book.admit(id, from: address)
+            var replaced: (any Channel)?
+            if case .inPlaceOf(let silent) = admission { replaced = state.channels.removeValue(forKey: silent) }
+            if case .refused = admission { return (admission, nil) }
+            state.channels[id] = channel
+            gauge.record(state.book.count)
+            return (admission, replaced)
         }
-        guard !isClosing else {
+        switch admission {
+        case .admitted?: break
+        case .inPlaceOf?:
+            turnedAway("silent", logger)
+            replaced?.close(promise: nil)
+        case .refused(let limit)?:
+            turnedAway(limit.rawValue, logger)
+            channel.close(promise: nil)
+            return
+        case nil:
             channel.close(promise: nil)
             return
         }
         channel.closeFuture.whenComplete { _ in
-            self.state.withLock { _ = $0.channels.removeValue(forKey: ObjectIdentifier(channel)) }
+            self.state.withLock { state in
+                // A channel that made room is out already.
+                guard state.channels.removeValue(forKey: id) != nil else { return }
+                state.book.remove(id)
+                self.gauge.record(state.book.count)
+            }
         }
+    }
+
+    /// Notes that a connection was asked for something: it keeps its place.
+    func noteRequest(on channel: any Channel) {
+        state.withLock { state in
+            state.book.noteRequest(on: ObjectIdentifier(channel))
+            // Of a stream of HTTP/2 the connection; of a connection the listener, which is not in the book.
+            if let parent = channel.parent { state.book.noteRequest(on: ObjectIdentifier(parent)) }
+        }
+    }
+
+    /// Counts a connection that did not get in or had to go, and says so in the log from time to time.
+    func turnedAway(_ reason: String, _ logger: Logger) {
+        Counter(
+            label: MetricName.httpConnectionsRefused.rawValue, dimensions: [("listener", name), ("reason", reason)]
+        ).increment()
+        let now = ContinuousClock.now
+        let isDue = state.withLock { state in
+            if let last = state.saidAt[reason], now - last < Self.quietTime { return false }
+            state.saidAt[reason] = now
+            return true
+        }
+        guard isDue else { return }
+        logger.warning(
+            "connections are turned away",
+            metadata: [
+                "listener": "\(name)", "reason": "\(reason)", "limit": "\(limits.total)",
+                "limit.address": "\(limits.perAddress.map(String.init) ?? "none")",
+            ])
     }
 
     /// Runs a server until its end. After the start of a graceful shutdown its connections have `limit` to end by

@@ -17,7 +17,7 @@ struct SecureChannel: HTTPChannelHandler {
         let channel: any Channel
     }
 
-    private let context: NIOSSLContext
+    private let certificate: ListenerCertificate
     private let http1: HTTP1Channel
     private let http2: HTTP2Channel
     private let limits: Limits
@@ -25,24 +25,20 @@ struct SecureChannel: HTTPChannelHandler {
 
     /// What a connection may take.
     struct Limits: Sendable {
-        /// From the connection's start to the end of its TLS handshake.
-        var handshake: Duration
+        /// From the connection's start to the first byte behind its TLS handshake.
+        var firstByte: Duration
         /// From the first GOAWAY to the connection's end.
         var farewell: Duration
     }
 
     var responder: HTTPChannelHandler.Responder { http1.responder }
 
-    /// Makes connections.
-    ///
-    /// - Throws: an error when certificate and key of `tls` can't be used.
+    /// Makes connections; each takes the certificate that is in force when it comes.
     init(
-        tls: TLSConfiguration, http1: HTTP1Channel.Configuration, http2: HTTP2ChannelConfiguration, limits: Limits,
-        connections: OpenConnections, responder: @escaping HTTPChannelHandler.Responder
-    ) throws {
-        var tls = tls
-        tls.applicationProtocols = NIOHTTP2SupportedALPNProtocols
-        context = try NIOSSLContext(configuration: tls)
+        certificate: ListenerCertificate, http1: HTTP1Channel.Configuration, http2: HTTP2ChannelConfiguration,
+        limits: Limits, connections: OpenConnections, responder: @escaping HTTPChannelHandler.Responder
+    ) {
+        self.certificate = certificate
         self.http1 = HTTP1Channel(responder: responder, configuration: http1)
         self.http2 = HTTP2Channel(responder: responder, configuration: http2)
         self.limits = limits
@@ -50,17 +46,20 @@ struct SecureChannel: HTTPChannelHandler {
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        connections.add(channel)
+        connections.add(channel, logger: logger)
         do {
             try channel.pipeline.syncOperations.addHandlers([
-                NIOSSLServerHandler(context: context), FlushBeforeClose(), HandshakeDeadline(limits.handshake),
-                ByteWatch(),
+                NIOSSLServerHandler(context: certificate.context), FlushBeforeClose(),
+                FirstByteDeadline(limits.firstByte), ByteWatch(),
             ])
         } catch {
             return channel.eventLoop.makeFailedFuture(error)
         }
         return channel.configureHTTP2AsyncSecureUpgrade { channel in
-            http1.setup(channel: channel, logger: logger)
+            http1.setup(channel: channel, logger: logger).flatMapThrowing { value in
+                try channel.pipeline.syncOperations.checkHosts()
+                return value
+            }
         } http2ConnectionInitializer: { channel in
             http2.setup(channel: channel, logger: logger).flatMapThrowing { value in
                 let pipeline = channel.pipeline.syncOperations

@@ -186,11 +186,18 @@ final class ParseErrorAnswers: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    private var isHeaderTooLarge = false
+    private var answer = FCMError(.badRequest, "The request is not valid HTTP.", reason: .incompleteRequest)
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if case .headerOverflow? = error as? HTTPParserError { isHeaderTooLarge = true }
+        if case .headerOverflow? = error as? HTTPParserError { answer = FCMError(.headerTooLarge) }
         context.fireErrorCaught(error)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is HostCheck.Refused {
+            answer = .badRequest("Host", "A request has exactly one Host field (RFC 9112 section 3.2).")
+        }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -201,11 +208,7 @@ final class ParseErrorAnswers: ChannelDuplexHandler, RemovableChannelHandler {
             context.write(data, promise: promise)
             return
         }
-        let error =
-            isHeaderTooLarge
-            ? FCMError(.headerTooLarge)
-            : FCMError(.badRequest, "The request is not valid HTTP.", reason: .incompleteRequest)
-        let parts = error.parts(for: nil, endsConnection: true)
+        let parts = answer.parts(for: nil, endsConnection: true)
         for part in parts.dropLast(2) { context.write(wrapOutboundOut(part), promise: nil) }
         // The end follows from above.
         context.write(wrapOutboundOut(parts[parts.count - 2]), promise: promise)

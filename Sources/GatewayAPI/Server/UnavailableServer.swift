@@ -14,7 +14,7 @@ public struct UnavailableServer: Service {
     private static let shutdownLimit = Duration.seconds(5)
 
     private let application: Application<CallbackResponder<BasicRequestContext>>
-    private let connections = OpenConnections()
+    private let connections: OpenConnections
     private let logger: Logger
 
     /// Prepares a server.
@@ -28,16 +28,24 @@ public struct UnavailableServer: Service {
         onListening: @escaping @Sendable (_ port: Int) -> Void
     ) throws {
         self.logger = logger
+        let connections = OpenConnections(listener.connectionLimits, of: listener.routes.name)
+        self.connections = connections
+        let certificate = try listener.tls.map {
+            try ListenerCertificate(certificateFile: $0.certificateFile, keyFile: $0.keyFile)
+        }
+        let routes = listener.routes
         application = Application(
             responder: CallbackResponder { request, _ in
-                var response = Self.answer(to: request.uri.path, problem())
+                var response = Self.answer(to: request.uri.path, problem(), on: routes)
                 response.headers[.requestID] = RequestID(request.headers).text
                 return request.method == .head ? response.createHeadResponse() : response
             },
-            server: try GatewayServer.server(listener, connections),
-            configuration: ApplicationConfiguration(
-                address: .hostname(listener.host, port: listener.port), serverName: "Herald"),
-            onServerRunning: { channel in onListening(channel.localAddress?.port ?? listener.port) }, logger: logger)
+            server: GatewayServer.server(listener, certificate, connections),
+            configuration: GatewayServer.configuration(listener),
+            onServerRunning: { channel in
+                connections.watch(channel, logger: logger)
+                onListening(channel.localAddress?.port ?? listener.port)
+            }, logger: logger)
     }
 
     /// Serves until graceful shutdown, and answers what it has accepted.
@@ -48,10 +56,12 @@ public struct UnavailableServer: Service {
     }
 
     /// The answer to a request for `path`.
-    static func answer(to path: String, _ problem: String) -> Response {
+    static func answer(
+        to path: String, _ problem: String, on routes: ListenerConfiguration.Routes = .api(withOperations: true)
+    ) -> Response {
         switch path {
         case "/healthz": Response(json: OperationsRoutes.alive)
-        case "/readyz": OperationsRoutes.readiness(problems: [problem], isWritable: false, upstreams: [])
+        case "/readyz": Readiness(problems: [problem], isWritable: false).response(on: routes)
         default: FCMError(.unavailable).response(for: path)
         }
     }

@@ -8,7 +8,35 @@ struct Query: Sendable {
 
     /// Reads the query of `uri`.
     init(_ uri: URI) {
-        parameters = uri.queryParameters.map { (String($0.key), String($0.value)) }
+        // Values arrive decoded, names do not: Python writes `$.xgafv` as `%24.xgafv`.
+        parameters = uri.queryParameters.map { ($0.key.percentDecoded ?? String($0.key), String($0.value)) }
+    }
+
+    /// The parameters that every method of Google's has (the discovery documents' `parameters`), also with `$` in front.
+    private static let globalNames: Set<String> = [
+        "$.xgafv", "access_token", "alt", "callback", "fields", "key", "oauth_token", "pretty_print", "quota_user",
+        "upload_type", "upload_protocol",
+    ]
+
+    /// Throws when there is a parameter that is neither one of Google's global ones nor one of `known`, which are in
+    /// either spelling: a misspelt `pageToken` would start the list anew, and again.
+    func refuseUnknown(known: [String]) throws(FCMError) {
+        let known = Set(known.map(Self.snakeCase))
+        var violations: [FieldViolation] = []
+        for (name, _) in parameters {
+            let snake = Self.snakeCase(name)
+            let plain = snake.hasPrefix("$") && snake != "$.xgafv" ? String(snake.dropFirst()) : snake
+            guard !known.contains(snake), !Self.globalNames.contains(plain) else { continue }
+            violations.append(
+                FieldViolation(
+                    field: name.excerpt,
+                    description: "Unknown name \"\(name.excerpt)\": Cannot bind query parameter."))
+        }
+        guard !violations.isEmpty else { return }
+        var error = FCMError(
+            .badRequest, violations.map(\.description).joined(separator: "\n"), reason: .unknownParameter)
+        error.violations = violations
+        throw error
     }
 
     /// A parameter's decoded text; `nil` when it is absent or empty. `name` is in lowerCamelCase.

@@ -15,6 +15,19 @@ public struct DeviceToken: Hashable, Sendable {
     /// What ``init(hex:)`` reads, for the texts of errors.
     public static let hexExpectation = "an even number of hex digits, at most \(hexLimit)"
 
+    /// The fewest bytes of a token that an app may register: APNs has given none with fewer.
+    public static let fewestBytes = 32
+
+    /// What ``init(registering:)`` reads, for the texts of errors.
+    public static let registeringExpectation = "an even number of hex digits, \(2 * fewestBytes) to \(hexLimit)"
+
+    /// Reads the hex digits that an app registers: as ``init(hex:)``, and at least ``fewestBytes``. Tokens that are in the
+    /// store are taken as they are.
+    public init?(registering hex: String) {
+        self.init(hex: hex)
+        guard bytes.count >= Self.fewestBytes else { return nil }
+    }
+
     /// Reads hex digits of either case: an even number of them, at least two, at most ``hexLimit``.
     public init?(hex: String) {
         guard !hex.isEmpty, hex.utf8.count % 2 == 0, hex.utf8.count <= Self.hexLimit else { return nil }

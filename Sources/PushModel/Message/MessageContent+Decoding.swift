@@ -84,12 +84,21 @@ private struct MessageReader {
 
     private mutating func readImage(_ field: MessageSchema.Field) {
         switch field.name {
-        case "notification": notificationImage = MessageSchema.notification.text("image", of: field.value)
+        case "notification":
+            notificationImage = MessageSchema.notification.text("image", of: field.value)
+            checkImage(notificationImage, at: "message.notification.image")
         case "apns":
             let options = MessageSchema.apns.fields(of: field.value).first { $0.name == "fcm_options" }
             apns.image = options.flatMap { MessageSchema.apnsOptions.text("image", of: $0.value) }
+            checkImage(apns.image, at: "message.apns.fcm_options.image")
         default: return
         }
+    }
+
+    /// App Transport Security lets an app load no other: the notification would come without its image.
+    private mutating func checkImage(_ image: String?, at path: String) {
+        guard let image, !image.isURLWithTLS else { return }
+        violations.note(path, "The image must be an https URL.")
     }
 
     private mutating func readNotification(_ value: JSONValue) {

@@ -56,7 +56,7 @@ extension MessageSchema.FieldType {
     fileprivate func check(_ value: JSONValue, at path: String, into found: inout [FieldViolation]) {
         switch (self, value) {
         case (.message(let schema), _): schema.check(value, at: path, into: &found)
-        case (.structure, .object): return
+        case (.structure, .object(let members)): Self.checkNumbers(members, at: path, into: &found)
         case (.list(let element), .array(let values)): element.checkElements(values, at: path, into: &found)
         case (.stringMap, .object(let members)): Self.checkMap(members, at: path, into: &found)
         case (.stringMap, .array): found.append(.listForMap(at: path))
@@ -85,10 +85,31 @@ extension MessageSchema.FieldType {
     ) {
         for (index, member) in members.enumerated() where found.count < InvalidMessage.violationLimit {
             switch member.value {
-            case .string, .null: continue
-            case .bool, .number, .array, .object:
+            case .string: continue
+            case .null, .bool, .number, .array, .object:
                 found.append(.invalidValue(member.value, at: "\(path)[\(index)].value", type: "TYPE_STRING"))
             }
+        }
+    }
+
+    /// google.protobuf.Struct holds doubles: a number beyond them has no value.
+    private static func checkNumbers(
+        _ members: [JSONValue.Member], at path: String, into found: inout [FieldViolation]
+    ) {
+        for member in members { checkNumbers(member.value, at: "\(path).\(member.name.excerpt)", into: &found) }
+    }
+
+    private static func checkNumbers(_ value: JSONValue, at path: String, into found: inout [FieldViolation]) {
+        guard found.count < InvalidMessage.violationLimit else { return }
+        switch value {
+        case .number(let text) where Double(text).map(\.isFinite) != true:
+            found.append(.invalidValue(value, at: path, type: "TYPE_DOUBLE"))
+        case .object(let members): checkNumbers(members, at: path, into: &found)
+        case .array(let elements):
+            for (index, element) in elements.enumerated() {
+                checkNumbers(element, at: "\(path)[\(index)]", into: &found)
+            }
+        case .null, .bool, .number, .string: return
         }
     }
 

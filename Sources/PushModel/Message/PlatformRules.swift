@@ -251,7 +251,7 @@ extension String {
     }
 
     /// `https://`, a host, and nothing that a URL can't have.
-    fileprivate var isURLWithTLS: Bool {
+    var isURLWithTLS: Bool {
         let scheme = "https://"
         guard prefix(scheme.count).lowercased() == scheme, let first = utf8.dropFirst(scheme.count).first else {
             return false

@@ -2,12 +2,13 @@ extension Outcome {
     /// Classifies an answer of APNs by the ``APNSReasonTable``; a reason that is not in it by its status.
     ///
     /// - Parameters:
-    ///   - status: `:status`.
+    ///   - status: `:status`. APNs answers 200; whatever else says success (RFC 9110 §15.3) is taken for it, since a
+    ///     repeat would reach the device twice.
     ///   - reason: `reason` of the body; `nil` when there was none or it could not be read.
     ///   - timestamp: `timestamp` of the body: when APNs last saw the device token dead.
     ///   - retryAfter: `retry-after`, when the answer had one.
     public init(status: Int, reason: APNSReason?, timestamp: Timestamp? = nil, retryAfter: Duration? = nil) {
-        if status == 200 {
+        if (200...299).contains(status) {
             self = .accepted
             return
         }

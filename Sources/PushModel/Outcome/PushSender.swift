@@ -9,6 +9,8 @@ public struct Push: Sendable {
     /// Whether APNs has accepted ``deviceToken`` before. Otherwise it is a suspect: its push travels apart, because a
     /// refused token makes APNs narrow the whole connection.
     public let isProven: Bool
+    /// Whether somebody waits for what becomes of it: during a pause such a push is the next probe.
+    public let isAwaited: Bool
     /// Body and headers, shared by the pushes of a broadcast.
     public let content: ApplePush
     /// The body for this device: `content.payload`, or with its FID spliced in.
@@ -18,13 +20,14 @@ public struct Push: Sendable {
 
     /// Puts a push together. A device token of which nothing is known is a suspect.
     public init(
-        route: PushRoute, lane: Lane, deviceToken: DeviceToken, isProven: Bool = false, content: ApplePush,
-        payload: [UInt8], id: APNSID
+        route: PushRoute, lane: Lane, deviceToken: DeviceToken, isProven: Bool = false, isAwaited: Bool = false,
+        content: ApplePush, payload: [UInt8], id: APNSID
     ) {
         self.route = route
         self.lane = lane
         self.deviceToken = deviceToken
         self.isProven = isProven
+        self.isAwaited = isAwaited
         self.content = content
         self.payload = payload
         self.id = id
@@ -81,6 +84,10 @@ public protocol PushSender: Sendable {
     /// returns, with each index of `batch` exactly once over all calls. It must not block.
     func send(_ batch: [Push], report: @escaping @Sendable ([PushReport]) -> Void) async
 
+    /// The gateway is about to stop: what waits for a connection that is not there ends at once, as `notSent(shutdown)`,
+    /// also what comes later; what can be sent is. ``shutdown(within:)`` follows. Must not block.
+    func windDown()
+
     /// Takes no more pushes, lets those in flight finish within `limit`, and ends the others as `notSent` or `unknown`:
     /// when this returns, every push has its report. Idempotent; a hand-over that waits for room returns.
     func shutdown(within limit: Duration) async
@@ -105,6 +112,9 @@ public protocol PushSender: Sendable {
 extension PushSender {
     /// None: nothing is ever held.
     public var heldRoutes: [PushRoute: HeldRoute] { [:] }
+
+    /// Does nothing: nothing waits for a connection.
+    public func windDown() {}
 
     /// Does nothing, because nothing ever changes.
     public func onHeldRoutesChange(_ body: @escaping @Sendable () -> Void) {}
@@ -157,6 +167,8 @@ public struct UpstreamStatus: Hashable, Sendable {
     public var failedDials: Int
     /// GOAWAY frames since the start, by APNs' reason or the error code's name; a bounded set.
     public var goAways: [String: Int]
+    /// The projects whose apps push through it.
+    public var projects: Set<ProjectID> = []
     /// What gets no pushes for now because APNs refused it: the whole upstream, or topics and apps of it.
     public var pauses: [UpstreamPause] = []
     /// How far the gateway's clock is ahead of APNs' (negative: behind), to the second; `nil`: not known yet.
@@ -203,8 +215,10 @@ public struct UpstreamPause: Hashable, Sendable {
         case everything
         /// The pushes with this `apns-topic`.
         case topic(String)
-        /// The pushes of this app to this environment.
+        /// The pushes of this app to this environment whose device tokens APNs has accepted before.
         case route(PushRoute)
+        /// Those whose device tokens it has never accepted.
+        case suspects(PushRoute)
     }
 
     /// What is held back.

@@ -11,14 +11,11 @@ struct AcceptStep {
     static let shardSize: Int64 = 50_000
     /// More shards than workers could use help nobody.
     static let shardLimit: Int64 = 16
-    /// So many keys of a list are in a row.
-    private static let chunkSize = 1000
-
     static let insert = """
         INSERT INTO message (id, project, registration, topic, condition, expression, user, audience, singles, source,
             bytes, apns_id, label, is_displayed, collapse_key, priority, time_to_live, lane, rate, finish_by,
-            collapses_repeats, state, accepted_at, expires_at, completed_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            collapses_repeats, state, accepted_at, expires_at, completed_at, \(CredentialUse.columns))
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     static let insertShard = """
         INSERT INTO fan_out (message, shard, project, after_key, last_key, last_subscription, refreshed_since, expected,
@@ -42,8 +39,8 @@ struct AcceptStep {
         self.worker = try worker.flatMap { try WorkerTable(db: db).isRunning($0) ? $0 : nil }
     }
 
-    /// - Parameter source: the text of the message's content, which is not written while others wait for the database.
-    mutating func accept(_ message: NewMessage, source: String) throws -> AcceptResult {
+    mutating func accept(_ prepared: PreparedMessage) throws -> AcceptResult {
+        let message = prepared.message
         let keys = IdempotencyTable(db: db, project: message.project)
         var isFirstOfBatch = false
         if let key = message.idempotency {
@@ -61,7 +58,7 @@ struct AcceptStep {
             case .other: return .conflict
             }
         }
-        guard let (seq, recipient, claims) = try write(message, source) else { return .noRegistration }
+        guard let (seq, recipient, claims) = try write(prepared) else { return .noRegistration }
         if let key = message.idempotency {
             try keys.insert(key, message: seq, at: message.acceptedAt)
             if isFirstOfBatch, let batch = key.ofBatch { try keys.insert(batch, message: seq, at: message.acceptedAt) }
@@ -74,9 +71,10 @@ struct AcceptStep {
 
     /// - Returns: `nil`: the registration is gone, and nothing was written.
     private mutating func write(
-        _ message: NewMessage, _ source: String
+        _ prepared: PreparedMessage
     ) throws -> (seq: Int64, recipient: Message.Recipient, claims: [ClaimedDelivery])? {
-        var row = MessageColumns(source: source)
+        let message = prepared.message
+        var row = MessageColumns(source: prepared.source)
         switch message.recipient {
         case .registration(let key, let id):
             guard let registration = try reader.find(key.rawValue) else { return nil }
@@ -100,27 +98,21 @@ struct AcceptStep {
             }
             return (seq, .condition(condition, audience: Int(row.audience)), [])
         case .list(let keys):
-            let (seq, claims) = try insertList(keys, message, &row)
+            let (seq, claims) = try insertList(keys, prepared, &row)
             return (seq, .list(audience: Int(row.audience)), claims)
         case .user(let user, let keys):
             row.user = user
-            let (seq, claims) = try insertList(keys, message, &row)
+            let (seq, claims) = try insertList(keys, prepared, &row)
             return (seq, .user(user, audience: Int(row.audience)), claims)
         }
     }
 
     private mutating func insertList(
-        _ keys: [RegistrationKey], _ message: NewMessage, _ row: inout MessageColumns
+        _ keys: [RegistrationKey], _ prepared: PreparedMessage, _ row: inout MessageColumns
     ) throws -> (Int64, [ClaimedDelivery]) {
-        guard zip(keys, keys.dropFirst()).allSatisfy({ $0 < $1 }), keys.count <= NewMessage.listLimit else {
-            throw StoreError(.failed, "A list of registrations is too long or not in order.")
-        }
-        guard let last = keys.last, keys.count > NewMessage.smallListLimit else {
+        let (message, chunks) = (prepared.message, prepared.chunks)
+        guard let last = keys.last, !chunks.isEmpty else {
             return try insertSingles(try keys.compactMap { try reader.find($0.rawValue) }, message, &row)
-        }
-        let chunks = stride(from: 0, to: keys.count, by: Self.chunkSize).map { start in
-            let chunk = keys[start..<min(start + Self.chunkSize, keys.count)]
-            return (last: chunk[chunk.endIndex - 1], keys: PackedKeys.data(chunk.lazy.map(\.rawValue)))
         }
         row.audience = Int64(keys.count)
         row.listBytes = chunks.reduce(0) { $0 + $1.keys.count }
@@ -174,7 +166,7 @@ struct AcceptStep {
     private func range(
         of expression: StoredExpression, _ project: ProjectID
     ) throws -> (after: Int64, last: Int64) {
-        guard !expression.holds({ _ in false }) else { return (0, try db.number(Self.lastRegistration) ?? 0) }
+        guard !expression.holdsWithoutTopics else { return (0, try db.number(Self.lastRegistration) ?? 0) }
         var range: (after: Int64, last: Int64)?
         for topic in expression.topics {
             guard let id = try TopicTable(db: db).find(topic, in: project) else { continue }
@@ -209,6 +201,7 @@ struct AcceptStep {
     private func insert(_ message: NewMessage, _ row: MessageColumns) throws -> Int64 {
         let isEmpty = row.audience == 0
         let options = message.options
+        let credential = message.facts.credential
         try db.change(
             Self.insert,
             [
@@ -219,7 +212,8 @@ struct AcceptStep {
                 message.facts.priority, message.facts.timeToLiveSeconds, message.lane.code, options.rate,
                 options.finishBy?.milliseconds, options.collapsesRepeats,
                 (isEmpty ? MessageState.complete : .active).rawValue, message.acceptedAt.milliseconds,
-                message.expiresAt.milliseconds, isEmpty ? message.acceptedAt.milliseconds : nil,
+                message.expiresAt.milliseconds, isEmpty ? message.acceptedAt.milliseconds : nil, credential?.id,
+                credential?.name, credential?.role?.rawValue, credential?.address,
             ])
         return db.lastInsertedRowID
     }

@@ -26,6 +26,8 @@ struct FanOutTable {
         let rest: [Int64]
         /// Keys whose registrations were purged meanwhile.
         let purged: [Int64]
+        /// The newest change of a registration that the snapshot shows.
+        let changes: Int64
     }
 
     static let nextProject = """
@@ -63,6 +65,7 @@ struct FanOutTable {
             passed_quarantined = passed_quarantined + ?8, passed_stale = passed_stale + ?9
         WHERE message = ?4 AND shard = ?5 AND after_key = ?6 AND done = 0
         """
+    static let isUnmoved = "SELECT 1 FROM fan_out WHERE message = ? AND shard = ? AND after_key = ? AND done = 0"
     static let insertPage = """
         INSERT INTO page (message, shard, worker, claimed, open, settled, keys) VALUES (?, ?, ?, ?, ?, ?, ?)
         """
@@ -176,7 +179,7 @@ struct FanOutTable {
         }
         return ReleasedPage(
             id: FanOutPage.ID(rawValue: row[0]), shard: shard, interruptions: row[1], registrations: registrations,
-            rest: rest, purged: purged)
+            rest: rest, purged: purged, changes: try RegistrationChanges(db: db).number())
     }
 
     /// Hands recipients whose route is held to the shard of that route.
@@ -203,10 +206,15 @@ struct FanOutTable {
     ) throws -> FanOutClaim? {
         let (message, number) = (shard.id.message, shard.id.shard)
         guard try isOpen(shard) else { return FanOutClaim(page: nil, isDone: true) }
+        var candidates = candidates
+        try candidates.update(of: shard, in: db)
         let count = candidates.registrations.count
         let isAtEnd = try candidates.isAtEnd && !hasMore(shard, after: candidates.cursor)
+        let aside = candidates.setAside.filter { !$0.value.isEmpty }
+        // Before this shard is done: with the last one that is not, it is forgotten which device tokens moved.
+        guard try aside.isEmpty || isUnmoved(shard) else { return nil }
+        for (route, keys) in aside { try setAside(keys, route, of: shard) }
         guard try moveCursor(of: shard, past: candidates, isAtEnd: isAtEnd) else { return nil }
-        for (route, keys) in candidates.setAside where !keys.isEmpty { try setAside(keys, route, of: shard) }
         if isAtEnd { try db.change(Self.reopen, [message, number]) }
         guard count > 0 else {
             if isAtEnd { _ = try MessageTable(db: db).completeIfDone(message, at: time) }
@@ -218,6 +226,10 @@ struct FanOutTable {
         let id = FanOutPage.ID(rawValue: db.lastInsertedRowID)
         return FanOutClaim(
             page: page(id, shard, candidates.registrations, interruptions: 0), isDone: isAtEnd)
+    }
+
+    private func isUnmoved(_ shard: Shard) throws -> Bool {
+        try db.number(Self.isUnmoved, [shard.id.message, shard.id.shard, shard.after]) != nil
     }
 
     /// Counts candidates as claimed, and those that were passed by.
@@ -257,7 +269,17 @@ struct FanOutTable {
         let isDone = try !isOpen(shard)
         guard !page.registrations.isEmpty else { return FanOutClaim(page: nil, isDone: isDone) }
         return FanOutClaim(
-            page: self.page(page.id, shard, page.registrations, interruptions: page.interruptions), isDone: isDone)
+            page: self.page(page.id, shard, try current(page), interruptions: page.interruptions), isDone: isDone)
+    }
+
+    /// The registrations of a page as they are now: whom it goes to stays.
+    private func current(_ page: ReleasedPage) throws -> [DeliveryRegistration] {
+        guard let changed = try RegistrationChanges(db: db).after(page.changes) else { return page.registrations }
+        var reader = DeliveryRegistrationReader(db: db)
+        return try page.registrations.map { registration in
+            guard changed.contains(registration.key) else { return registration }
+            return try reader.find(registration.key.rawValue) ?? registration
+        }
     }
 
     /// Leaves in a page what is claimed of it now, and makes a page of the rest. What it had settled is in the ledger.

@@ -5,45 +5,42 @@ import Synchronization
 
 /// Runs all writes of the store, and lets those that wait at the same time share one commit and so one fsync.
 ///
-/// While a commit is on its way to the disk, new writes gather; the next commit takes up to ``groupLimit`` of them in
-/// the order they came. One that fails takes back its own changes only: nearly none does, so they run without savepoints,
-/// and when one fails the transaction is rolled back and all of its writes run again, each in a savepoint of its own. So
-/// a write may run twice, and nothing but what it does to the database may come of that. A caller resumes after the
-/// commit: what it was told is on the disk. Cancelling the caller's task does not stop a write.
+/// While a commit is on its way to the disk, new writes gather; the next commit takes up to ``WriteQueue/groupRows`` rows
+/// of them, each kind of write in the order it came. One that fails takes back its own changes only: nearly none does, so
+/// they run without savepoints, and when one fails the transaction is rolled back and all of its writes run again, each
+/// in a savepoint of its own. So a write may run twice, and nothing but what it does to the database may come of that. A
+/// caller resumes after the commit: what it was told is on the disk. Cancelling the caller's task does not stop a write.
 ///
-/// Claims and renewals of leases need no fsync of their own: a group that holds nothing else is committed with
-/// `synchronous = NORMAL`. The last of such commits may be lost with the power (never by the end of the process, and
-/// never one without those after it: the journal is a sequence, and the next durable commit syncs all that is before
-/// it). That is harmless: what a lost claim had taken is due again, and its worker ended with the power as well. What
-/// was sent under a lost claim and not settled may be sent again, just as under a claim that was kept.
+/// Every commit is synced. A sync that fails leaves it open what of the log is on the disk, and Linux reports such an
+/// error once (sqlite.org/atomiccommit.html §9.5): the next sync may succeed over pages that were never written. So after
+/// such an error the log is written over and checkpointed before any other write is answered.
 final class GroupCommitter: Sendable {
-    /// The most writes in one transaction.
-    static let groupLimit = 500
-    /// The most writes that may wait; further ones are refused at once.
-    static let queueLimit = 10_000
-
     /// Ends a write that ran: with its own error, the error of the commit, or its value.
     private typealias Finish = @Sendable (_ commitError: (any Error)?) -> Void
 
     private struct Job: Sendable {
-        let isDurable: Bool
         /// `isAlone`: in a savepoint. What failed without one leaves half of it in the transaction.
         let run: @Sendable (Database, _ isAlone: Bool) -> (finish: Finish, hasFailed: Bool)
         let fail: @Sendable (any Error) -> Void
     }
 
     private struct Queue {
-        var waiting: [Job] = []
+        var waiting = WriteQueue<Job>()
         var isScheduled = false
+
+        var counts: [WriteKind: Int] {
+            Dictionary(uniqueKeysWithValues: WriteKind.allCases.map { ($0, waiting.count(of: $0)) })
+        }
     }
 
     private let pool: DatabasePool
     private let queue = Mutex(Queue())
-    private let gauge: Gauge
+    private let gauges: [WriteKind: Gauge]
 
     private let loadState: Mutex<LoadState>
-    /// Whether the connection that writes syncs each commit.
-    private let isSyncing = Mutex(true)
+    /// Whether a commit failed in a way that leaves the log in doubt, see ``settleLog(_:)``. Only the connection that
+    /// writes uses it.
+    private let isLogDoubtful = Mutex(false)
 
     /// What is not complete, as of the last commit.
     var load: StoreLoad { loadState.withLock { $0.load } }
@@ -55,19 +52,27 @@ final class GroupCommitter: Sendable {
         var load = LoadState()
         load.apply(try pool.read { db in try LoadChange.all(after: -1, in: db) })
         loadState = Mutex(load)
-        gauge = Gauge(label: MetricName.storeQueue.rawValue, factory: metrics)
-        Gauge(label: MetricName.storeQueueLimit.rawValue, factory: metrics).record(Self.queueLimit)
+        var gauges: [WriteKind: Gauge] = [:]
+        for kind in WriteKind.allCases {
+            let gauge = Gauge(storeQueue: kind.rawValue, limit: kind.limit, metrics: metrics)
+            gauge.record(0)
+            gauges[kind] = gauge
+        }
+        self.gauges = gauges
     }
 
     /// Runs `body` in one of the next transactions and returns its value after the commit.
     ///
-    /// - Parameter isDurable: whether it must survive a loss of power.
+    /// - Parameters:
+    ///   - kind: whose places it takes.
+    ///   - rows: about how many rows it changes.
+    /// - Throws: ``StoreError`` `.busy` when all places of its kind are taken, otherwise the error of `body` or of the
+    ///   commit.
     func write<Value: Sendable>(
-        isDurable: Bool, _ body: @escaping @Sendable (Database) throws -> Value
+        _ kind: WriteKind, rows: Int, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
             let job = Job(
-                isDurable: isDurable,
                 run: { db, isAlone in
                     let result = Result { try isAlone ? Self.inSavepoint(db, body) : body(db) }
                     let finish: Finish = { commitError in
@@ -80,24 +85,29 @@ final class GroupCommitter: Sendable {
                     return (finish, hasFailed)
                 },
                 fail: { continuation.resume(throwing: $0) })
-            enqueue(job)
+            enqueue(job, kind, rows: rows)
         }
     }
 
-    private func enqueue(_ job: Job) {
+    /// How many writes of some kinds wait.
+    func waiting(_ kinds: [WriteKind]) -> Int {
+        queue.withLock { queue in kinds.reduce(0) { $0 + queue.waiting.count(of: $1) } }
+    }
+
+    private func enqueue(_ job: Job, _ kind: WriteKind, rows: Int) {
         enum Action { case refuse, wait, schedule }
         let (action, waiting): (Action, Int) = queue.withLock { queue in
-            guard queue.waiting.count < Self.queueLimit else { return (.refuse, queue.waiting.count) }
-            queue.waiting.append(job)
-            guard !queue.isScheduled else { return (.wait, queue.waiting.count) }
+            guard queue.waiting.append(job, kind, rows: rows) else { return (.refuse, kind.limit) }
+            let waiting = queue.waiting.count(of: kind)
+            guard !queue.isScheduled else { return (.wait, waiting) }
             queue.isScheduled = true
-            return (.schedule, queue.waiting.count)
+            return (.schedule, waiting)
         }
         // Another thread may overtake this record; the end of each commit puts it right.
-        gauge.record(waiting)
+        gauges[kind]?.record(waiting)
         switch action {
         case .refuse:
-            job.fail(StoreError(.unavailable, "\(Self.queueLimit) writes wait for the store already."))
+            job.fail(StoreError.busy("\(kind.limit) writes of kind \(kind.rawValue) wait for the store already."))
         case .wait: break
         case .schedule: schedule()
         }
@@ -109,26 +119,26 @@ final class GroupCommitter: Sendable {
 
     /// Commits one group, then goes to the end of the connection's queue if more wait.
     private func commitNext(_ db: Database) {
-        let group = queue.withLock { queue in
-            let group = Array(queue.waiting.prefix(Self.groupLimit))
-            queue.waiting.removeFirst(group.count)
-            return group
-        }
-        gauge.record(queue.withLock { $0.waiting.count })
+        let (group, before) = queue.withLock { queue in (queue.waiting.takeGroup(), queue.counts) }
+        record(before)
         commit(group, db)
-        let waiting = queue.withLock { queue in
-            queue.isScheduled = !queue.waiting.isEmpty
-            return queue.waiting.count
+        let (isMore, after) = queue.withLock { queue in
+            queue.isScheduled = queue.waiting.count > 0
+            return (queue.isScheduled, queue.counts)
         }
-        gauge.record(waiting)
-        if waiting > 0 { schedule() }
+        record(after)
+        if isMore { schedule() }
+    }
+
+    private func record(_ counts: [WriteKind: Int]) {
+        for (kind, count) in counts { gauges[kind]?.record(count) }
     }
 
     private func commit(_ group: [Job], _ db: Database) {
         var finishes: [Finish] = []
         var failure: (any Error)?
         do {
-            try sync(group.contains(where: \.isDurable), db)
+            try settleLog(db)
             if let all = try commitTogether(group, db) {
                 finishes = all
             } else {
@@ -136,7 +146,7 @@ final class GroupCommitter: Sendable {
             }
         } catch {
             failure = error
-            Self.cover(error, db)
+            doubtLog(after: error, db)
         }
         for finish in finishes { finish(failure) }
         if let failure {
@@ -144,19 +154,40 @@ final class GroupCommitter: Sendable {
         }
     }
 
-    /// Writes over a commit whose sync failed: it may stand complete in the log, and a process that ends now would find it
-    /// there as committed, though its writers are told that it failed. The next transaction takes its place in the log; one
-    /// that changes nothing else is best. If that fails too, what was refused may come to life after a restart.
-    private static func cover(_ error: any Error, _ db: Database) {
+    /// Remembers an error that may leave the log in doubt, and tries to settle it at once: a process that ends now would
+    /// find a commit whose sync failed complete in the log, though its writers were told that it failed.
+    private func doubtLog(after error: any Error, _ db: Database) {
         let codes: [ResultCode] = [.SQLITE_IOERR, .SQLITE_FULL]
-        guard let code = (error as? DatabaseError)?.resultCode, codes.contains(code), !db.isInsideTransaction else {
-            return
+        guard let code = (error as? DatabaseError)?.resultCode, codes.contains(code) else { return }
+        let isNew = isLogDoubtful.withLock { isDoubtful in
+            defer { isDoubtful = true }
+            return !isDoubtful
         }
-        // The error that is told is the first one.
-        try? db.inTransaction(.immediate) {
+        // What was in doubt before was tried before this group. The error that is told is the first one, and the next
+        // group tries again.
+        if isNew { try? settleLog(db) }
+    }
+
+    /// Brings the log and the disk together after a commit whose sync failed; otherwise nothing.
+    ///
+    /// A transaction that changes nothing else takes the place of the failed one in the log. Then everything that was
+    /// committed is copied into the database and synced there: what the log has on the disk does not matter any more
+    /// (sqlite.org/wal.html#ckpt).
+    ///
+    /// - Throws: the database's error, or SQLITE_BUSY when readers kept the checkpoint from its end; the log is still in
+    ///   doubt then, and nothing may be answered.
+    private func settleLog(_ db: Database) throws {
+        guard isLogDoubtful.withLock({ $0 }) else { return }
+        try db.inTransaction(.immediate) {
             try db.execute(sql: "UPDATE meta SET value = value + 1 WHERE name = 'write_probe'")
             return .commit
         }
+        // Busy, frames in the log, frames that were copied.
+        let row = try Row.fetchOne(db, sql: "PRAGMA wal_checkpoint(FULL)")
+        guard let row, row[0] == 0, row[1] as Int? == row[2] as Int? else {
+            throw DatabaseError(resultCode: .SQLITE_BUSY, message: "the log can't be checkpointed beside its readers")
+        }
+        isLogDoubtful.withLock { $0 = false }
     }
 
     /// Commits a group none of which fails; `nil`: one did, and nothing was changed.
@@ -214,51 +245,13 @@ final class GroupCommitter: Sendable {
         guard let value else { throw StoreError(.failed, "A write was rolled back.") }
         return value
     }
-
-    /// Sets whether the next commits are synced (sqlite.org/pragma.html#pragma_synchronous); not inside a transaction.
-    private func sync(_ isDurable: Bool, _ db: Database) throws {
-        guard isSyncing.withLock({ $0 }) != isDurable else { return }
-        try db.execute(sql: isDurable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
-        isSyncing.withLock { $0 = isDurable }
-    }
 }
 
-/// The load of a project after a change, as the schema's triggers count it.
-struct LoadChange: Sendable {
-    static let after = """
-        SELECT name, messages, bytes, change FROM project INDEXED BY project_changed WHERE change > ? ORDER BY change
-        """
-
-    let project: ProjectID
-    let sum: StoreLoad.Sum
-    let number: Int64
-
-    /// The projects whose load changed after change `number`, in the order of change.
-    static func all(after number: Int64, in db: Database) throws -> [LoadChange] {
-        let rows = try Row.fetchCursor(db.cachedStatement(sql: after), arguments: [number])
-        var changes: [LoadChange] = []
-        while let row = try rows.next() {
-            changes.append(
-                LoadChange(
-                    project: try ProjectID(stored: row[0]),
-                    sum: StoreLoad.Sum(messages: row[1], bytes: row[2]), number: row[3]))
-        }
-        return changes
-    }
-}
-
-/// The load as of a change.
-private struct LoadState {
-    private(set) var load = StoreLoad()
-    private(set) var lastChange: Int64 = 0
-
-    mutating func apply(_ changes: [LoadChange]) {
-        for change in changes {
-            let before = load.byProject[change.project] ?? StoreLoad.Sum()
-            load.total.messages += change.sum.messages - before.messages
-            load.total.bytes += change.sum.bytes - before.bytes
-            load.byProject[change.project] = change.sum.messages == 0 ? nil : change.sum
-            lastChange = max(lastChange, change.number)
-        }
+extension Gauge {
+    /// A gauge of a queue of the store, whose limit is told beside it.
+    convenience init(storeQueue kind: String, limit: Int, metrics: any MetricsFactory) {
+        let dimensions = [("kind", kind)]
+        Gauge(label: MetricName.storeQueueLimit.rawValue, dimensions: dimensions, factory: metrics).record(limit)
+        self.init(label: MetricName.storeQueue.rawValue, dimensions: dimensions, factory: metrics)
     }
 }

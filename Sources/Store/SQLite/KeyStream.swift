@@ -104,31 +104,35 @@ struct KeyStream {
 }
 
 /// The keys for which a condition holds, in ascending order: the streams of its topics are merged.
+///
+/// A topic that is asked for counts by the subscriptions of accept, one that is excluded by those of now: who left what
+/// excludes him gets the message, who joined it does not, and who left and joined it again neither.
 struct ConditionStream {
     private var topics: [KeyStream]
     /// There when the condition holds for somebody who subscribes to none of the topics.
     private var everyone: KeyStream?
-    /// For each set of topics, as bits, whether the condition holds for who subscribes to these.
+    /// For each set of topics as they occur, as bits, whether the condition holds for who subscribes to these.
     private let holds: [Bool]
     /// Topics without which it never holds: the search goes from one of their common keys to the next.
     private let required: [Int]
 
-    /// - Parameter number: subscriptions up to this one count.
+    /// - Parameter number: subscriptions up to this one count, but for topics that are excluded.
     init(
         _ expression: StoredExpression, project: ProjectID, after: Int64, last: Int64, number: Int64, in db: Database
     ) throws {
-        let names = expression.topics
+        let literals = expression.literals
         let table = TopicTable(db: db)
-        topics = try names.map { name in
+        topics = try literals.map { literal in
             // A topic that nobody ever subscribed to has no number: no row has number 0.
-            let id = try table.find(name, in: project) ?? 0
-            return KeyStream(.topic(id, number: number), after: after, last: last, in: db)
+            let id = try table.find(literal.topic, in: project) ?? 0
+            let newest = literal.isNegated ? .max : number
+            return KeyStream(.topic(id, number: newest), after: after, last: last, in: db)
         }
-        let holds = (0..<(1 << names.count)).map { set in
-            expression.holds { topic in names.firstIndex(of: topic).map { set >> $0 & 1 == 1 } ?? false }
+        let holds = (0..<(1 << literals.count)).map { set in
+            expression.holds { literal in literals.firstIndex(of: literal).map { set >> $0 & 1 == 1 } ?? false }
         }
         self.holds = holds
-        required = names.indices.filter { topic in
+        required = literals.indices.filter { topic in
             !holds.indices.contains { $0 >> topic & 1 == 0 && holds[$0] }
         }
         if holds[0] {
@@ -197,11 +201,53 @@ struct StoredExpression {
 
     private var condition: Condition { Condition(text: "", expression: expression) }
 
+    /// A topic as it occurs in an expression.
+    struct Literal: Hashable {
+        let topic: Topic
+        /// Whether it stands behind an odd number of negations.
+        let isNegated: Bool
+    }
+
+    /// The topics as they occur, each once; one that is both asked for and excluded is there twice.
+    var literals: [Literal] {
+        var literals: [Literal] = []
+        Self.forEach(expression, isNegated: false) { if !literals.contains($0) { literals.append($0) } }
+        return literals
+    }
+
+    /// Whether it holds for who subscribes to these.
+    func holds(_ isSubscribed: (Literal) -> Bool) -> Bool {
+        Self.holds(expression, isNegated: false, isSubscribed)
+    }
+
+    private static func forEach(_ expression: Condition.Expression, isNegated: Bool, _ body: (Literal) -> Void) {
+        switch expression {
+        case .subscribed(let topic): body(Literal(topic: topic, isNegated: isNegated))
+        case .not(let inner): forEach(inner, isNegated: !isNegated, body)
+        case .all(let left, let right), .any(let left, let right):
+            forEach(left, isNegated: isNegated, body)
+            forEach(right, isNegated: isNegated, body)
+        }
+    }
+
+    private static func holds(
+        _ expression: Condition.Expression, isNegated: Bool, _ isSubscribed: (Literal) -> Bool
+    ) -> Bool {
+        switch expression {
+        case .subscribed(let topic): isSubscribed(Literal(topic: topic, isNegated: isNegated))
+        case .not(let inner): !holds(inner, isNegated: !isNegated, isSubscribed)
+        case .all(let left, let right):
+            holds(left, isNegated: isNegated, isSubscribed) && holds(right, isNegated: isNegated, isSubscribed)
+        case .any(let left, let right):
+            holds(left, isNegated: isNegated, isSubscribed) || holds(right, isNegated: isNegated, isSubscribed)
+        }
+    }
+
     /// The topics, each once.
     var topics: [Topic] { condition.topics }
 
-    /// Whether it holds for who subscribes to these topics.
-    func holds(_ isSubscribed: (Topic) -> Bool) -> Bool { condition.holds(isSubscribed) }
+    /// Whether it holds for who subscribes to none of its topics.
+    var holdsWithoutTopics: Bool { condition.holds { _ in false } }
 
     /// The most for whom it can hold, when each topic has `count` subscribers and the project `total` registrations.
     func bound(total: Int64, _ count: (Topic) throws -> Int64) rethrows -> Int64 {

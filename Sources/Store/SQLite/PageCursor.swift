@@ -14,12 +14,14 @@ struct PageCursor: Equatable {
         case registrations = "g"
         case receipts = "e"
         case subscribers = "s"
+        case audit = "a"
 
         /// Whether its rows are parts of blocks or pages.
         fileprivate var hasIndex: Bool {
             switch self {
             case .endedDeliveries, .claimedDeliveries, .export: true
-            case .messages, .waitingDeliveries, .registrationDeliveries, .registrations, .receipts, .subscribers:
+            case .messages, .waitingDeliveries, .registrationDeliveries, .registrations, .receipts, .subscribers,
+                .audit:
                 false
             }
         }

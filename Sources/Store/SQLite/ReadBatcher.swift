@@ -1,3 +1,4 @@
+import CoreMetrics
 import GRDB
 import Synchronization
 
@@ -11,6 +12,8 @@ final class ReadBatcher: Sendable {
     static let batchLimit = 200
     /// Batches at the same time: a second one begins while the first one runs.
     static let concurrency = 2
+    /// The most reads that may wait; further ones are refused at once.
+    static let queueLimit = 10_000
 
     private struct Job: Sendable {
         let run: @Sendable (Database) -> Void
@@ -25,12 +28,18 @@ final class ReadBatcher: Sendable {
 
     private let pool: DatabasePool
     private let queue = Mutex(Queue())
+    private let gauge: Gauge
 
-    init(pool: DatabasePool) {
+    /// - Parameter metrics: where the gauge of the queue goes.
+    init(pool: DatabasePool, metrics: any MetricsFactory) {
         self.pool = pool
+        gauge = Gauge(storeQueue: "look_up", limit: Self.queueLimit, metrics: metrics)
+        gauge.record(0)
     }
 
     /// Runs `body`, which must take microseconds, in one of the next snapshots.
+    ///
+    /// - Throws: ``StoreError`` `.busy` when ``queueLimit`` reads wait, otherwise the error of `body` or of the snapshot.
     func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
             enqueue(
@@ -41,14 +50,20 @@ final class ReadBatcher: Sendable {
     }
 
     private func enqueue(_ job: Job) {
-        let mustStart = queue.withLock { queue in
+        enum Action { case refuse, wait, start }
+        let action: Action = queue.withLock { queue in
+            guard queue.waiting.count < Self.queueLimit else { return .refuse }
             queue.waiting.append(job)
             guard queue.running < Self.concurrency, queue.running == 0 || queue.waiting.count >= Self.batchLimit / 4
-            else { return false }
+            else { return .wait }
             queue.running += 1
-            return true
+            return .start
         }
-        if mustStart { start() }
+        switch action {
+        case .refuse: job.fail(StoreError.busy("\(Self.queueLimit) look-ups wait for the store already."))
+        case .wait: break
+        case .start: start()
+        }
     }
 
     private func start() {
@@ -88,11 +103,13 @@ final class ReadBatcher: Sendable {
     }
 
     private func next() -> [Job] {
-        queue.withLock { queue in
+        let (batch, waiting) = queue.withLock { queue in
             let batch = Array(queue.waiting.prefix(Self.batchLimit))
             queue.waiting.removeFirst(batch.count)
             if batch.isEmpty { queue.running -= 1 }
-            return batch
+            return (batch, queue.waiting.count)
         }
+        gauge.record(waiting)
+        return batch
     }
 }

@@ -26,6 +26,7 @@ extension Schema {
             created_at INTEGER NOT NULL,
             PRIMARY KEY (registration, topic)
         ) STRICT, WITHOUT ROWID;
+        CREATE INDEX superseded_subscription_by_topic ON superseded_subscription (topic);
         """
 
     /// `credential` is what the change was made with; NULL: before this version, or by the gateway itself.

@@ -26,8 +26,11 @@ enum Schema {
         migrator.registerMigration("7") { db in try db.execute(sql: deviceGroups) }
         migrator.registerMigration("8") { db in try migrateDevices(db) }
         migrator.registerMigration("9") { db in try migrateDeliveryData(db) }
+        migrator.registerMigration("10") { db in try migrateClaims(db) }
         migrator.registerMigration("11") { db in try migratePassing(db) }
         migrator.registerMigration("12") { db in try migrateInstalls(db) }
+        migrator.registerMigration("13") { db in try db.execute(sql: auditLog) }
+        migrator.registerMigration("14") { db in try migrateTopics(db) }
         return migrator
     }
 

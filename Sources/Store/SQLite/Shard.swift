@@ -81,6 +81,39 @@ struct Candidates {
     var isAtEnd = false
     /// Who was passed by, up to the cursor.
     var passedOver = PassedOver()
+    /// The routes that were held, and the newest change of a registration that the snapshot shows.
+    var held: Set<PushRoute> = []
+    var changes: Int64 = 0
+
+    /// Brings what was read up to date with the transaction that claims it: whoever ended, was quarantined or whose route
+    /// is held by now is no recipient of this page, and the others are handed out as they are. Nor is a device that gets
+    /// the message under another registration; that is not counted as passed by.
+    mutating func update(of shard: Shard, in db: Database) throws {
+        if let changed = try RegistrationChanges(db: db).after(changes) {
+            var reader = CandidateReader(db: db, shard: shard, held: held)
+            var now: [DeliveryRegistration] = []
+            now.reserveCapacity(registrations.count)
+            for registration in registrations {
+                guard changed.contains(registration.key) else {
+                    now.append(registration)
+                    continue
+                }
+                switch try reader.standing(of: registration.key) {
+                case .recipient(let registration): now.append(registration)
+                case .held(let route): insert(registration.key.rawValue, into: route)
+                case .passed(let cause): passedOver[keyPath: cause] += 1
+                }
+            }
+            registrations = now
+        }
+        let repeats = try TokenMoves(db: db).repeats(of: shard.id.message, among: registrations.map(\.key.rawValue))
+        if !repeats.isEmpty { registrations.removeAll { repeats.contains($0.key.rawValue) } }
+    }
+
+    private mutating func insert(_ key: Int64, into route: PushRoute) {
+        let keys = setAside[route] ?? []
+        setAside[route] = (keys + [key]).sorted()
+    }
 }
 
 /// Finds the recipients of a shard within one snapshot. Ended, quarantined and stale registrations are passed by; those
@@ -98,6 +131,7 @@ struct CandidateReader {
     let db: Database
     let shard: Shard
     private let held: [PushRoute]
+    private let allHeld: Set<PushRoute>
     /// Who had been passed by when the last one of the page was found.
     private var passedBeforeLast = PassedOver()
     private var reader: DeliveryRegistrationReader
@@ -107,13 +141,14 @@ struct CandidateReader {
         self.db = db
         self.shard = shard
         reader = DeliveryRegistrationReader(db: db)
+        allHeld = held
         self.held = shard.onlyRoute == nil ? held.filter { $0.project == shard.project } : []
     }
 
     /// Up to `limit` recipients. One more is looked for, so that the shard is known to be at its end with its last page,
     /// and its message completes when that is settled.
     mutating func next(_ limit: Int) throws -> Candidates {
-        var found = Candidates(cursor: shard.after)
+        var found = Candidates(cursor: shard.after, held: allHeld, changes: try RegistrationChanges(db: db).number())
         found.registrations.reserveCapacity(limit + 1)
         switch shard.audience {
         case .topic(let topic): try readSubscribers(of: topic, limit, into: &found)
@@ -180,31 +215,42 @@ struct CandidateReader {
         }
     }
 
+    /// What a registration is to a shard.
+    enum Standing {
+        case recipient(DeliveryRegistration)
+        /// A recipient whose route is held.
+        case held(PushRoute)
+        /// Not one, and where that is counted.
+        case passed(WritableKeyPath<PassedOver, Int>)
+    }
+
+    /// What a recipient that was found before is now.
+    mutating func standing(of key: RegistrationKey) throws -> Standing {
+        guard let registration = try reader.find(key.rawValue) else { return .passed(\.ended) }
+        return standing(of: registration)
+    }
+
+    private func standing(of registration: DeliveryRegistration) -> Standing {
+        guard registration.isActive else { return .passed(\.ended) }
+        guard !registration.isQuarantined else { return .passed(\.quarantined) }
+        if let since = shard.refreshedSince, registration.refreshedAt < since { return .passed(\.stale) }
+        let route = held.first { $0.app == registration.app && $0.environment == registration.environment }
+        return route.map { .held($0) } ?? .recipient(registration)
+    }
+
     /// Adds a registration if it is a recipient.
     ///
     /// - Returns: whether there are enough.
     private mutating func take(
         _ registration: DeliveryRegistration, _ limit: Int, into found: inout Candidates
     ) -> Bool {
-        guard registration.isActive else {
-            found.passedOver.ended += 1
-            return false
+        switch standing(of: registration) {
+        case .passed(let cause): found.passedOver[keyPath: cause] += 1
+        case .held(let route): found.setAside[route, default: []].append(registration.key.rawValue)
+        case .recipient:
+            found.registrations.append(registration)
+            if found.registrations.count <= limit { passedBeforeLast = found.passedOver }
         }
-        guard !registration.isQuarantined else {
-            found.passedOver.quarantined += 1
-            return false
-        }
-        if let since = shard.refreshedSince, registration.refreshedAt < since {
-            found.passedOver.stale += 1
-            return false
-        }
-        let route = held.first { $0.app == registration.app && $0.environment == registration.environment }
-        if let route {
-            found.setAside[route, default: []].append(registration.key.rawValue)
-            return false
-        }
-        found.registrations.append(registration)
-        if found.registrations.count <= limit { passedBeforeLast = found.passedOver }
         return found.registrations.count > limit
     }
 }

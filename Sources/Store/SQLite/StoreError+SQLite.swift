@@ -11,10 +11,11 @@ extension StoreError {
         case let error as StoreError:
             self = error
         case let error as DatabaseError where error.isClosed:
-            self.init(.unavailable, "The store is closed.")
+            self.init(.unavailable, "The store is closed.", isOfWholeStore: true)
         case let error as DatabaseError:
             self.init(
                 Code(error.resultCode), Self.text(of: error),
+                isOfWholeStore: Self.codesOfWholeStore.contains(error.resultCode),
                 underlying: DatabaseError(resultCode: error.extendedResultCode, message: error.message))
         case is CancellationError:
             self.init(.failed, "The task that asked the store was cancelled.", underlying: error)
@@ -39,12 +40,14 @@ extension StoreError {
         }
     }
 
-    /// Whether any write would fail for the same reason: the disk is full, failing or read-only, another process holds
-    /// the store, or too many writes wait. It says nothing about what was to be written.
-    public var isOfWholeStore: Bool {
-        if code == .unavailable { return true }
-        guard let error = underlying as? DatabaseError else { return false }
-        return [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_READONLY, .SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode)
+    /// What says nothing about the statement that met it.
+    private static let codesOfWholeStore: [ResultCode] = [
+        .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_READONLY, .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_CANTOPEN, .SQLITE_NOMEM,
+    ]
+
+    /// A queue of the store is full.
+    static func busy(_ message: String) -> StoreError {
+        StoreError(.busy, message, isOfWholeStore: true)
     }
 
     /// Whether it says that the file is not what SQLite wrote.

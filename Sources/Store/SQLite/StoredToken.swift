@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import PushModel
+public import PushModel
 
 /// What `registration.token` holds for the token that senders hold.
 ///
@@ -135,6 +135,13 @@ extension RegistrationID {
 }
 
 extension RegistrationToken {
+    /// Whether it looks like a token that Google issued: FCM's form and length, and not made by a gateway.
+    public var isOfGoogle: Bool {
+        guard rawValue.utf8.count >= 140, rawValue.contains(":APA91b") else { return false }
+        guard let id, case .seed = StoredToken(self, of: id) else { return true }
+        return false
+    }
+
     /// The FID in front; `nil` for a token of another kind.
     var id: RegistrationID? {
         RegistrationID(rawValue: String(rawValue.prefix { $0 != ":" }))

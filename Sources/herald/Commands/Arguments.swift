@@ -6,6 +6,8 @@ extension Role: ExpressibleByArgument {}
 
 extension APNSEnvironment: ExpressibleByArgument {}
 
+extension AuditAction: ExpressibleByArgument {}
+
 extension ProjectID: ExpressibleByArgument {
     /// The project that an argument names.
     public init?(argument: String) {

@@ -21,7 +21,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @OptionGroup var file: ConfigurationOption
     @Option(help: "Seconds to wait for each endpoint.") var timeout = 10
     @Flag(help: "Recount the ledger from its rows, and check nothing else.") var ledger = false
-    @Flag(help: "Print JSON.") var json = false
+    @Flag(help: "Print JSON, an object a line.") var json = false
 
     func validate() throws {
         guard (1...120).contains(timeout) else { throw ValidationError("--timeout takes 1 to 120 seconds.") }
@@ -41,6 +41,7 @@ struct DoctorCommand: AsyncParsableCommand {
             findings.insert(
                 Finding(.good, "configuration", "projects: \(projects.configurations.count), apps: \(apps)"), at: 0)
             findings += projects.certificates.map { Self.finding(of: $0, at: Timestamp.systemTime()) }
+            findings += ListenerCheck(configuration: configuration).findings(at: Timestamp.systemTime())
             findings.append(await Self.store(configuration))
             findings += try await upstreams(projects)
         } catch {
@@ -111,10 +112,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     private func print(_ findings: [Finding]) {
-        guard !json else {
-            let list = JSONValue.object([.init("checks", .array(findings.map(\.json)))])
-            return Console.standard.print(String(decoding: list.bytes, as: UTF8.self))
-        }
+        guard !json else { return Console.standard.print(findings.map(\.json)) }
         var table = Table(titles: ["STATUS", "CHECK", "FINDING"])
         table.rows = findings.map { [$0.grade.rawValue, $0.subject, $0.text] }
         Console.standard.print(table.lines.joined(separator: "\n"))

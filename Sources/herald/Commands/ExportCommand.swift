@@ -90,9 +90,9 @@ struct ExportFile {
     /// The cursor's file.
     var cursorPath: String { path + ".cursor" }
 
-    /// Starts anew: an empty file and its cursor.
+    /// Starts anew: an empty file, which only its owner can read, and its cursor.
     func begun(with cursor: ExportCursor) throws(Failure) -> ExportCursor {
-        try Self.inputOutput(path) { try Data().write(to: URL(filePath: path)) }
+        try Self.inputOutput(path) { try PrivateFile(path: path).makeEmpty() }
         try save(cursor)
         return cursor
     }
@@ -119,6 +119,7 @@ struct ExportFile {
             let handle = try FileHandle(forUpdating: URL(filePath: path))
             guard try handle.seekToEnd() >= cursor.bytes else { throw CocoaError(.fileReadCorruptFile) }
             try handle.truncate(atOffset: cursor.bytes)
+            try FileManager.default.setAttributes([.posixPermissions: NSNumber(value: 0o600)], ofItemAtPath: path)
             try handle.close()
         }
         return cursor
@@ -155,7 +156,7 @@ struct ExportFile {
 
     private func save(_ cursor: ExportCursor) throws(Failure) {
         try Self.inputOutput(cursorPath) {
-            try JSONEncoder().encode(cursor).write(to: URL(filePath: cursorPath), options: .atomic)
+            try PrivateFile(path: cursorPath).write(JSONEncoder().encode(cursor))
         }
     }
 }

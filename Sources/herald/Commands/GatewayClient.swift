@@ -110,23 +110,43 @@ struct GatewayClient: Sendable {
         let answer = Answer(
             body: Array(bytes.readableBytesView), nextPageToken: response.headers.first(name: "x-next-page-token"))
         guard (200..<300).contains(response.status.code) else {
-            throw Self.refusal(status: Int(response.status.code), body: answer.body)
+            throw Self.refusal(
+                status: Int(response.status.code), body: answer.body,
+                requestID: response.headers.first(name: "x-request-id"))
         }
         return answer
     }
 
-    /// The failure for an answer that is none of success.
-    static func refusal(status: Int, body: [UInt8]) -> Failure {
+    /// The failure for an answer that is none of success: the gateway's text, then what else it says of the cause, and on
+    /// a line of its own what to do.
+    ///
+    /// - Parameter requestID: the answer's `X-Request-Id`, which the gateway's log has too.
+    static func refusal(status: Int, body: [UInt8], requestID: String? = nil) -> Failure {
         var message = "the gateway answered \(status)"
+        var facts: [String] = []
+        var hint: String?
         do {
             let error = try JSONValue(parsing: body)["error"]
-            if let text = error?["message"]?.stringValue {
+            // The Instance ID API and device groups have a bare text for an error.
+            if let text = error?["message"]?.stringValue ?? error?.stringValue {
                 let name = error?["status"]?.stringValue.map { " \($0)" } ?? ""
                 message += "\(name): \(Table.safe(text))"
+            }
+            let cause = error?["details"]?.elements.last { detail in
+                detail["@type"] == .string("type.googleapis.com/herald.v1.ErrorInfo")
+            }
+            if let reason = cause?["reason"]?.stringValue { facts.append(reason) }
+            if let field = cause?["field"]?.stringValue { facts.append("field \(field)") }
+            for member in cause?["metadata"]?.members ?? [] {
+                guard let text = member.value.stringValue else { continue }
+                if member.name == "hint" { hint = text } else { facts.append("\(member.name) \(text)") }
             }
         } catch {
             // Not a gateway's own answer: the status has to do.
         }
+        if let requestID { facts.append("request \(requestID)") }
+        if !facts.isEmpty { message += " (\(Table.safe(facts.joined(separator: "; "))))" }
+        if let hint { message += "\nhint: \(Table.safe(hint))" }
         return Failure(.refused, message)
     }
 

@@ -20,14 +20,28 @@ struct KeyCommand: AsyncParsableCommand {
         @Option(help: "The project the key works on.") var project: ProjectID
         @Option(help: "admin (everything), sender (send, read reports) or client (register, subscribe).")
         var role: Role
+        @Option(help: "What lists, reports and the audit log call it: 1 to 100 characters.") var name: String?
+        @Option(help: "When it ends: an RFC 3339 time, or a number of days, hours or minutes as in 90d, 12h, 30m.")
+        var expires: Expiry?
         @Flag(help: "Print JSON.") var json = false
+
+        func validate() throws {
+            if let name, !APIKeyRecord.isName(name) {
+                throw ValidationError("--name takes 1 to 100 characters, none of them a control character.")
+            }
+        }
 
         func run() async throws {
             let configuration = try file.read()
             try KeyCommand.check(project, in: configuration)
-            let key = APIKey(project: project, role: role, at: Timestamp.systemTime())
+            let now = Timestamp.systemTime()
+            let expiresAt = expires?.time(from: now)
+            if let expiresAt, expiresAt <= now {
+                throw Failure(.usage, "--expires \(expiresAt.rfc3339) is not in the future")
+            }
+            let key = APIKey(project: project, role: role, at: now, name: name, expiresAt: expiresAt)
             try await KeyCommand.withStore(configuration) { store throws(StoreError) in
-                try await store.insert(key.record)
+                try await store.insert(key.record, by: .command)
             }
             if json {
                 let members: [JSONValue.Member] = KeyCommand.members(key.record) + [.init("key", .string(key.text))]
@@ -45,7 +59,7 @@ struct KeyCommand: AsyncParsableCommand {
 
         @OptionGroup var file: ConfigurationOption
         @Option(help: "Only keys of this project.") var project: ProjectID?
-        @Flag(help: "Print JSON.") var json = false
+        @Flag(help: "Print JSON, an object a line.") var json = false
 
         func run() async throws {
             let configuration = try file.read()
@@ -53,16 +67,17 @@ struct KeyCommand: AsyncParsableCommand {
                 try await store.apiKeys(of: project)
             }
             if json {
-                let values = keys.map { JSONValue.object(KeyCommand.members($0)) }
-                let list = JSONValue.object([.init("keys", .array(values))])
-                Console.standard.print(String(decoding: list.bytes, as: UTF8.self))
-                return
+                return Console.standard.print(keys.map { .object(KeyCommand.members($0)) })
             }
-            var table = Table(titles: ["ID", "PROJECT", "ROLE", "CREATED", "REVOKED"])
+            var table = Table(
+                titles: ["ID", "NAME", "PROJECT", "ROLE", "CREATED", "LAST USED", "EXPIRES", "REVOKED"])
             table.rows = keys.map { key in
-                [key.id, key.project.rawValue, key.role.rawValue, key.createdAt.rfc3339, key.revokedAt?.rfc3339 ?? "-"]
+                [
+                    key.id, key.name ?? "-", key.project.rawValue, key.role.rawValue, key.createdAt.rfc3339,
+                    key.lastUsedAt?.rfc3339 ?? "-", key.expiresAt?.rfc3339 ?? "-", key.revokedAt?.rfc3339 ?? "-",
+                ]
             }
-            Console.standard.print(keys.isEmpty ? "No keys." : table.lines.joined(separator: "\n"))
+            if keys.isEmpty { Console.standard.print("No keys.") } else { Console.standard.print(table) }
         }
     }
 
@@ -78,7 +93,7 @@ struct KeyCommand: AsyncParsableCommand {
             let configuration = try file.read()
             let id = APIKey.id(in: id) ?? id
             let found = try await KeyCommand.withStore(configuration) { store throws(StoreError) in
-                try await store.revoke(id, at: Timestamp.systemTime())
+                try await store.revoke(id, at: Timestamp.systemTime(), by: .command)
             }
             guard found else { throw Failure(.refused, "there is no key \(id); see herald key list") }
             if json {
@@ -126,6 +141,9 @@ struct KeyCommand: AsyncParsableCommand {
             .init("id", .string(key.id)), .init("project", .string(key.project.rawValue)),
             .init("role", .string(key.role.rawValue)), .init("createTime", .string(key.createdAt.rfc3339)),
         ]
+        if let name = key.name { members.append(.init("name", .string(name))) }
+        if let time = key.lastUsedAt { members.append(.init("lastUseTime", .string(time.rfc3339))) }
+        if let time = key.expiresAt { members.append(.init("expireTime", .string(time.rfc3339))) }
         if let revokedAt = key.revokedAt { members.append(.init("revokeTime", .string(revokedAt.rfc3339))) }
         return members
     }

@@ -6,7 +6,7 @@ import PushModel
 struct MessageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "message", abstract: "List messages, and pause, resume or cancel a running one.",
-        subcommands: [List.self, Report.self, Pause.self, Resume.self, Cancel.self])
+        subcommands: [List.self, ReportCommand.self, Pause.self, Resume.self, Cancel.self])
 
     /// A message as an argument.
     struct Name: ParsableArguments {
@@ -14,15 +14,16 @@ struct MessageCommand: AsyncParsableCommand {
 
         /// The id.
         var id: MessageID {
-            get throws(Failure) {
-                let id = message.split(separator: "/").last.map(String.init) ?? message
-                guard let id = MessageID(rawValue: id) else {
-                    let text = Table.safe(message)
-                    throw Failure(.usage, "\"\(text)\" is not a message id; herald message list has them")
-                }
-                return id
-            }
+            get throws(Failure) { try MessageCommand.id(message) }
         }
+    }
+
+    /// The id of a message that is given as an id or as a whole name.
+    static func id(_ text: String) throws(Failure) -> MessageID {
+        guard let id = MessageID(rawValue: text.split(separator: "/").last.map(String.init) ?? text) else {
+            throw Failure(.usage, "\"\(Table.safe(text))\" is not a message id; herald message list has them")
+        }
+        return id
     }
 
     /// The states that are listed.
@@ -44,40 +45,7 @@ struct MessageCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let messages = try await messages(gateway.client())
-            guard !json else {
-                for message in messages { Console.standard.print(String(decoding: message.bytes, as: UTF8.self)) }
-                return
-            }
-            let lines = MessageReport.table(messages.map(MessageReport.init)).lines
-            Console.standard.print(messages.isEmpty ? "No messages." : lines.joined(separator: "\n"))
-        }
-
-        /// Reads page after page until there are enough.
-        private func messages(_ client: GatewayClient) async throws(Failure) -> [JSONValue] {
-            var messages: [JSONValue] = []
-            var token: String?
-            repeat {
-                var query = [("pageSize", String(min(1000, limit - messages.count)))]
-                if let state { query.append(("filter", "state=\(state.rawValue.uppercased())")) }
-                if let token { query.append(("pageToken", token)) }
-                let page = try await client.project(.GET, "messages", query: query).json()
-                messages += page["messages"]?.elements ?? []
-                token = page["nextPageToken"]?.stringValue
-            } while token != nil && messages.count < limit
-            return messages
-        }
-    }
-
-    struct Report: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show what became of a message.")
-
-        @OptionGroup var gateway: GatewayOptions
-        @OptionGroup var name: Name
-        @Flag(help: "Print the gateway's answer as JSON.") var json = false
-
-        func run() async throws {
-            try MessageCommand.show(await gateway.client().project(.GET, "messages/\(name.id)"), json: json)
+            try await MessageList(state: state, limit: limit).show(of: gateway.client(), json: json)
         }
     }
 
@@ -90,7 +58,7 @@ struct MessageCommand: AsyncParsableCommand {
         @Flag(help: "Print the gateway's answer as JSON.") var json = false
 
         func run() async throws {
-            try MessageCommand.show(await gateway.client().project(.POST, "messages/\(name.id):pause"), json: json)
+            try MessageReport.show(await gateway.client().project(.POST, "messages/\(name.id):pause"), json: json)
         }
     }
 
@@ -102,7 +70,7 @@ struct MessageCommand: AsyncParsableCommand {
         @Flag(help: "Print the gateway's answer as JSON.") var json = false
 
         func run() async throws {
-            try MessageCommand.show(await gateway.client().project(.POST, "messages/\(name.id):resume"), json: json)
+            try MessageReport.show(await gateway.client().project(.POST, "messages/\(name.id):resume"), json: json)
         }
     }
 
@@ -115,14 +83,7 @@ struct MessageCommand: AsyncParsableCommand {
         @Flag(help: "Print the gateway's answer as JSON.") var json = false
 
         func run() async throws {
-            try MessageCommand.show(await gateway.client().project(.POST, "messages/\(name.id):cancel"), json: json)
+            try MessageReport.show(await gateway.client().project(.POST, "messages/\(name.id):cancel"), json: json)
         }
-    }
-
-    /// Prints a report as it came, or its picture.
-    private static func show(_ answer: GatewayClient.Answer, json: Bool) throws(Failure) {
-        guard !json else { return Console.standard.print(answer.text) }
-        let report = MessageReport(try answer.json())
-        Console.standard.print(report.lines(width: Console.standard.width).joined(separator: "\n"))
     }
 }

@@ -11,7 +11,7 @@ extension RegistrationCommand {
         @Option(help: "Only those of this user.") var user: String?
         @Option(help: "active, quarantined or stale.") var state: State?
         @Option(help: "The most to list.") var limit = 1000
-        @Flag(help: "Print JSON.") var json = false
+        @Flag(help: "Print JSON, an object a line.") var json = false
 
         enum State: String, CaseIterable, ExpressibleByArgument {
             case active, quarantined, stale
@@ -23,32 +23,21 @@ extension RegistrationCommand {
             guard limit > 0 else { throw ValidationError("--limit takes 1 or more.") }
         }
 
+        /// The filter for the registrations of a user.
+        static func filter(user: String) -> String {
+            "user=\"\(user.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
+        }
+
         func run() async throws {
             let client = try gateway.client()
             var query: [(String, String)] = []
             if let user {
-                let text = user.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-                query.append(("filter", "user=\"\(text)\""))
+                query.append(("filter", Self.filter(user: user)))
             } else if let state {
                 query.append(("filter", "state=\(state.rawValue.uppercased())"))
             }
-            var found: [JSONValue] = []
-            var token: String?
-            repeat {
-                var page = query + [("pageSize", String(min(1000, limit - found.count)))]
-                if let token { page.append(("pageToken", token)) }
-                let answer = try await client.project(.GET, "registrations", query: page).json()
-                if case .array(let elements)? = answer["registrations"] { found += elements }
-                token = answer["nextPageToken"]?.stringValue
-            } while token != nil && found.count < limit
-            print(found)
-        }
-
-        private func print(_ found: [JSONValue]) {
-            guard !json else {
-                let list = JSONValue.object([.init("registrations", .array(found))])
-                return Console.standard.print(String(decoding: list.bytes, as: UTF8.self))
-            }
+            let found = try await client.elements(of: "registrations", "registrations", query: query, limit: limit)
+            guard !json else { return Console.standard.print(found) }
             var table = Table(titles: ["FID", "APP", "USER", "STATE", "REFRESHED"])
             table.rows = found.map { value in
                 let isStale = value["stale"] == .bool(true)
@@ -59,7 +48,7 @@ extension RegistrationCommand {
                     value["refreshTime"]?.stringValue ?? "",
                 ]
             }
-            Console.standard.print(found.isEmpty ? "No registrations." : table.lines.joined(separator: "\n"))
+            found.isEmpty ? Console.standard.print("No registrations.") : Console.standard.print(table)
         }
     }
 
@@ -70,15 +59,13 @@ extension RegistrationCommand {
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "The installation id or registration token, also of one that ended.") var registration: String
-        @Flag(help: "Print the gateway's answer as JSON.") var json = false
+        @Flag(help: "Print JSON, an object a line.") var json = false
 
         func run() async throws {
             let path = "registrations/\(GatewayClient.escaped(registration))/audit"
-            let answer = try await gateway.client().project(.GET, path)
-            guard !json else { return Console.standard.print(answer.text) }
-            guard case .array(let entries)? = try answer.json()["entries"] else {
-                return Console.standard.print("Its owner never changed.")
-            }
+            let entries = try await gateway.client().project(.GET, path).json()["entries"]?.elements ?? []
+            guard !json else { return Console.standard.print(entries) }
+            guard !entries.isEmpty else { return Console.standard.print("Its owner never changed.") }
             var table = Table(titles: ["TIME", "CAUSE", "REGISTRATION", "USER", "FORMER", "FORMER USER"])
             table.rows = entries.map { entry in
                 let id = { (name: String) in
@@ -90,7 +77,7 @@ extension RegistrationCommand {
                     entry["formerUser"]?.stringValue ?? "-",
                 ]
             }
-            Console.standard.print(table.lines.joined(separator: "\n"))
+            Console.standard.print(table)
         }
     }
 }

@@ -7,9 +7,9 @@ import Store
 /// `herald registration`: many registrations at once, and what became of one.
 struct RegistrationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "registration", abstract: "Import, export and look into registrations.",
-        discussion: "import and export work on the store directly, also while the gateway runs; list and audit ask it.",
-        subcommands: [Import.self, Export.self, List.self, Audit.self])
+        commandName: "registration", abstract: "Import, export, prune and look into registrations.",
+        discussion: "import and export work on the store directly, also while the gateway runs; the others ask it.",
+        subcommands: [Import.self, Export.self, List.self, Audit.self, Prune.self])
 
     /// `herald registration import`.
     struct Import: AsyncParsableCommand {

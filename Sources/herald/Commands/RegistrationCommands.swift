@@ -15,8 +15,8 @@ struct RegisterCommand: AsyncParsableCommand {
     @Flag(help: "Print the gateway's answer as JSON.") var json = false
 
     func validate() throws {
-        guard DeviceToken(hex: deviceToken) != nil else {
-            throw ValidationError("The device token must be \(DeviceToken.hexExpectation).")
+        guard DeviceToken(registering: deviceToken) != nil else {
+            throw ValidationError("The device token must be \(DeviceToken.registeringExpectation).")
         }
     }
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import NIOHTTP1
 import PushModel
 
-/// `herald report`: what became of messages.
+/// `herald report`, which is also `herald message report`: what became of messages.
 struct ReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report", abstract: "Show what became of a message, or list the recent ones.")
@@ -11,40 +11,35 @@ struct ReportCommand: AsyncParsableCommand {
     @Argument(help: "A message: its id or its whole name. Without one: the recent messages.") var message: String?
     @Option(help: "How many messages to list.") var limit = 20
     @Flag(help: "Repaint until the message is complete.") var watch = false
-    @Flag(help: "Print the gateway's answer as JSON.") var json = false
+    @Flag(help: "Print JSON: the gateway's answer, of a list an object a line.") var json = false
 
     func validate() throws {
-        guard (1...1000).contains(limit) else { throw ValidationError("--limit takes 1 to 1000.") }
+        guard (1...100_000).contains(limit) else { throw ValidationError("--limit takes 1 to 100000.") }
         guard !watch || message != nil else { throw ValidationError("--watch needs a message.") }
     }
 
     func run() async throws {
         let client = try gateway.client()
-        guard let message else { return try await list(client) }
-        let id = message.split(separator: "/").last.map(String.init) ?? message
-        guard MessageID(rawValue: id) != nil else {
-            throw Failure(.usage, "\"\(Table.safe(message))\" is not a message id; herald report lists them")
-        }
-        try await watch ? follow(id, client) : show(id, client)
+        guard let message else { return try await MessageList(limit: limit).show(of: client, json: json) }
+        let id = try MessageCommand.id(message)
+        guard watch else { return try MessageReport.show(await client.project(.GET, "messages/\(id)"), json: json) }
+        _ = try await MessageReport.follow(id, client, json: json)
     }
+}
 
-    private func list(_ client: GatewayClient) async throws {
-        let answer = try await client.project(.GET, "messages", query: [("pageSize", String(limit))])
-        guard !json else { return Console.standard.print(answer.text) }
-        let reports = try answer.json()["messages"]?.elements.map(MessageReport.init) ?? []
-        let lines = MessageReport.table(reports).lines
-        Console.standard.print(reports.isEmpty ? "No messages yet." : lines.joined(separator: "\n"))
-    }
-
-    private func show(_ id: String, _ client: GatewayClient) async throws {
-        let answer = try await client.project(.GET, "messages/\(id)")
+extension MessageReport {
+    /// Prints a report as it came, or its picture.
+    static func show(_ answer: GatewayClient.Answer, json: Bool) throws(Failure) {
         guard !json else { return Console.standard.print(answer.text) }
         let report = MessageReport(try answer.json())
         Console.standard.print(report.lines(width: Console.standard.width).joined(separator: "\n"))
     }
 
-    /// Repaints on a terminal; elsewhere prints a line for each change, so that a log stays readable.
-    private func follow(_ id: String, _ client: GatewayClient) async throws {
+    /// Shows a message until nothing of it will change: repaints on a terminal; elsewhere prints a line for each change, so
+    /// that a log stays readable.
+    ///
+    /// - Returns: the last report.
+    static func follow(_ id: MessageID, _ client: GatewayClient, json: Bool) async throws -> MessageReport {
         let console = Console.standard
         var painted = 0
         var last: MessageReport?
@@ -64,11 +59,14 @@ struct ReportCommand: AsyncParsableCommand {
                 }
             }
             last = report
-            if report.isFinal { break }
+            guard !report.isFinal else {
+                if !json, !console.isTerminal {
+                    console.print(report.lines(width: console.width).joined(separator: "\n"))
+                }
+                return report
+            }
+            // The API has no signal for a change.
             try await Task.sleep(for: .milliseconds(500))
-        }
-        if let last, !json, !console.isTerminal {
-            console.print(last.lines(width: console.width).joined(separator: "\n"))
         }
     }
 }

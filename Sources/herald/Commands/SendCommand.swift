@@ -33,6 +33,8 @@ struct SendCommand: AsyncParsableCommand {
     var keepRepeats = false
     @Option(help: "An Idempotency-Key: the same again within a day sends nothing twice.") var idempotencyKey: String?
     @Flag(help: "Check the message, say whom it would reach, and send nothing.") var dryRun = false
+    @Flag(help: "Wait until the message has ended; fails when APNs refused a single device.") var wait = false
+    @Flag(help: "Don't ask before a message to more than 1,000 registrations.") var yes = false
     @Flag(help: "Print the gateway's answer as JSON.") var json = false
 
     func validate() throws {
@@ -55,20 +57,68 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let headers = idempotencyKey.map { [("idempotency-key", $0)] } ?? []
-        let answer = try await gateway.client().project(
-            .POST, "messages:send", body: try request(), headers: headers)
-        guard !json else { return Console.standard.print(answer.text) }
+        let client = try gateway.client()
+        try await confirm(client)
+        var headers = idempotencyKey.map { [("idempotency-key", $0)] } ?? []
+        if wait { headers.append(("prefer", "wait=\(Self.waitSeconds)")) }
+        let answer = try await client.project(.POST, "messages:send", body: try request(), headers: headers)
         let value = try answer.json()
-        Console.standard.print(dryRun ? Self.preflight(value) : value["name"]?.stringValue ?? "")
+        if json {
+            Console.standard.print(answer.text)
+        } else {
+            Console.standard.print(dryRun ? Self.preflight(value) : value["name"]?.stringValue ?? "")
+        }
+        if wait, !dryRun { try await untilEnded(value, client) }
+    }
+
+    /// How long the gateway is asked to wait for the outcome of a single push: the longest it does.
+    private static let waitSeconds = 30
+
+    /// Follows a message to its end.
+    ///
+    /// - Throws: a failure when a single delivery ended without being accepted.
+    private func untilEnded(_ sent: JSONValue, _ client: GatewayClient) async throws {
+        if let outcome = sent["outcome"]?.stringValue, outcome != "IN_FLIGHT" {
+            let reason = sent["reason"]?.stringValue.map { ": \(Table.safe($0))" } ?? ""
+            guard outcome == "ACCEPTED" else { throw Failure(.refused, "the message ended as \(outcome)\(reason)") }
+            if !json { Console.standard.print("ACCEPTED") }
+            return
+        }
+        let report = try await MessageReport.follow(
+            try MessageCommand.id(sent["name"]?.stringValue ?? ""), client, json: json)
+        guard token != nil || fid != nil, let accepted = report.counts.first, accepted.value == 0 else { return }
+        throw Failure(.refused, "the message was not accepted by APNs")
+    }
+
+    /// The most recipients that are not asked about.
+    static let unconfirmedLimit = 1000
+
+    /// Asks a person before a message goes to many.
+    private func confirm(_ client: GatewayClient) async throws {
+        guard !yes, !dryRun, !(token != nil || fid != nil), Console.standard.isInteractive else { return }
+        let preflight = try await client.project(.POST, "messages:send", body: try request(validateOnly: true)).json()
+        try Self.confirm(audience: preflight["audience"]?.integerValue ?? 0) { question in
+            Console.standard.ask(question)
+        }
+    }
+
+    /// Goes on when `audience` is small or the answer is yes.
+    static func confirm(audience: Int, ask: (String) -> String?) throws(Failure) {
+        guard audience > unconfirmedLimit else { return }
+        let answer = ask("Send to \(audience) registrations? [y/N] ")?.lowercased() ?? ""
+        guard ["y", "yes"].contains(answer) else {
+            throw Failure(.refused, "nothing was sent; --yes sends without asking")
+        }
     }
 
     /// The whole request.
-    func request() throws(Failure) -> JSONValue {
+    ///
+    /// - Parameter validateOnly: whether it is only checked; by default as `--dry-run` says.
+    func request(validateOnly: Bool? = nil) throws(Failure) -> JSONValue {
         var request: [JSONValue.Member] = [.init("message", try content())]
         if let user { request.append(.init("target", .object([.init("user", .string(user))]))) }
         if let delivery { request.append(.init("delivery", delivery)) }
-        if dryRun { request.append(.init("validate_only", .bool(true))) }
+        if validateOnly ?? dryRun { request.append(.init("validate_only", .bool(true))) }
         return .object(request)
     }
 

@@ -46,7 +46,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
             let account = ServiceAccount(email: email, role: role, createdAt: now)
             try await output.write(credential) { () throws(Failure) in
                 let isNew = try await KeyCommand.withStore(configuration) { store throws(StoreError) in
-                    try await store.insert(account, with: credential.record(at: now))
+                    try await store.insert(account, with: credential.record(at: now), by: .command)
                 }
                 guard isNew else {
                     throw Failure(
@@ -77,7 +77,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
                 let found = try await KeyCommand.withStore(configuration) { store throws(StoreError) in
                     others = try await store.serviceAccountKeys(of: account.project).map(\.key)
                         .filter { $0.account == account && $0.revokedAt == nil }
-                    return try await store.insert(credential.record(at: Timestamp.systemTime()))
+                    return try await store.insert(credential.record(at: Timestamp.systemTime()), by: .command)
                 }
                 guard found else { throw ServiceAccountCommand.unknown(account) }
             }
@@ -94,18 +94,14 @@ struct ServiceAccountCommand: AsyncParsableCommand {
 
         @OptionGroup var file: ConfigurationOption
         @Option(help: "Only accounts of this project.") var project: ProjectID?
-        @Flag(help: "Print JSON.") var json = false
+        @Flag(help: "Print JSON, an object a line.") var json = false
 
         func run() async throws {
             let configuration = try file.read()
             let keys = try await KeyCommand.withStore(configuration) { store throws(StoreError) in
                 try await store.serviceAccountKeys(of: project)
             }
-            if json {
-                let list = JSONValue.object([.init("keys", .array(keys.map(ServiceAccountCommand.value)))])
-                Console.standard.print(String(decoding: list.bytes, as: UTF8.self))
-                return
-            }
+            guard !json else { return Console.standard.print(keys.map(ServiceAccountCommand.value)) }
             var table = Table(titles: ["KEY", "ACCOUNT", "ROLE", "CREATED", "STATE"])
             table.rows = keys.map { identity in
                 [
@@ -127,7 +123,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
 
         func run() async throws {
             let found = try await KeyCommand.withStore(try file.read()) { store throws(StoreError) in
-                try await store.revokeServiceAccountKey(key, at: Timestamp.systemTime())
+                try await store.revokeServiceAccountKey(key, at: Timestamp.systemTime(), by: .command)
             }
             guard found else {
                 throw Failure(.refused, "there is no key \(key); see herald service-account list")
@@ -145,7 +141,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await ServiceAccountCommand.change(account, file, "is disabled") { store throws(StoreError) in
-                try await store.disable(account, at: Timestamp.systemTime())
+                try await store.disable(account, at: Timestamp.systemTime(), by: .command)
             }
         }
     }
@@ -159,7 +155,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await ServiceAccountCommand.change(account, file, "is enabled") { store throws(StoreError) in
-                try await store.disable(account, at: nil)
+                try await store.enable(account, at: Timestamp.systemTime(), by: .command)
             }
         }
     }
@@ -173,7 +169,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await ServiceAccountCommand.change(account, file, "is deleted") { store throws(StoreError) in
-                try await store.delete(account)
+                try await store.delete(account, at: Timestamp.systemTime(), by: .command)
             }
         }
     }
@@ -215,7 +211,8 @@ struct CredentialOutput: ParsableArguments {
     @Flag(help: "Replace a file that is there.") var force = false
     @Option(
         name: .customLong("token-uri"),
-        help: "The URL of the gateway's /token as backends reach it; otherwise the listen address of the configuration."
+        help:
+            "The URL of the gateway's /token as backends reach it; otherwise publicURL of the configuration, or its listen address."
     )
     var tokenURI: String?
     @Option(
@@ -241,15 +238,19 @@ struct CredentialOutput: ParsableArguments {
         of account: ServiceAccountEmail, _ configuration: GatewayConfiguration
     ) throws(Failure) -> ServiceAccountFile {
         let listen = configuration.listen
-        guard tokenURI != nil || (listen.port != 0 && !["0.0.0.0", "::"].contains(listen.host)) else {
+        guard
+            tokenURI != nil || configuration.publicURL != nil
+                || (listen.port != 0 && !["0.0.0.0", "::"].contains(listen.host))
+        else {
             throw Failure(
                 .usage,
-                "the configuration does not say by which address backends reach the gateway; add "
-                    + "--token-uri https://push.example.com/token")
+                "the configuration does not say by which address backends reach the gateway; add publicURL "
+                    + "to it, or --token-uri https://push.example.com/token")
         }
+        let base = configuration.publicURL ?? listen.url(port: listen.port)
         do {
             return try ServiceAccountFile(
-                newKeyOf: account, tokenURI: tokenURI ?? listen.url(port: listen.port) + "/token",
+                newKeyOf: account, tokenURI: tokenURI ?? base + "/token",
                 universeDomain: universeDomain)
         } catch {
             throw Failure(.software, "no key can be made: \(error)")

@@ -11,7 +11,7 @@ extension TopicCommand {
         @OptionGroup var gateway: GatewayOptions
         @Option(help: "Only topics that begin so.") var prefix: String?
         @Option(help: "The most to list.") var limit = 1000
-        @Flag(help: "Print JSON.") var json = false
+        @Flag(help: "Print JSON, an object a line.") var json = false
 
         func validate() throws {
             guard limit > 0 else { throw ValidationError("--limit takes 1 or more.") }
@@ -23,12 +23,12 @@ extension TopicCommand {
         func run() async throws {
             let query = prefix.map { [("prefix", $0)] } ?? []
             let topics = try await gateway.client().elements(of: "topics", "topics", query: query, limit: limit)
-            guard !json else { return Console.standard.print(json: "topics", topics) }
+            guard !json else { return Console.standard.print(topics) }
             var table = Table(titles: ["TOPIC", "REGISTRATIONS"])
             table.rows = topics.map { topic in
                 [topic["topic"]?.stringValue ?? "", topic["registrationCount"]?.integerValue.map(String.init) ?? ""]
             }
-            Console.standard.print(topics.isEmpty ? "No topics." : table.lines.joined(separator: "\n"))
+            topics.isEmpty ? Console.standard.print("No topics.") : Console.standard.print(table)
         }
     }
 
@@ -39,7 +39,7 @@ extension TopicCommand {
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "The topic, without /topics/.") var topic: String
         @Option(help: "The most to list.") var limit = 1000
-        @Flag(help: "Print JSON.") var json = false
+        @Flag(help: "Print JSON, an object a line.") var json = false
 
         func validate() throws {
             guard limit > 0 else { throw ValidationError("--limit takes 1 or more.") }
@@ -51,7 +51,7 @@ extension TopicCommand {
         func run() async throws {
             let path = "topics/\(GatewayClient.escaped(topic))/registrations"
             let members = try await gateway.client().elements(of: "registrations", path, limit: limit)
-            guard !json else { return Console.standard.print(json: "registrations", members) }
+            guard !json else { return Console.standard.print(members) }
             var table = Table(titles: ["FID", "APP", "USER", "SUBSCRIBED"])
             table.rows = members.map { member in
                 [
@@ -60,14 +60,14 @@ extension TopicCommand {
                     member["subscribeTime"]?.stringValue ?? "",
                 ]
             }
-            Console.standard.print(members.isEmpty ? "No registrations." : table.lines.joined(separator: "\n"))
+            members.isEmpty ? Console.standard.print("No registrations.") : Console.standard.print(table)
         }
     }
 }
 
 extension GatewayClient {
     /// The first `limit` elements of a list that comes in pages, below `/v1/projects/<project>/`.
-    fileprivate func elements(
+    func elements(
         of name: String, _ path: String, query: [(String, String)] = [], limit: Int
     ) async throws(Failure) -> [JSONValue] {
         var found: [JSONValue] = []
@@ -80,12 +80,5 @@ extension GatewayClient {
             token = answer["nextPageToken"]?.stringValue
         } while token != nil && found.count < limit
         return found
-    }
-}
-
-extension Console {
-    /// Prints a list as one JSON object.
-    fileprivate func print(json name: String, _ elements: [JSONValue]) {
-        print(String(decoding: JSONValue.object([.init(name, .array(elements))]).bytes, as: UTF8.self))
     }
 }

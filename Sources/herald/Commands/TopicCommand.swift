@@ -13,7 +13,7 @@ struct TopicCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "The topic, without /topics/.") var topic: String
         @Argument(help: "Registration tokens.") var tokens: [String]
-        @Flag(help: "Print JSON.") var json = false
+        @Flag(help: "Print JSON: for each token, in order, {} or its error, an object a line.") var json = false
 
         func validate() throws {
             guard Topic(rawValue: topic) != nil else {
@@ -36,8 +36,7 @@ struct TopicCommand: AsyncParsableCommand {
                 Console.standard.error("herald: token \(index + 1): \(refusal.message)")
             }
             if json {
-                let list = JSONValue.object([.init("results", .array(results))])
-                Console.standard.print(String(decoding: list.bytes, as: UTF8.self))
+                Console.standard.print(results)
             } else if tokens.count > failures {
                 Console.standard.print("\(tokens.count - failures) \(done) \(topic).")
             }

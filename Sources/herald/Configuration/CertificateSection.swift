@@ -34,7 +34,9 @@ struct CertificateSection {
             ? archive(path, password: password, problems: &problems)
             : pair(path, password: password, problems: &problems, warnings: &warnings)
         guard let identity else { return nil }
-        if !section.has("certificateKey") { warnIfPublic(main, path, warnings: &warnings) }
+        if !section.has("certificateKey") {
+            PrivateFile(path: path).check(main, of: section, problems: &problems, warnings: &warnings)
+        }
         warnOfEnvironment(identity.certificate, path, warnings: &warnings)
         return isOfApp(identity.certificate, path, problems: &problems) ? identity : nil
     }
@@ -74,7 +76,7 @@ struct CertificateSection {
             guard let named = text("certificateKey", problems: &problems),
                 let read = content(of: named, "certificateKey", problems: &problems)
             else { return nil }
-            warnIfPublic("certificateKey", named, warnings: &warnings)
+            PrivateFile(path: named).check("certificateKey", of: section, problems: &problems, warnings: &warnings)
             (key, keyPath) = (read, named)
         }
         do {
@@ -114,7 +116,7 @@ struct CertificateSection {
                 section.problem("passwordFile", "\(path): no password in it; write it into the first line"))
             return nil
         }
-        warnIfPublic("passwordFile", path, warnings: &warnings)
+        PrivateFile(path: path).check("passwordFile", of: section, problems: &problems, warnings: &warnings)
         return String(line)
     }
 
@@ -135,11 +137,6 @@ struct CertificateSection {
             problems.append(section.problem(key, error.text))
             return nil
         }
-    }
-
-    private func warnIfPublic(_ key: String, _ path: String, warnings: inout [ConfigurationProblem]) {
-        guard PrivateFile(path: path).isReadableByOthers else { return }
-        warnings.append(section.problem(key, "\(path) is readable by every user; chmod 600 \(path)"))
     }
 
     // MARK: What the files hold

@@ -1,3 +1,4 @@
+import PushModel
 import Yams
 
 /// A mapping of a configuration file: typed access to its keys, each problem with line and field.

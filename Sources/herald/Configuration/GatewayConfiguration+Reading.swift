@@ -1,15 +1,19 @@
 import Configuration
+import Foundation
 import Logging
+import PushModel
 
 extension GatewayConfiguration {
     /// Every key of the file, by section; `""` is the top.
     static let keys: [String: [String]] = [
-        "": ["listen", "data", "projects", "limits", "apns", "log"],
+        "": ["listen", "publicURL", "data", "projects", "operations", "limits", "apns", "log"],
         "listen": ["host", "port", "certificate", "key"],
+        "operations": ["host", "port"],
         "limits": [
             "messages", "bytes", "projectMessages", "projectBytes", "activeMessages", "pageSize", "inFlight",
             "shutdownSeconds", "bodyBytes", "batchBodyBytes", "upstreamThreads", "upstreamConnections",
-            "clientAddressRate", "clientRegistrationRate", "clientProjectRate", "proxies",
+            "clientAddressRate", "clientRegistrationRate", "clientProjectRate", "newRegistrationAddressRate",
+            "newRegistrationProjectRate", "proxies", "failedAuthenticationRate", "connections", "addressConnections",
         ],
         "apns": ["badDeviceTokens"],
         "apns.badDeviceTokens": ["share", "atLeast", "windowSeconds"],
@@ -38,8 +42,19 @@ extension GatewayConfiguration {
         settings.integer("listen.port", in: 0...65_535, into: &listen.port, problems: &problems)
         listen.certificate = settings.optionalText("listen.certificate", problems: &problems)
         listen.key = settings.optionalText("listen.key", problems: &problems)
+        publicURL = settings.optionalText("publicURL", problems: &problems).flatMap { text in
+            let url = Self.publicURL(text)
+            if url == nil {
+                problems.append(
+                    ConfigurationProblem(
+                        settings.place("publicURL"), field: "publicURL",
+                        "\"\(text)\" is no URL of a server; write it like https://push.example.com"))
+            }
+            return url
+        }
         settings.text("data", into: &dataDirectory, problems: &problems)
         settings.text("projects", into: &projectsDirectory, problems: &problems)
+        readOperations(settings, problems: &problems)
         // The name of earlier versions; the new one wins.
         settings.integer("limits.activeMessages", in: 1...100_000_000, into: &limits.messages, problems: &problems)
         settings.integer("limits.messages", in: 1...100_000_000, into: &limits.messages, problems: &problems)
@@ -65,6 +80,18 @@ extension GatewayConfiguration {
             problems: &problems)
         settings.integer(
             "limits.clientProjectRate", in: 0...1_000_000, into: &limits.clientProjectRate, problems: &problems)
+        settings.integer(
+            "limits.newRegistrationAddressRate", in: 0...1_000_000, into: &limits.newRegistrationAddressRate,
+            problems: &problems)
+        settings.integer(
+            "limits.newRegistrationProjectRate", in: 0...1_000_000, into: &limits.newRegistrationProjectRate,
+            problems: &problems)
+        settings.integer(
+            "limits.failedAuthenticationRate", in: 0...1_000_000, into: &limits.failedAuthenticationRate,
+            problems: &problems)
+        settings.integer("limits.connections", in: 8...1_000_000, into: &limits.connections, problems: &problems)
+        settings.integer(
+            "limits.addressConnections", in: 1...1_000_000, into: &limits.addressConnections, problems: &problems)
         settings.integer("limits.proxies", in: 0...10, into: &limits.proxies, problems: &problems)
         settings.share("apns.badDeviceTokens.share", into: &badDeviceTokens.share, problems: &problems)
         settings.integer(
@@ -76,6 +103,35 @@ extension GatewayConfiguration {
         settings.choice("log.format", into: &log.format, problems: &problems)
         for setting in Setting.allCases { places[setting] = settings.place(setting.rawValue) }
         checkTogether(settings, problems: &problems)
+    }
+
+    /// A URL of a server, with a path or without, without a slash at the end; `nil`: it is none.
+    static func publicURL(_ text: String) -> String? {
+        guard let url = URL(string: text), ["http", "https"].contains(url.scheme), url.host()?.isEmpty == false,
+            url.query() == nil, url.fragment() == nil, url.user() == nil
+        else { return nil }
+        return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    private mutating func readOperations(_ settings: SettingsReader, problems: inout [ConfigurationProblem]) {
+        let host = settings.optionalText("operations.host", problems: &problems)
+        var port: Int?
+        settings.integer("operations.port", in: 0...65_535, into: &port, problems: &problems)
+        switch (host, port) {
+        case (nil, nil): break
+        case (_, let port?):
+            operations = Operations(host: host ?? "127.0.0.1", port: port)
+            guard port != 0, port == listen.port else { return }
+            problems.append(
+                ConfigurationProblem(
+                    settings.place("operations.port"), field: "operations.port",
+                    "\(port) is listen.port; take another one"))
+        case (_?, nil):
+            problems.append(
+                ConfigurationProblem(
+                    settings.place("operations.host"), field: "operations.host",
+                    "needs its port; add \"port: 9090\" to operations"))
+        }
     }
 
     /// A terabyte: more would be a slip of the keyboard.
@@ -130,10 +186,17 @@ private struct SettingsReader {
         early = problems
     }
 
-    /// The variable that overrides a field: `HERALD_LIMITS_PAGE_SIZE` for `limits.pageSize`.
+    /// The variable that overrides a field: `HERALD_LIMITS_PAGE_SIZE` for `limits.pageSize`,
+    /// `HERALD_PUBLIC_URL` for `publicURL`.
     static func variable(_ field: String) -> String {
-        "HERALD_"
-            + field.map { $0 == "." ? "_" : $0.isUppercase ? "_\($0)" : $0.uppercased() }.joined()
+        var variable = "HERALD_"
+        var isAfterLowercase = false
+        for character in field {
+            if isAfterLowercase && character.isUppercase { variable += "_" }
+            variable += character == "." ? "_" : character.uppercased()
+            isAfterLowercase = character.isLowercase
+        }
+        return variable
     }
 
     /// Adds what is wrong with the names of keys and variables.

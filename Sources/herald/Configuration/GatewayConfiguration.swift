@@ -7,12 +7,16 @@ import Logging
 struct GatewayConfiguration: Sendable {
     /// `listen`.
     var listen = Listen()
+    /// `publicURL`: under which clients reach the gateway, without a slash at the end; `nil`: where it listens.
+    var publicURL: String?
     /// `data`: the directory of the store.
     var dataDirectory = "data"
     /// `projects`: the directory of the project files.
     var projectsDirectory = "Config/projects"
     /// Where the values were written that can turn out wrong after reading.
     var places: [Setting: ConfigurationPlace] = [:]
+    /// `operations`: a listener of their own for health, readiness and metrics; `nil`: they are on the API's.
+    var operations: Operations?
     /// `limits`.
     var limits = Limits()
     /// `apns.badDeviceTokens`: when a share of BadDeviceToken stops an app's pushes.
@@ -32,6 +36,9 @@ struct GatewayConfiguration: Sendable {
         case port = "listen.port"
         case certificate = "listen.certificate"
         case key = "listen.key"
+        case operationsHost = "operations.host"
+        case operationsPort = "operations.port"
+        case connections = "limits.connections"
     }
 
     /// Where the gateway listens.
@@ -50,6 +57,17 @@ struct GatewayConfiguration: Sendable {
             let name = host.contains(":") ? "[\(host)]" : host
             return "\(certificate == nil ? "http" : "https")://\(name):\(port)"
         }
+
+        /// Whether every interface of the machine is meant.
+        var isEveryInterface: Bool { ["0.0.0.0", "::", "[::]"].contains(host) }
+    }
+
+    /// Where health, readiness and metrics are asked for, without TLS.
+    struct Operations: Hashable, Sendable {
+        /// `operations.host`.
+        var host = "127.0.0.1"
+        /// `operations.port`.
+        var port: Int
     }
 
     /// The limits of queues, batches and requests.
@@ -79,6 +97,17 @@ struct GatewayConfiguration: Sendable {
         var clientRegistrationRate = 5
         /// `limits.clientProjectRate`: requests a second with the client keys of one project; 0: any number.
         var clientProjectRate = 10_000
+        /// `limits.newRegistrationAddressRate`: new registrations a second from one address, 200 at once; 0: any number.
+        var newRegistrationAddressRate = 5
+        /// `limits.newRegistrationProjectRate`: new registrations a second in one project; 0: any number.
+        var newRegistrationProjectRate = 1000
+        /// `limits.failedAuthenticationRate`: failed authentications a second from one address; 0: any number.
+        var failedAuthenticationRate = 5
+        /// `limits.connections`: connections that may be open, as far as there are descriptors.
+        var connections = 10_000
+        /// `limits.addressConnections`: connections from one address; `nil`: half of all, and any number behind proxies,
+        /// which all come from a few addresses.
+        var addressConnections: Int?
         /// `limits.proxies`: proxies in front that add whom they ask for to X-Forwarded-For.
         var proxies = 0
         /// `limits.upstreamThreads`: threads that talk to APNs.
@@ -127,23 +156,63 @@ extension GatewayConfiguration {
         return ConfigurationProblem(place, field: place.source.hasPrefix("--") ? nil : setting.rawValue, text)
     }
 
+    /// The host and port of the listener that a port setting is of.
+    func address(of port: Setting) -> (host: String, port: Int) {
+        if port == .operationsPort, let operations { return (operations.host, operations.port) }
+        return (listen.host, listen.port)
+    }
+
     /// The listener as the API module takes it.
     var listener: ListenerConfiguration {
         var tls: (certificateFile: String, keyFile: String)?
         if let certificate = listen.certificate, let key = listen.key {
             tls = (certificate, key)
         }
-        return ListenerConfiguration(
+        var listener = ListenerConfiguration(
             host: listen.host, port: listen.port, tls: tls,
             bodyLimits: BodyLimits(standard: limits.bodyBytes, batch: limits.batchBodyBytes),
             shutdownLimit: .seconds(limits.shutdownSeconds))
+        listener.routes = .api(withOperations: operations == nil)
+        listener.connectionLimits = connectionLimits(descriptors: DescriptorLimit.current)
+        return listener
+    }
+
+    /// The listener for operations; `nil`: there is none.
+    var operationsListener: ListenerConfiguration? {
+        guard let operations else { return nil }
+        var listener = ListenerConfiguration(
+            host: operations.host, port: operations.port, tls: nil, bodyLimits: BodyLimits(),
+            shutdownLimit: .seconds(limits.shutdownSeconds))
+        listener.routes = .operations
+        listener.connectionLimits = ConnectionLimits(total: Self.operationsConnections)
+        return listener
+    }
+
+    /// As many connections as the listener for operations takes.
+    private static let operationsConnections = 32
+
+    /// How many connections the API takes: what is configured, as far as the process's descriptors go. Of these a
+    /// quarter, at least 96 and at most half, stays for the store, for APNs and for connections that are closing.
+    ///
+    /// - Parameter descriptors: `nil`: unknown.
+    func connectionLimits(descriptors: Int?) -> ConnectionLimits {
+        var total = limits.connections
+        if let descriptors {
+            let reserved = min(descriptors / 2, max(96, descriptors / 4))
+            let others = operations == nil ? 0 : Self.operationsConnections
+            total = max(8, min(total, descriptors - reserved - others))
+        }
+        let usual = limits.proxies > 0 ? nil : max(4, total / 2)
+        return ConnectionLimits(total: total, perAddress: limits.addressConnections ?? usual)
     }
 
     /// How often clients may ask, as the API module takes it.
     var clientRates: ClientRateLimits.Rates {
         ClientRateLimits.Rates(
             address: limits.clientAddressRate, registration: limits.clientRegistrationRate,
-            project: limits.clientProjectRate, proxies: limits.proxies)
+            project: limits.clientProjectRate, newRegistrationAddress: limits.newRegistrationAddressRate,
+            newRegistrationProject: limits.newRegistrationProjectRate, failures: limits.failedAuthenticationRate,
+            proxies: limits.proxies)
     }
 
     /// The limits as the APNs module takes them.

@@ -7,14 +7,41 @@ struct PrivateFile {
     let path: String
 
     /// Whether every user of the machine can read it.
-    var isReadableByOthers: Bool {
+    var isReadableByOthers: Bool { mode & 0o004 != 0 }
+
+    /// Whether its group can read it.
+    var isReadableByGroup: Bool { mode & 0o040 != 0 }
+
+    /// The permissions of the file itself, behind links to it; 0 when it can't be looked at, which its reader reports
+    /// better.
+    private var mode: Int {
+        let target = URL(filePath: path).resolvingSymlinksInPath().path
         do {
-            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
-            return (mode?.intValue ?? 0) & 0o004 != 0
+            let mode = try FileManager.default.attributesOfItem(atPath: target)[.posixPermissions] as? NSNumber
+            return mode?.intValue ?? 0
         } catch {
-            // Whoever reads the file reports it better.
-            return false
+            return 0
         }
+    }
+
+    /// Refuses the file when every user can read it, and warns when its group can.
+    func check(
+        _ key: String, of section: ConfigurationSection, problems: inout [ConfigurationProblem],
+        warnings: inout [ConfigurationProblem]
+    ) {
+        if isReadableByOthers {
+            problems.append(
+                section.problem(
+                    key, "\(path) is readable by every user, so what is in it is no secret; chmod 600 \(path)"))
+        } else if isReadableByGroup {
+            warnings.append(section.problem(key, "\(path) is readable by its group; chmod 600 \(path)"))
+        }
+    }
+
+    /// Empties the file, or makes it, so that only its owner can read what is written into it.
+    func makeEmpty() throws {
+        guard let code = FileReplacement.makeEmpty(path) else { return }
+        throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
     }
 
     /// Replaces the file's content in one step.

@@ -18,6 +18,10 @@ struct ProjectConfiguration: Sendable {
     var webApps: [AppID]
     /// `registrations`.
     var stale = StalePolicy()
+    /// `topics`.
+    var topics = TopicPolicy()
+    /// `registrations.requireInstallation`.
+    var requiresInstallation = true
     /// Where fields stand, by path.
     var places: [String: ConfigurationPlace]
 
@@ -29,7 +33,8 @@ struct ProjectConfiguration: Sendable {
                 App(
                     id: app.id, environment: app.environment, firebaseKeys: app.firebaseKeys,
                     credential: app.credentialKind, reachesBothEnvironments: app.reachesBothEnvironments)
-            } + webApps.map(App.init(web:)), stale: stale, weight: weight)
+            } + webApps.map(App.init(web:)), stale: stale, topics: topics, weight: weight,
+            requiresInstallation: requiresInstallation)
     }
 
     /// The ways of its apps to APNs.

@@ -13,6 +13,8 @@ struct ProjectFile {
         var apps: [AppConfiguration?] = []
         var webApps: [AppID] = []
         var stale = StalePolicy()
+        var topics = TopicPolicy()
+        var requiresInstallation = true
         var places: [String: ConfigurationPlace] = [:]
         var appIDs: [(id: AppID, place: ConfigurationPlace, field: String)] = []
     }
@@ -26,13 +28,14 @@ struct ProjectFile {
             purpose: "a project file needs project, number and apps", problems: &problems)
         guard let root else { return nil }
         root.refuseUnknownKeys(
-            known: ["project", "number", "weight", "apps", "registrations"], problems: &problems)
+            known: ["project", "number", "weight", "apps", "registrations", "topics"], problems: &problems)
         var content = Content()
         content.id = projectID(root, problems: &problems)
         content.places["project"] = root.place("project")
         content.number = number(root, problems: &problems)
         content.places["number"] = root.place("number")
-        content.stale = stalePolicy(root, problems: &problems)
+        readRegistrations(root, into: &content, problems: &problems)
+        content.topics = topicPolicy(root, problems: &problems)
         if let weight = root.integer("weight", in: 1...100, problems: &problems) { content.weight = weight }
         guard root.has("apps") else {
             problems.append(root.problem("apps", "missing; add at least one app"))
@@ -61,15 +64,40 @@ struct ProjectFile {
         return id
     }
 
-    private func stalePolicy(_ root: ConfigurationSection, problems: inout [ConfigurationProblem]) -> StalePolicy {
-        var policy = StalePolicy()
-        guard root.has("registrations"), let block = root.section("registrations", problems: &problems) else {
-            return policy
+    /// A yes or no.
+    private enum Switch: String, CaseIterable {
+        case yes = "true"
+        case no = "false"
+    }
+
+    private func readRegistrations(
+        _ root: ConfigurationSection, into content: inout Content, problems: inout [ConfigurationProblem]
+    ) {
+        guard root.has("registrations"), let block = root.section("registrations", problems: &problems) else { return }
+        block.refuseUnknownKeys(known: ["staleAfterDays", "stale", "requireInstallation"], problems: &problems)
+        if let days = block.integer("staleAfterDays", in: 1...3650, problems: &problems) {
+            content.stale.afterDays = days
         }
-        block.refuseUnknownKeys(known: ["staleAfterDays", "stale"], problems: &problems)
-        if let days = block.integer("staleAfterDays", in: 1...3650, problems: &problems) { policy.afterDays = days }
         if let action = block.choice("stale", of: StalePolicy.Action.self, problems: &problems) {
-            policy.action = action
+            content.stale.action = action
+        }
+        if let answer = block.choice("requireInstallation", of: Switch.self, problems: &problems) {
+            content.requiresInstallation = answer == .yes
+        }
+    }
+
+    private func topicPolicy(_ root: ConfigurationSection, problems: inout [ConfigurationProblem]) -> TopicPolicy {
+        var policy = TopicPolicy()
+        guard root.has("topics"), let block = root.section("topics", problems: &problems) else { return policy }
+        block.refuseUnknownKeys(known: ["clientLimit", "clientPattern"], problems: &problems)
+        if let limit = block.integer("clientLimit", in: 0...10_000_000, problems: &problems) {
+            policy.clientLimit = limit
+        }
+        guard let text = block.text("clientPattern", problems: &problems) else { return policy }
+        policy.clientPattern = TopicPattern(rawValue: text)
+        if policy.clientPattern == nil {
+            problems.append(
+                block.problem("clientPattern", "\"\(text)\" is no pattern; use \(TopicPattern.expectation), as news-*"))
         }
         return policy
     }
@@ -209,9 +237,7 @@ private struct APNSSection {
         }
         let id = keyID(of: path, problems: &problems)
         guard let key = loadedKey(path, problems: &problems) else { return nil }
-        if PrivateFile(path: path).isReadableByOthers {
-            warnings.append(section.problem("key", "\(path) is readable by every user; chmod 600 \(path)"))
-        }
+        PrivateFile(path: path).check("key", of: section, problems: &problems, warnings: &warnings)
         return id.map { ($0, key) }
     }
 
@@ -306,9 +332,7 @@ private struct APNSSection {
                 problems.append(section.problem(key, "\(path): expected one line user:password"))
                 return nil
             }
-            if PrivateFile(path: path).isReadableByOthers {
-                warnings.append(section.problem(key, "\(path) is readable by every user; chmod 600 \(path)"))
-            }
+            PrivateFile(path: path).check(key, of: section, problems: &problems, warnings: &warnings)
             return found
         } catch {
             problems.append(section.problem(key, error.text))

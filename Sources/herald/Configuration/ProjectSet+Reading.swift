@@ -98,7 +98,8 @@ extension ProjectConfiguration {
         guard let id = content.id, let number = content.number else { return nil }
         self.init(
             file: file, id: id, number: number, weight: content.weight, apps: content.apps.compactMap { $0 },
-            webApps: content.webApps, stale: content.stale,
+            webApps: content.webApps, stale: content.stale, topics: content.topics,
+            requiresInstallation: content.requiresInstallation,
             places: content.places)
     }
 }

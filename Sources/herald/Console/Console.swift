@@ -1,4 +1,5 @@
 import Foundation
+import PushModel
 
 /// Where commands print: whole texts to standard output and standard error, at once.
 struct Console: Sendable {
@@ -18,6 +19,25 @@ struct Console: Sendable {
     /// Prints a line to standard output.
     func print(_ text: String) {
         write(text + "\n", to: .standardOutput)
+    }
+
+    /// Whether a person can be asked: standard input and standard error are a terminal.
+    var isInteractive: Bool { isErrorTerminal && isatty(STDIN_FILENO) == 1 }
+
+    /// Asks on standard error and reads a line; `nil`: there is none.
+    func ask(_ question: String) -> String? {
+        write(question, to: .standardError)
+        return readLine()
+    }
+
+    /// Prints a list as JSON: an object a line, in every command alike.
+    func print(_ list: [JSONValue]) {
+        for element in list { print(String(decoding: element.bytes, as: UTF8.self)) }
+    }
+
+    /// Prints a table: cut to the terminal for a person, whole for a program.
+    func print(_ table: Table) {
+        print(table.lines(width: isTerminal ? width : nil).joined(separator: "\n"))
     }
 
     /// Prints to standard output without a line end.

@@ -70,10 +70,15 @@ struct DevelopmentAccount {
         if let found, found.isUsable { return credential }
         if found?.key.revokedAt != nil { credential = try made() }
         let now = Timestamp.systemTime()
+        // The next run may have another port.
+        var record = credential.record(at: now)
+        record.tokenURI = nil
         let account = ServiceAccount(email: credential.account, role: .admin, createdAt: now)
-        if try await !store.insert(account, with: credential.record(at: now)) {
-            _ = try await store.disable(account.email, at: nil)
-            if found?.key.id != credential.keyID { _ = try await store.insert(credential.record(at: now)) }
+        if try await !store.insert(account, with: record, by: .command) {
+            _ = try await store.enable(account.email, at: now, by: .command)
+            if found?.key.id != credential.keyID {
+                _ = try await store.insert(record, by: .command)
+            }
         }
         return credential
     }

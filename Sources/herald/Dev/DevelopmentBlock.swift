@@ -15,13 +15,16 @@ struct DevelopmentBlock {
         let json = "-H 'Content-Type: application/json'"
         let sender = "-H 'Authorization: Bearer \(keys.sender)'"
         let client = "-H 'Authorization: Bearer \(keys.client)'"
+        let install = "-H \"X-Goog-Firebase-Installations-Auth: $AUTH\""
         return """
-            # 1. Register a device and keep its registration token
-            TOKEN=$(curl -sS \(client) \(json) \(project)/registrations -d '\(registration)' \
+            # 1. Install an app, register its device and keep the registration token
+            AUTH=$(curl -sS \(client) \(json) \(project)/installations -d '{"appId":"1:123456789012:ios:0a1b2c3d"}' \
+            | sed -n 's/.*"token": *"\\([^"]*\\)".*/\\1/p')
+            TOKEN=$(curl -sS \(client) \(install) \(json) \(project)/registrations -d '\(registration)' \
             | sed -n 's/.*"token": *"\\([^"]*\\)".*/\\1/p'); echo "$TOKEN"
 
             # 2. Subscribe it to the topic weather
-            curl -sS \(client) -X POST "\(project)/registrations/$TOKEN/topicSubscriptions/weather:subscribe"; echo
+            curl -sS \(client) \(install) -X POST "\(project)/registrations/$TOKEN/topicSubscriptions/weather:subscribe"; echo
 
             # 3. Send to the device
             curl -sS \(sender) \(json) \(project)/messages:send -d '{"message":{"token":"'"$TOKEN"'",\

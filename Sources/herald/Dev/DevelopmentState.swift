@@ -130,13 +130,14 @@ struct DevelopmentState {
                 try await store.insert(
                     APIKeyRecord(
                         id: stored.id, project: project, role: role, digest: stored.digest,
-                        createdAt: Timestamp(milliseconds: stored.createdAt), revokedAt: nil))
+                        createdAt: Timestamp(milliseconds: stored.createdAt), revokedAt: nil),
+                    by: .command)
                 return stored
             }
             if record.revokedAt == nil { return stored }
         }
         let key = APIKey(project: project, role: role, at: Timestamp.systemTime())
-        try await store.insert(key.record)
+        try await store.insert(key.record, by: .command)
         return StoredKey(
             key: key.text, id: key.record.id, digest: key.record.digest, createdAt: key.record.createdAt.milliseconds)
     }

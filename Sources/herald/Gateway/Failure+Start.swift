@@ -4,18 +4,25 @@ import Store
 
 extension Failure {
     /// What ends a gateway that can't start or run: the line names what to change, and where.
-    init(starting configuration: GatewayConfiguration, _ error: any Error) {
+    ///
+    /// - Parameters:
+    ///   - host: the setting of the host that could not be listened on.
+    ///   - port: the setting of its port.
+    init(
+        starting configuration: GatewayConfiguration, _ error: any Error,
+        host: GatewayConfiguration.Setting = .host, port: GatewayConfiguration.Setting = .port
+    ) {
         switch error {
         case let failure as Failure: self = failure
         case let error as ConfigurationError: self = error.failure
         case let error as StoreError: self.init(store: error, in: configuration)
-        case let error as IOError: self.init(binding: error, in: configuration)
+        case let error as IOError: self.init(binding: error, in: configuration, host: host, port: port)
         case is SocketAddressError, is SocketAddressError.UnknownHost:
             self.init(
                 .configuration,
                 configuration.problem(
-                    .host,
-                    "\(configuration.listen.host) is not an address or name of this machine; use 127.0.0.1, "
+                    host,
+                    "\(configuration.address(of: port).host) is not an address or name of this machine; use 127.0.0.1, "
                         + "0.0.0.0 or an address that ip addr shows"))
         default: self.init(.software, "\(error)")
         }
@@ -25,7 +32,7 @@ extension Failure {
     init(store error: StoreError, in configuration: GatewayConfiguration) {
         let message = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message
         switch error.code {
-        case .inUse: self.init(.unavailable, configuration.problem(.data, message))
+        case .inUse, .busy: self.init(.unavailable, configuration.problem(.data, message))
         case .newerSchema: self.init(.configuration, configuration.problem(.data, message))
         case .unavailable where error.mayPass:
             self.init(.inputOutput, configuration.problem(.data, message))
@@ -55,24 +62,28 @@ extension Failure {
     }
 
     /// A socket that can't listen.
-    private init(binding error: IOError, in configuration: GatewayConfiguration) {
-        let address = "\(configuration.listen.host):\(configuration.listen.port)"
+    private init(
+        binding error: IOError, in configuration: GatewayConfiguration, host: GatewayConfiguration.Setting,
+        port: GatewayConfiguration.Setting
+    ) {
+        let (name, number) = configuration.address(of: port)
+        let address = "\(name):\(number)"
         switch error.errnoCode {
         case EADDRINUSE:
             self.init(
                 .unavailable,
                 configuration.problem(
-                    .port, "\(address) is in use; stop the program that listens there or take another port"))
+                    port, "\(address) is in use; stop the program that listens there or take another port"))
         case EADDRNOTAVAIL:
             self.init(
                 .configuration,
                 configuration.problem(
-                    .host, "\(address) is not an address of this machine; use one that ip addr shows"))
+                    host, "\(address) is not an address of this machine; use one that ip addr shows"))
         case EACCES:
             self.init(
                 .configuration,
-                configuration.problem(.port, "this user may not listen on \(address); take a port above 1023"))
-        default: self.init(.inputOutput, configuration.problem(.port, "can't listen on \(address): \(error)"))
+                configuration.problem(port, "this user may not listen on \(address); take a port above 1023"))
+        default: self.init(.inputOutput, configuration.problem(port, "can't listen on \(address): \(error)"))
         }
     }
 }

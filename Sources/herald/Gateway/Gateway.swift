@@ -19,7 +19,11 @@ struct Gateway: Service {
     private let runner: DeliveryRunner
     private let housekeeper: Housekeeper
     private let server: GatewayServer
+    /// The listener for operations; `nil`: there is none.
+    private let operations: NamedListener?
+    private let listenerWatch: ListenerWatch?
     private let certificates: CertificateWatch
+    private let keyUses: KeyUseWriter
     private let logger: Logger
 
     /// Reads the project files again; what SIGHUP does.
@@ -57,6 +61,7 @@ struct Gateway: Service {
         let certificates = CertificateWatch(
             clock: ContinuousClock(), wallTime: Timestamp.systemTime, logger: logger)
         certificates.watch(projects.certificates)
+        let certificateList = CertificateList(apps: certificates)
 
         let holder = GatewayHolder(
             command: command, address: configuration.listen.url(port: configuration.listen.port),
@@ -78,28 +83,42 @@ struct Gateway: Service {
         housekeeper = Housekeeper(
             [
                 .idempotencyKeys(of: store), .endedRegistrations(of: store), .accessTokens(of: store),
-                .installationTokens(of: store), .installations(of: store),
+                .installationTokens(of: store), .installations(of: store), .auditEntries(of: store),
+                .emptyTopics(of: store),
             ], clock: ContinuousClock(), wallTime: { time.now() }, logger: logger)
+        let publicURL = PublicURL(of: configuration)
+        let uses = KeyUses()
+        keyUses = KeyUseWriter(uses, to: store, clock: ContinuousClock(), logger: logger)
         let services = GatewayServices(
             store: store, acceptor: acceptor,
             controller: MessageController(store: store, runner: runner, wallTime: { time.now() }),
             projects: directory, upstreams: { sender.upstreams }, storeState: { await store.state() },
+            recentReasons: { runner.recentReasons(of: $0) }, certificates: { certificateList.status(of: $0) },
             metricsText: {
                 metrics.setUpstreams(sender.upstreams)
                 metrics.setCertificates(certificates.watched)
+                metrics.setVersion()
                 return metrics.text
             },
-            clientLimits: ClientRateLimits(configuration.clientRates), wallTime: Timestamp.systemTime, logger: logger)
+            clientLimits: ClientRateLimits(configuration.clientRates), publicURL: { publicURL.text },
+            keyUses: uses, wallTime: Timestamp.systemTime,
+            logger: logger)
         do {
+            operations = try Self.operationsListener(configuration, services)
             server = try Self.server(configuration, services) { port in
                 var holder = holder
                 holder.address = configuration.listen.url(port: port)
+                publicURL.listens(at: holder.address)
                 store.note(holder)
                 onListening(port)
             }
         } catch {
             try store.close()
             throw error
+        }
+        certificateList.listens(with: server.certificate)
+        listenerWatch = server.certificate.map {
+            ListenerWatch($0, clock: ContinuousClock(), wallTime: Timestamp.systemTime, logger: logger)
         }
         reloader = ProjectReloader(
             directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
@@ -141,11 +160,27 @@ struct Gateway: Service {
         do {
             return try GatewayServer(listener: configuration.listener, services: services) { port in
                 logger.notice("listening", metadata: ["address": "\(listen.url(port: port))", "port": "\(port)"])
+                for warning in ListenerCheck(configuration: configuration).warnings {
+                    logger.warning("listener", metadata: ["problem": "\(warning)"])
+                }
                 onListening(port)
             }
         } catch {
             throw Failure(certificate: error, in: configuration)
         }
+    }
+
+    /// The listener for operations, if there is to be one.
+    private static func operationsListener(
+        _ configuration: GatewayConfiguration, _ services: GatewayServices
+    ) throws -> NamedListener? {
+        guard let listener = configuration.operationsListener else { return nil }
+        let server = try GatewayServer(listener: listener, services: services) { [logger = services.logger] port in
+            logger.notice(
+                "listening for operations", metadata: ["address": "http://\(listener.host):\(port)", "port": "\(port)"])
+        }
+        return NamedListener(
+            server: server, configuration: configuration, host: .operationsHost, port: .operationsPort)
     }
 
     /// Serves until graceful shutdown: then stops accepting, finishes what is in flight within the limit, closes the
@@ -154,15 +189,21 @@ struct Gateway: Service {
     /// - Throws: ``Failure`` with the line to print and the exit code.
     func run() async throws {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
-        // Stopped from last to first: no new messages, no new requests, no new claims; the runner ends the connections.
-        let services: [any Service] = [
+        // Stopped from last to first: no new messages, no new requests, no more questions how it is, no new claims; the
+        // runner ends the connections.
+        var services: [any Service] = [
             runner,
             housekeeper,
+            keyUses,
             certificates,
-            ReloadService(hangups: hangups, reloader: reloader),
-            server,
-            AcceptGate(acceptor: acceptor),
+            ReloadService(hangups: hangups, reloader: reloader, listener: listenerWatch),
         ]
+        if let listenerWatch {
+            listenerWatch.look()
+            services.append(listenerWatch)
+        }
+        if let operations { services.append(operations) }
+        services += [server, AcceptGate(acceptor: acceptor)]
         // A port in use stops the others in order too: what they had begun is finished, and only one line is told.
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(

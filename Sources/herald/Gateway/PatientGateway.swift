@@ -72,7 +72,8 @@ struct PatientGateway: Service {
             }
             var quiet = logger
             quiet.logLevel = max(logger.logLevel, .warning)
-            group = ServiceGroup(services: [server], logger: quiet)
+            let operations: [any Service] = try operationsListener(problem).map { [$0] } ?? []
+            group = ServiceGroup(services: operations + [server], logger: quiet)
         } catch {
             throw Failure(certificate: error, in: configuration)
         }
@@ -94,6 +95,18 @@ struct PatientGateway: Service {
         } catch {
             throw Failure(starting: configuration, error)
         }
+    }
+
+    /// The listener for operations, if there is to be one.
+    private func operationsListener(_ problem: Problem) throws -> NamedListener? {
+        guard let listener = configuration.operationsListener else { return nil }
+        let server = try UnavailableServer(listener: listener, problem: { problem.text }, logger: logger) {
+            [logger] port in
+            logger.notice(
+                "listening for operations", metadata: ["address": "http://\(listener.host):\(port)", "port": "\(port)"])
+        }
+        return NamedListener(
+            server: server, configuration: configuration, host: .operationsHost, port: .operationsPort)
     }
 
     /// What callers are told.

@@ -11,3 +11,10 @@ extension PrometheusRegistry {
             })
     }
 }
+
+extension PrometheusRegistry {
+    /// Sets the gauge whose label says which version runs.
+    func setVersion() {
+        setGauge(.buildInfo, [(labels: [("version", HeraldVersion.current)], value: 1)])
+    }
+}

@@ -118,7 +118,8 @@ struct RegistrationImport {
         position.imported = summary.imported
         position.rejected = summary.rejected + Int64(rejects.count)
         let result = try await store.importRegistrations(
-            rows, into: project, source: source, position: position, skipsRefused: reject != nil, at: now)
+            rows, into: project, source: source, position: position, skipsRefused: reject != nil, at: now,
+            by: .command)
         switch result {
         case .rolledBack(let index, let refusal):
             throw stopped(at: Reject(record: records[index], problem: refusal.problem), chunk: first.record, summary)

@@ -149,8 +149,8 @@ struct BodyCorpus: Sendable {
         ),
         (
             registrations,
-            #"{"ios":{"apns_token":"00aa11bb","app_version":"1.2","apns_environment":"SANDBOX","#
-                + #""bundle_id":"com.example.app"},"fcm_sdk_version":"fcm-12.0.0"}"#
+            #"{"ios":{"apns_token":"\#("00aa11bb".deviceToken)","app_version":"1.2","apns_environment":"SANDBOX","#
+                + #""bundle_id":"com.example.app"},"fcm_sdk_version":"fcm-12.0.0","userToken":null}"#
         ),
         (
             registrations,
@@ -168,7 +168,7 @@ struct BodyCorpus: Sendable {
         ),
         (
             ["v1:batchImport"],
-            #"{"application":"com.example.app","sandbox":false,"apns_tokens":["00aa11","00bb22","zz"]}"#
+            #"{"application":"com.example.app","sandbox":false,"apns_tokens":["\#("00aa11".deviceToken)","00bb22","zz"]}"#
         ),
         (
             ["/fcm/send"],

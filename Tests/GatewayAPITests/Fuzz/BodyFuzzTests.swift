@@ -137,7 +137,7 @@ struct BodyFuzzTests {
         let token = installs[0].token
         let answer = try await gateway.request(
             .post, "/v1/projects/demo/registrations",
-            #"{"ios":{"apns_token":"00cc33","bundle_id":"com.example.app"},"user":"alice"}"#)
+            #"{"ios":{"apns_token":"\#("00cc33".deviceToken)","bundle_id":"com.example.app"},"user":"alice"}"#)
         #expect(answer.status == 200)
         let name = try await gateway.send(#""token":"\#(token)""#)
         let message = try #require(name.split(separator: "/").last.map(String.init))

@@ -59,6 +59,8 @@ struct FieldSamples {
         "topic": [#""x""#], "fid": [#""cabcdefghijklmnopqrstu""#],
         "condition": [#""'a' in topics && !('b' in topics)""#],
         "android_v2.remote_notification.notification.image": [#""https://example.com/x.png""#, #""""#],
+        "notification.image": [#""https://example.com/x.png""#, #""""#],
+        "apns.fcm_options.image": [#""HTTPS://example.com/x.png""#, #""""#],
     ]
     private static let ownByName = [
         "color": [##""#a1B2c3""##, #""""#], "restricted_package_name": [#""com.example.app_2""#, #""""#],
@@ -77,7 +79,7 @@ struct FieldSamples {
             (names + names.map { $0.lowercased() }).map { "\"\($0)\"" } + names.indices.map { "\($0)" }
                 + names.indices.map { "\"\($0)\"" }
         case .list(let element): ["[]"] + right(element).map { "[\($0)]" }
-        case .stringMap: [#"{"k":"v"}"#, "{}", #"{"k":null}"#]
+        case .stringMap: [#"{"k":"v"}"#, "{}"]
         case .message: ["{}"]
         case .structure: [#"{"a":[1,{"b":null}],"c":1.5}"#, "{}"]
         }
@@ -113,9 +115,10 @@ struct FieldSamples {
         case .stringMap:
             [#""x""#, "1", "true", "[]"].map { ($0, "") } + [
                 (#"{"a":"b","k":1}"#, "[1].value"), (#"{"k":[]}"#, "[0].value"), (#"{"k":{}}"#, "[0].value"),
+                (#"{"k":null}"#, "[0].value"),
             ]
         case .message: [#""x""#, "1", "true", "[]", #"{"no_such_name":1}"#].map { ($0, "") }
-        case .structure: [#""x""#, "1", "true", "[]"].map { ($0, "") }
+        case .structure: [#""x""#, "1", "true", "[]"].map { ($0, "") } + [(#"{"a":[1e400]}"#, ".a[0]")]
         }
     }
 }

@@ -1,12 +1,17 @@
 /// Finds the word that a misspelt one was meant to be.
-enum Spelling {
+public enum Spelling {
+    /// Longer words are no misspelt ones: the work grows with the square of the length.
+    private static let lengthLimit = 128
+
     /// The word of `candidates` closest to `word`, when it is close enough to be meant.
     ///
     /// Close enough: two edits, in long words a third of the letters, and always less than half the word.
-    static func closest(to word: String, among candidates: [String]) -> String? {
+    public static func closest(to word: String, among candidates: [String]) -> String? {
+        guard word.utf8.count <= lengthLimit else { return nil }
         let limit = max(2, word.count / 3)
         return
             candidates
+            .filter { abs($0.count - word.count) <= limit }
             .map { (distance: distance(word.lowercased(), $0.lowercased()), candidate: $0) }
             .filter { $0.distance <= limit && $0.distance * 2 < min(word.count, $0.candidate.count) }
             .min { ($0.distance, $0.candidate) < ($1.distance, $1.candidate) }?
@@ -15,7 +20,7 @@ enum Spelling {
 
     /// How many insertions, deletions, replacements and swaps of neighbours turn `one` into `other` (optimal string
     /// alignment).
-    static func distance(_ one: String, _ other: String) -> Int {
+    public static func distance(_ one: String, _ other: String) -> Int {
         let source = Array(one)
         let target = Array(other)
         guard !source.isEmpty, !target.isEmpty else { return max(source.count, target.count) }

@@ -1,0 +1,66 @@
+import HTTPTypes
+import PushModel
+import Store
+
+extension OpenAPI {
+    /// How deliveries go now.
+    static let status = Area(
+        name: "Status",
+        operations: [
+            .project(
+                .get, "status", "getStatus",
+                "Says how a project's deliveries go now: pauses, backlog, reasons, connections, store, certificates.",
+                answer: .named("ProjectStatus"))
+        ],
+        schemas: [
+            "ProjectStatus": .object(
+                [
+                    "time": .time,
+                    "pauses": .list(of: .named("Pause")),
+                    "backlog": .list(of: .named("BacklogShare")),
+                    "reasons": .list(of: .named("ReasonCount")).saying(
+                        "Of deliveries that ended within the last hour and were not accepted, since the gateway's start."
+                    ),
+                    "upstreams": .list(of: .named("UpstreamStatus")),
+                    "store": .object(
+                        ["writable": .boolean, "problems": .list(of: .string)], required: ["writable", "problems"]),
+                    "certificates": .list(of: .named("CertificateStatus")),
+                ],
+                required: ["time", "pauses", "backlog", "reasons", "upstreams", "store", "certificates"]),
+            "Pause": .object(
+                [
+                    "upstream": .string, "part": .choice(["everything", "topic", "app", "unproven"]),
+                    "topic": .string, "project": .string, "app": .string, "environment": .string,
+                    "reason": .string, "since": .time, "nextProbe": .time,
+                ],
+                required: ["upstream", "part", "reason", "since", "nextProbe"]),
+            "BacklogShare": .object(
+                [
+                    "lane": .choice(Lane.allCases.map(\.rawValue)),
+                    "app": .string.saying("Missing: recipients of broadcasts whose apps are not known yet."),
+                    "waiting": .integer, "inFlight": .integer,
+                    "paused": .integer.saying("What waits of messages that are paused."),
+                ],
+                required: ["lane", "waiting", "inFlight", "paused"]),
+            "ReasonCount": .object(
+                [
+                    "outcome": .choice(LedgerOutcome.allCases.map { $0.rawValue.uppercased() }), "reason": .string,
+                    "count": .integer,
+                ],
+                required: ["outcome", "reason", "count"]),
+            "UpstreamStatus": .object(
+                [
+                    "name": .string, "reachable": .boolean, "lastFailure": .string, "connections": .integer,
+                    "streamsInUse": .integer, "streamLimit": .integer, "queued": .integer, "queueLimit": .integer,
+                    "circuit": .choice(UpstreamCircuit.allCases.map(\.rawValue)), "paceLimit": .integer,
+                    "clockSkew": .string,
+                ],
+                required: ["name", "reachable", "connections", "streamsInUse", "streamLimit", "queued", "circuit"]),
+            "CertificateStatus": .object(
+                [
+                    "subject": .string.saying("`listener`, or the bundle id of the app that pushes with it."),
+                    "file": .string, "validUntil": .time,
+                ],
+                required: ["subject", "file", "validUntil"]),
+        ])
+}

@@ -1,0 +1,92 @@
+import ArgumentParser
+import NIOHTTP1
+import PushModel
+
+/// `herald status`: how a project's deliveries go now.
+struct StatusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show pauses, backlog, the last hour's reasons, connections, store and certificates.",
+        discussion: "Needs a key with the role admin. herald why says why one device got a message or not.")
+
+    @OptionGroup var gateway: GatewayOptions
+    @Flag(help: "Print the gateway's answer as JSON.") var json = false
+
+    func run() async throws {
+        let answer = try await gateway.client().project(.GET, "status")
+        guard !json else { return Console.standard.print(answer.text) }
+        Console.standard.print(Self.lines(try answer.json()).joined(separator: "\n"))
+    }
+
+    /// A paragraph for each part, the worst news first.
+    static func lines(_ value: JSONValue) -> [String] {
+        let parts = [
+            store(value["store"]), pauses(value), backlog(value), reasons(value), upstreams(value), certificates(value),
+        ]
+        return Array(parts.joined(separator: [""]))
+    }
+
+    private static func store(_ value: JSONValue?) -> [String] {
+        let isWritable = value?["writable"] == .bool(true)
+        let problems = (value?["problems"]?.elements ?? []).compactMap(\.stringValue).map { "  \(Table.safe($0))" }
+        return ["Store: \(isWritable ? "takes writes" : "takes no writes")"] + problems
+    }
+
+    private static func pauses(_ value: JSONValue) -> [String] {
+        part("Pauses", value["pauses"], ["PART", "WHAT", "REASON", "SINCE", "NEXT PROBE", "UPSTREAM"]) { pause in
+            [
+                pause.text("part"), pause["topic"]?.stringValue ?? pause.text("app"), pause.text("reason"),
+                pause.text("since"), pause.text("nextProbe"), pause.text("upstream"),
+            ]
+        }
+    }
+
+    private static func backlog(_ value: JSONValue) -> [String] {
+        part("Backlog", value["backlog"], ["LANE", "APP", "WAITING", "IN FLIGHT", "PAUSED"]) { share in
+            [
+                share.text("lane"), share["app"]?.stringValue ?? "(broadcasts)", share.number("waiting"),
+                share.number("inFlight"), share.number("paused"),
+            ]
+        }
+    }
+
+    private static func reasons(_ value: JSONValue) -> [String] {
+        part("Reasons of the last hour", value["reasons"], ["OUTCOME", "REASON", "COUNT"]) { reason in
+            [reason.text("outcome"), reason.text("reason"), reason.number("count")]
+        }
+    }
+
+    private static func upstreams(_ value: JSONValue) -> [String] {
+        let titles = ["UPSTREAM", "CONNECTIONS", "STREAMS", "QUEUED", "CIRCUIT", "LAST FAILURE"]
+        return part("Connections", value["upstreams"], titles) { upstream in
+            [
+                upstream.text("name"), upstream.number("connections"),
+                "\(upstream.number("streamsInUse"))/\(upstream.number("streamLimit"))", upstream.number("queued"),
+                upstream.text("circuit"), upstream.text("lastFailure"),
+            ]
+        }
+    }
+
+    private static func certificates(_ value: JSONValue) -> [String] {
+        part("Certificates", value["certificates"], ["OF", "VALID UNTIL", "FILE"]) { certificate in
+            [certificate.text("subject"), certificate.text("validUntil"), certificate.text("file")]
+        }
+    }
+
+    /// A title with its table, or `none`.
+    private static func part(
+        _ title: String, _ list: JSONValue?, _ titles: [String], _ row: (JSONValue) -> [String]
+    ) -> [String] {
+        let elements = list?.elements ?? []
+        guard !elements.isEmpty else { return ["\(title): none"] }
+        return ["\(title):"] + Table(titles: titles, rows: elements.map(row)).lines.map { "  \($0)" }
+    }
+}
+
+extension JSONValue {
+    /// A member that is a text; `-` where there is none.
+    fileprivate func text(_ name: String) -> String { self[name]?.stringValue ?? "-" }
+
+    /// A member that is a number; `-` where there is none.
+    fileprivate func number(_ name: String) -> String { self[name]?.integerValue.map(String.init) ?? "-" }
+}

@@ -1,0 +1,30 @@
+import GatewayAPI
+import PushModel
+import Synchronization
+
+/// The certificates that the gateway uses, for `GET …/status`. Safe to use from any task.
+final class CertificateList: Sendable {
+    private let apps: CertificateWatch
+    private let listener = Mutex<ListenerCertificate?>(nil)
+
+    /// The certificates of the apps that are watched; the listener's is not known before ``listens(with:)``.
+    init(apps: CertificateWatch) {
+        self.apps = apps
+    }
+
+    /// Takes the listener's certificate; `nil`: it speaks no TLS.
+    func listens(with certificate: ListenerCertificate?) {
+        listener.withLock { $0 = certificate }
+    }
+
+    /// The listener's certificate and those of a project's apps, as they are in force now.
+    func status(of project: ProjectID) -> [CertificateStatus] {
+        let listener = listener.withLock { $0 }.map {
+            CertificateStatus(subject: "listener", file: $0.certificateFile, validUntil: $0.validUntil)
+        }
+        let apps = apps.watched.filter { $0.project == project }.map {
+            CertificateStatus(subject: $0.app.rawValue, file: "\($0.place)", validUntil: $0.validUntil)
+        }
+        return [listener].compactMap { $0 } + apps
+    }
+}
