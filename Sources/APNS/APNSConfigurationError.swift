@@ -1,16 +1,16 @@
-public import PushModel
+package import PushModel
 
 /// A configuration that can't be used.
-public struct APNSConfigurationError: Error, Sendable {
+package struct APNSConfigurationError: Error, Sendable {
     /// The app it concerns.
-    public let app: AppID
+    package let app: AppID
     /// The field of the app's `apns` block, such as `trust`.
-    public let field: String
+    package let field: String
     /// What is wrong, in words.
-    public let message: String
+    package let message: String
 
     /// Describes an error.
-    public init(app: AppID, field: String, message: String) {
+    package init(app: AppID, field: String, message: String) {
         self.app = app
         self.field = field
         self.message = message

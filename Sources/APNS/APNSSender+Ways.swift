@@ -9,7 +9,7 @@ extension APNSSender {
     /// `notSent(no_route)`. Does nothing after ``shutdown(within:)``.
     ///
     /// - Throws: ``APNSConfigurationError`` when a trust file or a certificate can't be used; nothing changes then.
-    public func use(_ apps: [APNSAppConfiguration]) throws(APNSConfigurationError) {
+    package func use(_ apps: [APNSAppConfiguration]) throws(APNSConfigurationError) {
         while true {
             let present = ways.withLock { $0 }
             if present.isShutDown { return }

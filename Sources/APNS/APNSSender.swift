@@ -1,6 +1,6 @@
 import HTTP2Client
-public import Logging
-public import PushModel
+package import Logging
+package import PushModel
 import Signing
 import Synchronization
 
@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Lifecycle: ``use(_:)`` sets the ways, as often as the configuration changes; ``shutdown(within:)`` ends everything,
 /// once.
-public final class APNSSender: PushSender {
+package final class APNSSender: PushSender {
     /// Routes and the upstreams they lead to; replaced as a whole.
     struct Ways {
         var routes: [PushRoute: Upstream] = [:]
@@ -37,7 +37,7 @@ public final class APNSSender: PushSender {
     ///   - connectionLimit: the most connections of an upstream, at least 1.
     ///   - keyLogFile: where TLS secrets are appended for whoever must read the traffic; `nil`: nowhere.
     ///   - badDeviceTokens: when a share of BadDeviceToken stops an app's pushes.
-    public convenience init(
+    package convenience init(
         loopCount: Int, connectionLimit: Int = 4, keyLogFile: String? = nil,
         badDeviceTokens: BadDeviceTokenLimits = BadDeviceTokenLimits(), wallTime: @escaping WallTime, logger: Logger
     ) {
@@ -65,7 +65,7 @@ public final class APNSSender: PushSender {
 
     /// Sends a batch: grouped by upstream and lane, all groups at the same time, so that one whose queue is full doesn't
     /// hold back the others.
-    public func send(_ batch: [Push], report: @escaping @Sendable ([PushReport]) -> Void) async {
+    package func send(_ batch: [Push], report: @escaping @Sendable ([PushReport]) -> Void) async {
         let (routes, isShutDown) = ways.withLock { ($0.routes, $0.isShutDown) }
         let (groups, unrouted) = Self.grouped(batch, by: routes)
         if !unrouted.isEmpty {
@@ -84,7 +84,7 @@ public final class APNSSender: PushSender {
     }
 
     /// One entry for each pool.
-    public var upstreams: [UpstreamStatus] {
+    package var upstreams: [UpstreamStatus] {
         let (upstreams, routes) = ways.withLock { (Array($0.upstreams.values), $0.routes) }
         return upstreams.map { upstream in
             var status = upstream.status
@@ -95,10 +95,10 @@ public final class APNSSender: PushSender {
 
     /// Those of paused upstreams, topics and apps, of upstreams that APNs wants left alone, and of those whose circuit is
     /// not closed.
-    public var heldRoutes: [PushRoute: HeldRoute] { held.routes(at: uptime) }
+    package var heldRoutes: [PushRoute: HeldRoute] { held.routes(at: uptime) }
 
     /// Sets whom to tell when ``heldRoutes`` changed.
-    public func onHeldRoutesChange(_ body: @escaping @Sendable () -> Void) { held.onChange(body) }
+    package func onHeldRoutesChange(_ body: @escaping @Sendable () -> Void) { held.onChange(body) }
 
     /// Reads anew which routes are held.
     func updateHeldRoutes() {
@@ -118,13 +118,13 @@ public final class APNSSender: PushSender {
 
     /// Gives back at once, as `notSent(shutdown)`, what would wait for a connection that is not there; what a connection
     /// takes goes on. ``shutdown(within:)`` follows.
-    public func windDown() {
+    package func windDown() {
         for upstream in ways.withLock({ $0.upstreams.values }) { upstream.windDown() }
     }
 
     /// Lets pushes in flight finish within `limit`, ends the others as `notSent` or `unknown`, closes everything.
     /// Idempotent: what comes later is answered `notSent`.
-    public func shutdown(within limit: Duration) async {
+    package func shutdown(within limit: Duration) async {
         let upstreams = ways.withLock { ways in
             ways.isShutDown = true
             ways.routes = [:]

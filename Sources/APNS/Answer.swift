@@ -1,4 +1,5 @@
 import HTTP2Client
+import JSON
 import PushModel
 
 /// What one exchange means: for the push an outcome, for the upstream a sign of how it is doing.

@@ -1,4 +1,4 @@
-public import Metrics
+package import Metrics
 import PushModel
 import Store
 import Synchronization
@@ -134,7 +134,7 @@ struct AttemptCounts {
 }
 
 /// A recorder that takes the same value many times at once, which the metrics API has no word for.
-public protocol CountedRecorder: RecorderHandler {
+package protocol CountedRecorder: RecorderHandler {
     /// Records `value` `count` times.
     func record(_ value: Double, times count: Int)
 }

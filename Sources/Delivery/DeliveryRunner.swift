@@ -1,33 +1,33 @@
-public import Logging
-public import PushModel
-public import ServiceLifecycle
-public import Store
+package import Logging
+package import PushModel
+import ServiceLifecycle
+package import Store
 import Synchronization
 
 /// The limits of queues and batches (`limits.*` of the configuration).
-public struct DeliveryLimits: Sendable {
+package struct DeliveryLimits: Sendable {
     /// Messages that may wait: accepted and not complete. Beyond it, and beyond the limits below, new ones are refused
     /// with 429.
-    public var messagesWaiting = 100_000
+    package var messagesWaiting = 100_000
     /// Bytes of the messages that may wait, their lists of recipients included.
-    public var bytesWaiting = 1 << 30
+    package var bytesWaiting = 1 << 30
     /// Messages of one project that may wait; `nil`: as many as of all.
-    public var projectMessagesWaiting: Int?
+    package var projectMessagesWaiting: Int?
     /// Bytes of one project's messages that may wait; `nil`: as many as of all.
-    public var projectBytesWaiting: Int?
+    package var projectBytesWaiting: Int?
     /// Recipients claimed in one step of a fan-out.
-    public var pageSize = 1000
+    package var pageSize = 1000
     /// Pushes handed to the upstream and not yet settled, for each lane. Each takes about a kilobyte of memory.
-    public var inFlight = 20_000
+    package var inFlight = 20_000
     /// How long a stopping gateway waits for answers. What has none by then is ended by the sender and recorded, within
     /// a few seconds more.
-    public var shutdown: Duration = .seconds(20)
+    package var shutdown: Duration = .seconds(20)
     /// How long results of the interactive lane may wait for others, to share a transaction with them; 0: not at all.
     /// Hardly anybody waits for them: a caller has its answer, unless it asked for the outcome, and a device its push.
-    public var gathering: Duration = .zero
+    package var gathering: Duration = .zero
 
     /// The defaults.
-    public init() {}
+    package init() {}
 
     /// The smallest of the limits that results hold places of until they are recorded.
     fileprivate var roomToGather: Int {
@@ -45,7 +45,7 @@ public struct DeliveryLimits: Sendable {
 /// and settles it. After that it shuts the sender down, which ends what is left as not sent or unknown, and settles this
 /// too: a retry keeps its history. What has no answer even then, or can't be recorded, stays claimed in the store, and
 /// is taken over as after a crash.
-public final class DeliveryRunner: Service {
+package final class DeliveryRunner: Service {
     private let name: String
     private let store: any MessageStore & DeliveryStore
     private let sender: any PushSender
@@ -90,7 +90,7 @@ public final class DeliveryRunner: Service {
     ///   - admission: what waits, of which the runner keeps the gauge; the same object as the acceptor's.
     ///   - wallTime: does not jump back while the runner lives (``SteadyTime``); the same as the acceptor's.
     ///   - random: numbers in `0 ..< 1`, for the spread of retries.
-    public init(
+    package init(
         name: String = "herald", store: any MessageStore & DeliveryStore, sender: any PushSender,
         projects: ProjectDirectory, limits: DeliveryLimits, admission: Admission, clock: any Clock<Duration>,
         wallTime: @escaping WallTime, random: @escaping @Sendable () -> Double, logger: Logger
@@ -125,7 +125,7 @@ public final class DeliveryRunner: Service {
 
     /// Why deliveries of a project ended within the last hour that were not accepted, the most frequent reasons first. Only
     /// what this process has recorded.
-    public func recentReasons(of project: ProjectID) -> [ReasonCount] {
+    package func recentReasons(of project: ProjectID) -> [ReasonCount] {
         metrics.recentReasons(of: project, at: wallTime())
     }
 
@@ -155,7 +155,7 @@ public final class DeliveryRunner: Service {
 
 extension DeliveryRunner {
     /// Tells the runner that a lane has new work. Cheap; from any thread.
-    public func wake(_ lane: Lane) {
+    package func wake(_ lane: Lane) {
         gate(lane).wake()
     }
 
@@ -206,7 +206,7 @@ extension DeliveryRunner {
 
 extension DeliveryRunner {
     /// Takes over what an earlier run left, then works until graceful shutdown; in any case, shuts the sender down.
-    public func run() async throws {
+    package func run() async throws {
         await withGracefulShutdownHandler {
             guard await prepare() else { return await endSender() }
             await work()

@@ -1,21 +1,21 @@
-public import Logging
-public import PushModel
-public import ServiceLifecycle
-public import Store
+package import Logging
+package import PushModel
+import ServiceLifecycle
+package import Store
 
 /// Clears away what is not needed any more, once an hour, a little at a time.
-public struct Housekeeper: Service {
+package struct Housekeeper: Service {
     /// Something that is cleared away.
-    public struct Chore: Sendable {
+    package struct Chore: Sendable {
         /// What it is, for logs.
-        public var name: String
+        package var name: String
         /// Clears away at most `limit` things that are out of date at the given time, in one transaction.
         ///
         /// - Returns: how many; fewer than `limit`: nothing is left.
-        public var run: @Sendable (_ now: Timestamp, _ limit: Int) async throws(StoreError) -> Int
+        package var run: @Sendable (_ now: Timestamp, _ limit: Int) async throws(StoreError) -> Int
 
         /// Describes a chore.
-        public init(
+        package init(
             _ name: String, run: @escaping @Sendable (_ now: Timestamp, _ limit: Int) async throws(StoreError) -> Int
         ) {
             self.name = name
@@ -23,31 +23,31 @@ public struct Housekeeper: Service {
         }
 
         /// Forgets idempotency keys that are older than ``IdempotencyKey/lifetime``.
-        public static func idempotencyKeys(of store: any MessageStore) -> Chore {
+        package static func idempotencyKeys(of store: any MessageStore) -> Chore {
             Chore("idempotency keys") { now, limit throws(StoreError) in
                 try await store.forgetIdempotencyKeys(before: now + (.zero - IdempotencyKey.lifetime), limit: limit)
             }
         }
 
         /// Forgets access tokens that are over.
-        public static func accessTokens(of store: any ServiceAccountStore) -> Chore {
+        package static func accessTokens(of store: any ServiceAccountStore) -> Chore {
             Chore("access tokens") { now, limit throws(StoreError) in
                 try await store.forgetAccessTokens(expiredBefore: now, limit: limit)
             }
         }
 
         /// How long an audit entry is kept: a year.
-        public static let auditLifetime: Duration = .seconds(365 * 86_400)
+        package static let auditLifetime: Duration = .seconds(365 * 86_400)
 
         /// Forgets audit entries that are older than ``auditLifetime``.
-        public static func auditEntries(of store: any AuditStore) -> Chore {
+        package static func auditEntries(of store: any AuditStore) -> Chore {
             Chore("audit entries") { now, limit throws(StoreError) in
                 try await store.forgetAuditEntries(before: now + (.zero - auditLifetime), limit: limit)
             }
         }
 
         /// Forgets auth tokens of installations that expired.
-        public static func installationTokens(of store: any InstallationStore) -> Chore {
+        package static func installationTokens(of store: any InstallationStore) -> Chore {
             Chore("installation tokens") { now, limit throws(StoreError) in
                 try await store.forgetInstallationTokens(before: now, limit: limit)
             }
@@ -55,10 +55,10 @@ public struct Housekeeper: Service {
 
         /// How long an installation is kept that asks for no auth token, which an app does each week that it is used: as
         /// long as FCM takes an unused token for alive.
-        public static let unusedInstallationLifetime: Duration = .seconds(270 * 86_400)
+        package static let unusedInstallationLifetime: Duration = .seconds(270 * 86_400)
 
         /// Forgets installations that were not used for ``unusedInstallationLifetime``.
-        public static func installations(of store: any InstallationStore) -> Chore {
+        package static func installations(of store: any InstallationStore) -> Chore {
             Chore("unused installations") { now, limit throws(StoreError) in
                 try await store.forgetInstallations(
                     unusedSince: now + (.zero - unusedInstallationLifetime), limit: limit)
@@ -66,10 +66,10 @@ public struct Housekeeper: Service {
         }
 
         /// How long a topic without subscribers is kept.
-        public static let emptyTopicLifetime: Duration = .seconds(30 * 86_400)
+        package static let emptyTopicLifetime: Duration = .seconds(30 * 86_400)
 
         /// Purges topics that have been empty for longer than ``emptyTopicLifetime`` and that no message is of.
-        public static func emptyTopics(of store: any SubscriptionStore) -> Chore {
+        package static func emptyTopics(of store: any SubscriptionStore) -> Chore {
             Chore("empty topics") { now, limit throws(StoreError) in
                 try await store.purgeTopics(
                     emptySince: now + (.zero - emptyTopicLifetime), at: now, limit: limit)
@@ -77,10 +77,10 @@ public struct Housekeeper: Service {
         }
 
         /// How long an ended registration is kept: until then reports can say of it what it was.
-        public static let endedRegistrationLifetime: Duration = .seconds(30 * 86_400)
+        package static let endedRegistrationLifetime: Duration = .seconds(30 * 86_400)
 
         /// Purges registrations that ended longer ago than ``endedRegistrationLifetime``.
-        public static func endedRegistrations(of store: any RegistrationStore) -> Chore {
+        package static func endedRegistrations(of store: any RegistrationStore) -> Chore {
             Chore("ended registrations") { now, limit throws(StoreError) in
                 try await store.purge(endedBefore: now + (.zero - endedRegistrationLifetime), limit: limit)
             }
@@ -99,7 +99,7 @@ public struct Housekeeper: Service {
     private let logger: Logger
 
     /// Prepares a housekeeper.
-    public init(_ chores: [Chore], clock: any Clock<Duration>, wallTime: @escaping WallTime, logger: Logger) {
+    package init(_ chores: [Chore], clock: any Clock<Duration>, wallTime: @escaping WallTime, logger: Logger) {
         self.chores = chores
         self.clock = clock
         self.wallTime = wallTime
@@ -107,7 +107,7 @@ public struct Housekeeper: Service {
     }
 
     /// Works until graceful shutdown or cancellation; the first round begins at once.
-    public func run() async {
+    package func run() async {
         await cancelWhenGracefulShutdown {
             do {
                 while true {

@@ -1,8 +1,8 @@
-public import PushModel
+package import PushModel
 import Synchronization
 
 /// The projects as configured now; replaced as a whole when the configuration is read again.
-public final class ProjectDirectory: Sendable {
+package final class ProjectDirectory: Sendable {
     private struct Index {
         var byID: [ProjectID: Project]
         var byNumber: [Int64: Project]
@@ -16,29 +16,29 @@ public final class ProjectDirectory: Sendable {
     private let index: Mutex<Index>
 
     /// Starts with `projects`.
-    public init(_ projects: [Project]) {
+    package init(_ projects: [Project]) {
         index = Mutex(Index(projects))
     }
 
     /// The project with this id.
-    public func project(_ id: ProjectID) -> Project? {
+    package func project(_ id: ProjectID) -> Project? {
         index.withLock { $0.byID[id] }
     }
 
     /// The project that a path names by id or by number.
-    public func project(named name: String) -> Project? {
+    package func project(named name: String) -> Project? {
         index.withLock { index in
             ProjectID(rawValue: name).flatMap { index.byID[$0] } ?? Int64(name).flatMap { index.byNumber[$0] }
         }
     }
 
     /// All projects by id.
-    public var projects: [Project] {
+    package var projects: [Project] {
         index.withLock { $0.byID.values.sorted { $0.id.rawValue < $1.id.rawValue } }
     }
 
     /// Replaces all projects.
-    public func replace(with projects: [Project]) {
+    package func replace(with projects: [Project]) {
         index.withLock { $0 = Index(projects) }
     }
 }

@@ -1,17 +1,17 @@
 import PushModel
-public import Store
+package import Store
 
 /// How often deliveries of a project ended in one way, of those that did not end as accepted.
-public struct ReasonCount: Hashable, Sendable {
+package struct ReasonCount: Hashable, Sendable {
     /// The outcome.
-    public var outcome: LedgerOutcome
+    package var outcome: LedgerOutcome
     /// The reason as the metric label has it: from a small set.
-    public var reason: String
+    package var reason: String
     /// How many.
-    public var count: Int
+    package var count: Int
 
     /// Puts it together.
-    public init(outcome: LedgerOutcome, reason: String, count: Int) {
+    package init(outcome: LedgerOutcome, reason: String, count: Int) {
         self.outcome = outcome
         self.reason = reason
         self.count = count

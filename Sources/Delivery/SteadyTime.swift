@@ -1,4 +1,4 @@
-public import PushModel
+package import PushModel
 import Synchronization
 
 /// Wall time for deliveries, which a clock that somebody sets neither stalls nor expires.
@@ -17,9 +17,9 @@ import Synchronization
 /// for that hour. Only a step back that follows a clock which was plainly wrong lets it go back.
 ///
 /// Safe to share.
-public final class SteadyTime: Sendable {
+package final class SteadyTime: Sendable {
     /// Time since some moment, on a clock that nobody sets.
-    public typealias Uptime = @Sendable () -> Duration
+    package typealias Uptime = @Sendable () -> Duration
 
     /// A step of the system's clock that is not believed yet.
     fileprivate struct Step {
@@ -51,7 +51,7 @@ public final class SteadyTime: Sendable {
     ///   - system: the clock of the machine.
     ///   - lastRecordedAt: the newest time in the store. The clock may have been set back while no gateway ran: up to two
     ///     hours are made up for.
-    public init(system: @escaping WallTime, uptime: @escaping Uptime, lastRecordedAt: Timestamp?) {
+    package init(system: @escaping WallTime, uptime: @escaping Uptime, lastRecordedAt: Timestamp?) {
         let now = system()
         var start = now
         if let last = lastRecordedAt, last > now, last - now <= Self.longestStep { start = last }
@@ -61,7 +61,7 @@ public final class SteadyTime: Sendable {
     }
 
     /// The time.
-    public func now() -> Timestamp {
+    package func now() -> Timestamp {
         let (system, uptime) = (Duration.milliseconds(system().milliseconds), uptime())
         return state.withLock { state in
             // Another thread may have read the clocks later and come here first.

@@ -1,46 +1,46 @@
-public import Delivery
+package import Delivery
 import Hummingbird
 import HummingbirdCore
 import HummingbirdHTTP2
-public import Logging
+package import Logging
 import NIOCore
-public import PushModel
-public import ServiceLifecycle
-public import Store
+package import PushModel
+import ServiceLifecycle
+package import Store
 
 /// What the HTTP API stands on.
-public struct GatewayServices: Sendable {
+package struct GatewayServices: Sendable {
     /// Everything that is kept.
-    public var store: any APIStore
+    package var store: any APIStore
     /// Takes messages in.
-    public var acceptor: MessageAcceptor
+    package var acceptor: MessageAcceptor
     /// Pauses, resumes and cancels messages.
-    public var controller: MessageController
+    package var controller: MessageController
     /// The projects as configured.
-    public var projects: ProjectDirectory
+    package var projects: ProjectDirectory
     /// The upstreams' state, for `/readyz`.
-    public var upstreams: @Sendable () -> [UpstreamStatus]
+    package var upstreams: @Sendable () -> [UpstreamStatus]
     /// How the store is, for `/readyz`.
-    public var storeState: @Sendable () async -> StoreState
+    package var storeState: @Sendable () async -> StoreState
     /// Why deliveries of a project ended within the last hour that were not accepted.
-    public var recentReasons: @Sendable (ProjectID) -> [ReasonCount]
+    package var recentReasons: @Sendable (ProjectID) -> [ReasonCount]
     /// The listener's certificate and those of a project's apps.
-    public var certificates: @Sendable (ProjectID) -> [CertificateStatus]
+    package var certificates: @Sendable (ProjectID) -> [CertificateStatus]
     /// The metrics in Prometheus' text format.
-    public var metricsText: @Sendable () -> String
+    package var metricsText: @Sendable () -> String
     /// How often clients may ask.
-    public var clientLimits: ClientRateLimits
+    package var clientLimits: ClientRateLimits
     /// Under which URL clients reach the gateway, without a slash at the end.
-    public var publicURL: @Sendable () -> String
+    package var publicURL: @Sendable () -> String
     /// When API keys were used.
-    public var keyUses: KeyUses
+    package var keyUses: KeyUses
     /// Wall time.
-    public var wallTime: WallTime
+    package var wallTime: WallTime
     /// Logs requests.
-    public var logger: Logger
+    package var logger: Logger
 
     /// Puts the services together.
-    public init(
+    package init(
         store: any APIStore,
         acceptor: MessageAcceptor, controller: MessageController, projects: ProjectDirectory,
         upstreams: @escaping @Sendable () -> [UpstreamStatus],
@@ -70,16 +70,16 @@ public struct GatewayServices: Sendable {
 }
 
 /// A certificate that the gateway uses.
-public struct CertificateStatus: Hashable, Sendable {
+package struct CertificateStatus: Hashable, Sendable {
     /// What it is for: `listener`, or the bundle id of the app that pushes with it.
-    public var subject: String
+    package var subject: String
     /// The file, with the line of the project file that names it where there is one.
-    public var file: String
+    package var file: String
     /// Until when it is valid.
-    public var validUntil: Timestamp
+    package var validUntil: Timestamp
 
     /// Describes a certificate.
-    public init(subject: String, file: String, validUntil: Timestamp) {
+    package init(subject: String, file: String, validUntil: Timestamp) {
         self.subject = subject
         self.file = file
         self.validUntil = validUntil
@@ -87,43 +87,43 @@ public struct CertificateStatus: Hashable, Sendable {
 }
 
 /// The largest bodies in bytes. Most routes need less than the limit, and take no more than they need.
-public struct BodyLimits: Hashable, Sendable {
+package struct BodyLimits: Hashable, Sendable {
     /// Of a request.
-    public var standard: Int
+    package var standard: Int
     /// Of a batch of messages (`messages:batchSend`).
-    public var batch: Int
+    package var batch: Int
 
     /// Puts limits together.
-    public init(standard: Int = 4 << 20, batch: Int = 32 << 20) {
+    package init(standard: Int = 4 << 20, batch: Int = 32 << 20) {
         self.standard = standard
         self.batch = batch
     }
 }
 
 /// Where the gateway listens.
-public struct ListenerConfiguration: Sendable {
+package struct ListenerConfiguration: Sendable {
     /// Host name or address.
-    public var host: String
+    package var host: String
     /// TCP port, 0 for any free one.
-    public var port: Int
+    package var port: Int
     /// PEM chain and PEM key files: with them the listener speaks TLS, HTTP/2 and HTTP/1.1 by ALPN.
-    public var tls: (certificateFile: String, keyFile: String)?
+    package var tls: (certificateFile: String, keyFile: String)?
     /// The largest request bodies.
-    public var bodyLimits: BodyLimits
+    package var bodyLimits: BodyLimits
     /// What is answered here.
-    public var routes: Routes = .api(withOperations: true)
+    package var routes: Routes = .api(withOperations: true)
     /// How many connections there may be.
-    public var connectionLimits = ConnectionLimits()
+    package var connectionLimits = ConnectionLimits()
     /// How long requests may go on after the start of a graceful shutdown; then their connections are closed.
-    public var shutdownLimit: Duration
+    package var shutdownLimit: Duration
     /// How long a connection may take to its first byte, and then it is closed; how long a request may take from its first
     /// byte to its last, and then it is answered 408.
-    public var requestLimit: Duration
+    package var requestLimit: Duration
     /// How long an answer waits for a peer that does not read; then the connection is closed.
-    public var answerLimit: Duration
+    package var answerLimit: Duration
 
     /// What a listener answers.
-    public enum Routes: Hashable, Sendable {
+    package enum Routes: Hashable, Sendable {
         /// The API, `/healthz`, and whether the gateway is ready; with `withOperations` also why not, and `/metrics`:
         /// there is no listener for these.
         case api(withOperations: Bool)
@@ -135,7 +135,7 @@ public struct ListenerConfiguration: Sendable {
     }
 
     /// Describes a listener.
-    public init(
+    package init(
         host: String, port: Int, tls: (certificateFile: String, keyFile: String)?, bodyLimits: BodyLimits,
         shutdownLimit: Duration = .seconds(20), requestLimit: Duration = .seconds(30),
         answerLimit: Duration = .seconds(120)
@@ -152,13 +152,13 @@ public struct ListenerConfiguration: Sendable {
 
 /// The HTTP listener. Runs until graceful shutdown: it then stops accepting and finishes running requests, for as
 /// long as the configuration allows.
-public struct GatewayServer: Service {
+package struct GatewayServer: Service {
     // Idle connections stay for long: backends keep theirs open between bursts.
     private static let idleTimeout = Duration.seconds(600)
 
     private let application: Application<RouterResponder<GatewayRequestContext>>
     /// The listener's certificate; `nil`: it speaks no TLS.
-    public let certificate: ListenerCertificate?
+    package let certificate: ListenerCertificate?
 
     private let connections: OpenConnections
     private let shutdownLimit: Duration
@@ -168,7 +168,7 @@ public struct GatewayServer: Service {
     ///
     /// - Parameter onListening: called with the bound port once the socket listens.
     /// - Throws: an error whose description names the file when certificate or key can't be used.
-    public init(
+    package init(
         listener: ListenerConfiguration, services: GatewayServices,
         onListening: @escaping @Sendable (_ port: Int) -> Void
     ) throws {
@@ -194,7 +194,7 @@ public struct GatewayServer: Service {
     /// Serves until graceful shutdown.
     ///
     /// - Throws: an `IOError` with `EADDRINUSE` when the port is in use.
-    public func run() async throws {
+    package func run() async throws {
         try await connections.serve(drainingWithin: shutdownLimit, logger: logger) { try await application.run() }
     }
 

@@ -1,5 +1,5 @@
 /// Whether it is worth waiting for a connection.
-public enum Circuit: String, Sendable, Hashable, CaseIterable, Comparable {
+package enum Circuit: String, Sendable, Hashable, CaseIterable, Comparable {
     /// Yes: requests wait up to the queue's time limit. Next: open, after several failed dials in a row.
     case closed
     /// No: nothing is dialed until the pause is over, and requests end at once. Next: half-open.
@@ -9,7 +9,7 @@ public enum Circuit: String, Sendable, Hashable, CaseIterable, Comparable {
     case halfOpen = "half_open"
 
     /// Worse is greater.
-    public static func < (left: Circuit, right: Circuit) -> Bool { left.rank < right.rank }
+    package static func < (left: Circuit, right: Circuit) -> Bool { left.rank < right.rank }
 
     private var rank: Int {
         switch self {

@@ -1,18 +1,18 @@
 /// The connections to one endpoint with one credential, and the queue in front of them.
 ///
 /// Lifecycle: opened by ``HTTP2Engine/openPool(_:)``; whoever opened it calls ``close(within:)``.
-public final class ConnectionPool: Sendable {
+package final class ConnectionPool: Sendable {
     /// How a request ended.
-    public struct Completion: Sendable {
+    package struct Completion: Sendable {
         /// The request's place in the submitted batch.
-        public let index: Int
+        package let index: Int
         /// How it ended.
-        public let exchange: Exchange
+        package let exchange: Exchange
         /// From `submit` to the end.
-        public var latency: Duration { .nanoseconds(latencyNanoseconds) }
+        package var latency: Duration { .nanoseconds(latencyNanoseconds) }
         /// From the request's HEADERS to the end, both to the turn of the loop: the part of ``latency`` that is not the
         /// wait for a stream. `nil` when no stream was opened for it.
-        public var streamLatency: Duration? {
+        package var streamLatency: Duration? {
             streamNanoseconds < 0 ? nil : .nanoseconds(streamNanoseconds)
         }
 
@@ -36,48 +36,48 @@ public final class ConnectionPool: Sendable {
     }
 
     /// What a pool is doing right now.
-    public struct Statistics: Sendable {
+    package struct Statistics: Sendable {
         /// Connections that take requests or are finishing some.
-        public var connections = 0
+        package var connections = 0
         /// Streams in use.
-        public var streamsInUse = 0
+        package var streamsInUse = 0
         /// Streams that the peer allows over all active connections.
-        public var streamLimit = 0
+        package var streamLimit = 0
         /// Requests waiting for a stream.
-        public var queued = 0
+        package var queued = 0
         /// The last failed dial, in words; `nil` after a successful one.
-        public var lastFailure: String?
+        package var lastFailure: String?
         /// Connections opened since the start.
-        public var dials = 0
+        package var dials = 0
         /// Dials that failed: the connection was not made, or ended or was given up before it proved itself.
-        public var failedDials = 0
+        package var failedDials = 0
         /// Whether requests wait for a connection; over several pools the worst of them.
-        public var circuit = Circuit.closed
+        package var circuit = Circuit.closed
         /// Connections that have proven themselves and take requests.
-        public var workingConnections = 0
+        package var workingConnections = 0
         /// When the circuit lets the next dial through: past, where it is half-open; `nil` where it is closed.
         var dialsAt: Instant?
         /// Whether the circuit is half-open and a dial, or what it is for, is under way.
-        public var isTrying = false
+        package var isTrying = false
         /// Connections that resumed the TLS session of an earlier one.
-        public var resumed = 0
+        package var resumed = 0
         /// GOAWAY frames received.
-        public var goAways = 0
+        package var goAways = 0
         /// The same by the peer's reason, or by the error code's name when there is none. Bounded: what is beyond is
         /// counted under `other`.
-        public var goAwaysByReason: [String: Int] = [:]
+        package var goAwaysByReason: [String: Int] = [:]
         /// Bytes given to the sockets, TLS included.
-        public var bytesSent: Int64 = 0
+        package var bytesSent: Int64 = 0
         /// How often a mailbox woke its loop, for whatever pool: one wake-up serves all that was posted before the loop
         /// looked.
-        public var wakeUps = 0
+        package var wakeUps = 0
 
         /// How long an open circuit gives everything back: zero where it is half-open, `nil` where it is closed. Over
         /// several pools the shortest.
-        public var nextDial: Duration? { dialsAt.map { .nanoseconds($0.elapsed(since: .now())) } }
+        package var nextDial: Duration? { dialsAt.map { .nanoseconds($0.elapsed(since: .now())) } }
 
         /// All zero.
-        public init() {}
+        package init() {}
     }
 
     private let id: PoolID
@@ -102,7 +102,7 @@ public final class ConnectionPool: Sendable {
     ///
     /// - Parameter isWanted: asked on the loop thread by ``reconsider()`` about what waits for a stream, by its place in the
     ///   batch. It must not block. `nil`: everything is wanted.
-    public func submit(
+    package func submit(
         _ requests: [Request], isWanted: (@Sendable (_ index: Int) -> Bool)? = nil,
         completion: @escaping @Sendable ([Completion]) -> Void
     ) async {
@@ -124,7 +124,7 @@ public final class ConnectionPool: Sendable {
 
     /// Stops taking requests, ends queued ones as `notSent(shutdown)`, lets streams in flight finish within `limit`,
     /// ends the rest as `unanswered(shutdown)`, closes the connections. Idempotent.
-    public func close(within limit: Duration) async {
+    package func close(within limit: Duration) async {
         gate.close()
         let latch = Latch()
         if mailbox.post(.closePool(id, within: limit, latch)) { await latch.wait() }
@@ -132,7 +132,7 @@ public final class ConnectionPool: Sendable {
 
     /// Closes each connection once its streams are done and opens new ones as needed: for a credential that the peer
     /// holds against the connection.
-    public func recycleConnections() {
+    package func recycleConnections() {
         // A loop that has ended has no connections.
         _ = mailbox.post(.recycle(id))
     }
@@ -141,7 +141,7 @@ public final class ConnectionPool: Sendable {
     /// opened. So a value that changes while requests wait goes out in order: on no connection is an earlier one sent
     /// after a later one. In order with ``recycleConnections()`` too: connections that were told to go before see
     /// nothing of the new fields.
-    public func setFields(_ fields: [HeaderField]) {
+    package func setFields(_ fields: [HeaderField]) {
         let head = RequestHead(method: "", fields: fields)
         // A loop that has ended opens no streams.
         _ = mailbox.post(.setFields(id, head))
@@ -149,27 +149,27 @@ public final class ConnectionPool: Sendable {
 
     /// Stops dialing, and gives up dials that are under way. From now on a request waits only while there is a connection
     /// that it can wait for; otherwise it ends as `notSent(shutdown)`, at once. ``close(within:)`` follows.
-    public func windDown() {
+    package func windDown() {
         // In a loop that has ended nothing waits.
         _ = mailbox.post(.windDown(id))
     }
 
     /// Asks the submitters about everything that waits for a stream, and for a second about what comes to wait; what is
     /// not wanted any more ends as `notSent(withdrawn)`.
-    public func reconsider() {
+    package func reconsider() {
         // In a loop that has ended nothing waits.
         _ = mailbox.post(.reconsider(id))
     }
 
     /// Changes how many connections the pool may have, from now on; 0: one, as soon as there is a request. A surplus of
     /// connections, those with the fewest streams first, takes no more requests and closes once its streams are done.
-    public func setConnectionLimit(_ limit: Int) {
+    package func setConnectionLimit(_ limit: Int) {
         // A loop that has ended has no connections.
         _ = mailbox.post(.limitConnections(id, limit))
     }
 
     /// What the pool is doing right now.
-    public var statistics: Statistics {
+    package var statistics: Statistics {
         var statistics = gate.statistics
         statistics.wakeUps = mailbox.wakeUps
         return statistics

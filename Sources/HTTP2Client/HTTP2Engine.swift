@@ -1,10 +1,10 @@
-public import Logging
+package import Logging
 import Synchronization
 
 /// The loop threads. Each runs epoll and owns its connections entirely: socket, TLS, HTTP/2 session.
 ///
 /// Lifecycle: threads start with the first pool and end in ``shutdown(within:)``, which must be called once.
-public final class HTTP2Engine: Sendable {
+package final class HTTP2Engine: Sendable {
     private struct Loop {
         let mailbox: Mailbox
         let ended: Latch
@@ -31,7 +31,7 @@ public final class HTTP2Engine: Sendable {
     /// - Parameter keyLogFile: where the TLS secrets of all connections are appended, in the format of NSS; whoever
     ///   reads them can read the traffic, so the log has a warning. `nil`: nowhere. A file that can't be opened is
     ///   logged too, and does without.
-    public convenience init(loopCount: Int, logger: Logger, keyLogFile: String? = nil) {
+    package convenience init(loopCount: Int, logger: Logger, keyLogFile: String? = nil) {
         self.init(loopCount: loopCount, logger: logger, keyLogFile: keyLogFile) { host, port in
             SocketAddress.resolve(host: host, port: port, isLiteral: false)
         }
@@ -60,7 +60,7 @@ public final class HTTP2Engine: Sendable {
     ///
     /// - Throws: ``TransportFailure`` `.tlsFailed` when the trust file or the identity can't be used, `.shutdown` after
     ///   ``shutdown(within:)``, `.connectFailed` when the threads can't be started or the proxy is no valid one.
-    public func openPool(_ configuration: PoolConfiguration) throws(TransportFailure) -> ConnectionPool {
+    package func openPool(_ configuration: PoolConfiguration) throws(TransportFailure) -> ConnectionPool {
         if let problem = configuration.proxy?.problem(target: configuration.host) {
             throw TransportFailure(.connectFailed, problem)
         }
@@ -105,7 +105,7 @@ public final class HTTP2Engine: Sendable {
     }
 
     /// Closes all pools as ``ConnectionPool/close(within:)`` does, then ends the threads. Idempotent.
-    public func shutdown(within limit: Duration) async {
+    package func shutdown(within limit: Duration) async {
         let loops = state.withLock { state in
             state.isStopping = true
             return state.loops

@@ -2,16 +2,16 @@ import COpenSSL
 
 extension PoolConfiguration {
     /// The certificate that a pool shows when the peer asks for one, and its private key: mutual TLS.
-    public struct Identity: Sendable {
+    package struct Identity: Sendable {
         /// The client's certificate, then those of its authorities as far as they are to be sent, each in DER.
-        public let certificateChain: [[UInt8]]
+        package let certificateChain: [[UInt8]]
         /// Lends the private key in DER for the time of a call, so that this module keeps no copy.
         private let withPrivateKey: @Sendable (_ body: (Span<UInt8>) -> Void) -> Void
 
         /// Describes an identity.
         ///
         /// - Parameter withPrivateKey: calls `body` once with the key, PKCS#8 and not encrypted.
-        public init(
+        package init(
             certificateChain: [[UInt8]],
             withPrivateKey: @escaping @Sendable (_ body: (Span<UInt8>) -> Void) -> Void
         ) {
@@ -20,7 +20,7 @@ extension PoolConfiguration {
         }
 
         /// How the messages of errors begin that this makes.
-        public static let failurePrefix = "client certificate: "
+        package static let failurePrefix = "client certificate: "
 
         /// Gives certificate, chain and key to an `SSL_CTX` that no connection uses yet; it makes copies of its own, which
         /// it overwrites when it goes.

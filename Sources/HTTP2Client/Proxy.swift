@@ -2,45 +2,45 @@ import COpenSSL
 
 extension PoolConfiguration {
     /// An HTTP proxy that opens tunnels (CONNECT, RFC 9110 §9.3.6). The way to the proxy itself is in the clear.
-    public struct Proxy: Sendable, Hashable, CustomStringConvertible {
+    package struct Proxy: Sendable, Hashable, CustomStringConvertible {
         /// Host name or IP address.
-        public var host: String
+        package var host: String
         /// TCP port.
-        public var port: Int
+        package var port: Int
         /// What the proxy wants to see, if anything.
-        public var credentials: Credentials?
+        package var credentials: Credentials?
 
         /// Names a proxy.
-        public init(host: String, port: Int, credentials: Credentials? = nil) {
+        package init(host: String, port: Int, credentials: Credentials? = nil) {
             self.host = host
             self.port = port
             self.credentials = credentials
         }
 
         /// `host:port`, without the credentials.
-        public var description: String { authorityForm(host: host, port: port) }
+        package var description: String { authorityForm(host: host, port: port) }
     }
 }
 
 extension PoolConfiguration.Proxy {
     /// User and password for the Basic scheme (RFC 7617).
-    public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+    package struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
         /// The user, without a colon.
-        public var user: String
+        package var user: String
         /// The password.
-        public var password: String
+        package var password: String
 
         /// Takes user and password.
-        public init(user: String, password: String) {
+        package init(user: String, password: String) {
             self.user = user
             self.password = password
         }
 
         /// Tells nothing: neither logs nor errors shall hold a password.
-        public var description: String { "credentials" }
+        package var description: String { "credentials" }
 
         /// Tells nothing, for the same reason.
-        public var customMirror: Mirror { Mirror(self, children: []) }
+        package var customMirror: Mirror { Mirror(self, children: []) }
 
         /// `Basic …`.
         var authorization: String {

@@ -1,19 +1,19 @@
 /// A request to be sent, knowing nothing of what it means.
-public struct Request: Sendable {
+package struct Request: Sendable {
     /// Method and header fields that it has in common with others.
-    public var head: RequestHead
+    package var head: RequestHead
     /// `:path`; never indexed by HPACK.
-    public var path: String
+    package var path: String
     /// The header fields of this request alone, names in lower case, in order; they follow those of the head.
-    public var fields: [HeaderField]
+    package var fields: [HeaderField]
     /// The body; shared, not copied, until it goes into a frame.
-    public var body: [UInt8]
+    package var body: [UInt8]
     /// Urgent requests never wait behind the others: they have a queue of their own, which is served first, and streams
     /// that nobody else uses.
-    public var isUrgent: Bool
+    package var isUrgent: Bool
 
     /// Puts a request together from a shared head and what is its own.
-    public init(head: RequestHead, path: String, fields: [HeaderField], body: [UInt8], isUrgent: Bool) {
+    package init(head: RequestHead, path: String, fields: [HeaderField], body: [UInt8], isUrgent: Bool) {
         self.head = head
         self.path = path
         self.fields = fields
@@ -22,28 +22,28 @@ public struct Request: Sendable {
     }
 
     /// Puts a request with a head of its own together.
-    public init(method: String, path: String, headers: [HeaderField], body: [UInt8], isUrgent: Bool) {
+    package init(method: String, path: String, headers: [HeaderField], body: [UInt8], isUrgent: Bool) {
         self.init(
             head: RequestHead(method: method, fields: headers), path: path, fields: [], body: body, isUrgent: isUrgent)
     }
 
     /// `:method`.
-    public var method: String { head.method }
+    package var method: String { head.method }
     /// All header fields in order, those of the head first. `:scheme` and `:authority` come from the pool.
-    public var headers: [HeaderField] { head.fields + fields }
+    package var headers: [HeaderField] { head.fields + fields }
 }
 
 /// A header field.
-public struct HeaderField: Sendable {
+package struct HeaderField: Sendable {
     /// The name, in lower case.
-    public var name: String
+    package var name: String
     /// The value.
-    public var value: String
+    package var value: String
     /// What HPACK keeps of it in its table.
-    public var indexing: Indexing
+    package var indexing: Indexing
 
     /// What HPACK keeps of a field in its table (RFC 7541 §6.2), which is small: what is kept evicts something older.
-    public enum Indexing: Sendable, Hashable {
+    package enum Indexing: Sendable, Hashable {
         /// Name and value: for what repeats.
         case always
         /// The first field of this name on a connection, so that the later ones need not spell the name; never the later
@@ -54,7 +54,7 @@ public struct HeaderField: Sendable {
     }
 
     /// Puts a field together.
-    public init(_ name: String, _ value: String, indexing: Indexing = .always) {
+    package init(_ name: String, _ value: String, indexing: Indexing = .always) {
         self.name = name
         self.value = value
         self.indexing = indexing
@@ -62,29 +62,29 @@ public struct HeaderField: Sendable {
 }
 
 /// An answer.
-public struct Response: Sendable {
+package struct Response: Sendable {
     /// The status, 200 to 599.
-    public var status: Int
+    package var status: Int
     /// Header fields as they came, pseudo fields left out.
-    public var headers: [HeaderField]
+    package var headers: [HeaderField]
     /// The body, cut off after ``PoolConfiguration/responseLimitBytes``.
-    public var body: [UInt8]
+    package var body: [UInt8]
 
     /// Puts an answer together.
-    public init(status: Int, headers: [HeaderField], body: [UInt8]) {
+    package init(status: Int, headers: [HeaderField], body: [UInt8]) {
         self.status = status
         self.headers = headers
         self.body = body
     }
 
     /// The value of the first field `name` (lower case).
-    public func header(_ name: String) -> String? {
+    package func header(_ name: String) -> String? {
         headers.first { $0.name == name }?.value
     }
 }
 
 /// How one request ended. Each ends exactly once.
-public enum Exchange: Sendable {
+package enum Exchange: Sendable {
     /// An answer came, whatever its status.
     case answered(Response)
     /// The peer provably did not process it: it never left, was refused, or lies beyond GOAWAY's last stream.
@@ -94,14 +94,14 @@ public enum Exchange: Sendable {
 }
 
 /// Why there is no answer.
-public struct TransportFailure: Error, Sendable, Hashable {
+package struct TransportFailure: Error, Sendable, Hashable {
     /// The kind, for decisions and metric labels.
-    public let kind: Kind
+    package let kind: Kind
     /// Details in words, for logs: addresses, OpenSSL's error stack, GOAWAY's debug data.
-    public let message: String
+    package let message: String
 
     /// The kinds of failure.
-    public enum Kind: String, Sendable, Hashable, CaseIterable {
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Name lookup, TCP or proxy failed.
         case connectFailed = "connect_failed"
         /// The TLS handshake failed, the certificate did not verify or ALPN did not give h2.
@@ -123,7 +123,7 @@ public struct TransportFailure: Error, Sendable, Hashable {
     }
 
     /// Describes a failure.
-    public init(_ kind: Kind, _ message: String) {
+    package init(_ kind: Kind, _ message: String) {
         self.kind = kind
         self.message = message
     }

@@ -8,11 +8,11 @@ import CNghttp2
 /// @unchecked Sendable, because: the memory behind the pointers is written in `init` only, before anybody else can have
 /// the object, and freed in `deinit`, when nobody has it any more. In between it is only read: nghttp2 takes names and
 /// values through pointers to non-const, but does not write to them (nghttp2.h, nghttp2_nv).
-@safe public final class RequestHead: @unchecked Sendable {
+@safe package final class RequestHead: @unchecked Sendable {
     /// `:method`.
-    public let method: String
+    package let method: String
     /// The other header fields, names in lower case, in order.
-    public let fields: [HeaderField]
+    package let fields: [HeaderField]
 
     /// The texts of `entries`.
     private let bytes: UnsafeMutableBufferPointer<UInt8>
@@ -24,7 +24,7 @@ import CNghttp2
     let firsts: [(index: Int, name: String)]
 
     /// Puts a head together.
-    public init(method: String, fields: [HeaderField]) {
+    package init(method: String, fields: [HeaderField]) {
         self.method = method
         self.fields = fields
         let all = [HeaderField(":method", method)] + fields

@@ -1,26 +1,26 @@
 /// What a delivery needs to know of a registration, and no more: read a million times for a broadcast.
-public struct DeliveryRegistration: Hashable, Sendable {
+package struct DeliveryRegistration: Hashable, Sendable {
     /// Its number in the store.
-    public var key: RegistrationKey
+    package var key: RegistrationKey
     /// Its FID.
-    public var id: RegistrationID
+    package var id: RegistrationID
     /// Its app.
-    public var app: AppID
+    package var app: AppID
     /// Where APNs finds the device.
-    public var deviceToken: DeviceToken
+    package var deviceToken: DeviceToken
     /// The APNs environment that issued ``deviceToken``.
-    public var environment: APNSEnvironment
+    package var environment: APNSEnvironment
     /// Whether it has not ended.
-    public var isActive: Bool
+    package var isActive: Bool
     /// When the app last registered, refreshed or rotated it.
-    public var refreshedAt: Timestamp
+    package var refreshedAt: Timestamp
     /// When APNs first accepted a push to ``deviceToken``; `nil` while it never did.
-    public var provenAt: Timestamp?
+    package var provenAt: Timestamp?
     /// Whether it is quarantined.
-    public var isQuarantined: Bool
+    package var isQuarantined: Bool
 
     /// Puts it together.
-    public init(
+    package init(
         key: RegistrationKey, id: RegistrationID, app: AppID, deviceToken: DeviceToken, environment: APNSEnvironment,
         isActive: Bool, refreshedAt: Timestamp, provenAt: Timestamp?, isQuarantined: Bool
     ) {
@@ -36,7 +36,7 @@ public struct DeliveryRegistration: Hashable, Sendable {
     }
 
     /// Takes what a delivery needs from a registration.
-    public init(_ registration: Registration) {
+    package init(_ registration: Registration) {
         self.init(
             key: registration.key, id: registration.id, app: registration.app, deviceToken: registration.deviceToken,
             environment: registration.environment, isActive: registration.isActive,
@@ -45,5 +45,5 @@ public struct DeliveryRegistration: Hashable, Sendable {
     }
 
     /// Whether APNs has ever accepted a push to ``deviceToken``. Otherwise the token is a suspect.
-    public var isProven: Bool { provenAt != nil }
+    package var isProven: Bool { provenAt != nil }
 }

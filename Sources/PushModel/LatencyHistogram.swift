@@ -2,24 +2,24 @@
 ///
 /// Counts add up: histograms of shards, hours or nodes merge without loss. Each power of two is cut into 32 equal
 /// buckets (the shape of HdrHistogram), so a handful of buckets holds the latencies of any number of deliveries.
-public struct LatencyHistogram: Hashable, Sendable {
+package struct LatencyHistogram: Hashable, Sendable {
     /// Deliveries by bucket; no zeros.
-    public private(set) var counts: [Int: Int]
+    package private(set) var counts: [Int: Int]
 
     /// Takes counts by bucket; those that are not positive are left out.
-    public init(counts: [Int: Int] = [:]) {
+    package init(counts: [Int: Int] = [:]) {
         self.counts = counts.filter { $0.value > 0 }
     }
 
     /// The bucket of a latency; negative latencies count as zero.
-    public static func bucket(forMilliseconds milliseconds: Int64) -> Int {
+    package static func bucket(forMilliseconds milliseconds: Int64) -> Int {
         guard milliseconds >= 64 else { return Int(max(milliseconds, 0)) }
         let shift = 63 - milliseconds.leadingZeroBitCount - 5
         return shift * 32 + Int(milliseconds >> Int64(shift))
     }
 
     /// The largest latency that falls into `bucket`: what percentiles report, at most 3.2 % above the true value.
-    public static func upperBoundMilliseconds(ofBucket bucket: Int) -> Int64 {
+    package static func upperBoundMilliseconds(ofBucket bucket: Int) -> Int64 {
         guard bucket >= 64 else { return Int64(max(bucket, 0)) }
         let bucket = min(bucket, lastBucket)
         let shift = bucket / 32 - 1
@@ -30,20 +30,20 @@ public struct LatencyHistogram: Hashable, Sendable {
     private static let lastBucket = bucket(forMilliseconds: .max)
 
     /// How many latencies were counted.
-    public var total: Int { counts.values.reduce(0, +) }
+    package var total: Int { counts.values.reduce(0, +) }
 
     /// Counts a latency.
-    public mutating func record(milliseconds: Int64) {
+    package mutating func record(milliseconds: Int64) {
         counts[Self.bucket(forMilliseconds: milliseconds), default: 0] += 1
     }
 
     /// Adds the counts of another histogram.
-    public mutating func merge(_ other: LatencyHistogram) {
+    package mutating func merge(_ other: LatencyHistogram) {
         counts.merge(other.counts, uniquingKeysWith: +)
     }
 
     /// The latency that `p` percent (0 to 100) of the deliveries did not exceed; `nil` when there are none.
-    public func percentile(_ p: Double) -> Int64? {
+    package func percentile(_ p: Double) -> Int64? {
         let total = total
         guard total > 0 else { return nil }
         let share = min(max(p / 100, 0), 1) * Double(total)

@@ -1,7 +1,7 @@
 /// Every metric that Herald exposes, by its name in Prometheus' text format.
 ///
 /// Labels come from small sets (outcome, reason, lane, upstream, status); never tokens, topics or message ids.
-public enum MetricName: String, Sendable, CaseIterable {
+package enum MetricName: String, Sendable, CaseIterable {
     /// Counter: messages committed.
     case messagesAccepted = "herald_messages_accepted_total"
     /// Counter by `reason`: messages refused at the door.
@@ -74,7 +74,7 @@ public enum MetricName: String, Sendable, CaseIterable {
     case httpDuration = "herald_http_request_duration_seconds"
 
     /// One sentence for `# HELP`.
-    public var help: String {
+    package var help: String {
         switch self {
         case .messagesAccepted: "Messages committed."
         case .messagesRefused: "Messages refused at the door, by reason."

@@ -1,24 +1,24 @@
 /// A project as configured: what the gateway needs of it to accept messages. How an app reaches its upstream
 /// (team, key, endpoint) is the upstream's matter and not part of it, but for the kind of credential.
-public struct Project: Hashable, Sendable {
+package struct Project: Hashable, Sendable {
     /// The id, unique in a gateway.
-    public let id: ProjectID
+    package let id: ProjectID
     /// The project number (FCM's sender id), unique in a gateway; accepted in paths wherever the id is.
-    public let number: Int64
+    package let number: Int64
     /// Its apps by bundle id.
-    public let apps: [AppID: App]
+    package let apps: [AppID: App]
     /// What becomes of registrations that were not refreshed for long.
-    public let stale: StalePolicy
+    package let stale: StalePolicy
     /// Which topics its clients may make.
-    public let topics: TopicPolicy
+    package let topics: TopicPolicy
     /// Its share of the lanes beside other projects that send at the same time, 1 to 100: twice the weight, twice the
     /// deliveries.
-    public let weight: Int
+    package let weight: Int
     /// Whether clients register with an installation only.
-    public let requiresInstallation: Bool
+    package let requiresInstallation: Bool
 
     /// Puts a project together; `apps` have different ids. A weight outside of 1 to 100 becomes the nearer end.
-    public init(
+    package init(
         id: ProjectID, number: Int64, apps: [App], stale: StalePolicy = StalePolicy(),
         topics: TopicPolicy = TopicPolicy(), weight: Int = 1, requiresInstallation: Bool = true
     ) {
@@ -33,23 +33,23 @@ public struct Project: Hashable, Sendable {
 }
 
 /// An app of a project.
-public struct App: Hashable, Sendable {
+package struct App: Hashable, Sendable {
     /// The bundle id of an Apple app, the host of a web app.
-    public let id: AppID
+    package let id: AppID
     /// By what it is reached.
-    public let platform: Platform
+    package let platform: Platform
     /// The environment of registrations that do not name one.
-    public let environment: APNSEnvironment
+    package let environment: APNSEnvironment
     /// Which of FCM's own keys its payloads carry.
-    public let firebaseKeys: FirebaseKeys
+    package let firebaseKeys: FirebaseKeys
     /// By what its upstream knows the gateway: some push types need the one, some the other.
-    public let credential: APNSCredentialKind
+    package let credential: APNSCredentialKind
     /// Whether each environment has an endpoint of its own: a device token that is refused in one can be tried in the
     /// other.
-    public let reachesBothEnvironments: Bool
+    package let reachesBothEnvironments: Bool
 
     /// Describes an Apple app.
-    public init(
+    package init(
         id: AppID, environment: APNSEnvironment, firebaseKeys: FirebaseKeys,
         credential: APNSCredentialKind = .providerToken, reachesBothEnvironments: Bool = false
     ) {
@@ -62,7 +62,7 @@ public struct App: Hashable, Sendable {
     }
 
     /// Describes a web app: the host of the pages that register. Nothing is sent to it yet.
-    public init(web id: AppID) {
+    package init(web id: AppID) {
         self.id = id
         platform = .web
         environment = .production
@@ -73,7 +73,7 @@ public struct App: Hashable, Sendable {
 }
 
 /// By what an app is reached.
-public enum Platform: String, Hashable, Sendable, CaseIterable {
+package enum Platform: String, Hashable, Sendable, CaseIterable {
     /// Apple's push service.
     case apple
     /// The push service of a browser.
@@ -81,7 +81,7 @@ public enum Platform: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The two kinds of credential that APNs takes.
-public enum APNSCredentialKind: String, Hashable, Sendable, CaseIterable {
+package enum APNSCredentialKind: String, Hashable, Sendable, CaseIterable {
     /// A provider token in each request, signed with a provider key.
     case providerToken
     /// A client certificate for the connection.
@@ -89,7 +89,7 @@ public enum APNSCredentialKind: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Which of FCM's own keys (`gcm.message_id`, `google.c.…`) go into the APNs payload beside the sender's.
-public enum FirebaseKeys: String, Hashable, Sendable, CaseIterable {
+package enum FirebaseKeys: String, Hashable, Sendable, CaseIterable {
     /// Exactly what the sender gave, nothing else.
     case none
     /// `gcm.message_id`, `google.c.sender.id`, for topics `from`, with a label `google.c.a.e` and `google.c.a.m_l`.
@@ -99,14 +99,14 @@ public enum FirebaseKeys: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The two separate worlds of APNs: a device token of one is a BadDeviceToken in the other.
-public enum APNSEnvironment: String, Hashable, Sendable, CaseIterable {
+package enum APNSEnvironment: String, Hashable, Sendable, CaseIterable {
     /// `api.push.apple.com`: App Store, TestFlight and enterprise builds.
     case production
     /// `api.sandbox.push.apple.com`: development builds.
     case sandbox
 
     /// The other one of the two.
-    public var other: APNSEnvironment {
+    package var other: APNSEnvironment {
         switch self {
         case .production: .sandbox
         case .sandbox: .production

@@ -1,39 +1,39 @@
 /// One app install that can receive pushes.
-public struct Registration: Hashable, Sendable {
+package struct Registration: Hashable, Sendable {
     /// Its number in the store.
-    public let key: RegistrationKey
+    package let key: RegistrationKey
     /// Its public id.
-    public let id: RegistrationID
+    package let id: RegistrationID
     /// What senders hold.
-    public let token: RegistrationToken
+    package let token: RegistrationToken
     /// The project it belongs to.
-    public let project: ProjectID
+    package let project: ProjectID
     /// The app that was installed.
-    public let app: AppID
+    package let app: AppID
     /// Where APNs finds the device.
-    public var deviceToken: DeviceToken
+    package var deviceToken: DeviceToken
     /// The APNs environment that issued ``deviceToken``.
-    public var environment: APNSEnvironment
+    package var environment: APNSEnvironment
     /// Who uses the device, as the app said it; `nil`: nobody in particular.
-    public var user: UserID?
+    package var user: UserID?
     /// The app's version as the app said it.
-    public var appVersion: String?
+    package var appVersion: String?
     /// When it was first made.
-    public let createdAt: Timestamp
+    package let createdAt: Timestamp
     /// When the app last registered, refreshed or rotated it. A 410 older than this does not end it.
-    public var refreshedAt: Timestamp
+    package var refreshedAt: Timestamp
     /// When and why it ended; `nil` while it is active.
-    public var end: RegistrationEnd?
+    package var end: RegistrationEnd?
     /// When APNs first accepted a push to ``deviceToken``; `nil` while it never did.
-    public var provenAt: Timestamp?
+    package var provenAt: Timestamp?
     /// Since when and why fan-outs pass it by; `nil`: they do not.
-    public var quarantine: Quarantine?
+    package var quarantine: Quarantine?
     /// Whether an installation made it: then a client changes it with that installation's auth token only. It stays so
     /// when the installation is forgotten.
-    public let isBound: Bool
+    package let isBound: Bool
 
     /// Puts a registration together from its parts.
-    public init(
+    package init(
         key: RegistrationKey, id: RegistrationID, token: RegistrationToken, project: ProjectID, app: AppID,
         deviceToken: DeviceToken, environment: APNSEnvironment, appVersion: String?, createdAt: Timestamp,
         refreshedAt: Timestamp, end: RegistrationEnd?, provenAt: Timestamp? = nil, quarantine: Quarantine? = nil,
@@ -57,27 +57,27 @@ public struct Registration: Hashable, Sendable {
     }
 
     /// Whether it has not ended.
-    public var isActive: Bool { end == nil }
+    package var isActive: Bool { end == nil }
 
     /// Whether APNs has ever accepted a push to ``deviceToken``. Otherwise the token is a suspect.
-    public var isProven: Bool { provenAt != nil }
+    package var isProven: Bool { provenAt != nil }
 
     /// Whether a message to it alone is taken at `time`: also while its quarantine may yet turn out to be a mistake.
-    public func isAddressable(at time: Timestamp) -> Bool {
+    package func isAddressable(at time: Timestamp) -> Bool {
         guard let quarantine else { return isActive }
         return isActive && time - quarantine.time < Quarantine.grace
     }
 }
 
 /// When and why a registration ended.
-public struct RegistrationEnd: Hashable, Sendable {
+package struct RegistrationEnd: Hashable, Sendable {
     /// When the gateway learned of it.
-    public let time: Timestamp
+    package let time: Timestamp
     /// Why.
-    public let cause: Cause
+    package let cause: Cause
 
     /// Why a registration ended.
-    public enum Cause: String, Hashable, Sendable {
+    package enum Cause: String, Hashable, Sendable {
         /// Its owner deleted it.
         case deleted
         /// APNs answered 410 with a time later than its last refresh.
@@ -90,10 +90,10 @@ public struct RegistrationEnd: Hashable, Sendable {
     }
 
     /// How long after it was superseded a registration can be taken back by its installation.
-    public static let supersededLifetime: Duration = .seconds(30 * 86_400)
+    package static let supersededLifetime: Duration = .seconds(30 * 86_400)
 
     /// Describes an end.
-    public init(time: Timestamp, cause: Cause) {
+    package init(time: Timestamp, cause: Cause) {
         self.time = time
         self.cause = cause
     }
@@ -101,18 +101,18 @@ public struct RegistrationEnd: Hashable, Sendable {
 
 /// Since when and why fan-outs pass a registration by. Nothing is deleted: a refresh, an accepted push or an operator
 /// lifts it.
-public struct Quarantine: Hashable, Sendable {
+package struct Quarantine: Hashable, Sendable {
     /// How long messages to the registration alone are still tried. Senders forget a token that they are told is
     /// unregistered, and a whole user base looks refused when an environment is configured wrongly.
-    public static let grace: Duration = .seconds(7 * 86_400)
+    package static let grace: Duration = .seconds(7 * 86_400)
 
     /// When it began.
-    public let time: Timestamp
+    package let time: Timestamp
     /// What APNs had against the device token.
-    public let reason: APNSReason
+    package let reason: APNSReason
 
     /// Describes a quarantine.
-    public init(time: Timestamp, reason: APNSReason) {
+    package init(time: Timestamp, reason: APNSReason) {
         self.time = time
         self.reason = reason
     }
@@ -120,9 +120,9 @@ public struct Quarantine: Hashable, Sendable {
 
 /// What a project does about registrations that were not refreshed for long (`registrations` of a project file). FCM
 /// takes a token for stale after a month and lets it expire after 270 days.
-public struct StalePolicy: Hashable, Sendable {
+package struct StalePolicy: Hashable, Sendable {
     /// What becomes of stale registrations.
-    public enum Action: String, Hashable, Sendable, CaseIterable {
+    package enum Action: String, Hashable, Sendable, CaseIterable {
         /// Fan-outs pass them by; a message to one of them alone is still sent.
         case skip
         /// They are sent to like any other, and shown as stale.
@@ -132,25 +132,25 @@ public struct StalePolicy: Hashable, Sendable {
     }
 
     /// Days after the last refresh, 1 to 3650.
-    public var afterDays = 270
+    package var afterDays = 270
     /// What becomes of them then.
-    public var action: Action = .flag
+    package var action: Action = .flag
 
     /// 270 days, flag.
-    public init() {}
+    package init() {}
 
     /// The instant at `time` before which a last refresh makes a registration stale.
-    public func limit(at time: Timestamp) -> Timestamp {
+    package func limit(at time: Timestamp) -> Timestamp {
         Timestamp(milliseconds: time.milliseconds - Int64(afterDays) * 86_400_000)
     }
 
     /// The earliest last refresh of the registrations that a fan-out accepted at `time` goes to; `nil`: to all.
-    public func refreshedSince(at time: Timestamp) -> Timestamp? {
+    package func refreshedSince(at time: Timestamp) -> Timestamp? {
         action == .skip ? limit(at: time) : nil
     }
 
     /// Whether a registration is to be shown as stale at `time`.
-    public func shows(_ registration: Registration, at time: Timestamp) -> Bool {
+    package func shows(_ registration: Registration, at time: Timestamp) -> Bool {
         action != .send && registration.isActive && registration.refreshedAt < limit(at: time)
     }
 }

@@ -1,12 +1,12 @@
 /// Finds the word that a misspelt one was meant to be.
-public enum Spelling {
+package enum Spelling {
     /// Longer words are no misspelt ones: the work grows with the square of the length.
     private static let lengthLimit = 128
 
     /// The word of `candidates` closest to `word`, when it is close enough to be meant.
     ///
     /// Close enough: two edits, in long words a third of the letters, and always less than half the word.
-    public static func closest(to word: String, among candidates: [String]) -> String? {
+    package static func closest(to word: String, among candidates: [String]) -> String? {
         guard word.utf8.count <= lengthLimit else { return nil }
         let limit = max(2, word.count / 3)
         return
@@ -20,7 +20,7 @@ public enum Spelling {
 
     /// How many insertions, deletions, replacements and swaps of neighbours turn `one` into `other` (optimal string
     /// alignment).
-    public static func distance(_ one: String, _ other: String) -> Int {
+    package static func distance(_ one: String, _ other: String) -> Int {
         let source = Array(one)
         let target = Array(other)
         guard !source.isEmpty, !target.isEmpty else { return max(source.count, target.count) }

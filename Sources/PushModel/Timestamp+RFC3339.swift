@@ -2,7 +2,7 @@ extension Timestamp: CustomStringConvertible {
     private static let millisecondsPerDay: Int64 = 86_400_000
 
     /// RFC 3339 in UTC with milliseconds: `2026-03-01T12:30:00.250Z`. Years after 9999 have more digits.
-    public var rfc3339: String {
+    package var rfc3339: String {
         var day = milliseconds / Self.millisecondsPerDay
         var rest = milliseconds % Self.millisecondsPerDay
         if rest < 0 {
@@ -16,11 +16,11 @@ extension Timestamp: CustomStringConvertible {
     }
 
     /// The time in RFC 3339.
-    public var description: String { rfc3339 }
+    package var description: String { rfc3339 }
 
     /// Reads RFC 3339 with any offset and any number of fraction digits; what is finer than a millisecond is cut off.
     /// `nil` for anything else, also for dates that do not exist. A leap second is the first of the next minute.
-    public init?(rfc3339 text: String) {
+    package init?(rfc3339 text: String) {
         var scanner = DigitScanner(rest: text.utf8[...])
         guard let year = scanner.number(digits: 4), scanner.skip("-"), let month = scanner.number(digits: 2),
             scanner.skip("-"), let day = scanner.number(digits: 2), scanner.skip("T") || scanner.skip("t"),
@@ -46,7 +46,7 @@ extension Timestamp: CustomStringConvertible {
     }
 
     /// The date in the Gregorian calendar of a day since 1970-01-01.
-    public static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    package static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let day = day + 719_468
         let era = (day >= 0 ? day : day - 146_096) / 146_097
         let dayOfEra = day - era * 146_097
@@ -118,5 +118,17 @@ private struct DigitScanner {
         guard let byte = rest.first, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
         rest.removeFirst()
         return Int64(byte - UInt8(ascii: "0"))
+    }
+}
+
+extension Timestamp {
+    /// The years 1 to 9999, which google.protobuf.Timestamp has.
+    private static let protoRange =
+        Timestamp(milliseconds: -62_135_596_800_000)...Timestamp(milliseconds: 253_402_300_799_999)
+
+    /// Reads RFC 3339 within the range of google.protobuf.Timestamp.
+    init?(protoJSON text: String) {
+        guard let time = Timestamp(rfc3339: text), Self.protoRange.contains(time) else { return nil }
+        self = time
     }
 }

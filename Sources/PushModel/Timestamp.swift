@@ -2,51 +2,51 @@
 ///
 /// Wall time is only for values that are stored or sent (accept time, `iat`, `apns-expiration`); waiting is done on a
 /// `Clock`. The value says nothing of where it came from: whoever needs "now" takes a ``WallTime`` as a parameter.
-public struct Timestamp: Hashable, Sendable {
+package struct Timestamp: Hashable, Sendable {
     /// Milliseconds since the epoch, negative before it.
-    public var milliseconds: Int64
+    package var milliseconds: Int64
 
     /// Makes the time that lies `milliseconds` after the epoch.
-    public init(milliseconds: Int64) {
+    package init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
 
     /// Makes the time that lies `seconds` after the epoch.
-    public init(seconds: Int64) {
+    package init(seconds: Int64) {
         self.milliseconds = seconds * 1000
     }
 
     /// Whole seconds since the epoch, rounded down: the unit of `iat` and `apns-expiration`.
-    public var seconds: Int64 {
+    package var seconds: Int64 {
         milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000
     }
 }
 
 extension Timestamp: Comparable {
     /// Whether `lhs` is earlier than `rhs`.
-    public static func < (lhs: Timestamp, rhs: Timestamp) -> Bool {
+    package static func < (lhs: Timestamp, rhs: Timestamp) -> Bool {
         lhs.milliseconds < rhs.milliseconds
     }
 }
 
 extension Timestamp {
     /// The time `duration` after `time`, to the millisecond, rounded down.
-    public static func + (time: Timestamp, duration: Duration) -> Timestamp {
+    package static func + (time: Timestamp, duration: Duration) -> Timestamp {
         Timestamp(milliseconds: time.milliseconds + duration.wholeMilliseconds)
     }
 
     /// The time that passed from `earlier` to `later`.
-    public static func - (later: Timestamp, earlier: Timestamp) -> Duration {
+    package static func - (later: Timestamp, earlier: Timestamp) -> Duration {
         .milliseconds(later.milliseconds - earlier.milliseconds)
     }
 }
 
 extension Duration {
     /// The duration in milliseconds, rounded toward zero.
-    public var wholeMilliseconds: Int64 {
+    package var wholeMilliseconds: Int64 {
         components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }
 }
 
 /// Where wall time comes from: the system clock in the daemon, a dial that the test turns in tests.
-public typealias WallTime = @Sendable () -> Timestamp
+package typealias WallTime = @Sendable () -> Timestamp

@@ -1,38 +1,38 @@
 /// Which topics the clients of a project may make: their keys are in every app, and so in everybody's hands. Topics that are
 /// there already they may subscribe to, and servers make any topic.
-public struct TopicPolicy: Hashable, Sendable {
+package struct TopicPolicy: Hashable, Sendable {
     /// A client makes no topic once the project has so many.
-    public var clientLimit: Int
+    package var clientLimit: Int
     /// The names that clients may make; `nil`: any.
-    public var clientPattern: TopicPattern?
+    package var clientPattern: TopicPattern?
 
     /// ``clientLimit`` of a project that says nothing.
-    public static let usualLimit = 10_000
+    package static let usualLimit = 10_000
 
     /// Puts a policy together.
-    public init(clientLimit: Int = TopicPolicy.usualLimit, clientPattern: TopicPattern? = nil) {
+    package init(clientLimit: Int = TopicPolicy.usualLimit, clientPattern: TopicPattern? = nil) {
         self.clientLimit = clientLimit
         self.clientPattern = clientPattern
     }
 
     /// Whether clients may make a topic of this name.
-    public func allows(_ topic: Topic) -> Bool { clientPattern?.matches(topic) ?? true }
+    package func allows(_ topic: Topic) -> Bool { clientPattern?.matches(topic) ?? true }
 
     /// How many topics the project may have for a client to make this one; 0: it may never.
-    public func limit(making topic: Topic) -> Int {
+    package func limit(making topic: Topic) -> Int {
         allows(topic) ? clientLimit : 0
     }
 }
 
 /// A topic's name with `*` for any number of characters, as in `news-*`. No regular expression: matching takes time in
 /// proportion to the name, whatever it is.
-public struct TopicPattern: TextIdentifier {
+package struct TopicPattern: TextIdentifier {
     /// The pattern.
-    public let rawValue: String
+    package let rawValue: String
     private let parts: [Part]
 
     /// What ``init(rawValue:)`` takes, for the texts of errors.
-    public static let expectation = "1 to 900 of [a-zA-Z0-9-_.~%] and *"
+    package static let expectation = "1 to 900 of [a-zA-Z0-9-_.~%] and *"
 
     /// A text between two `*`.
     private struct Part: Hashable, Sendable {
@@ -66,14 +66,14 @@ public struct TopicPattern: TextIdentifier {
     }
 
     /// Takes `rawValue` when it has the form of a pattern.
-    public init?(rawValue: String) {
+    package init?(rawValue: String) {
         guard rawValue.isMade(of: "-_.~%*", upTo: 900) else { return nil }
         self.rawValue = rawValue
         parts = rawValue.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false).map { Part($0) }
     }
 
     /// Whether the whole name fits.
-    public func matches(_ topic: Topic) -> Bool {
+    package func matches(_ topic: Topic) -> Bool {
         let name = Array(topic.rawValue.utf8)
         guard let first = parts.first, let last = parts.last, parts.count > 1 else {
             return topic.rawValue == rawValue

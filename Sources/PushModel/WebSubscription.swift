@@ -1,20 +1,20 @@
 /// How a browser is reached: what `PushManager.subscribe` gave the page (RFC 8030, RFC 8291). The endpoint is a
 /// secret: it never goes into a log.
-public struct WebSubscription: Hashable, Sendable {
+package struct WebSubscription: Hashable, Sendable {
     /// The longest endpoint in bytes.
-    public static let endpointLimit = 2048
+    package static let endpointLimit = 2048
 
     /// The URL of the push service, `https`.
-    public let endpoint: String
+    package let endpoint: String
     /// The browser's P-256 key, uncompressed: 65 bytes.
-    public let key: [UInt8]
+    package let key: [UInt8]
     /// The secret of the encryption: 16 bytes.
-    public let secret: [UInt8]
+    package let secret: [UInt8]
     /// The VAPID key that the page subscribed with, uncompressed: 65 bytes; `nil`: it did not say.
-    public let applicationKey: [UInt8]?
+    package let applicationKey: [UInt8]?
 
     /// Takes the parts; `nil` when one has the wrong length, or the endpoint is no `https` URL with a host.
-    public init?(endpoint: String, key: [UInt8], secret: [UInt8], applicationKey: [UInt8]?) {
+    package init?(endpoint: String, key: [UInt8], secret: [UInt8], applicationKey: [UInt8]?) {
         guard endpoint.utf8.count <= Self.endpointLimit, Self.host(of: endpoint) != nil, key.count == 65,
             secret.count == 16, applicationKey.map({ $0.count == 65 }) ?? true
         else { return nil }
@@ -25,7 +25,7 @@ public struct WebSubscription: Hashable, Sendable {
     }
 
     /// The host of the push service, which is no secret.
-    public var host: String { Self.host(of: endpoint) ?? "" }
+    package var host: String { Self.host(of: endpoint) ?? "" }
 
     /// The host of an `https` URL of printable ASCII without user and password; `nil` for any other text.
     private static func host(of url: String) -> String? {

@@ -1,9 +1,9 @@
 import COpenSSL
 
 /// What a push certificate says of itself: Apple's client certificate for APNs.
-public struct ClientCertificate: Hashable, Sendable {
+package struct ClientCertificate: Hashable, Sendable {
     /// Where Apple's certificates may be used.
-    public enum Environment: Hashable, Sendable {
+    package enum Environment: Hashable, Sendable {
         /// The development service.
         case sandbox
         /// The production service.
@@ -11,20 +11,20 @@ public struct ClientCertificate: Hashable, Sendable {
     }
 
     /// The subject's UID: the bundle id.
-    public let userID: String?
+    package let userID: String?
     /// The subject's common name, such as `Apple Push Services: com.example.app`.
-    public let commonName: String?
+    package let commonName: String?
     /// Since when it is valid, in seconds since 1970.
-    public let notBefore: Int64
+    package let notBefore: Int64
     /// Until when it is valid, in seconds since 1970.
-    public let notAfter: Int64
+    package let notAfter: Int64
     /// What it may push to, bundle ids and those with a suffix: the extension 1.2.840.113635.100.6.3.6, or in an older
     /// certificate without it the subject's UID. Empty: it is no push certificate.
-    public let topics: [String]
+    package let topics: [String]
     /// The environments that it names (extensions 1.2.840.113635.100.6.3.1 and .2); empty: it names none.
-    public let environments: Set<Environment>
+    package let environments: Set<Environment>
     /// The SHA-256 digest of the certificate, 64 lower-case hexadecimal digits.
-    public let fingerprint: String
+    package let fingerprint: String
 
     init(_ certificate: Certificate) throws(SigningError) {
         userID = certificate.subjectEntry(NID_userId)

@@ -1,11 +1,11 @@
 /// A client certificate with its chain and its private key: the alternative to a provider key.
 ///
 /// Immutable and safe to share between threads. The key's bytes are overwritten when the last reference goes.
-public final class ClientIdentity: Sendable {
+package final class ClientIdentity: Sendable {
     /// What the certificate says.
-    public let certificate: ClientCertificate
+    package let certificate: ClientCertificate
     /// The certificate, then those of its authorities as far as they were given, each in DER.
-    public let certificateChain: [[UInt8]]
+    package let certificateChain: [[UInt8]]
 
     private let key: SecretBytes
 
@@ -15,7 +15,7 @@ public final class ClientIdentity: Sendable {
     ///   - keyPEM: the text with the key; `nil`: it stands in `certificatePEM`.
     ///   - password: opens an encrypted key; `nil`: there is none.
     /// - Throws: ``SigningError`` with any code but `.notP256`.
-    public convenience init(certificatePEM: String, keyPEM: String?, password: String?) throws(SigningError) {
+    package convenience init(certificatePEM: String, keyPEM: String?, password: String?) throws(SigningError) {
         let chain = try Certificate.chain(pem: certificatePEM)
         let key: PrivateKey
         do {
@@ -33,7 +33,7 @@ public final class ClientIdentity: Sendable {
     ///
     /// - Parameter password: empty: there is none.
     /// - Throws: ``SigningError`` with any code but `.notP256`.
-    public convenience init(pkcs12: [UInt8], password: String) throws(SigningError) {
+    package convenience init(pkcs12: [UInt8], password: String) throws(SigningError) {
         try self.init(pkcs12: pkcs12, password: password, legacyProvider: "legacy")
     }
 
@@ -62,7 +62,7 @@ public final class ClientIdentity: Sendable {
     }
 
     /// Lends the private key, PKCS#8 in DER and not encrypted. Keep no copy; `body` must not call back.
-    public func withPrivateKey(_ body: (Span<UInt8>) -> Void) {
+    package func withPrivateKey(_ body: (Span<UInt8>) -> Void) {
         key.withBytes(body)
     }
 }

@@ -4,17 +4,17 @@ import Synchronization
 ///
 /// Immutable and safe to share between threads: signatures take turns. A provider token is signed every 45 minutes, so
 /// nobody ever waits.
-public final class ES256PrivateKey: Sendable {
+package final class ES256PrivateKey: Sendable {
     private let key: Mutex<PrivateKey>
 
     /// The public half as a PEM SubjectPublicKeyInfo.
-    public let publicKeyPEM: String
+    package let publicKeyPEM: String
 
     /// Reads a PKCS#8 key in PEM, the form of Apple's `.p8` files.
     ///
     /// - Throws: ``SigningError`` `.notAPrivateKey` when there is no readable PEM private key (an encrypted one is not
     ///   readable: there is nobody to ask for its password), `.notP256` when the key is of another kind or curve.
-    public init(pem: String) throws(SigningError) {
+    package init(pem: String) throws(SigningError) {
         let key = try PrivateKey(pem: pem)
         guard key.isOnP256 else {
             throw SigningError(.notP256, "The key is \(key.kind); APNs wants an elliptic-curve key on P-256.")
@@ -24,7 +24,7 @@ public final class ES256PrivateKey: Sendable {
     }
 
     /// Signs `message`: 64 bytes, r ‖ s as JWS wants it (RFC 7518 §3.4), not DER.
-    public func signature(for message: [UInt8]) throws(SigningError) -> [UInt8] {
+    package func signature(for message: [UInt8]) throws(SigningError) -> [UInt8] {
         // The result leaves the lock as a value because a typed error doesn't pass through every withLock overload.
         let result: Result<[UInt8], SigningError> = key.withLock { key in
             Result { () throws(SigningError) in try key.signature(for: message) }

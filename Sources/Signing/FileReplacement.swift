@@ -1,11 +1,11 @@
 import Glibc
 
 /// Puts a file with a secret in the place of another in one step.
-public enum FileReplacement {
+package enum FileReplacement {
     /// rename(2): whoever looks, and whatever crashes, finds the old file or the new one.
     ///
     /// - Returns: what went wrong, as errno has it; `nil`: nothing.
-    public static func move(_ path: String, over place: String) -> CInt? {
+    package static func move(_ path: String, over place: String) -> CInt? {
         unsafe rename(path, place) == 0 ? nil : errno
     }
 
@@ -13,7 +13,7 @@ public enum FileReplacement {
     /// there. What is no regular file, as /dev/null, keeps its mode.
     ///
     /// - Returns: what went wrong, as errno has it; `nil`: nothing.
-    public static func makeEmpty(_ path: String) -> CInt? {
+    package static func makeEmpty(_ path: String) -> CInt? {
         let file = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard file >= 0 else { return errno }
         defer { close(file) }

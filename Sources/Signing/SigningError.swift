@@ -1,12 +1,12 @@
 /// What can go wrong with a key, a certificate or a signature.
-public struct SigningError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct SigningError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of error it is.
-    public let code: Code
+    package let code: Code
     /// A sentence for the operator; never key material.
-    public let message: String
+    package let message: String
 
     /// The kinds of errors.
-    public enum Code: Hashable, Sendable {
+    package enum Code: Hashable, Sendable {
         /// The text holds no readable private key.
         case notAPrivateKey
         /// The key is not on the curve P-256.
@@ -26,11 +26,11 @@ public struct SigningError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Describes an error.
-    public init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }
 
     /// The message.
-    public var description: String { message }
+    package var description: String { message }
 }

@@ -1,26 +1,26 @@
-public import PushModel
+package import PushModel
 
 /// A credential, as one request or command used it: what messages and audit entries keep of who asked for them.
-public struct CredentialUse: Hashable, Sendable {
+package struct CredentialUse: Hashable, Sendable {
     /// The public id of an API key, or the email of a service account; ``commandID`` and ``gatewayID`` otherwise.
-    public var id: String
+    package var id: String
     /// The name of the key; of a command the name of the user who ran it.
-    public var name: String?
+    package var name: String?
     /// What it may do; `nil`: a command on the machine of the store, or the gateway itself.
-    public var role: Role?
+    package var role: Role?
     /// The IP address that the request came from, as the outermost proxy of ours saw it.
-    public var address: String?
+    package var address: String?
 
     /// The id of commands that work on the store.
-    public static let commandID = "command"
+    package static let commandID = "command"
     /// The id of what the gateway does by itself.
-    public static let gatewayID = "gateway"
+    package static let gatewayID = "gateway"
 
     /// The gateway itself.
-    public static let gateway = CredentialUse(id: gatewayID)
+    package static let gateway = CredentialUse(id: gatewayID)
 
     /// Puts a use together.
-    public init(id: String, name: String? = nil, role: Role? = nil, address: String? = nil) {
+    package init(id: String, name: String? = nil, role: Role? = nil, address: String? = nil) {
         self.id = id
         self.name = name
         self.role = role
@@ -29,28 +29,28 @@ public struct CredentialUse: Hashable, Sendable {
 }
 
 /// What a change of a registration is made with: who asked, and what they proved beside it. It holds no secret.
-public struct ProvenCredential: Hashable, Sendable {
+package struct ProvenCredential: Hashable, Sendable {
     /// Who asked.
-    public var use: CredentialUse
+    package var use: CredentialUse
     /// What was proven beside the credential: `installation:` with the FID, `customToken:` with the account that signed it;
     /// `import` for a row of a file.
-    public var proofs: [String]
+    package var proofs: [String]
 
     /// Puts a credential together.
-    public init(_ use: CredentialUse, proofs: [String] = []) {
+    package init(_ use: CredentialUse, proofs: [String] = []) {
         self.use = use
         self.proofs = proofs
     }
 
     /// `apiKey:ID installation:FID customToken:EMAIL`, as the audit of a registration shows it.
-    public var text: String {
+    package var text: String {
         let kind = use.role == nil ? "" : use.id.contains("@") ? "serviceAccount:" : "apiKey:"
         return ([kind + use.id] + proofs).joined(separator: " ")
     }
 }
 
 /// What an audit entry says was done.
-public enum AuditAction: String, Hashable, Sendable, CaseIterable {
+package enum AuditAction: String, Hashable, Sendable, CaseIterable {
     /// An API key was made; the subject is its id.
     case keyCreated = "key.create"
     /// An API key was revoked.
@@ -84,22 +84,22 @@ public enum AuditAction: String, Hashable, Sendable, CaseIterable {
 }
 
 /// One line of the audit log: who did what to which thing. It never holds a secret, a device token or a payload.
-public struct AuditEntry: Hashable, Sendable {
+package struct AuditEntry: Hashable, Sendable {
     /// When it was done.
-    public var time: Timestamp
+    package var time: Timestamp
     /// The project that it belongs to.
-    public var project: ProjectID
+    package var project: ProjectID
     /// What was done.
-    public var action: AuditAction
+    package var action: AuditAction
     /// The thing that it was done to, see ``AuditAction``.
-    public var subject: String
+    package var subject: String
     /// More about it, by name: a role, a key's id, the users before and after.
-    public var details: [String: String]
+    package var details: [String: String]
     /// Who did it.
-    public var credential: CredentialUse
+    package var credential: CredentialUse
 
     /// Puts an entry together.
-    public init(
+    package init(
         time: Timestamp, project: ProjectID, action: AuditAction, subject: String, details: [String: String] = [:],
         credential: CredentialUse
     ) {
@@ -113,18 +113,18 @@ public struct AuditEntry: Hashable, Sendable {
 }
 
 /// What a list of audit entries keeps.
-public struct AuditFilter: Hashable, Sendable {
+package struct AuditFilter: Hashable, Sendable {
     /// Only entries of this project.
-    public var project: ProjectID?
+    package var project: ProjectID?
     /// Only entries of this action.
-    public var action: AuditAction?
+    package var action: AuditAction?
     /// Only entries about this thing.
-    public var subject: String?
+    package var subject: String?
     /// Only entries of this time or later.
-    public var since: Timestamp?
+    package var since: Timestamp?
 
     /// Puts a filter together.
-    public init(
+    package init(
         project: ProjectID? = nil, action: AuditAction? = nil, subject: String? = nil, since: Timestamp? = nil
     ) {
         self.project = project
@@ -136,7 +136,7 @@ public struct AuditFilter: Hashable, Sendable {
 
 /// The audit log. Changes that are one step of the store write their entry in the same transaction; ``record(_:)`` is
 /// for those that are not.
-public protocol AuditStore: Sendable {
+package protocol AuditStore: Sendable {
     /// Appends an entry.
     func record(_ entry: AuditEntry) async throws(StoreError)
 

@@ -1,6 +1,6 @@
 /// What the API asks of its store: all but the work of delivering.
-public typealias APIStore = RegistrationStore & SubscriptionStore & DeviceGroupStore & MessageStore & LedgerStore
+package typealias APIStore = RegistrationStore & SubscriptionStore & DeviceGroupStore & MessageStore & LedgerStore
     & CredentialStore & ServiceAccountStore & InstallationStore & ReceiptStore & AuditStore
 
 /// Everything that a gateway asks of its store.
-public typealias CompleteStore = APIStore & DeliveryStore
+package typealias CompleteStore = APIStore & DeliveryStore

@@ -1,7 +1,7 @@
-public import PushModel
+package import PushModel
 
 /// What an API key may do.
-public enum Role: String, Hashable, Sendable, CaseIterable {
+package enum Role: String, Hashable, Sendable, CaseIterable {
     /// Everything in its project.
     case admin
     /// Send, and read reports.
@@ -11,37 +11,37 @@ public enum Role: String, Hashable, Sendable, CaseIterable {
 }
 
 /// An API key as stored: of the secret only its SHA-256.
-public struct APIKeyRecord: Hashable, Sendable {
+package struct APIKeyRecord: Hashable, Sendable {
     /// Its public id.
-    public var id: String
+    package var id: String
     /// The project it works on.
-    public var project: ProjectID
+    package var project: ProjectID
     /// What it may do.
-    public var role: Role
+    package var role: Role
     /// SHA-256 of the whole key, 32 bytes.
-    public var digest: [UInt8]
+    package var digest: [UInt8]
     /// When it was made.
-    public var createdAt: Timestamp
+    package var createdAt: Timestamp
     /// When it was revoked.
-    public var revokedAt: Timestamp?
+    package var revokedAt: Timestamp?
     /// What its holder calls it: 1 to ``nameLimit`` characters, none of them a control character.
-    public var name: String?
+    package var name: String?
     /// From when on it is refused; `nil`: it works until it is revoked.
-    public var expiresAt: Timestamp?
+    package var expiresAt: Timestamp?
     /// When it was used last, to about a minute; `nil`: it was not used since that is noted.
-    public var lastUsedAt: Timestamp?
+    package var lastUsedAt: Timestamp?
 
     /// The most characters of a name.
-    public static let nameLimit = 100
+    package static let nameLimit = 100
 
     /// Whether a key may have this name.
-    public static func isName(_ text: String) -> Bool {
+    package static func isName(_ text: String) -> Bool {
         (1...nameLimit).contains(text.count)
             && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 
     /// Puts a record together.
-    public init(
+    package init(
         id: String, project: ProjectID, role: Role, digest: [UInt8], createdAt: Timestamp, revokedAt: Timestamp?,
         name: String? = nil, expiresAt: Timestamp? = nil, lastUsedAt: Timestamp? = nil
     ) {
@@ -58,7 +58,7 @@ public struct APIKeyRecord: Hashable, Sendable {
 }
 
 /// API keys.
-public protocol CredentialStore: Sendable {
+package protocol CredentialStore: Sendable {
     /// Keeps a new key, with an audit entry of who made it; ids are unique.
     func insert(_ key: APIKeyRecord, by credential: CredentialUse) async throws(StoreError)
 

@@ -1,30 +1,30 @@
-public import PushModel
+package import PushModel
 
 /// What became of the deliveries to the registrations of an app whose messages were accepted on one day with one
 /// label: ``recipients`` is the sum of ``ended`` and ``inFlight``.
-public struct DeliveryDay: Hashable, Sendable {
+package struct DeliveryDay: Hashable, Sendable {
     /// Days since 1970-01-01 in UTC.
-    public var day: Int64
+    package var day: Int64
     /// The label; `nil`: none.
-    public var label: AnalyticsLabel?
+    package var label: AnalyticsLabel?
     /// Ended deliveries by how they ended.
-    public var ended: [LedgerOutcome: Int]
+    package var ended: [LedgerOutcome: Int]
     /// Deliveries that were claimed or wait, and have not ended.
-    public var inFlight: Int
+    package var inFlight: Int
     /// Of all, those of messages that show something.
-    public var displayed: Int
+    package var displayed: Int
     /// Of all, those whose device reported that they came in.
-    public var received: Int
+    package var received: Int
 
     /// Of the accepted deliveries, those that came in. A device may be faster than the end of its delivery, and what
     /// ended otherwise may have come in all the same: never more than were accepted.
-    public var delivered: Int { min(received, ended[.accepted] ?? 0) }
+    package var delivered: Int { min(received, ended[.accepted] ?? 0) }
 
     /// Deliveries, ended or not.
-    public var recipients: Int { ended.values.reduce(inFlight, +) }
+    package var recipients: Int { ended.values.reduce(inFlight, +) }
 
     /// Puts a day together.
-    public init(
+    package init(
         day: Int64, label: AnalyticsLabel?, ended: [LedgerOutcome: Int] = [:], inFlight: Int = 0, displayed: Int = 0,
         received: Int = 0
     ) {
@@ -37,7 +37,7 @@ public struct DeliveryDay: Hashable, Sendable {
     }
 
     /// The day of a time.
-    static func day(of time: Timestamp) -> Int64 {
+    package static func day(of time: Timestamp) -> Int64 {
         let (day, rest) = time.milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
         return rest < 0 ? day - 1 : day
     }

@@ -1,24 +1,24 @@
-public import PushModel
+package import PushModel
 
 /// A delivery that a worker has taken on.
-public struct ClaimedDelivery: Sendable {
+package struct ClaimedDelivery: Sendable {
     /// The message; load it with ``MessageStore/message(_:in:)`` (workers keep it while they need it).
-    public var message: MessageID
+    package var message: MessageID
     /// The message's project.
-    public var project: ProjectID
+    package var project: ProjectID
     /// When the message was accepted.
-    public var acceptedAt: Timestamp
+    package var acceptedAt: Timestamp
     /// When the message expires: known also when its content can't be read.
-    public var expiresAt: Timestamp
+    package var expiresAt: Timestamp
     /// The registration as it is now.
-    public var registration: DeliveryRegistration
+    package var registration: DeliveryRegistration
     /// The fan-out page it belongs to; `nil` for single sends and retries.
-    public var page: FanOutPage.ID?
+    package var page: FanOutPage.ID?
     /// What earlier attempts gave.
-    public var history: AttemptHistory
+    package var history: AttemptHistory
 
     /// Puts a claim together.
-    public init(
+    package init(
         message: MessageID, project: ProjectID, acceptedAt: Timestamp, expiresAt: Timestamp,
         registration: DeliveryRegistration, page: FanOutPage.ID?, history: AttemptHistory
     ) {
@@ -33,25 +33,25 @@ public struct ClaimedDelivery: Sendable {
 }
 
 /// What the attempts of a delivery gave so far.
-public struct AttemptHistory: Hashable, Sendable {
+package struct AttemptHistory: Hashable, Sendable {
     /// Attempts that ended.
-    public var attempts: Int
+    package var attempts: Int
     /// Those of them that ended `unknown`.
-    public var unknownAttempts: Int
+    package var unknownAttempts: Int
     /// Those of the unknown ones that the gateway itself cut off: it ended, or lost its lease. They say nothing of the
     /// upstream, so no pause grows by them. The ledger counts them with the others and does not keep this figure.
-    public var interruptions: Int
+    package var interruptions: Int
     /// Reason or cause of the last one; the reason of an expired delivery.
-    public var lastCause: String?
+    package var lastCause: String?
     /// When the registration's environment refused the device token: attempts go to the other one since then, unless
     /// the registration was refreshed meanwhile.
-    public var probingSince: Timestamp?
+    package var probingSince: Timestamp?
     /// Which environment that was; set together with ``probingSince``. When the registration is of another one by now,
     /// there is nothing to probe.
-    public var refusedBy: APNSEnvironment?
+    package var refusedBy: APNSEnvironment?
 
     /// No attempt yet.
-    public init(
+    package init(
         attempts: Int = 0, unknownAttempts: Int = 0, interruptions: Int = 0, lastCause: String? = nil,
         probingSince: Timestamp? = nil, refusedBy: APNSEnvironment? = nil
     ) {
@@ -64,7 +64,7 @@ public struct AttemptHistory: Hashable, Sendable {
     }
 
     /// What is known of deliveries that were in the hands of runs that ended: each may have sent them.
-    public init(interruptions: Int) {
+    package init(interruptions: Int) {
         self.init(
             attempts: interruptions, unknownAttempts: interruptions, interruptions: interruptions,
             lastCause: interruptions > 0 ? TransportCause.interrupted.rawValue : nil)
@@ -73,57 +73,57 @@ public struct AttemptHistory: Hashable, Sendable {
 
 /// Who claims: one run of one runner. Numbers are never used twice, so that one that lost its lease is told from the
 /// one that took over.
-public struct WorkerID: Hashable, Sendable {
+package struct WorkerID: Hashable, Sendable {
     /// The number in the store.
-    public let rawValue: Int64
+    package let rawValue: Int64
 
     /// Takes the number.
-    public init(rawValue: Int64) {
+    package init(rawValue: Int64) {
         self.rawValue = rawValue
     }
 }
 
 /// A part of a broadcast that has recipients left to claim.
-public struct OpenFanOut: Hashable, Sendable {
+package struct OpenFanOut: Hashable, Sendable {
     /// The most shards of one message that are offered at a time.
-    public static let shardsPerMessage = 3
+    package static let shardsPerMessage = 3
     /// The most paced messages of one project that are offered at a time.
-    public static let pacedLimit = 256
+    package static let pacedLimit = 256
 
     /// Names a shard.
-    public struct ID: Hashable, Sendable {
+    package struct ID: Hashable, Sendable {
         /// The message's number in the store: ascends with accept.
-        public let message: Int64
+        package let message: Int64
         /// The shard of it.
-        public let shard: Int64
+        package let shard: Int64
 
         /// Names a shard.
-        public init(message: Int64, shard: Int64) {
+        package init(message: Int64, shard: Int64) {
             self.message = message
             self.shard = shard
         }
     }
 
     /// Its id.
-    public var id: ID
+    package var id: ID
     /// The message.
-    public var message: MessageID
+    package var message: MessageID
     /// The project.
-    public var project: ProjectID
+    package var project: ProjectID
     /// The message's ``PushModel/DeliveryOptions/rate``.
-    public var rate: Int?
+    package var rate: Int?
     /// The message's ``PushModel/DeliveryOptions/finishBy``.
-    public var finishBy: Timestamp?
+    package var finishBy: Timestamp?
     /// Recipients of the whole message that are still to be claimed, by the estimate of accept.
-    public var remaining: Int
+    package var remaining: Int
     /// The one route it is for: whom another shard came by while that route was held; `nil`: all others.
-    public var route: PushRoute?
+    package var route: PushRoute?
 
     /// Whether its message has a pace of its own.
-    public var isPaced: Bool { rate != nil || finishBy != nil }
+    package var isPaced: Bool { rate != nil || finishBy != nil }
 
     /// Puts it together.
-    public init(
+    package init(
         id: ID, message: MessageID, project: ProjectID, rate: Int?, finishBy: Timestamp?, remaining: Int,
         route: PushRoute?
     ) {
@@ -138,55 +138,55 @@ public struct OpenFanOut: Hashable, Sendable {
 }
 
 /// What claiming from a shard brought.
-public struct FanOutClaim: Sendable {
+package struct FanOutClaim: Sendable {
     /// The claimed page; `nil`: nobody was left in the range that was read.
-    public var page: FanOutPage?
+    package var page: FanOutPage?
     /// Whether the shard has nothing more to claim (at its end, paused, cancelled, or gone).
-    public var isDone: Bool
+    package var isDone: Bool
 
     /// Puts a claim together.
-    public init(page: FanOutPage?, isDone: Bool) {
+    package init(page: FanOutPage?, isDone: Bool) {
         self.page = page
         self.isDone = isDone
     }
 }
 
 /// The routes that have single deliveries or retries due.
-public struct DueRoutes: Hashable, Sendable {
+package struct DueRoutes: Hashable, Sendable {
     /// Routes with at least one delivery that is due.
-    public var routes: [PushRoute]
+    package var routes: [PushRoute]
     /// When the next delivery of the lane falls due that is not due now; `nil`: none waits.
-    public var next: Timestamp?
+    package var next: Timestamp?
 
     /// Puts it together.
-    public init(routes: [PushRoute] = [], next: Timestamp? = nil) {
+    package init(routes: [PushRoute] = [], next: Timestamp? = nil) {
         self.routes = routes
         self.next = next
     }
 }
 
 /// Recipients of a fan-out that were claimed together.
-public struct FanOutPage: Sendable {
+package struct FanOutPage: Sendable {
     /// Names a claimed page.
-    public struct ID: Hashable, Sendable {
+    package struct ID: Hashable, Sendable {
         /// The page's number in the store.
-        public let rawValue: Int64
+        package let rawValue: Int64
 
         /// Takes the number.
-        public init(rawValue: Int64) {
+        package init(rawValue: Int64) {
             self.rawValue = rawValue
         }
     }
 
     /// Its id.
-    public var id: ID
+    package var id: ID
     /// The message.
-    public var message: MessageID
+    package var message: MessageID
     /// The deliveries that are still to be made, in the order of registration keys.
-    public var deliveries: [ClaimedDelivery]
+    package var deliveries: [ClaimedDelivery]
 
     /// Puts a page together.
-    public init(id: ID, message: MessageID, deliveries: [ClaimedDelivery]) {
+    package init(id: ID, message: MessageID, deliveries: [ClaimedDelivery]) {
         self.id = id
         self.message = message
         self.deliveries = deliveries
@@ -194,14 +194,14 @@ public struct FanOutPage: Sendable {
 }
 
 /// What is to be recorded about a claimed delivery.
-public struct Settlement: Sendable {
+package struct Settlement: Sendable {
     /// Which delivery.
-    public var delivery: ClaimedDelivery
+    package var delivery: ClaimedDelivery
     /// What happened.
-    public var result: Result
+    package var result: Result
 
     /// What happened.
-    public enum Result: Sendable {
+    package enum Result: Sendable {
         /// It ended: one ledger row.
         case ended(LedgerEntry)
         /// It is tried again.
@@ -209,35 +209,35 @@ public struct Settlement: Sendable {
     }
 
     /// Puts a settlement together.
-    public init(delivery: ClaimedDelivery, result: Result) {
+    package init(delivery: ClaimedDelivery, result: Result) {
         self.delivery = delivery
         self.result = result
     }
 }
 
 /// How a delivery ended.
-public struct LedgerEntry: Hashable, Sendable {
+package struct LedgerEntry: Hashable, Sendable {
     /// The outcome.
-    public var outcome: LedgerOutcome
+    package var outcome: LedgerOutcome
     /// Apple's reason, or the last cause of an expired delivery; `nil` for accepted ones.
-    public var reason: String?
+    package var reason: String?
     /// What the delivery taught about the registration's device token; `nil`: nothing that is not known. The store
     /// notes it in the same step, unless the registration has another device token by now.
-    public var verdict: DeviceTokenVerdict?
+    package var verdict: DeviceTokenVerdict?
     /// Whether the delivery ended because its device token was refused. When the registration has another one by now, the
     /// store makes a retry of it, see ``SettleResult/readdressed``.
-    public var refusesDeviceToken: Bool
+    package var refusesDeviceToken: Bool
     /// Attempts made and unknown among them.
-    public var history: AttemptHistory
+    package var history: AttemptHistory
     /// When it ended.
-    public var time: Timestamp
+    package var time: Timestamp
     /// From accept to the end, milliseconds.
-    public var latencyMilliseconds: Int64
+    package var latencyMilliseconds: Int64
     /// The `apns-id` that was sent.
-    public var apnsID: APNSID
+    package var apnsID: APNSID
 
     /// Puts an entry together.
-    public init(
+    package init(
         outcome: LedgerOutcome, reason: String?, verdict: DeviceTokenVerdict?, refusesDeviceToken: Bool = false,
         history: AttemptHistory, time: Timestamp, latencyMilliseconds: Int64, apnsID: APNSID
     ) {
@@ -253,7 +253,7 @@ public struct LedgerEntry: Hashable, Sendable {
 }
 
 /// What APNs' answer says about the device token of a registration.
-public enum DeviceTokenVerdict: Hashable, Sendable {
+package enum DeviceTokenVerdict: Hashable, Sendable {
     /// APNs accepted it in this environment, which it did not before: it is proven from now on, the registration is of
     /// this environment, and its quarantine is over.
     case proven(in: APNSEnvironment)
@@ -267,7 +267,7 @@ public enum DeviceTokenVerdict: Hashable, Sendable {
 }
 
 /// The four ends of a delivery.
-public enum LedgerOutcome: String, Hashable, Sendable, CaseIterable {
+package enum LedgerOutcome: String, Hashable, Sendable, CaseIterable {
     /// APNs took it.
     case accepted
     /// APNs refused it for good.
@@ -279,17 +279,17 @@ public enum LedgerOutcome: String, Hashable, Sendable, CaseIterable {
 }
 
 /// What a step of settlements did.
-public struct SettleResult: Equatable, Sendable {
+package struct SettleResult: Equatable, Sendable {
     /// Messages that are complete with it.
-    public var complete: [MessageID]
+    package var complete: [MessageID]
     /// The message of each settlement that changed nothing: the worker has not claimed the delivery.
-    public var refused: [MessageID]
+    package var refused: [MessageID]
     /// The places, in what was given, of ends that became a retry which is due at once: the device token that was refused
     /// is not the registration's any more, so the push goes to the new one.
-    public var readdressed: [Int]
+    package var readdressed: [Int]
 
     /// What became of the messages.
-    public init(complete: [MessageID] = [], refused: [MessageID] = [], readdressed: [Int] = []) {
+    package init(complete: [MessageID] = [], refused: [MessageID] = [], readdressed: [Int] = []) {
         self.complete = complete
         self.refused = refused
         self.readdressed = readdressed
@@ -301,7 +301,7 @@ public struct SettleResult: Equatable, Sendable {
 /// A claim belongs to a worker: it ends with ``settle(_:by:)``, or with ``takeOver(at:)`` after the worker's lease ran
 /// out. Between the two, the claimed deliveries count as in flight. A worker whose lease was taken over gets
 /// ``StoreError/Code-swift.enum/fenced`` for whatever it asks: it drops what it has and enrols anew.
-public protocol DeliveryStore: Sendable {
+package protocol DeliveryStore: Sendable {
     /// Makes a new worker.
     ///
     /// - Parameter name: for operators: host and process.
@@ -397,7 +397,7 @@ public protocol DeliveryStore: Sendable {
 
 extension DeliveryStore {
     /// ``openFanOuts(limitPerProject:held:)`` while no route is held.
-    public func openFanOuts(limitPerProject limit: Int) async throws(StoreError) -> [OpenFanOut] {
+    package func openFanOuts(limitPerProject limit: Int) async throws(StoreError) -> [OpenFanOut] {
         try await openFanOuts(limitPerProject: limit, held: [])
     }
 }

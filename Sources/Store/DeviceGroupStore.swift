@@ -1,13 +1,13 @@
-public import PushModel
+package import PushModel
 
 /// FCM's limits of device groups.
-public enum DeviceGroupLimit {
+package enum DeviceGroupLimit {
     /// The most registrations of a group.
-    public static let members = 20
+    package static let members = 20
 }
 
 /// What became of a change of a device group. Everything but ``done(_:)`` says that nothing was changed.
-public enum DeviceGroupResult: Hashable, Sendable {
+package enum DeviceGroupResult: Hashable, Sendable {
     /// It is done; the group's key.
     case done(NotificationKey)
     /// The project has a group of this name already.
@@ -25,7 +25,7 @@ public enum DeviceGroupResult: Hashable, Sendable {
 /// Device groups: registrations of a project under one key. A group is in one project, a registration in any number of
 /// groups; one that ends falls out of all of them. A group whose members all ended stays, without members, so that its key
 /// stays valid; only ``remove(_:from:named:in:)`` deletes it.
-public protocol DeviceGroupStore: Sendable {
+package protocol DeviceGroupStore: Sendable {
     /// Makes a group of those of `members` that are active registrations of the project.
     func createGroup(
         _ name: DeviceGroupName, of members: [RegistrationKey], in project: ProjectID, at time: Timestamp

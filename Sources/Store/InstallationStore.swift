@@ -1,18 +1,18 @@
-public import PushModel
+package import PushModel
 
 /// An app install that proves itself by tokens of its own (Firebase Installations, fcm.md §7.1).
-public struct Installation: Hashable, Sendable {
+package struct Installation: Hashable, Sendable {
     /// Its FID.
-    public var id: RegistrationID
+    package var id: RegistrationID
     /// The project it belongs to.
-    public var project: ProjectID
+    package var project: ProjectID
     /// SHA-256 of its refresh token, 32 bytes.
-    public var refreshDigest: [UInt8]
+    package var refreshDigest: [UInt8]
     /// The registration that it made last, also one that ended; `nil`: none yet.
-    public var registration: RegistrationKey?
+    package var registration: RegistrationKey?
 
     /// Puts an installation together.
-    public init(
+    package init(
         id: RegistrationID, project: ProjectID, refreshDigest: [UInt8], registration: RegistrationKey?
     ) {
         self.id = id
@@ -23,22 +23,22 @@ public struct Installation: Hashable, Sendable {
 }
 
 /// What an app says when it is installed.
-public struct NewInstallation: Sendable {
+package struct NewInstallation: Sendable {
     /// The project.
-    public var project: ProjectID
+    package var project: ProjectID
     /// The FID that the device chose; `nil`: it chose none.
-    public var id: RegistrationID?
+    package var id: RegistrationID?
     /// The Firebase app id, such as `1:123456789012:ios:0123456789abcdef`.
-    public var app: String
+    package var app: String
     /// The SDK's version, such as `i:12.0.0`.
-    public var sdkVersion: String?
+    package var sdkVersion: String?
     /// SHA-256 of the refresh token that it gets, 32 bytes.
-    public var refreshDigest: [UInt8]
+    package var refreshDigest: [UInt8]
     /// The auth token that it gets.
-    public var token: InstallationToken
+    package var token: InstallationToken
 
     /// Puts a new installation together.
-    public init(
+    package init(
         project: ProjectID, id: RegistrationID?, app: String, sdkVersion: String?, refreshDigest: [UInt8],
         token: InstallationToken
     ) {
@@ -52,21 +52,21 @@ public struct NewInstallation: Sendable {
 }
 
 /// An auth token of an installation as stored: of the token only its SHA-256.
-public struct InstallationToken: Hashable, Sendable {
+package struct InstallationToken: Hashable, Sendable {
     /// SHA-256 of the token, 32 bytes.
-    public var digest: [UInt8]
+    package var digest: [UInt8]
     /// From then on it is not valid any more.
-    public var expiresAt: Timestamp
+    package var expiresAt: Timestamp
 
     /// Puts a token together.
-    public init(digest: [UInt8], expiresAt: Timestamp) {
+    package init(digest: [UInt8], expiresAt: Timestamp) {
         self.digest = digest
         self.expiresAt = expiresAt
     }
 }
 
 /// What became of the registration of an installation.
-public enum InstallationRegistration: Hashable, Sendable {
+package enum InstallationRegistration: Hashable, Sendable {
     /// It is registered.
     case registered(Registration)
     /// Its registration is of another app.
@@ -76,7 +76,7 @@ public enum InstallationRegistration: Hashable, Sendable {
 }
 
 /// App installs and their tokens.
-public protocol InstallationStore: Sendable {
+package protocol InstallationStore: Sendable {
     /// Keeps a new installation. A FID that an installation or a registration of any project has gets nobody else: a FID
     /// is no secret, and who names it has not shown that it is theirs. Another one is made up then.
     ///

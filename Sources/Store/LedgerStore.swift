@@ -1,31 +1,31 @@
-public import PushModel
+package import PushModel
 
 /// What an operator sees of one message. At every instant
 /// `recipients == accepted + rejected + expired + cancelled + inFlight`.
-public struct DeliveryReport: Sendable {
+package struct DeliveryReport: Sendable {
     /// The message.
-    public var message: MessageSummary
+    package var message: MessageSummary
     /// Where it stands.
-    public var state: MessageState
+    package var state: MessageState
     /// When its last delivery ended.
-    public var completedAt: Timestamp?
+    package var completedAt: Timestamp?
     /// Deliveries claimed so far.
-    public var recipients: Int
+    package var recipients: Int
     /// Registrations that the fan-out came by so far and did not claim; beside the recipients, not of them.
-    public var passedOver: PassedOver
+    package var passedOver: PassedOver
     /// Of the recipients, by how they ended.
-    public var ended: [LedgerOutcome: Int]
+    package var ended: [LedgerOutcome: Int]
     /// Of the recipients, not ended.
-    public var inFlight: Int
+    package var inFlight: Int
     /// Rejected deliveries by reason.
-    public var rejectedByReason: [String: Int]
+    package var rejectedByReason: [String: Int]
     /// Milliseconds from accept to APNs' answer of accepted deliveries; `nil` while there are none.
-    public var latency: LatencyPercentiles?
+    package var latency: LatencyPercentiles?
     /// What devices reported, by kind; kinds that none did are left out.
-    public var receipts: [ReceiptKind: Int]
+    package var receipts: [ReceiptKind: Int]
 
     /// Puts a report together.
-    public init(
+    package init(
         message: MessageSummary, state: MessageState, completedAt: Timestamp?, recipients: Int,
         passedOver: PassedOver = PassedOver(), ended: [LedgerOutcome: Int], inFlight: Int,
         rejectedByReason: [String: Int], latency: LatencyPercentiles?, receipts: [ReceiptKind: Int] = [:]
@@ -45,16 +45,16 @@ public struct DeliveryReport: Sendable {
 
 /// Registrations that a fan-out passed by, by cause: each counts once, by the first cause that holds in this order.
 /// A device that got the message under another registration is in none.
-public struct PassedOver: Hashable, Sendable {
+package struct PassedOver: Hashable, Sendable {
     /// Ended, or purged since.
-    public var ended: Int
+    package var ended: Int
     /// In quarantine.
-    public var quarantined: Int
+    package var quarantined: Int
     /// Not refreshed for so long that the project skips them.
-    public var stale: Int
+    package var stale: Int
 
     /// Puts counts together.
-    public init(ended: Int = 0, quarantined: Int = 0, stale: Int = 0) {
+    package init(ended: Int = 0, quarantined: Int = 0, stale: Int = 0) {
         self.ended = ended
         self.quarantined = quarantined
         self.stale = stale
@@ -62,24 +62,24 @@ public struct PassedOver: Hashable, Sendable {
 }
 
 /// What reports show of a message: everything but its content.
-public struct MessageSummary: Sendable {
+package struct MessageSummary: Sendable {
     /// Its id.
-    public var id: MessageID
+    package var id: MessageID
     /// The project that sent it.
-    public var project: ProjectID
+    package var project: ProjectID
     /// To whom.
-    public var recipient: Message.Recipient
+    package var recipient: Message.Recipient
     /// When it was accepted.
-    public var acceptedAt: Timestamp
+    package var acceptedAt: Timestamp
     /// After this no attempt is started.
-    public var expiresAt: Timestamp
+    package var expiresAt: Timestamp
     /// What was decided about it at accept.
-    public var facts: MessageFacts
+    package var facts: MessageFacts
     /// How it is to be delivered.
-    public var options: DeliveryOptions
+    package var options: DeliveryOptions
 
     /// Puts a summary together.
-    public init(
+    package init(
         id: MessageID, project: ProjectID, recipient: Message.Recipient, acceptedAt: Timestamp, expiresAt: Timestamp,
         facts: MessageFacts, options: DeliveryOptions = DeliveryOptions()
     ) {
@@ -94,7 +94,7 @@ public struct MessageSummary: Sendable {
 }
 
 /// Where a message stands.
-public enum MessageState: String, Hashable, Sendable, CaseIterable {
+package enum MessageState: String, Hashable, Sendable, CaseIterable {
     /// Deliveries are open.
     case active = "ACTIVE"
     /// Held by an operator.
@@ -106,16 +106,16 @@ public enum MessageState: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Percentiles of latency in milliseconds, within 4 %.
-public struct LatencyPercentiles: Hashable, Sendable {
+package struct LatencyPercentiles: Hashable, Sendable {
     /// Half were as fast or faster.
-    public var p50: Int64
+    package var p50: Int64
     /// 90 of 100 were as fast or faster.
-    public var p90: Int64
+    package var p90: Int64
     /// 99 of 100 were as fast or faster.
-    public var p99: Int64
+    package var p99: Int64
 
     /// Puts percentiles together.
-    public init(p50: Int64, p90: Int64, p99: Int64) {
+    package init(p50: Int64, p90: Int64, p99: Int64) {
         self.p50 = p50
         self.p90 = p90
         self.p99 = p99
@@ -123,28 +123,28 @@ public struct LatencyPercentiles: Hashable, Sendable {
 }
 
 /// One delivery as reports show it.
-public struct DeliveryRecord: Sendable {
+package struct DeliveryRecord: Sendable {
     /// The registration's FID.
-    public var registration: RegistrationID
+    package var registration: RegistrationID
     /// Its app.
-    public var app: AppID
+    package var app: AppID
     /// How it ended; `nil`: in flight.
-    public var outcome: LedgerOutcome?
+    package var outcome: LedgerOutcome?
     /// Reason or last cause.
-    public var reason: String?
+    package var reason: String?
     /// Attempts so far.
-    public var history: AttemptHistory
+    package var history: AttemptHistory
     /// When it ended.
-    public var endedAt: Timestamp?
+    package var endedAt: Timestamp?
     /// From accept to the end.
-    public var latencyMilliseconds: Int64?
+    package var latencyMilliseconds: Int64?
     /// The apns-id that was or will be sent.
-    public var apnsID: APNSID?
+    package var apnsID: APNSID?
     /// When the device says what it reported; empty in exports, which have rows for it.
-    public var receipts: [ReceiptKind: Timestamp]
+    package var receipts: [ReceiptKind: Timestamp]
 
     /// Puts a record together.
-    public init(
+    package init(
         registration: RegistrationID, app: AppID, outcome: LedgerOutcome?, reason: String?, history: AttemptHistory,
         endedAt: Timestamp?, latencyMilliseconds: Int64?, apnsID: APNSID?, receipts: [ReceiptKind: Timestamp] = [:]
     ) {
@@ -161,25 +161,25 @@ public struct DeliveryRecord: Sendable {
 }
 
 /// One ledger entry, or one receipt, with what lists of many messages show of its message.
-public struct ExportRow: Sendable {
+package struct ExportRow: Sendable {
     /// The delivery; of a receipt only registration, app and apns-id.
-    public var delivery: DeliveryRecord
+    package var delivery: DeliveryRecord
     /// The message.
-    public var message: MessageID
+    package var message: MessageID
     /// Its topic.
-    public var topic: Topic?
+    package var topic: Topic?
     /// What was decided about it at accept.
-    public var facts: MessageFacts
+    package var facts: MessageFacts
     /// A number for the fan-out (`bulk_id`): positive, the same for all deliveries of a topic message; `nil` for a
     /// single send.
-    public var bulkID: Int64?
+    package var bulkID: Int64?
     /// Continues the list after this row.
-    public var cursor: String
+    package var cursor: String
     /// What the device reported; `nil`: the row says how the delivery ended.
-    public var receipt: Receipt?
+    package var receipt: Receipt?
 
     /// Puts a row together.
-    public init(
+    package init(
         delivery: DeliveryRecord, message: MessageID, topic: Topic?, facts: MessageFacts, bulkID: Int64?,
         cursor: String, receipt: Receipt? = nil
     ) {
@@ -194,42 +194,42 @@ public struct ExportRow: Sendable {
 }
 
 /// A page of results and where the next one begins.
-public struct ResultPage<Element: Sendable>: Sendable {
+package struct ResultPage<Element: Sendable>: Sendable {
     /// The results.
-    public var elements: [Element]
+    package var elements: [Element]
     /// The cursor for the next page; `nil` at the end.
-    public var nextCursor: String?
+    package var nextCursor: String?
 
     /// Puts a page together.
-    public init(elements: [Element], nextCursor: String?) {
+    package init(elements: [Element], nextCursor: String?) {
         self.elements = elements
         self.nextCursor = nextCursor
     }
 }
 
 /// What waits in one lane for one app.
-public struct BacklogShare: Hashable, Sendable {
+package struct BacklogShare: Hashable, Sendable {
     /// The lane.
-    public var lane: Lane
+    package var lane: Lane
     /// The app; `nil`: recipients of broadcasts, whose apps are known when they have been claimed and settled.
-    public var app: AppID?
+    package var app: AppID?
     /// Deliveries that wait for an attempt, and recipients that running fan-outs have still to claim, by the estimate of
     /// accept.
-    public var waiting = 0
+    package var waiting = 0
     /// Deliveries that a worker has claimed.
-    public var inFlight = 0
+    package var inFlight = 0
     /// The same as ``waiting`` of messages that are paused.
-    public var paused = 0
+    package var paused = 0
 
     /// An empty share.
-    public init(lane: Lane, app: AppID?) {
+    package init(lane: Lane, app: AppID?) {
         self.lane = lane
         self.app = app
     }
 }
 
 /// The record of every delivery. Cursors are opaque to callers; a wrong one throws `.badCursor`.
-public protocol LedgerStore: Sendable {
+package protocol LedgerStore: Sendable {
     /// What waits of a project by lane and app, read in one snapshot; shares without anything are left out. Deliveries of
     /// cancelled messages are none of it.
     func backlog(of project: ProjectID) async throws(StoreError) -> [BacklogShare]
@@ -280,7 +280,7 @@ public protocol LedgerStore: Sendable {
 
 extension LedgerStore {
     /// Reports of a project's messages, the newest first, whatever their state.
-    public func reports(
+    package func reports(
         in project: ProjectID, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<DeliveryReport> {
         try await reports(in: project, state: nil, after: cursor, limit: limit)

@@ -1,33 +1,33 @@
-public import PushModel
+package import PushModel
 
 /// A message on its way into the store.
-public struct NewMessage: Sendable {
+package struct NewMessage: Sendable {
     /// Its id.
-    public var id: MessageID
+    package var id: MessageID
     /// The project.
-    public var project: ProjectID
+    package var project: ProjectID
     /// To whom; the audience of a topic or condition is counted by the store.
-    public var recipient: Recipient
+    package var recipient: Recipient
     /// What was asked.
-    public var content: MessageContent
+    package var content: MessageContent
     /// How it is to be delivered.
-    public var options: DeliveryOptions
+    package var options: DeliveryOptions
     /// The queue its pushes wait in.
-    public var lane: Lane
+    package var lane: Lane
     /// What reports and exports show of it.
-    public var facts: MessageFacts
+    package var facts: MessageFacts
     /// When it was accepted.
-    public var acceptedAt: Timestamp
+    package var acceptedAt: Timestamp
     /// When deliveries still open end as expired.
-    public var expiresAt: Timestamp
+    package var expiresAt: Timestamp
     /// What makes a repeated request the same one; `nil`: every request is a new one.
-    public var idempotency: IdempotencyKey?
+    package var idempotency: IdempotencyKey?
     /// Fan-outs pass registrations by that were last refreshed before this time; `nil`: none. What names registrations
     /// one by one (a hundred at most) reaches them all.
-    public var skipsStaleBefore: Timestamp?
+    package var skipsStaleBefore: Timestamp?
 
     /// To whom.
-    public enum Recipient: Sendable {
+    package enum Recipient: Sendable {
         /// One registration.
         case registration(RegistrationKey, RegistrationID)
         /// A topic.
@@ -41,12 +41,12 @@ public struct NewMessage: Sendable {
     }
 
     /// The most registrations of one message that names them.
-    public static let listLimit = 100_000
+    package static let listLimit = 100_000
     /// Up to so many registrations of a list become single deliveries of their own; more become a fan-out.
-    public static let smallListLimit = 100
+    package static let smallListLimit = 100
 
     /// Puts a message together.
-    public init(
+    package init(
         id: MessageID, project: ProjectID, recipient: Recipient, content: MessageContent,
         options: DeliveryOptions = DeliveryOptions(), lane: Lane, facts: MessageFacts, acceptedAt: Timestamp,
         expiresAt: Timestamp, idempotency: IdempotencyKey? = nil, skipsStaleBefore: Timestamp? = nil
@@ -67,30 +67,30 @@ public struct NewMessage: Sendable {
 
 /// What makes a repeated request the same one: the sender's `Idempotency-Key`, and a digest of the body that came with
 /// it. Kept for ``lifetime``.
-public struct IdempotencyKey: Hashable, Sendable {
+package struct IdempotencyKey: Hashable, Sendable {
     /// How long a key is remembered.
-    public static let lifetime: Duration = .seconds(86_400)
+    package static let lifetime: Duration = .seconds(86_400)
 
     /// The key as sent (of an item of a batch: with its place appended), 1 to 300 bytes.
-    public var key: String
+    package var key: String
     /// SHA-256 of the request's body, 32 bytes.
-    public var digest: [UInt8]
+    package var digest: [UInt8]
     /// Of an item of a batch: the key of the whole batch, which is used up with its first item.
-    public var batch: String?
+    package var batch: String?
 
     /// Puts a key together.
-    public init(key: String, digest: [UInt8], batch: String? = nil) {
+    package init(key: String, digest: [UInt8], batch: String? = nil) {
         self.key = key
         self.digest = digest
         self.batch = batch
     }
 
     /// The key of the whole batch; `nil`: it is no item of one.
-    public var ofBatch: IdempotencyKey? { batch.map { IdempotencyKey(key: $0, digest: digest) } }
+    package var ofBatch: IdempotencyKey? { batch.map { IdempotencyKey(key: $0, digest: digest) } }
 }
 
 /// What is known of an idempotency key.
-public enum IdempotencyUse: Hashable, Sendable {
+package enum IdempotencyUse: Hashable, Sendable {
     /// It did not come within ``IdempotencyKey/lifetime``.
     case unused
     /// It came with the same body, which made this message.
@@ -100,7 +100,7 @@ public enum IdempotencyUse: Hashable, Sendable {
 }
 
 /// What became of one message that was to be accepted.
-public enum AcceptResult: Sendable {
+package enum AcceptResult: Sendable {
     /// It is committed. `claims`: the deliveries that were claimed in the same step, to be sent now.
     case accepted(Message, claims: [ClaimedDelivery])
     /// The same key and body came before: nothing new is sent.
@@ -112,35 +112,35 @@ public enum AcceptResult: Sendable {
 }
 
 /// What is accepted and not complete: held against the limits of accept.
-public struct StoreLoad: Hashable, Sendable {
+package struct StoreLoad: Hashable, Sendable {
     /// Messages and the bytes of their content.
-    public struct Sum: Hashable, Sendable {
+    package struct Sum: Hashable, Sendable {
         /// Messages that are not complete.
-        public var messages: Int
+        package var messages: Int
         /// Bytes of their content, as stored, and of their lists of recipients.
-        public var bytes: Int
+        package var bytes: Int
 
         /// Puts a sum together.
-        public init(messages: Int = 0, bytes: Int = 0) {
+        package init(messages: Int = 0, bytes: Int = 0) {
             self.messages = messages
             self.bytes = bytes
         }
     }
 
     /// Of all projects.
-    public var total: Sum
+    package var total: Sum
     /// By project; who has none is left out.
-    public var byProject: [ProjectID: Sum]
+    package var byProject: [ProjectID: Sum]
 
     /// Puts a load together.
-    public init(total: Sum = Sum(), byProject: [ProjectID: Sum] = [:]) {
+    package init(total: Sum = Sum(), byProject: [ProjectID: Sum] = [:]) {
         self.total = total
         self.byProject = byProject
     }
 }
 
 /// What an operator does to a message.
-public enum MessageControl: String, Hashable, Sendable, CaseIterable {
+package enum MessageControl: String, Hashable, Sendable, CaseIterable {
     /// Nothing of it is claimed until it is resumed.
     case pause
     /// Ends a pause.
@@ -150,22 +150,22 @@ public enum MessageControl: String, Hashable, Sendable, CaseIterable {
 }
 
 /// What reports and exports show of a message beside its target: decided once, at accept.
-public struct MessageFacts: Hashable, Sendable {
+package struct MessageFacts: Hashable, Sendable {
     /// The sender's label.
-    public var label: AnalyticsLabel?
+    package var label: AnalyticsLabel?
     /// Whether a device shows something (DISPLAY_NOTIFICATION) or only wakes (DATA_MESSAGE).
-    public var isDisplayed: Bool
+    package var isDisplayed: Bool
     /// `apns-collapse-id`.
-    public var collapseKey: String?
+    package var collapseKey: String?
     /// `apns-priority`.
-    public var priority: Int
+    package var priority: Int
     /// Seconds from accept to expiry, as sent.
-    public var timeToLiveSeconds: Int64
+    package var timeToLiveSeconds: Int64
     /// The credential that sent it; `nil`: it was accepted before that was kept.
-    public var credential: CredentialUse?
+    package var credential: CredentialUse?
 
     /// Puts the facts together.
-    public init(
+    package init(
         label: AnalyticsLabel?, isDisplayed: Bool, collapseKey: String?, priority: Int, timeToLiveSeconds: Int64,
         credential: CredentialUse? = nil
     ) {
@@ -179,7 +179,7 @@ public struct MessageFacts: Hashable, Sendable {
 }
 
 /// Accepted messages.
-public protocol MessageStore: Sendable {
+package protocol MessageStore: Sendable {
     /// Commits messages with their work in one transaction; the results are in the same order. A message that is not taken
     /// says so in its result and leaves the others alone; when this throws, none was taken. When this returns, they
     /// survive a power cut. Calls at the same time share one commit.

@@ -1,7 +1,7 @@
-public import PushModel
+package import PushModel
 
 /// What a device reports of a message.
-public enum ReceiptKind: String, Hashable, Sendable, CaseIterable {
+package enum ReceiptKind: String, Hashable, Sendable, CaseIterable {
     /// It came in.
     case received
     /// The user opened it.
@@ -11,16 +11,16 @@ public enum ReceiptKind: String, Hashable, Sendable, CaseIterable {
 }
 
 /// One thing that a device reports of one message.
-public struct Receipt: Hashable, Sendable {
+package struct Receipt: Hashable, Sendable {
     /// The message.
-    public var message: MessageID
+    package var message: MessageID
     /// What happened.
-    public var kind: ReceiptKind
+    package var kind: ReceiptKind
     /// When, by the device's clock.
-    public var time: Timestamp
+    package var time: Timestamp
 
     /// Puts a receipt together.
-    public init(message: MessageID, kind: ReceiptKind, time: Timestamp) {
+    package init(message: MessageID, kind: ReceiptKind, time: Timestamp) {
         self.message = message
         self.kind = kind
         self.time = time
@@ -29,7 +29,7 @@ public struct Receipt: Hashable, Sendable {
 
 /// What devices report. A receipt is kept as long as the ledger entry of its delivery; lists and exports of the ledger
 /// show it.
-public protocol ReceiptStore: Sendable {
+package protocol ReceiptStore: Sendable {
     /// Keeps receipts of one registration. Of each message and kind the first counts. A time before the accept of its
     /// message, or after `time`, becomes the nearer of the two: clocks of devices are wrong.
     ///

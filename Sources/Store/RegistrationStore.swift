@@ -1,31 +1,31 @@
-public import PushModel
+package import PushModel
 
 /// What an app says when it registers.
-public struct RegistrationRequest: Sendable {
+package struct RegistrationRequest: Sendable {
     /// The project.
-    public var project: ProjectID
+    package var project: ProjectID
     /// The app.
-    public var app: AppID
+    package var app: AppID
     /// The token that APNs gave it.
-    public var deviceToken: DeviceToken
+    package var deviceToken: DeviceToken
     /// The environment that issued the token.
-    public var environment: APNSEnvironment
+    package var environment: APNSEnvironment
     /// Whether the app said so. Otherwise ``environment`` is for a new registration only: one that exists keeps its own.
-    public var isEnvironmentStated: Bool
+    package var isEnvironmentStated: Bool
     /// The app's version.
-    public var appVersion: String?
+    package var appVersion: String?
     /// Who uses the device now; `nil`: the app did not say.
-    public var owner: RegistrationOwner?
+    package var owner: RegistrationOwner?
     /// How the browser is reached, of a web app; ``deviceToken`` is the SHA-256 of its endpoint then.
-    public var web: WebSubscription?
+    package var web: WebSubscription?
     /// Whether who asks may refresh a registration that belongs to an installation, of which nothing is proven here.
     /// Otherwise such a one is superseded, and a new registration inherits nothing from it.
-    public var refreshesBound: Bool
+    package var refreshesBound: Bool
     /// What the request was made with, for the audit; `nil`: the gateway itself.
-    public var credential: ProvenCredential?
+    package var credential: ProvenCredential?
 
     /// Puts a request together.
-    public init(
+    package init(
         project: ProjectID, app: AppID, deviceToken: DeviceToken, environment: APNSEnvironment,
         isEnvironmentStated: Bool = true, appVersion: String?, owner: RegistrationOwner? = nil,
         web: WebSubscription? = nil, refreshesBound: Bool = true, credential: ProvenCredential? = nil
@@ -44,36 +44,36 @@ public struct RegistrationRequest: Sendable {
 }
 
 /// What an app says about who uses the device.
-public enum RegistrationOwner: Hashable, Sendable {
+package enum RegistrationOwner: Hashable, Sendable {
     /// Nobody in particular: who used it has signed out.
     case nobody
     /// This user.
     case user(UserID)
 
     /// The user, if there is one.
-    public var user: UserID? {
+    package var user: UserID? {
         guard case .user(let user) = self else { return nil }
         return user
     }
 }
 
 /// What an app changes about its registration; `nil` leaves a field as it is.
-public struct RegistrationChange: Sendable {
+package struct RegistrationChange: Sendable {
     /// A rotated device token.
-    public var deviceToken: DeviceToken?
+    package var deviceToken: DeviceToken?
     /// Its environment.
-    public var environment: APNSEnvironment?
+    package var environment: APNSEnvironment?
     /// The app's version.
-    public var appVersion: String?
+    package var appVersion: String?
     /// Who uses the device.
-    public var owner: RegistrationOwner?
+    package var owner: RegistrationOwner?
     /// How the browser is reached, of a web app, together with ``deviceToken``.
-    public var web: WebSubscription?
+    package var web: WebSubscription?
     /// What the change is made with, for the audit; `nil`: the gateway itself.
-    public var credential: ProvenCredential?
+    package var credential: ProvenCredential?
 
     /// No change; the registration is still refreshed.
-    public init(
+    package init(
         deviceToken: DeviceToken? = nil, environment: APNSEnvironment? = nil, appVersion: String? = nil,
         owner: RegistrationOwner? = nil, web: WebSubscription? = nil, credential: ProvenCredential? = nil
     ) {
@@ -87,7 +87,7 @@ public struct RegistrationChange: Sendable {
 }
 
 /// The registry of app installs.
-public protocol RegistrationStore: Sendable {
+package protocol RegistrationStore: Sendable {
     /// Registers an install. (project, app, device token) is unique among active registrations: the same again
     /// refreshes the same one, which ends its quarantine, and keeps its id and token; `isNew` tells which it was.
     ///
@@ -179,7 +179,7 @@ public protocol RegistrationStore: Sendable {
 }
 
 /// Which registrations of a project are listed.
-public enum RegistrationFilter: Hashable, Sendable {
+package enum RegistrationFilter: Hashable, Sendable {
     /// All that have not ended.
     case active
     /// Those that fan-outs pass by because APNs refused the device token.
@@ -191,9 +191,9 @@ public enum RegistrationFilter: Hashable, Sendable {
 }
 
 /// One change of who is reached at a device.
-public struct RegistrationAudit: Hashable, Sendable {
+package struct RegistrationAudit: Hashable, Sendable {
     /// Why the owner changed.
-    public enum Cause: String, Hashable, Sendable {
+    package enum Cause: String, Hashable, Sendable {
         /// A registration without a user got one.
         case userAssigned = "user_assigned"
         /// Another user, or nobody, was registered on the device.
@@ -205,24 +205,24 @@ public struct RegistrationAudit: Hashable, Sendable {
     }
 
     /// When.
-    public let time: Timestamp
+    package let time: Timestamp
     /// Why.
-    public let cause: Cause
+    package let cause: Cause
     /// The app.
-    public let app: AppID
+    package let app: AppID
     /// Whose the device is since.
-    public let registration: RegistrationID
+    package let registration: RegistrationID
     /// Whose it was; `nil` if the registration is the same.
-    public let former: RegistrationID?
+    package let former: RegistrationID?
     /// The user since.
-    public let user: UserID?
+    package let user: UserID?
     /// The user before.
-    public let formerUser: UserID?
+    package let formerUser: UserID?
     /// What the change was made with; `nil`: not known.
-    public let credential: String?
+    package let credential: String?
 
     /// Puts an entry together.
-    public init(
+    package init(
         time: Timestamp, cause: Cause, app: AppID, registration: RegistrationID, former: RegistrationID?,
         user: UserID?, formerUser: UserID?, credential: String? = nil
     ) {
@@ -238,21 +238,21 @@ public struct RegistrationAudit: Hashable, Sendable {
 }
 
 /// A registration's subscription to a topic.
-public struct Subscription: Hashable, Sendable {
+package struct Subscription: Hashable, Sendable {
     /// The topic.
-    public var topic: Topic
+    package var topic: Topic
     /// Since when.
-    public var createdAt: Timestamp
+    package var createdAt: Timestamp
 
     /// Puts a subscription together.
-    public init(topic: Topic, createdAt: Timestamp) {
+    package init(topic: Topic, createdAt: Timestamp) {
         self.topic = topic
         self.createdAt = createdAt
     }
 }
 
 /// Who gets the messages of which topic.
-public protocol SubscriptionStore: Sendable {
+package protocol SubscriptionStore: Sendable {
     /// Subscribes registrations to a topic in one step; the results are in the order of `keys`.
     ///
     /// - Parameter topicLimit: a topic that is not there is made only while the project has fewer; `nil`: always.
@@ -296,7 +296,7 @@ public protocol SubscriptionStore: Sendable {
 
 extension SubscriptionStore {
     /// Subscribes registrations to a topic, which is made if it is not there.
-    public func subscribe(
+    package func subscribe(
         _ keys: [RegistrationKey], to topic: Topic, at time: Timestamp
     ) async throws(StoreError) -> [SubscribeResult] {
         try await subscribe(keys, to: topic, at: time, topicLimit: nil)
@@ -304,35 +304,35 @@ extension SubscriptionStore {
 }
 
 /// A topic with its audience.
-public struct TopicSummary: Hashable, Sendable {
+package struct TopicSummary: Hashable, Sendable {
     /// The topic.
-    public var topic: Topic
+    package var topic: Topic
     /// Active registrations that are subscribed.
-    public var subscribers: Int
+    package var subscribers: Int
 
     /// Puts a summary together.
-    public init(topic: Topic, subscribers: Int) {
+    package init(topic: Topic, subscribers: Int) {
         self.topic = topic
         self.subscribers = subscribers
     }
 }
 
 /// A registration that is subscribed to a topic.
-public struct Subscriber: Sendable {
+package struct Subscriber: Sendable {
     /// The registration.
-    public var registration: Registration
+    package var registration: Registration
     /// Since when.
-    public var subscribedAt: Timestamp
+    package var subscribedAt: Timestamp
 
     /// Puts a subscriber together.
-    public init(registration: Registration, subscribedAt: Timestamp) {
+    package init(registration: Registration, subscribedAt: Timestamp) {
         self.registration = registration
         self.subscribedAt = subscribedAt
     }
 }
 
 /// What became of one subscription.
-public enum SubscribeResult: Hashable, Sendable {
+package enum SubscribeResult: Hashable, Sendable {
     /// It is new.
     case created(Subscription)
     /// It was there.

@@ -1,34 +1,34 @@
-public import PushModel
+package import PushModel
 
 /// A registration as it comes in by an import and goes out by an export.
-public struct ImportedRegistration: Hashable, Sendable {
+package struct ImportedRegistration: Hashable, Sendable {
     /// The FID; `nil`: the one in front of the token, or a new one.
-    public var id: RegistrationID?
+    package var id: RegistrationID?
     /// The registration token; `nil`: a new one.
-    public var token: RegistrationToken?
+    package var token: RegistrationToken?
     /// The app.
-    public var app: AppID
+    package var app: AppID
     /// The device token; (app, device token) is unique.
-    public var deviceToken: DeviceToken
+    package var deviceToken: DeviceToken
     /// Its environment.
-    public var environment: APNSEnvironment
+    package var environment: APNSEnvironment
     /// Who uses the device.
-    public var user: UserID?
+    package var user: UserID?
     /// The app's version.
-    public var appVersion: String?
+    package var appVersion: String?
     /// Its topics, 2000 at most.
-    public var topics: [ImportedTopic] = []
+    package var topics: [ImportedTopic] = []
     /// When it was made; `nil`: when it was refreshed.
-    public var createdAt: Timestamp?
+    package var createdAt: Timestamp?
     /// When the app last registered; `nil`: when it was made, or now.
-    public var refreshedAt: Timestamp?
+    package var refreshedAt: Timestamp?
     /// When APNs first accepted the device token.
-    public var provenAt: Timestamp?
+    package var provenAt: Timestamp?
     /// Its quarantine.
-    public var quarantine: Quarantine?
+    package var quarantine: Quarantine?
 
     /// A registration with what must be said.
-    public init(app: AppID, deviceToken: DeviceToken, environment: APNSEnvironment) {
+    package init(app: AppID, deviceToken: DeviceToken, environment: APNSEnvironment) {
         self.app = app
         self.deviceToken = deviceToken
         self.environment = environment
@@ -36,21 +36,21 @@ public struct ImportedRegistration: Hashable, Sendable {
 }
 
 /// A topic of an imported registration.
-public struct ImportedTopic: Hashable, Sendable {
+package struct ImportedTopic: Hashable, Sendable {
     /// The topic.
-    public var topic: Topic
+    package var topic: Topic
     /// Since when; `nil`: since the registration was made.
-    public var createdAt: Timestamp?
+    package var createdAt: Timestamp?
 
     /// Puts one together.
-    public init(_ topic: Topic, createdAt: Timestamp? = nil) {
+    package init(_ topic: Topic, createdAt: Timestamp? = nil) {
         self.topic = topic
         self.createdAt = createdAt
     }
 }
 
 /// Why the store does not take an imported registration, though it is well-formed.
-public enum ImportRefusal: Hashable, Sendable {
+package enum ImportRefusal: Hashable, Sendable {
     /// The FID belongs to a registration with another device token, of another app, or that ended.
     case idTaken
     /// The device token is registered under another FID.
@@ -66,20 +66,20 @@ public enum ImportRefusal: Hashable, Sendable {
 }
 
 /// How far an import came: written in the same transaction as the rows.
-public struct ImportPosition: Hashable, Sendable {
+package struct ImportPosition: Hashable, Sendable {
     /// What tells this file from another one under the same name.
-    public var fingerprint: Int64
+    package var fingerprint: Int64
     /// Lines done.
-    public var line: Int64
+    package var line: Int64
     /// Bytes done.
-    public var offset: Int64
+    package var offset: Int64
     /// Registrations taken so far.
-    public var imported: Int64 = 0
+    package var imported: Int64 = 0
     /// Registrations refused so far.
-    public var rejected: Int64 = 0
+    package var rejected: Int64 = 0
 
     /// A position with nothing counted.
-    public init(fingerprint: Int64, line: Int64, offset: Int64) {
+    package init(fingerprint: Int64, line: Int64, offset: Int64) {
         self.fingerprint = fingerprint
         self.line = line
         self.offset = offset
@@ -87,7 +87,7 @@ public struct ImportPosition: Hashable, Sendable {
 }
 
 /// What became of a chunk of an import.
-public enum ImportResult: Hashable, Sendable {
+package enum ImportResult: Hashable, Sendable {
     /// All but those refused, which are told by their place in the chunk, are in the store, with the position.
     case committed(refused: [Int: ImportRefusal])
     /// Nothing is in the store, because of this one.

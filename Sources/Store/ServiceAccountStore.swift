@@ -1,18 +1,18 @@
-public import PushModel
+package import PushModel
 
 /// An account that backends use through an Admin SDK: it proves itself with the signature of one of its keys.
-public struct ServiceAccount: Hashable, Sendable {
+package struct ServiceAccount: Hashable, Sendable {
     /// Its name, which holds its project.
-    public var email: ServiceAccountEmail
+    package var email: ServiceAccountEmail
     /// What it may do.
-    public var role: Role
+    package var role: Role
     /// When it was made.
-    public var createdAt: Timestamp
+    package var createdAt: Timestamp
     /// Since when nothing of it works.
-    public var disabledAt: Timestamp?
+    package var disabledAt: Timestamp?
 
     /// Puts an account together.
-    public init(email: ServiceAccountEmail, role: Role, createdAt: Timestamp, disabledAt: Timestamp? = nil) {
+    package init(email: ServiceAccountEmail, role: Role, createdAt: Timestamp, disabledAt: Timestamp? = nil) {
         self.email = email
         self.role = role
         self.createdAt = createdAt
@@ -21,22 +21,22 @@ public struct ServiceAccount: Hashable, Sendable {
 }
 
 /// The public half of a service account's key: the private one is only in the file that its holder was given.
-public struct ServiceAccountKey: Hashable, Sendable {
+package struct ServiceAccountKey: Hashable, Sendable {
     /// Its public id, the `kid` of what it signs.
-    public var id: String
+    package var id: String
     /// Whose it is.
-    public var account: ServiceAccountEmail
+    package var account: ServiceAccountEmail
     /// The RSA key, a SubjectPublicKeyInfo in DER.
-    public var publicKey: [UInt8]
+    package var publicKey: [UInt8]
     /// When it was made.
-    public var createdAt: Timestamp
+    package var createdAt: Timestamp
     /// When it was revoked.
-    public var revokedAt: Timestamp?
+    package var revokedAt: Timestamp?
     /// `token_uri` of its credential, the audience of assertions that it signs; `nil`: it is the gateway's own address.
-    public var tokenURI: String?
+    package var tokenURI: String?
 
     /// Puts a key together.
-    public init(
+    package init(
         id: String, account: ServiceAccountEmail, publicKey: [UInt8], createdAt: Timestamp, revokedAt: Timestamp? = nil,
         tokenURI: String? = nil
     ) {
@@ -50,33 +50,33 @@ public struct ServiceAccountKey: Hashable, Sendable {
 }
 
 /// A key with its account.
-public struct ServiceAccountIdentity: Hashable, Sendable {
+package struct ServiceAccountIdentity: Hashable, Sendable {
     /// The account.
-    public var account: ServiceAccount
+    package var account: ServiceAccount
     /// The key.
-    public var key: ServiceAccountKey
+    package var key: ServiceAccountKey
 
     /// Puts the two together.
-    public init(account: ServiceAccount, key: ServiceAccountKey) {
+    package init(account: ServiceAccount, key: ServiceAccountKey) {
         self.account = account
         self.key = key
     }
 
     /// Whether what the key signs counts: it is not revoked, and the account not disabled.
-    public var isUsable: Bool { key.revokedAt == nil && account.disabledAt == nil }
+    package var isUsable: Bool { key.revokedAt == nil && account.disabledAt == nil }
 }
 
 /// An access token as stored: of the secret only its SHA-256.
-public struct AccessTokenRecord: Hashable, Sendable {
+package struct AccessTokenRecord: Hashable, Sendable {
     /// SHA-256 of the whole token, 32 bytes.
-    public var digest: [UInt8]
+    package var digest: [UInt8]
     /// The key it was given for; it ends with the key.
-    public var keyID: String
+    package var keyID: String
     /// When it ends.
-    public var expiresAt: Timestamp
+    package var expiresAt: Timestamp
 
     /// Puts a record together.
-    public init(digest: [UInt8], keyID: String, expiresAt: Timestamp) {
+    package init(digest: [UInt8], keyID: String, expiresAt: Timestamp) {
         self.digest = digest
         self.keyID = keyID
         self.expiresAt = expiresAt
@@ -84,7 +84,7 @@ public struct AccessTokenRecord: Hashable, Sendable {
 }
 
 /// Service accounts, their keys, and the access tokens that they were given.
-public protocol ServiceAccountStore: Sendable {
+package protocol ServiceAccountStore: Sendable {
     /// Keeps a new account with its first key; `false`, and nothing is kept, when the name is taken. Key ids are unique.
     /// This and every other change leaves an audit entry of `credential`.
     func insert(

@@ -1,18 +1,18 @@
 /// Why the store could not do what it was asked.
-public struct StoreError: Error, Sendable, CustomStringConvertible {
+package struct StoreError: Error, Sendable, CustomStringConvertible {
     /// What kind of error it is.
-    public let code: Code
+    package let code: Code
     /// A sentence for the operator: no tokens, no payloads.
-    public let message: String
+    package let message: String
     /// Whether any call of its kind would fail for the same reason: the disk is full, failing or read-only, another
     /// process holds the store, the store is closed, or too much waits for it. It says nothing about what was to be
     /// written, so that may be written again as it is.
-    public let isOfWholeStore: Bool
+    package let isOfWholeStore: Bool
     /// The database library's error.
-    public let underlying: (any Error)?
+    package let underlying: (any Error)?
 
     /// The kinds of errors.
-    public enum Code: Hashable, Sendable {
+    package enum Code: Hashable, Sendable {
         /// The directory or file can't be opened, read or written, or the store is closed.
         case unavailable
         /// Too many writes of a kind, or look-ups, wait already: nothing was done, and a moment later there may be room.
@@ -32,7 +32,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     }
 
     /// Describes an error.
-    public init(
+    package init(
         _ code: Code, _ message: String, isOfWholeStore: Bool = false, underlying: (any Error)? = nil
     ) {
         self.code = code
@@ -42,5 +42,5 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The message.
-    public var description: String { message }
+    package var description: String { message }
 }

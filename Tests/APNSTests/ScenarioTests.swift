@@ -1,4 +1,4 @@
-import APNSSimulator
+import Simulators
 import Foundation
 import HTTP2Client
 import Logging
@@ -235,7 +235,7 @@ private struct ScenarioRun {
     let pushes: [Push]
     let reports: [PushReport?]
     let recorded: [RecordedPush]
-    let statistics: APNSSimulator.Statistics
+    let statistics: Simulators.Statistics
 
     var outcomes: [Outcome?] { reports.map { $0?.outcome } }
 

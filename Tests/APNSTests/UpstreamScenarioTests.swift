@@ -1,4 +1,4 @@
-import APNSSimulator
+import Simulators
 import Foundation
 import HTTP2Client
 import Logging

@@ -1,5 +1,6 @@
 import Logging
 import PushModel
+import SQLiteStorage
 import Store
 import TestSupport
 import Testing

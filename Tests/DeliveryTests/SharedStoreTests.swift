@@ -1,6 +1,7 @@
 import Delivery
 import Logging
 import PushModel
+import SQLiteStorage
 import ServiceLifecycle
 import Store
 import TestSupport

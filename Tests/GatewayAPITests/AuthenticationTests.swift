@@ -1,5 +1,6 @@
 import HTTPTypes
 import PushModel
+import SQLiteStorage
 import Store
 import Testing
 

@@ -1,5 +1,7 @@
 import HTTPTypes
+import JSON
 import PushModel
+import SQLiteStorage
 import Store
 import Testing
 

@@ -1,7 +1,9 @@
 import Delivery
 import Foundation
 import HTTPTypes
+import JSON
 import PushModel
+import SQLiteStorage
 import Store
 import Testing
 

@@ -1,6 +1,7 @@
 import Delivery
 import HTTPTypes
 import HummingbirdCore
+import JSON
 import NIOCore
 import PushModel
 import Store

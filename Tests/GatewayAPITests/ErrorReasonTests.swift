@@ -2,6 +2,7 @@ import Delivery
 import Foundation
 import HTTPTypes
 import HummingbirdCore
+import JSON
 import PushModel
 import Store
 import Testing

@@ -1,5 +1,6 @@
 import HTTPTypes
 import HummingbirdTesting
+import SQLiteStorage
 import Store
 import Synchronization
 import Testing

@@ -1,8 +1,10 @@
 import Delivery
 import Hummingbird
 import HummingbirdTesting
+import JSON
 import NIOCore
 import PushModel
+import SQLiteStorage
 import Store
 import Synchronization
 import Testing

@@ -1,5 +1,6 @@
 import Delivery
 import HTTPTypes
+import JSON
 import PushModel
 import Store
 import Testing

@@ -1,6 +1,8 @@
 import Delivery
 import HTTPTypes
+import JSON
 import PushModel
+import SQLiteStorage
 import Store
 import Testing
 

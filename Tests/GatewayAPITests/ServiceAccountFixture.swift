@@ -2,7 +2,9 @@ import Crypto
 import CryptoExtras
 import Foundation
 import HTTPTypes
+import JSON
 import PushModel
+import SQLiteStorage
 import Store
 import Testing
 

@@ -2,9 +2,11 @@ import Delivery
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import JSON
 import Logging
 import NIOCore
 import PushModel
+import SQLiteStorage
 import Store
 import Synchronization
 import TestSupport

@@ -1,7 +1,9 @@
 import Crypto
 import Foundation
 import HTTPTypes
+import JSON
 import PushModel
+import SQLiteStorage
 import Store
 import TestSupport
 import Testing

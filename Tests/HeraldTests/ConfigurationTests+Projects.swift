@@ -1,5 +1,5 @@
 import APNS
-import APNSSimulator
+import Simulators
 import Crypto
 import Foundation
 import Logging

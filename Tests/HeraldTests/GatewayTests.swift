@@ -6,6 +6,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import PushModel
+import SQLiteStorage
 import ServiceLifecycle
 import Store
 import TestSupport

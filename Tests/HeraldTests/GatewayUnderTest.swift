@@ -1,4 +1,4 @@
-import APNSSimulator
+import Simulators
 import AsyncHTTPClient
 import Foundation
 import Logging

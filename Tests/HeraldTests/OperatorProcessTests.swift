@@ -1,4 +1,5 @@
-import APNSSimulator
+import SQLiteStorage
+import Simulators
 import Foundation
 import Logging
 import PushModel

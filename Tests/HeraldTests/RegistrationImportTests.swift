@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import PushModel
+import SQLiteStorage
 import Store
 import TestSupport
 import Testing

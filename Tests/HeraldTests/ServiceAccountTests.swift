@@ -1,6 +1,7 @@
 import Crypto
 import CryptoExtras
 import Foundation
+import JSON
 import PushModel
 import TestSupport
 import Testing

@@ -1,13 +1,13 @@
-public import PushModel
-public import Store
+package import PushModel
+package import Store
 import Synchronization
 
 /// A store that fails when it is told to: it passes every call on to a real one, but for the n-th, which throws, waits,
 /// or "crashes" before or after it has done its work. After a crash every further call throws, as if the process was
 /// gone; whoever opens the store anew sees what was committed.
-public final class FaultyStore: Sendable {
+package final class FaultyStore: Sendable {
     /// What happens at a call.
-    public enum Fault: Hashable, Sendable, CaseIterable {
+    package enum Fault: Hashable, Sendable, CaseIterable {
         /// It throws `.failed` and does nothing; later calls work.
         case error
         /// It waits for ``FaultyStore/release()`` before it does its work.
@@ -19,7 +19,7 @@ public final class FaultyStore: Sendable {
     }
 
     /// A call as the faults count it.
-    public enum Call: String, Hashable, Sendable, CaseIterable {
+    package enum Call: String, Hashable, Sendable, CaseIterable {
         case accept, uses, message, audience, control, forgetIdempotencyKeys
         case enroll, renew, takeOver, openFanOuts, claimPage, dueRoutes, claimDue, settle, bookCancelled, backlog
     }
@@ -45,7 +45,7 @@ public final class FaultyStore: Sendable {
     /// Wraps a store.
     ///
     /// - Parameter faults: what happens at which call, counted from 0.
-    public init(_ store: any MessageStore & DeliveryStore, faults: [Int: Fault] = [:]) {
+    package init(_ store: any MessageStore & DeliveryStore, faults: [Int: Fault] = [:]) {
         self.store = store
         plan = { _, number, _ in faults[number] }
     }
@@ -56,22 +56,22 @@ public final class FaultyStore: Sendable {
     ///   - fault: what happens, once.
     ///   - kind: at which call.
     ///   - number: at the how manieth of these, from 1.
-    public init(_ store: any MessageStore & DeliveryStore, _ fault: Fault, at kind: Call, number: Int) {
+    package init(_ store: any MessageStore & DeliveryStore, _ fault: Fault, at kind: Call, number: Int) {
         self.store = store
         plan = { call, _, ofKind in call == kind && ofKind == number ? fault : nil }
     }
 
     /// How many faults happened.
-    public var fired: Int { state.withLock { $0.fired } }
+    package var fired: Int { state.withLock { $0.fired } }
 
     /// The calls so far, in the order they came.
-    public var calls: [Call] { state.withLock { $0.calls } }
+    package var calls: [Call] { state.withLock { $0.calls } }
 
     /// Whether the process "ended".
-    public var isCrashed: Bool { state.withLock { $0.isCrashed } }
+    package var isCrashed: Bool { state.withLock { $0.isCrashed } }
 
     /// Lets calls go on that wait, and lets no call wait any more, nor those who wait for one.
-    public func release() {
+    package func release() {
         let waiting = state.withLock { state in
             state.isReleased = true
             defer { (state.waiting, state.watchers) = ([], []) }
@@ -81,7 +81,7 @@ public final class FaultyStore: Sendable {
     }
 
     /// Returns when the process has "ended", a call waits, or none will any more.
-    public func untilFault() async {
+    package func untilFault() async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
                 if state.isCrashed || state.isReleased || !state.waiting.isEmpty { return true }
@@ -149,34 +149,34 @@ public final class FaultyStore: Sendable {
 
 extension FaultyStore: MessageStore {
     /// See the protocol.
-    public func accept(
+    package func accept(
         _ messages: [NewMessage], claimedBy worker: WorkerID?
     ) async throws(StoreError) -> [AcceptResult] {
         try await call(.accept) { () throws(StoreError) in try await store.accept(messages, claimedBy: worker) }
     }
 
     /// See the protocol.
-    public func uses(
+    package func uses(
         of keys: [IdempotencyKey], in project: ProjectID, at time: Timestamp
     ) async throws(StoreError) -> [IdempotencyUse] {
         try await call(.uses) { () throws(StoreError) in try await store.uses(of: keys, in: project, at: time) }
     }
 
     /// See the protocol.
-    public func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? {
+    package func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? {
         try await call(.message) { () throws(StoreError) in try await store.message(id, in: project) }
     }
 
     /// See the protocol; never fails.
-    public var load: StoreLoad { store.load }
+    package var load: StoreLoad { store.load }
 
     /// See the protocol.
-    public func audience(of recipient: NewMessage.Recipient, in project: ProjectID) async throws(StoreError) -> Int {
+    package func audience(of recipient: NewMessage.Recipient, in project: ProjectID) async throws(StoreError) -> Int {
         try await call(.audience) { () throws(StoreError) in try await store.audience(of: recipient, in: project) }
     }
 
     /// See the protocol.
-    public func control(
+    package func control(
         _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,
         by credential: CredentialUse
     ) async throws(StoreError) -> MessageState? {
@@ -186,7 +186,7 @@ extension FaultyStore: MessageStore {
     }
 
     /// See the protocol.
-    public func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
+    package func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
         try await call(.forgetIdempotencyKeys) { () throws(StoreError) in
             try await store.forgetIdempotencyKeys(before: time, limit: limit)
         }
@@ -195,22 +195,22 @@ extension FaultyStore: MessageStore {
 
 extension FaultyStore: DeliveryStore {
     /// See the protocol.
-    public func enroll(_ name: String, until lease: Timestamp) async throws(StoreError) -> WorkerID {
+    package func enroll(_ name: String, until lease: Timestamp) async throws(StoreError) -> WorkerID {
         try await call(.enroll) { () throws(StoreError) in try await store.enroll(name, until: lease) }
     }
 
     /// See the protocol.
-    public func renew(_ worker: WorkerID, until lease: Timestamp) async throws(StoreError) {
+    package func renew(_ worker: WorkerID, until lease: Timestamp) async throws(StoreError) {
         try await call(.renew) { () throws(StoreError) in try await store.renew(worker, until: lease) }
     }
 
     /// See the protocol.
-    public func takeOver(at time: Timestamp) async throws(StoreError) -> Int {
+    package func takeOver(at time: Timestamp) async throws(StoreError) -> Int {
         try await call(.takeOver) { () throws(StoreError) in try await store.takeOver(at: time) }
     }
 
     /// See the protocol.
-    public func openFanOuts(
+    package func openFanOuts(
         limitPerProject limit: Int, held: Set<PushRoute>
     ) async throws(StoreError) -> [OpenFanOut] {
         try await call(.openFanOuts) { () throws(StoreError) in
@@ -219,7 +219,7 @@ extension FaultyStore: DeliveryStore {
     }
 
     /// See the protocol.
-    public func claimPage(
+    package func claimPage(
         of fanOut: OpenFanOut.ID, limit: Int, held: Set<PushRoute>, by worker: WorkerID, at time: Timestamp
     ) async throws(StoreError) -> FanOutClaim {
         try await call(.claimPage) { () throws(StoreError) in
@@ -228,12 +228,12 @@ extension FaultyStore: DeliveryStore {
     }
 
     /// See the protocol.
-    public func dueRoutes(_ lane: Lane, at time: Timestamp) async throws(StoreError) -> DueRoutes {
+    package func dueRoutes(_ lane: Lane, at time: Timestamp) async throws(StoreError) -> DueRoutes {
         try await call(.dueRoutes) { () throws(StoreError) in try await store.dueRoutes(lane, at: time) }
     }
 
     /// See the protocol.
-    public func claimDue(
+    package func claimDue(
         _ lane: Lane, _ route: PushRoute, limit: Int, by worker: WorkerID, at time: Timestamp
     ) async throws(StoreError) -> [ClaimedDelivery] {
         try await call(.claimDue) { () throws(StoreError) in
@@ -242,7 +242,7 @@ extension FaultyStore: DeliveryStore {
     }
 
     /// See the protocol.
-    public func claimDue(
+    package func claimDue(
         _ lane: Lane, _ route: PushRoute, of messages: [MessageID], by worker: WorkerID, at time: Timestamp
     ) async throws(StoreError) -> [ClaimedDelivery] {
         try await call(.claimDue) { () throws(StoreError) in
@@ -251,36 +251,36 @@ extension FaultyStore: DeliveryStore {
     }
 
     /// See the protocol.
-    public func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> SettleResult {
+    package func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> SettleResult {
         try await call(.settle) { () throws(StoreError) in try await store.settle(settlements, by: worker) }
     }
 
     /// See the protocol; never a fault.
-    public func bringForward(
+    package func bringForward(
         waitingBeyond limit: Timestamp, to time: Timestamp, count: Int
     ) async throws(StoreError) -> Int {
         try await store.bringForward(waitingBeyond: limit, to: time, count: count)
     }
 
     /// See the protocol; never a fault.
-    public func clampTimes(to now: Timestamp) async throws(StoreError) -> Bool {
+    package func clampTimes(to now: Timestamp) async throws(StoreError) -> Bool {
         try await store.clampTimes(to: now)
     }
 
     /// See the protocol; never a fault.
-    public func endExpiredPauses(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
+    package func endExpiredPauses(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
         try await store.endExpiredPauses(limit: limit, at: time)
     }
 
     /// See the protocol.
-    public func bookCancelled(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
+    package func bookCancelled(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
         try await call(.bookCancelled) { () throws(StoreError) in
             try await store.bookCancelled(limit: limit, at: time)
         }
     }
 
     /// See the protocol.
-    public func backlog() async throws(StoreError) -> [Lane: Int] {
+    package func backlog() async throws(StoreError) -> [Lane: Int] {
         try await call(.backlog) { () throws(StoreError) in try await store.backlog() }
     }
 }

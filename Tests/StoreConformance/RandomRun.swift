@@ -7,7 +7,7 @@ import Testing
 /// settlements, messages to topics, conditions, lists and single registrations that are paused and cancelled, routes
 /// that are held, devices that come and go. At the end every promise is checked against a naive model: each message
 /// through, each recipient once in the ledger, nobody left out who stayed, nobody reached who was not meant.
-public struct RandomRun {
+package struct RandomRun {
     /// One worker as the model sees it.
     private struct Claimant {
         var id: WorkerID
@@ -51,7 +51,7 @@ public struct RandomRun {
     private var sent: [MessageID: Sent] = [:]
 
     /// Prepares a run on an empty store.
-    public init(subject: StoreSubject, seed: UInt64) async throws {
+    package init(subject: StoreSubject, seed: UInt64) async throws {
         scene = try await subject.makeScene()
         random = SeededRandom(seed: seed)
     }
@@ -59,7 +59,7 @@ public struct RandomRun {
     /// Takes `steps` random steps, then finishes all work and checks the end.
     ///
     /// - Parameter devices: registered at first; more than a hundred make large lists.
-    public mutating func run(steps: Int, devices: Int = 12) async throws {
+    package mutating func run(steps: Int, devices: Int = 12) async throws {
         for number in 0..<devices { try await register(number) }
         for name in ["one", "two", "three"] { workers.append(try await enroll(name)) }
         for number in 0..<steps {

@@ -1,9 +1,10 @@
+import JSON
 import PushModel
-public import Store
-public import Testing
+package import Store
+import Testing
 
 /// An implementation under test: one store that was empty at first.
-public final class StoreSubject: Sendable {
+package final class StoreSubject: Sendable {
     private let open: @Sendable () throws -> any CompleteStore
     private let lose: @Sendable (any CompleteStore) throws -> Void
     private let verify: @Sendable (any CompleteStore) async throws -> Void
@@ -20,7 +21,7 @@ public final class StoreSubject: Sendable {
     ///   - isExclusive: whether only one process can have the store open.
     ///   - verify: whatever the implementation can check of its own tables.
     ///   - claimed: how many deliveries each shard of a message that is not cancelled has claimed, if it keeps that.
-    public init(
+    package init(
         open: @escaping @Sendable () throws -> any CompleteStore,
         lose: @escaping @Sendable (any CompleteStore) throws -> Void,
         isExclusive: Bool,
@@ -54,9 +55,9 @@ public final class StoreSubject: Sendable {
 }
 
 /// One claim about stores. Every implementation runs all of ``all``.
-public struct ConformanceCase: Sendable, CustomTestStringConvertible {
+package struct ConformanceCase: Sendable, CustomTestStringConvertible {
     /// The claim.
-    public let name: String
+    package let name: String
     private let body: @Sendable (inout Scene) async throws -> Void
 
     init(_ name: String, _ body: @escaping @Sendable (inout Scene) async throws -> Void) {
@@ -65,17 +66,17 @@ public struct ConformanceCase: Sendable, CustomTestStringConvertible {
     }
 
     /// The claim.
-    public var testDescription: String { name }
+    package var testDescription: String { name }
 
     /// Checks the claim on an empty store.
-    public func run(on subject: StoreSubject) async throws {
+    package func run(on subject: StoreSubject) async throws {
         var scene = try await subject.makeScene()
         try await body(&scene)
         try await scene.check()
     }
 
     /// All claims.
-    public static let all: [ConformanceCase] =
+    package static let all: [ConformanceCase] =
         registrations + owners + lifeCycle + subscriptions + topicLists + messages + idempotency + deliveries
         + conditions + lists + routes + settling + quarantine + rescue + workers + control + faults + ledger
         + changes + deliveryDays + credentials + audit + serviceAccounts + deviceGroups + installations + bound

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import Glibc
 import Synchronization
 
@@ -6,11 +6,11 @@ import Synchronization
 ///
 /// Foundation's `Process` is of no use here: its `waitUntilExit` spins off the main thread, and when two tests start
 /// programs at the same time, one inherits the other's descriptor and hides its end.
-public final class ChildProcess: Sendable {
+package final class ChildProcess: Sendable {
     /// Standard output and standard error, line by line.
-    public let output: OutputLines
+    package let output: OutputLines
     /// Its process id.
-    public let id: Int32
+    package let id: Int32
 
     /// Starts `executable` with `arguments`; both outputs go to ``output``.
     ///
@@ -18,7 +18,7 @@ public final class ChildProcess: Sendable {
     ///   - environment: the whole environment of the program.
     ///   - keepsErrors: whether standard error goes to ``output`` too, or nowhere.
     /// - Throws: ``ChildProcessError`` when it can't be started.
-    public init(
+    package init(
         _ executable: String, _ arguments: [String],
         environment: [String: String] = ProcessInfo.processInfo.environment, keepsErrors: Bool = true
     ) throws {
@@ -61,7 +61,7 @@ public final class ChildProcess: Sendable {
     /// Runs a program to its end.
     ///
     /// - Returns: its exit status (negative for the signal that ended it) and its lines.
-    public static func run(
+    package static func run(
         _ executable: String, _ arguments: [String],
         environment: [String: String] = ProcessInfo.processInfo.environment, keepsErrors: Bool = true
     ) async throws -> (status: Int32, lines: [String]) {
@@ -70,12 +70,12 @@ public final class ChildProcess: Sendable {
     }
 
     /// Sends a signal, unless it ended already.
-    public func signal(_ signal: Int32) {
+    package func signal(_ signal: Int32) {
         output.whileRunning { _ = kill(id, signal) }
     }
 
     /// Waits for its end: the exit status, negative for the signal that ended it.
-    public func status() async -> Int32 {
+    package func status() async -> Int32 {
         await output.status()
     }
 
@@ -106,25 +106,25 @@ public final class ChildProcess: Sendable {
 ///
 /// What is opened between this and the start of the program is inherited all the same; that is rare, and harms no more
 /// than the descriptors did before.
-public func keepSocketsFromChildren() {
+package func keepSocketsFromChildren() {
     for descriptor in CInt(3)..<1024 where fcntl(descriptor, F_GETFD) == 0 {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 }
 
 /// Why a program could not be started.
-public struct ChildProcessError: Error, CustomStringConvertible {
+package struct ChildProcessError: Error, CustomStringConvertible {
     /// The reason.
-    public let description: String
+    package let description: String
 
     /// Takes the reason.
-    public init(_ description: String) {
+    package init(_ description: String) {
         self.description = description
     }
 }
 
 /// The lines of a program's output, kept, with waiters for one that contains a text, and for the program's end.
-public final class OutputLines: Sendable {
+package final class OutputLines: Sendable {
     private struct State {
         var lines: [String] = []
         var rest: [UInt8] = []
@@ -136,10 +136,10 @@ public final class OutputLines: Sendable {
     private let state = Mutex(State())
 
     /// What came so far.
-    public var lines: [String] { state.withLock { $0.lines } }
+    package var lines: [String] { state.withLock { $0.lines } }
 
     /// The first line, past or future, that contains `text`; `nil` when the program ended without one.
-    public func first(containing text: String) async -> String? {
+    package func first(containing text: String) async -> String? {
         await withCheckedContinuation { continuation in
             let found: String?? = state.withLock { state in
                 if let line = state.lines.first(where: { $0.contains(text) }) { return .some(line) }

@@ -1,13 +1,13 @@
-public import Testing
+package import Testing
 
 /// Lets two tests at a time run that keep the machine busy by themselves: whole gateways that are killed and restarted,
 /// hundreds of lives over a database. Tests beside them wait for deadlines of seconds.
-public struct HeavyTests: SuiteTrait, TestTrait, TestScoping {
+package struct HeavyTests: SuiteTrait, TestTrait, TestScoping {
     /// Suites pass it on to their tests.
-    public var isRecursive: Bool { true }
+    package var isRecursive: Bool { true }
 
     /// Runs `body` when there is room.
-    public func provideScope(
+    package func provideScope(
         for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
     ) async throws {
         await HeavyRoom.shared.enter()
@@ -23,7 +23,7 @@ public struct HeavyTests: SuiteTrait, TestTrait, TestScoping {
 
 extension Trait where Self == HeavyTests {
     /// See ``HeavyTests``.
-    public static var heavy: Self { HeavyTests() }
+    package static var heavy: Self { HeavyTests() }
 }
 
 /// Counts who is in.

@@ -5,14 +5,14 @@ import Glibc
 /// and made read-only without harm to anything else.
 ///
 /// It lives in a mount namespace that a sleeping process holds; the test reaches its files through `/proc`.
-public final class SmallDisk: Sendable {
+package final class SmallDisk: Sendable {
     /// Where it is mounted, for the programs in its namespace.
-    public let path: String
+    package let path: String
     private let holder: ChildProcess
     private let isRoot: Bool
 
     /// Whether this machine lets the test mount one: as root, or in a user namespace.
-    public static func isPossible() async -> Bool {
+    package static func isPossible() async -> Bool {
         do {
             return try await ChildProcess.run(
                 unshare, options(isRoot: geteuid() == 0) + ["mount", "-t", "tmpfs", "none", "/mnt"]
@@ -30,7 +30,7 @@ public final class SmallDisk: Sendable {
     }
 
     /// Mounts one at `path`, which must be an empty directory.
-    public init(path: String, megabytes: Int) async throws {
+    package init(path: String, megabytes: Int) async throws {
         self.path = path
         isRoot = geteuid() == 0
         let script = "mount -t tmpfs -o size=\(megabytes)m,mode=700 none \"$0\" && echo mounted && exec sleep 3600"
@@ -41,16 +41,16 @@ public final class SmallDisk: Sendable {
     }
 
     /// What to put in front of a program and its arguments so that it sees the disk. The process stays the same.
-    public var command: [String] {
+    package var command: [String] {
         ["/usr/bin/nsenter", "--target", String(holder.id), "--mount"]
             + (isRoot ? [] : ["--user", "--preserve-credentials"])
     }
 
     /// Where the test itself finds the disk.
-    public var ownPath: String { "/proc/\(holder.id)/root\(path)" }
+    package var ownPath: String { "/proc/\(holder.id)/root\(path)" }
 
     /// Writes until not a byte is left.
-    public func fill() throws {
+    package func fill() throws {
         let file = ownPath + "/filler"
         _ = FileManager.default.createFile(atPath: file, contents: nil)
         let handle = try FileHandle(forWritingTo: URL(filePath: file))
@@ -73,12 +73,12 @@ public final class SmallDisk: Sendable {
     }
 
     /// Gives back what ``fill()`` took.
-    public func free() throws {
+    package func free() throws {
         try FileManager.default.removeItem(atPath: ownPath + "/filler")
     }
 
     /// Mounts it again with other options; nobody may have files open for writing when it becomes read-only.
-    public func remount(_ options: String) async throws {
+    package func remount(_ options: String) async throws {
         let arguments = command.dropFirst() + ["/bin/mount", "-o", "remount,\(options)", path]
         let result = try await ChildProcess.run(command[0], Array(arguments))
         guard result.status == 0 else { throw ChildProcessError("remount: \(result.lines)") }

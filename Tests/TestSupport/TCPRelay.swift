@@ -7,9 +7,9 @@ private let withoutSignal: Int32 = 0x4000
 
 /// Stands between the engine and a server on this machine: hands bytes on, breaks connections in a way and at a moment
 /// that the test chooses, or plays an HTTP proxy.
-public final class TCPRelay: Sendable {
+package final class TCPRelay: Sendable {
     /// How a connection breaks.
-    public enum Fault: String, CaseIterable, Sendable {
+    package enum Fault: String, CaseIterable, Sendable {
         /// FIN, without a word of TLS.
         case finish
         /// RST.
@@ -19,7 +19,7 @@ public final class TCPRelay: Sendable {
     }
 
     /// What happens to a new connection.
-    public enum Welcome: Sendable {
+    package enum Welcome: Sendable {
         /// Bytes are handed on.
         case forward
         /// It breaks when bytes from the client have come this often; 0: at once.
@@ -42,7 +42,7 @@ public final class TCPRelay: Sendable {
     }
 
     /// The port that it listens on.
-    public let port: Int
+    package let port: Int
     private let listener: Int32
     /// Holds the port in the other family, where nobody listens: a name with both must not lead to a stranger.
     private let closed: Int32
@@ -54,7 +54,7 @@ public final class TCPRelay: Sendable {
     ///   - target: the server's port on 127.0.0.1.
     ///   - loopback: where to listen.
     ///   - welcome: what happens to connections.
-    public init(to target: Int, on loopback: Loopback = .v4, _ welcome: Welcome = .forward) throws {
+    package init(to target: Int, on loopback: Loopback = .v4, _ welcome: Welcome = .forward) throws {
         (listener, closed, port) = try loopback.listenAlone(backlog: 64)
         board = Board(welcome)
         let (listener, board) = (listener, board)
@@ -75,22 +75,22 @@ public final class TCPRelay: Sendable {
     }
 
     /// From now on, new connections are treated so.
-    public func treatAll(_ welcome: Welcome) { board.state.withLock { $0.welcome = welcome } }
+    package func treatAll(_ welcome: Welcome) { board.state.withLock { $0.welcome = welcome } }
 
     /// The next connections are treated so, each in its turn.
-    public func treatNext(_ welcomes: Welcome...) { board.state.withLock { $0.next += welcomes } }
+    package func treatNext(_ welcomes: Welcome...) { board.state.withLock { $0.next += welcomes } }
 
     /// Breaks the connection that came first, and leaves the others as they are.
-    public func inflictOnFirst(_ fault: Fault) { board.state.withLock({ $0.links.first })?.order(fault) }
+    package func inflictOnFirst(_ fault: Fault) { board.state.withLock({ $0.links.first })?.order(fault) }
 
     /// Breaks all connections that are open.
-    public func inflict(_ fault: Fault) { for link in board.state.withLock({ $0.links }) { link.order(fault) } }
+    package func inflict(_ fault: Fault) { for link in board.state.withLock({ $0.links }) { link.order(fault) } }
 
     /// How many connections came.
-    public var accepted: Int { board.state.withLock { $0.links.count } }
+    package var accepted: Int { board.state.withLock { $0.links.count } }
 
     /// The request heads that came, when it plays a proxy.
-    public var heads: [String] { board.state.withLock { $0.heads } }
+    package var heads: [String] { board.state.withLock { $0.heads } }
 
     deinit {
         // Wakes the accepting thread.
@@ -207,15 +207,15 @@ private final class Link: Sendable {
 }
 
 /// A listener that answers no SYN any more: its queue is full, and nobody accepts.
-public final class BlackHole: Sendable {
+package final class BlackHole: Sendable {
     /// The port that it listens on.
-    public let port: Int
+    package let port: Int
     /// Connections of our own that fill the queue.
-    public static let fillers = 4
+    package static let fillers = 4
     private let descriptors: [Int32]
 
     /// Listens, and fills its queue.
-    public init() throws {
+    package init() throws {
         let listener = try Loopback.v4.listen(backlog: 0)
         port = try Loopback.port(of: listener)
         var descriptors = [listener, Loopback.v4.connect(to: port)]
@@ -229,14 +229,14 @@ public final class BlackHole: Sendable {
 }
 
 /// The addresses of this machine that only it sees.
-public enum Loopback: String, CaseIterable, Sendable {
+package enum Loopback: String, CaseIterable, Sendable {
     /// IPv4.
     case v4 = "127.0.0.1"
     /// IPv6.
     case v6 = "::1"
 
     /// Those that work here: some machines have no IPv6.
-    public static let available = allCases.filter { loopback in
+    package static let available = allCases.filter { loopback in
         guard let descriptor = try? loopback.listen(backlog: 1) else { return false }
         close(descriptor)
         return true
@@ -327,7 +327,7 @@ public enum Loopback: String, CaseIterable, Sendable {
 }
 
 /// Why a test got no socket.
-public struct SocketFailure: Error {
+package struct SocketFailure: Error {
     /// The reason.
-    public let what: String
+    package let what: String
 }

@@ -1,26 +1,26 @@
-public import PushModel
+package import PushModel
 import Synchronization
 
 /// A clock that stands still until the test moves it. Who sleeps on it can be awaited, so that no test has to guess
 /// whether the code under test has gone to sleep yet.
-public final class TestClock: Clock, Sendable {
+package final class TestClock: Clock, Sendable {
     /// A point on the clock, counted from its start.
-    public struct Instant: InstantProtocol {
+    package struct Instant: InstantProtocol {
         /// The time since the start.
-        public let offset: Duration
+        package let offset: Duration
 
         /// The instant `duration` later.
-        public func advanced(by duration: Duration) -> Instant {
+        package func advanced(by duration: Duration) -> Instant {
             Instant(offset: offset + duration)
         }
 
         /// The time from here to `other`.
-        public func duration(to other: Instant) -> Duration {
+        package func duration(to other: Instant) -> Duration {
             other.offset - offset
         }
 
         /// Whether `lhs` is earlier.
-        public static func < (lhs: Instant, rhs: Instant) -> Bool {
+        package static func < (lhs: Instant, rhs: Instant) -> Bool {
             lhs.offset < rhs.offset
         }
     }
@@ -68,23 +68,23 @@ public final class TestClock: Clock, Sendable {
     private let state = Mutex(State())
 
     /// Starts at zero.
-    public init() {}
+    package init() {}
 
     /// The time now.
-    public var now: Instant {
+    package var now: Instant {
         state.withLock { $0.now }
     }
 
     /// The clock does not tick.
-    public var minimumResolution: Duration { .zero }
+    package var minimumResolution: Duration { .zero }
 
     /// Wall time that starts at `start` and moves with the clock.
-    public func wallTime(startingAt start: Timestamp) -> WallTime {
+    package func wallTime(startingAt start: Timestamp) -> WallTime {
         { start + self.now.offset }
     }
 
     /// Sleeps until the test has moved the clock to `deadline`.
-    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
@@ -122,7 +122,7 @@ public final class TestClock: Clock, Sendable {
     }
 
     /// Moves the clock and wakes whoever is due.
-    public func advance(by duration: Duration) {
+    package func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.now = state.now.advanced(by: duration)
             let due = state.sleepers.filter { $0.value.deadline <= state.now }
@@ -133,7 +133,7 @@ public final class TestClock: Clock, Sendable {
     }
 
     /// Waits until at least `count` tasks sleep whose time comes within `duration`.
-    public func sleepers(_ count: Int = 1, within duration: Duration) async {
+    package func sleepers(_ count: Int = 1, within duration: Duration) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
                 if state.count(within: duration) >= count { return true }
@@ -145,7 +145,7 @@ public final class TestClock: Clock, Sendable {
     }
 
     /// Waits until a task sleeps whose time comes within `duration`, and moves the clock to the first such time.
-    public func advanceToSleeper(within duration: Duration) async {
+    package func advanceToSleeper(within duration: Duration) async {
         while true {
             await sleepers(within: duration)
             let step = state.withLock { state in

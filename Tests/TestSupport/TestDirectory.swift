@@ -1,19 +1,19 @@
 import Foundation
 
 /// A directory of its own for one test, removed when the value goes.
-public final class TestDirectory: Sendable {
+package final class TestDirectory: Sendable {
     /// Its path.
-    public let path: String
+    package let path: String
 
     /// Makes the directory.
-    public init() throws {
+    package init() throws {
         let url = FileManager.default.temporaryDirectory.appending(path: "herald-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         path = url.path()
     }
 
     /// The path of `name` in it.
-    public func file(_ name: String) -> String {
+    package func file(_ name: String) -> String {
         path + "/" + name
     }
 

@@ -1,16 +1,16 @@
 import PushModel
 
 /// When a share of BadDeviceToken is taken for registrations in the wrong environment.
-public struct BadDeviceTokenLimits: Hashable, Sendable {
+package struct BadDeviceTokenLimits: Hashable, Sendable {
     /// The share of answers, above 0 up to 1, that stops an app's pushes.
-    public var share = 0.5
+    package var share = 0.5
     /// So many answers there must be in the window, at least 1.
-    public var atLeast = 100
+    package var atLeast = 100
     /// How far back answers count, 1 s to 1 h.
-    public var window: Duration = .seconds(60)
+    package var window: Duration = .seconds(60)
 
     /// The usual limits.
-    public init() {}
+    package init() {}
 }
 
 /// The answers to the pushes of one app to one environment over the last minute or so, and how many of them were

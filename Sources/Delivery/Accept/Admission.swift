@@ -1,6 +1,6 @@
 import Metrics
 import PushModel
-public import Store
+package import Store
 import Synchronization
 
 /// What waits, held against the limits: messages and bytes, in total and of each project.
@@ -8,7 +8,7 @@ import Synchronization
 /// The store counts what is committed, with each commit; here is counted what is on its way into it. A message counts
 /// twice for the moment between its commit and the caller's resumption: the limits may refuse a little early, they never
 /// let more in, and no error can add up.
-public final class Admission: Sendable {
+package final class Admission: Sendable {
     private struct Entering {
         var total = StoreLoad.Sum()
         var byProject: [ProjectID: StoreLoad.Sum] = [:]
@@ -20,7 +20,7 @@ public final class Admission: Sendable {
     private let gauge = Gauge(label: MetricName.activeMessages.rawValue)
 
     /// Holds the load of `store` against `limits`.
-    public init(in store: any MessageStore, limits: DeliveryLimits) {
+    package init(in store: any MessageStore, limits: DeliveryLimits) {
         self.store = store
         self.limits = limits
         Gauge(label: MetricName.activeMessagesLimit.rawValue).record(limits.messagesWaiting)

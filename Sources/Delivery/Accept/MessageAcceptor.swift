@@ -1,16 +1,16 @@
 import Metrics
-public import PushModel
-public import Store
+package import PushModel
+package import Store
 import Synchronization
 
 /// Takes messages in: checks the finished bytes, commits, hands what was claimed in the same step to its lane.
 ///
 /// Safe to share and to call from any number of requests at once; their commits join in the store.
-public final class MessageAcceptor: Sendable {
+package final class MessageAcceptor: Sendable {
     /// When a caller that found no place should come back: long enough to settle thousands of deliveries.
     private static let retryAfter: Duration = .seconds(5)
     /// Messages that share a transaction, at most.
-    public static let chunkSize = 500
+    package static let chunkSize = 500
 
     private let store: any MessageStore
     private let admission: Admission
@@ -27,7 +27,7 @@ public final class MessageAcceptor: Sendable {
     ///   - runner: who sends what is accepted: it is woken after each commit, and single deliveries that it has room for
     ///     go to it directly. `nil`: nobody does in this process.
     ///   - random: 64 bits for each message id.
-    public init(
+    package init(
         store: any MessageStore, admission: Admission, runner: DeliveryRunner?, wallTime: @escaping WallTime,
         random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
     ) {
@@ -39,7 +39,7 @@ public final class MessageAcceptor: Sendable {
     }
 
     /// Accepts a message: when this returns, it is committed.
-    public func accept(_ submission: Submission) async throws(Refusal) -> Accepted {
+    package func accept(_ submission: Submission) async throws(Refusal) -> Accepted {
         let results = await accept([submission])
         // One result for each submission.
         guard let result = results.first else { throw .stopping }
@@ -53,7 +53,7 @@ public final class MessageAcceptor: Sendable {
     ///
     /// - Parameter limit: how long to wait after the commit.
     /// - Returns: what was accepted, and how the delivery ended; `nil`: not yet, or the request came before.
-    public func accept(
+    package func accept(
         _ submission: Submission, waitingAtMost limit: Duration
     ) async throws(Refusal) -> (accepted: Accepted, end: DeliveryEnd?) {
         var submission = submission
@@ -67,7 +67,7 @@ public final class MessageAcceptor: Sendable {
     /// were taken are committed; up to ``chunkSize`` share a transaction, and with it its failure.
     ///
     /// - Returns: a result for each submission, in their order.
-    public func accept(_ submissions: [Submission]) async -> [Result<Accepted, Refusal>] {
+    package func accept(_ submissions: [Submission]) async -> [Result<Accepted, Refusal>] {
         var results: [Result<Accepted, Refusal>] = []
         results.reserveCapacity(submissions.count)
         var rest = submissions[...]
@@ -82,7 +82,7 @@ public final class MessageAcceptor: Sendable {
     /// it would take, why it would be refused.
     ///
     /// - Throws: ``Refusal/store(_:)`` when the audience can't be counted, and ``Refusal/stopping``.
-    public func preflight(_ submission: Submission) async throws(Refusal) -> Preflight {
+    package func preflight(_ submission: Submission) async throws(Refusal) -> Preflight {
         guard !isStopped.load(ordering: .acquiring) else { throw count(.stopping) }
         let now = wallTime()
         let survey = Survey(of: submission, id: submission.newID(at: now, random: random()), acceptedAt: now)
@@ -102,10 +102,10 @@ public final class MessageAcceptor: Sendable {
     }
 
     /// Whether ``stop()`` was called.
-    public var isStopping: Bool { isStopped.load(ordering: .acquiring) }
+    package var isStopping: Bool { isStopped.load(ordering: .acquiring) }
 
     /// Refuses everything from now on; whoever waits for an end is let go.
-    public func stop() {
+    package func stop() {
         isStopped.store(true, ordering: .releasing)
         runner?.waiters.stop()
     }

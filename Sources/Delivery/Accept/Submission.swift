@@ -1,29 +1,29 @@
-public import PushModel
-public import Store
+package import PushModel
+package import Store
 
 extension MessageAcceptor {
     /// What a caller wants sent.
-    public struct Submission: Sendable {
+    package struct Submission: Sendable {
         /// The project.
-        public var project: Project
+        package var project: Project
         /// To whom.
-        public var recipient: Recipient
+        package var recipient: Recipient
         /// What.
-        public var content: MessageContent
+        package var content: MessageContent
         /// How it is to be delivered.
-        public var options: DeliveryOptions
+        package var options: DeliveryOptions
         /// What makes a repeat of the request the same one; `nil`: every request is a new one.
-        public var idempotency: IdempotencyKey?
+        package var idempotency: IdempotencyKey?
         /// Who sends it.
-        public var credential: CredentialUse
+        package var credential: CredentialUse
         /// Whether the caller waits for the end of the one delivery. It goes in the interactive lane then, and to the
         /// upstream also while its route is held: so the upstream says why.
         var isAwaited = false
         /// Whether the message's id is to be a number (``MessageID/init(number:)``).
-        public var isNumbered = false
+        package var isNumbered = false
 
         /// To whom.
-        public enum Recipient: Sendable {
+        package enum Recipient: Sendable {
             /// One active registration.
             case registration(Registration)
             /// A topic.
@@ -37,7 +37,7 @@ extension MessageAcceptor {
         }
 
         /// Puts a submission together.
-        public init(
+        package init(
             project: Project, recipient: Recipient, content: MessageContent,
             options: DeliveryOptions = DeliveryOptions(), idempotency: IdempotencyKey? = nil, credential: CredentialUse
         ) {
@@ -56,36 +56,36 @@ extension MessageAcceptor {
     }
 
     /// One of many registrations that a message names.
-    public struct Addressee: Hashable, Sendable {
+    package struct Addressee: Hashable, Sendable {
         /// Its number in the store.
-        public var key: RegistrationKey
+        package var key: RegistrationKey
         /// Its app.
-        public var app: AppID
+        package var app: AppID
 
         /// Names a registration.
-        public init(key: RegistrationKey, app: AppID) {
+        package init(key: RegistrationKey, app: AppID) {
             self.key = key
             self.app = app
         }
     }
 
     /// A message that was taken.
-    public struct Accepted: Sendable {
+    package struct Accepted: Sendable {
         /// Its id: of a repeated request, the id of the first one's message.
-        public var id: MessageID
+        package var id: MessageID
         /// The queue that its pushes wait in.
-        public var lane: Lane
+        package var lane: Lane
         /// The message; `nil`: the request came before, and nothing new is sent.
-        public var message: Message?
+        package var message: Message?
         /// Whether the caller wanted to wait and can't: too many do, or the gateway stops.
-        public var isWaitRefused = false
+        package var isWaitRefused = false
 
         /// Whether the request came before.
-        public var isRepeat: Bool { message == nil }
+        package var isRepeat: Bool { message == nil }
     }
 
     /// Why a message was not accepted. Nothing was kept.
-    public enum Refusal: Error, Sendable {
+    package enum Refusal: Error, Sendable {
         /// The message breaks a rule.
         case invalid(InvalidMessage)
         /// The idempotency key came before with another body.
@@ -99,7 +99,7 @@ extension MessageAcceptor {
     }
 
     /// The limits of what may wait.
-    public enum WaitingLimit: String, Hashable, Sendable, CaseIterable {
+    package enum WaitingLimit: String, Hashable, Sendable, CaseIterable {
         /// ``DeliveryLimits/messagesWaiting``.
         case messages
         /// ``DeliveryLimits/bytesWaiting``.
@@ -111,17 +111,17 @@ extension MessageAcceptor {
     }
 
     /// What would become of a submission: the answer to `validate_only`.
-    public struct Preflight: Sendable {
+    package struct Preflight: Sendable {
         /// An id of the usual form that names no message.
-        public var id: MessageID
+        package var id: MessageID
         /// The active registrations that it would reach now.
-        public var audience: Int
+        package var audience: Int
         /// The size of the finished payload of each app that it can be built for.
-        public var payloadBytes: [AppID: Int]
+        package var payloadBytes: [AppID: Int]
         /// How long its fan-out would take: by the message's pace, otherwise by the pace of the last pushes; `nil`:
         /// nothing was sent lately.
-        public var expectedDuration: Duration?
+        package var expectedDuration: Duration?
         /// Why it would be refused; empty: it would be accepted.
-        public var refusals: [Refusal]
+        package var refusals: [Refusal]
     }
 }

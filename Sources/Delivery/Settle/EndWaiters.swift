@@ -1,21 +1,21 @@
 import Metrics
 import PushModel
-public import Store
+package import Store
 import Synchronization
 
 /// How a delivery ended, for a caller who waited for it.
-public struct DeliveryEnd: Hashable, Sendable {
+package struct DeliveryEnd: Hashable, Sendable {
     /// The outcome.
-    public var outcome: LedgerOutcome
+    package var outcome: LedgerOutcome
     /// Apple's reason, or ours; `nil` for accepted ones.
-    public var reason: String?
+    package var reason: String?
 
     /// The reason of a push that was refused by a 410 whose time lies before the last refresh of the registration: that
     /// stays, and nobody is to forget its token.
-    public static let unregisteredEarlier = "UnregisteredEarlier"
+    package static let unregisteredEarlier = "UnregisteredEarlier"
 
     /// Describes an end.
-    public init(outcome: LedgerOutcome, reason: String?) {
+    package init(outcome: LedgerOutcome, reason: String?) {
         self.outcome = outcome
         self.reason = reason
     }

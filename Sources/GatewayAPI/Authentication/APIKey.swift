@@ -1,21 +1,22 @@
 import Crypto
 import Foundation
-public import PushModel
-public import Store
+import JSON
+package import PushModel
+package import Store
 
 /// An API key as its holder sees it: `hk_<id>_<secret>`. Shown once, never stored.
-public struct APIKey: Sendable {
+package struct APIKey: Sendable {
     /// The key's text.
-    public let text: String
+    package let text: String
     /// What the store keeps of it.
-    public let record: APIKeyRecord
+    package let record: APIKeyRecord
 
     /// Makes a new key from the system's random source.
     ///
     /// - Parameters:
     ///   - name: what its holder calls it, see ``APIKeyRecord/isName(_:)``.
     ///   - expiresAt: from when on it is refused; `nil`: it works until it is revoked.
-    public init(
+    package init(
         project: ProjectID, role: Role, at time: Timestamp, name: String? = nil, expiresAt: Timestamp? = nil
     ) {
         var random = SystemRandomNumberGenerator()
@@ -36,7 +37,7 @@ public struct APIKey: Sendable {
     }
 
     /// The id inside a key's text; `nil` when the text has not the form of a key.
-    public static func id(in text: String) -> String? {
+    package static func id(in text: String) -> String? {
         let parts = text.split(separator: "_", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == "hk", !parts[1].isEmpty, parts[1].utf8.count <= 64, !parts[2].isEmpty,
             text.utf8.count <= 512
@@ -65,5 +66,5 @@ public struct APIKey: Sendable {
 
 extension APIKey: CustomStringConvertible {
     /// The id only: the text is a secret.
-    public var description: String { "API key \(record.id)" }
+    package var description: String { "API key \(record.id)" }
 }

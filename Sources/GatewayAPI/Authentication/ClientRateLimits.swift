@@ -8,27 +8,27 @@ import Synchronization
 /// by the address it comes from, by the registration it is about, and by the project.
 ///
 /// Token buckets: a party may use ten seconds' worth of its rate at once.
-public final class ClientRateLimits: Sendable {
+package final class ClientRateLimits: Sendable {
     /// Requests a second; 0: any number.
-    public struct Rates: Hashable, Sendable {
+    package struct Rates: Hashable, Sendable {
         /// From one address.
-        public var address: Int
+        package var address: Int
         /// Of one registration.
-        public var registration: Int
+        package var registration: Int
         /// Of one project.
-        public var project: Int
+        package var project: Int
         /// New registrations from one address.
-        public var newRegistrationAddress: Int
+        package var newRegistrationAddress: Int
         /// New registrations in one project.
-        public var newRegistrationProject: Int
+        package var newRegistrationProject: Int
         /// Failed authentications from one address, with credentials of any kind.
-        public var failures: Int
+        package var failures: Int
         /// Proxies in front, each of which adds whom it asks for to `X-Forwarded-For`. The address that the first of
         /// them saw is limited, whatever the client itself wrote there.
-        public var proxies: Int
+        package var proxies: Int
 
         /// Puts rates together.
-        public init(
+        package init(
             address: Int, registration: Int, project: Int, newRegistrationAddress: Int = 0,
             newRegistrationProject: Int = 0, failures: Int = 0, proxies: Int = 0
         ) {
@@ -42,7 +42,7 @@ public final class ClientRateLimits: Sendable {
         }
 
         /// No limits.
-        public static let none = Rates(address: 0, registration: 0, project: 0)
+        package static let none = Rates(address: 0, registration: 0, project: 0)
     }
 
     /// Who asks.
@@ -95,7 +95,7 @@ public final class ClientRateLimits: Sendable {
     /// Full buckets.
     ///
     /// - Parameter now: the time, which never steps back.
-    public init(_ rates: Rates, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+    package init(_ rates: Rates, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         self.rates = rates
         self.now = now
     }

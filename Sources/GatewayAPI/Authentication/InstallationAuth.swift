@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import HTTPTypes
 import HummingbirdCore
+import JSON
 import PushModel
 import Store
 

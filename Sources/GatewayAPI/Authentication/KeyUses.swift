@@ -1,17 +1,17 @@
-public import Logging
+package import Logging
 import PushModel
-public import ServiceLifecycle
-public import Store
+import ServiceLifecycle
+package import Store
 import Synchronization
 
 /// When API keys were used last. A request notes it in memory; ``KeyUseWriter`` brings it to the store.
 ///
 /// Safe to share. Holds a time for each key that was used since the last write: as many as there are keys that work.
-public final class KeyUses: Sendable {
+package final class KeyUses: Sendable {
     private let times = Mutex<[String: Timestamp]>([:])
 
     /// No key was used yet.
-    public init() {}
+    package init() {}
 
     /// Notes that a key was used.
     func note(_ id: String, at time: Timestamp) {
@@ -28,7 +28,7 @@ public final class KeyUses: Sendable {
 }
 
 /// Writes when keys were used last, one transaction a minute at most, and once more at the end.
-public struct KeyUseWriter: Service {
+package struct KeyUseWriter: Service {
     /// The time between two writes.
     static let interval: Duration = .seconds(60)
 
@@ -38,7 +38,7 @@ public struct KeyUseWriter: Service {
     private let logger: Logger
 
     /// Prepares a writer; nothing is written before ``run()``.
-    public init(_ uses: KeyUses, to store: any CredentialStore, clock: any Clock<Duration>, logger: Logger) {
+    package init(_ uses: KeyUses, to store: any CredentialStore, clock: any Clock<Duration>, logger: Logger) {
         self.uses = uses
         self.store = store
         self.clock = clock
@@ -46,7 +46,7 @@ public struct KeyUseWriter: Service {
     }
 
     /// Works until graceful shutdown or cancellation.
-    public func run() async {
+    package func run() async {
         await cancelWhenGracefulShutdown {
             do {
                 while true {

@@ -1,29 +1,30 @@
 import Crypto
 import CryptoExtras
 import Foundation
-public import PushModel
-public import Store
+import JSON
+package import PushModel
+package import Store
 
 /// A service account's credential as its holder sees it: a file in Google's shape, with the private key. Made once and
 /// never stored; Admin SDKs take it as it is (fcm.md §1.2).
-public struct ServiceAccountFile: Sendable {
+package struct ServiceAccountFile: Sendable {
     /// Whose key it is.
-    public let account: ServiceAccountEmail
+    package let account: ServiceAccountEmail
     /// The key's public id.
-    public let keyID: String
+    package let keyID: String
     /// Where the key's signature is exchanged for an access token.
-    public var tokenURI: String
+    package var tokenURI: String
     /// Any other than ``googleUniverse`` makes Google's libraries send a JWT of their own instead of asking for a token.
-    public var universeDomain: String
+    package var universeDomain: String
     private let key: _RSA.Signing.PrivateKey
 
     /// The universe in which Google's libraries ask for tokens.
-    public static let googleUniverse = "googleapis.com"
+    package static let googleUniverse = "googleapis.com"
 
     /// Makes a new RSA key of 2048 bits.
     ///
     /// - Throws: an error of the cryptographic library.
-    public init(
+    package init(
         newKeyOf account: ServiceAccountEmail, tokenURI: String, universeDomain: String = googleUniverse
     ) throws {
         self.account = account
@@ -35,7 +36,7 @@ public struct ServiceAccountFile: Sendable {
     }
 
     /// Reads a file that ``text`` made; `nil` when it is none.
-    public init?(text: String) {
+    package init?(text: String) {
         do {
             let json = try JSONValue(parsing: Array(text.utf8))
             guard json["type"]?.stringValue == "service_account",
@@ -54,14 +55,14 @@ public struct ServiceAccountFile: Sendable {
     }
 
     /// What the store keeps of the key.
-    public func record(at time: Timestamp) -> ServiceAccountKey {
+    package func record(at time: Timestamp) -> ServiceAccountKey {
         ServiceAccountKey(
             id: keyID, account: account, publicKey: [UInt8](key.publicKey.derRepresentation), createdAt: time,
             tokenURI: tokenURI.isEmpty ? nil : tokenURI)
     }
 
     /// The file: JSON, a member on each line.
-    public var text: String {
+    package var text: String {
         let members = [
             ("type", "service_account"), ("project_id", account.project.rawValue), ("private_key_id", keyID),
             ("private_key", key.pkcs8PEMRepresentation), ("client_email", account.rawValue), ("client_id", clientID),
@@ -87,5 +88,5 @@ public struct ServiceAccountFile: Sendable {
 
 extension ServiceAccountFile: CustomStringConvertible {
     /// Whose key it is only: the rest is a secret.
-    public var description: String { "service account key \(keyID) of \(account)" }
+    package var description: String { "service account key \(keyID) of \(account)" }
 }

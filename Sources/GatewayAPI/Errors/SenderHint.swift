@@ -1,5 +1,6 @@
 import HTTPTypes
 import HummingbirdCore
+import JSON
 import PushModel
 import Store
 

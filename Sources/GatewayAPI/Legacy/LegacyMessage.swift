@@ -1,4 +1,5 @@
 import Crypto
+import JSON
 import PushModel
 
 /// What a legacy request says, on its way to the v1 message that says the same (fcm.md §3, §3.1, §10.11, §10.12): from

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import JSON
 import PushModel
 
 /// The description of the API in OpenAPI 3.1, made from the route table.

@@ -1,6 +1,7 @@
 import Hummingbird
-public import PushModel
-public import Store
+package import JSON
+import PushModel
+package import Store
 
 /// `GET …/audit`: who changed keys, accounts, users, quarantines and messages.
 enum AuditRoutes {
@@ -34,9 +35,9 @@ enum AuditRoutes {
 }
 
 /// Audit entries as callers and commands see them.
-public enum AuditView {
+package enum AuditView {
     /// `{time, action, subject, details, credential}`.
-    public static func json(_ entry: AuditEntry) -> JSONValue {
+    package static func json(_ entry: AuditEntry) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("time", .string(entry.time.rfc3339)), .init("project", .string(entry.project.rawValue)),
             .init("action", .string(entry.action.rawValue)), .init("subject", .string(entry.subject)),

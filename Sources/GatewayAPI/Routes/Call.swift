@@ -1,6 +1,7 @@
 import Crypto
 import Hummingbird
 import HummingbirdCore
+import JSON
 import Logging
 import NIOCore
 import PushModel

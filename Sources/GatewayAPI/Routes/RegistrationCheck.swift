@@ -1,4 +1,5 @@
 import Hummingbird
+import JSON
 import PushModel
 
 /// `POST /v1/projects/{p}/registrations:check`: the state of many registrations at once, without a message.

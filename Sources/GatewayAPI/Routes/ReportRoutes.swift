@@ -1,5 +1,6 @@
 import Delivery
 import Hummingbird
+import JSON
 import PushModel
 import Store
 

@@ -1,5 +1,6 @@
 import Delivery
 import Hummingbird
+import JSON
 import Logging
 import PushModel
 import Store

@@ -1,14 +1,14 @@
 import DequeModule
 
 /// How many connections a listener takes.
-public struct ConnectionLimits: Hashable, Sendable {
+package struct ConnectionLimits: Hashable, Sendable {
     /// In all; at least 1.
-    public var total: Int
+    package var total: Int
     /// From one address, of IPv6 from one network of 64 bits; `nil`: as many as in all.
-    public var perAddress: Int?
+    package var perAddress: Int?
 
     /// Puts limits together.
-    public init(total: Int = 10_000, perAddress: Int? = nil) {
+    package init(total: Int = 10_000, perAddress: Int? = nil) {
         self.total = total
         self.perAddress = perAddress
     }

@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import NIOHTTP2
 import NIOSSL
-public import PushModel
+package import PushModel
 import Synchronization
 
 /// Why the listener's certificate or key can't be used; names the file.
@@ -12,7 +12,7 @@ struct ListenerCertificateError: Error, CustomStringConvertible {
 
 /// Certificate and key of a listener, TLS 1.2 or later: read at the start, and again when asked. A connection keeps the
 /// certificate that it began with. Safe to use from any task.
-public final class ListenerCertificate: Sendable {
+package final class ListenerCertificate: Sendable {
     private struct State {
         var context: NIOSSLContext
         var validUntil: Timestamp
@@ -21,15 +21,15 @@ public final class ListenerCertificate: Sendable {
     }
 
     /// The PEM chain.
-    public let certificateFile: String
+    package let certificateFile: String
     /// The PEM key.
-    public let keyFile: String
+    package let keyFile: String
     private let state: Mutex<State>
 
     /// Reads chain and key, and tries whether they fit together.
     ///
     /// - Throws: an error whose description names the file that can't be used.
-    public init(certificateFile: String, keyFile: String) throws {
+    package init(certificateFile: String, keyFile: String) throws {
         self.certificateFile = certificateFile
         self.keyFile = keyFile
         let seen = [FileStamp(certificateFile), FileStamp(keyFile)]
@@ -38,7 +38,7 @@ public final class ListenerCertificate: Sendable {
     }
 
     /// When the certificate in force ends.
-    public var validUntil: Timestamp { state.withLock { $0.validUntil } }
+    package var validUntil: Timestamp { state.withLock { $0.validUntil } }
 
     /// What new connections use.
     var context: NIOSSLContext { state.withLock { $0.context } }
@@ -46,7 +46,7 @@ public final class ListenerCertificate: Sendable {
     /// Reads both files again and puts both in force, or neither.
     ///
     /// - Throws: an error whose description names the file that can't be used; the certificate in force stays.
-    public func reload() throws {
+    package func reload() throws {
         let seen = [FileStamp(certificateFile), FileStamp(keyFile)]
         state.withLock { $0.seen = seen }
         let (context, validUntil) = try Self.read(certificateFile: certificateFile, keyFile: keyFile)
@@ -60,7 +60,7 @@ public final class ListenerCertificate: Sendable {
     ///
     /// - Returns: whether they were read.
     /// - Throws: as ``reload()``.
-    public func reloadIfChanged() throws -> Bool {
+    package func reloadIfChanged() throws -> Bool {
         let current = [FileStamp(certificateFile), FileStamp(keyFile)]
         guard state.withLock({ $0.seen != current }) else { return false }
         try reload()

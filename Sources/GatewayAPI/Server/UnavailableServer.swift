@@ -1,14 +1,14 @@
 import HTTPTypes
 import Hummingbird
-public import Logging
+package import Logging
 import PushModel
-public import ServiceLifecycle
+import ServiceLifecycle
 
 /// The listener of a gateway that has no store yet: it answers 503 to everything and says why.
 ///
 /// A gateway that ended because its disk is full or damaged would be started again and again by its supervisor, and
 /// callers would be refused without a word. Runs until graceful shutdown.
-public struct UnavailableServer: Service {
+package struct UnavailableServer: Service {
     /// How long connections may go on after the start of a graceful shutdown: no answer here waits for anything, and
     /// whoever sends slowly must not keep the gateway from serving.
     private static let shutdownLimit = Duration.seconds(5)
@@ -23,7 +23,7 @@ public struct UnavailableServer: Service {
     ///   - problem: what is wrong now, a sentence.
     ///   - onListening: called with the bound port once the socket listens.
     /// - Throws: an error whose description names the file when certificate or key can't be used.
-    public init(
+    package init(
         listener: ListenerConfiguration, problem: @escaping @Sendable () -> String, logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) -> Void
     ) throws {
@@ -51,7 +51,7 @@ public struct UnavailableServer: Service {
     /// Serves until graceful shutdown, and answers what it has accepted.
     ///
     /// - Throws: an `IOError` with `EADDRINUSE` when the port is in use.
-    public func run() async throws {
+    package func run() async throws {
         try await connections.serve(drainingWithin: Self.shutdownLimit, logger: logger) { try await application.run() }
     }
 

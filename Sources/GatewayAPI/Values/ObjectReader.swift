@@ -1,3 +1,4 @@
+import JSON
 import PushModel
 
 /// Reads the members of a JSON object as proto-JSON does: snake_case or lowerCamelCase names but not both, `null` as

@@ -76,7 +76,7 @@ enum APNSMapping {
 }
 
 /// What FCM's APIs call the things that go to a device: paths of v1 and of the legacy API, and what the gateway adds.
-public enum FCMSource: String, Hashable, Sendable, CaseIterable {
+package enum FCMSource: String, Hashable, Sendable, CaseIterable {
     /// A string.
     case title = "notification.title"
     /// A string.

@@ -1,3 +1,5 @@
+import JSON
+
 /// What a value in `aps` must be (apns.md §4). APNs itself checks only size and JSON shape: a wrong type reaches the
 /// device and the notification is silently not shown, so it is refused here.
 enum APSKind: Sendable {

@@ -1,3 +1,5 @@
+import JSON
+
 /// A composed message with what follows from it: push type, priority, payload.
 struct AppleParts {
     let headers: APNSHeaders

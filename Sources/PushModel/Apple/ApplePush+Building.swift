@@ -1,10 +1,12 @@
+import JSON
+
 extension ApplePush {
     /// Builds body and headers of `content` for one app, by the table in `APNSMapping`, and checks what depends on the
     /// app: its credential, its topic, Apple's limits on the finished bytes. Whether the content is right in itself was
     /// checked when it was decoded.
     ///
     /// - Throws: ``InvalidMessage`` that names the field, for size both sizes.
-    public convenience init(_ content: MessageContent, in context: Context) throws(InvalidMessage) {
+    package convenience init(_ content: MessageContent, in context: Context) throws(InvalidMessage) {
         if context.isForMany { try content.checkForBroadcast() }
         var template = AppleTemplate(content)
         template.values.merge(context.values(label: content.label), uniquingKeysWith: { _, new in new })
@@ -32,7 +34,7 @@ extension ApplePush {
 
 extension MessageContent {
     /// Whether a device shows something: an alert, a badge or a sound.
-    public var isDisplayed: Bool {
+    package var isDisplayed: Bool {
         AppleParts(of: self).isDisplayed
     }
 }

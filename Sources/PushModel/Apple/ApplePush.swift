@@ -1,26 +1,26 @@
 /// What one message says to the devices of one app: the finished body and header values, built once and shared by all
 /// pushes of a broadcast.
-public final class ApplePush: Sendable {
+package final class ApplePush: Sendable {
     /// The body: JSON, at most ``PushType/payloadLimitBytes``.
-    public let payload: [UInt8]
+    package let payload: [UInt8]
     /// `apns-push-type`.
-    public let pushType: PushType
+    package let pushType: PushType
     /// `apns-topic`, suffix included.
-    public let topic: String
+    package let topic: String
     /// `apns-priority`.
-    public let priority: APNSPriority
+    package let priority: APNSPriority
     /// `apns-expiration`.
-    public let expiration: APNSExpiration
+    package let expiration: APNSExpiration
     /// `apns-collapse-id`.
-    public let collapseID: String?
+    package let collapseID: String?
     /// The sender's own `apns-id`; `nil`: derived from message and registration.
-    public let id: APNSID?
+    package let id: APNSID?
     /// Where `"google.c.fid":"<fid>",` is spliced into ``payload`` for each device (`firebaseKeys: full`); `nil`: the
     /// bytes go out as they are.
-    public let registrationIDOffset: Int?
+    package let registrationIDOffset: Int?
 
     /// Takes finished values.
-    public init(
+    package init(
         payload: [UInt8], pushType: PushType, topic: String, priority: APNSPriority, expiration: APNSExpiration,
         collapseID: String?, id: APNSID?, registrationIDOffset: Int?
     ) {
@@ -35,25 +35,25 @@ public final class ApplePush: Sendable {
     }
 
     /// What the payload depends on beside the message's content.
-    public struct Context: Sendable {
+    package struct Context: Sendable {
         /// The message's id (`gcm.message_id`).
-        public var message: MessageID
+        package var message: MessageID
         /// The sender's project number (`google.c.sender.id`).
-        public var projectNumber: Int64
+        package var projectNumber: Int64
         /// The topic of a broadcast (`from`).
-        public var broadcastTopic: Topic?
+        package var broadcastTopic: Topic?
         /// Whether it goes to more than one registration by its target: what names one device is refused then.
-        public var isForMany: Bool
+        package var isForMany: Bool
         /// Whether an alert without a collapse id gets the message's id as one, so that a repeat of the push replaces
         /// the first on the screen.
-        public var collapsesRepeats: Bool
+        package var collapsesRepeats: Bool
         /// The app of the devices.
-        public var app: App
+        package var app: App
         /// When the message stops being worth delivering: the `apns-expiration` unless the sender set one.
-        public var expiresAt: Timestamp
+        package var expiresAt: Timestamp
 
         /// Puts a context together.
-        public init(
+        package init(
             message: MessageID, projectNumber: Int64, broadcastTopic: Topic?, isForMany: Bool = false,
             collapsesRepeats: Bool = false, app: App, expiresAt: Timestamp
         ) {
@@ -68,7 +68,7 @@ public final class ApplePush: Sendable {
     }
 
     /// The body for one registration: ``payload``, or with the FID spliced in.
-    public func payload(for registration: RegistrationID) -> [UInt8] {
+    package func payload(for registration: RegistrationID) -> [UInt8] {
         guard let offset = registrationIDOffset else { return payload }
         var bytes: [UInt8] = []
         let entry = Self.registrationIDEntry(registration.rawValue)

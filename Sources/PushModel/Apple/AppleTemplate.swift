@@ -1,17 +1,19 @@
+package import JSON
+
 /// What a message says, in FCM's terms, on its way through the table in ``APNSMapping``.
 ///
 /// The v1 API fills it from `notification`, `data` and `apns`; the legacy API has more to fill in.
-public struct AppleTemplate: Sendable {
+package struct AppleTemplate: Sendable {
     /// Values by source, as the sender wrote them.
-    public var values: [FCMSource: JSONValue] = [:]
+    package var values: [FCMSource: JSONValue] = [:]
     /// Headers that the sender set by name.
-    public var headers = APNSHeaders()
+    package var headers = APNSHeaders()
 
     /// An empty template.
-    public init() {}
+    package init() {}
 
     /// The template of a v1 message.
-    public init(_ content: MessageContent) {
+    package init(_ content: MessageContent) {
         values[.title] = content.notification?.title.map { .string($0) }
         values[.body] = content.notification?.body.map { .string($0) }
         values[.image] = (content.apns.image ?? content.notification?.image).map { .string($0) }
@@ -26,7 +28,7 @@ public struct AppleTemplate: Sendable {
     ///
     /// - Throws: ``InvalidMessage`` with a violation for each value that fits its place in no spelling, in the order of
     ///   the table.
-    public func composed(keys: FirebaseKeys) throws(InvalidMessage) -> AppleComposition {
+    package func composed(keys: FirebaseKeys) throws(InvalidMessage) -> AppleComposition {
         var composition = AppleComposition(headers: headers)
         let violations = fill(&composition, keys: keys)
         guard violations.isEmpty else { throw InvalidMessage(violations) }
@@ -51,9 +53,9 @@ public struct AppleTemplate: Sendable {
 }
 
 /// The parts of an APNs request while it is put together.
-public struct AppleComposition: Sendable {
+package struct AppleComposition: Sendable {
     /// Headers that were set.
-    public private(set) var headers: APNSHeaders
+    package private(set) var headers: APNSHeaders
     // Later members of a name win; names are made unique when the parts are read, so that many cost no more each.
     private var alert: [JSONValue.Member] = []
     private var apsMembers: [JSONValue.Member] = []
@@ -65,13 +67,13 @@ public struct AppleComposition: Sendable {
     }
 
     /// The members of `aps`.
-    public var aps: [JSONValue.Member] {
+    package var aps: [JSONValue.Member] {
         let alertMember = alert.isEmpty ? [] : [JSONValue.Member("alert", .object(alert.keepingLastOfDuplicates()))]
         return (alertMember + apsMembers).keepingLastOfDuplicates()
     }
 
     /// The members beside `aps`.
-    public var custom: [JSONValue.Member] {
+    package var custom: [JSONValue.Member] {
         let optionsMember =
             options.isEmpty ? [] : [JSONValue.Member("fcm_options", .object(options.keepingLastOfDuplicates()))]
         return (customMembers + optionsMember).keepingLastOfDuplicates()

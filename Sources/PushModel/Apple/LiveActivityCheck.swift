@@ -1,3 +1,5 @@
+import JSON
+
 /// Checks the `aps` of a Live Activity push: each event has its keys (Apple, "Starting and updating Live Activities
 /// with ActivityKit push notifications"). A device silently ignores a push that lacks one.
 struct LiveActivityCheck {

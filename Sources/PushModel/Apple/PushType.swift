@@ -1,5 +1,5 @@
 /// Values of `apns-push-type` (Apple, "Sending notification requests to APNs").
-public enum PushType: String, Hashable, Sendable, CaseIterable {
+package enum PushType: String, Hashable, Sendable, CaseIterable {
     /// Anything that the user notices, badge and sound included.
     case alert
     /// Content for the app, nothing for the user; priority 5 only.
@@ -24,7 +24,7 @@ public enum PushType: String, Hashable, Sendable, CaseIterable {
     case controls
 
     /// What the topic carries behind the bundle id.
-    public var topicSuffix: String {
+    package var topicSuffix: String {
         switch self {
         case .alert, .background, .mdm: ""
         case .voip: ".voip"
@@ -39,14 +39,14 @@ public enum PushType: String, Hashable, Sendable, CaseIterable {
     }
 
     /// The largest payload in bytes.
-    public var payloadLimitBytes: Int {
+    package var payloadLimitBytes: Int {
         self == .voip ? 5120 : 4096
     }
 
     /// The values of `apns-priority` that Apple takes for this push type.
     ///
     /// APNs refuses another one for ``background``; for ``liveactivity`` and ``location`` Apple's pages name the two.
-    public var allowedPriorities: [APNSPriority] {
+    package var allowedPriorities: [APNSPriority] {
         switch self {
         case .background: [.conserving]
         case .liveactivity, .location: [.conserving, .immediate]
@@ -55,19 +55,19 @@ public enum PushType: String, Hashable, Sendable, CaseIterable {
     }
 
     /// The `apns-priority` of a push whose sender named none: APNs' own default where it is allowed.
-    public var defaultPriority: APNSPriority {
+    package var defaultPriority: APNSPriority {
         self == .background ? .conserving : .immediate
     }
 
     /// The `apns-expiration` of a push whose sender named none; `nil`: as long as the message lives.
     ///
     /// A voice that is late is noise (Apple, WWDC22 "Enhance voice communication with Push to Talk").
-    public var defaultExpiration: APNSExpiration? {
+    package var defaultExpiration: APNSExpiration? {
         self == .pushtotalk ? .once : nil
     }
 
     /// Whether APNs takes this push type only with a provider token, never over a connection with a certificate.
-    public var requiresProviderToken: Bool {
+    package var requiresProviderToken: Bool {
         switch self {
         case .fileprovider, .location, .widgets, .controls: true
         case .alert, .background, .voip, .complication, .mdm, .liveactivity, .pushtotalk: false
@@ -76,11 +76,11 @@ public enum PushType: String, Hashable, Sendable, CaseIterable {
 
     /// Whether APNs takes this push type only over a connection with a certificate: the topic of device management is
     /// a certificate's user ID, which no provider key may push to.
-    public var requiresCertificate: Bool { self == .mdm }
+    package var requiresCertificate: Bool { self == .mdm }
 }
 
 /// Values of `apns-priority`.
-public enum APNSPriority: Int, Hashable, Sendable, CaseIterable {
+package enum APNSPriority: Int, Hashable, Sendable, CaseIterable {
     /// Never wakes the device.
     case low = 1
     /// With regard to the device's power.
@@ -90,7 +90,7 @@ public enum APNSPriority: Int, Hashable, Sendable, CaseIterable {
 }
 
 /// The value of `apns-expiration`.
-public enum APNSExpiration: Hashable, Sendable {
+package enum APNSExpiration: Hashable, Sendable {
     /// `0`: one attempt, not stored.
     case once
     /// Stored and tried until then.

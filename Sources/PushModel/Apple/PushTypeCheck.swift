@@ -1,3 +1,5 @@
+import JSON
+
 /// Checks that push type, priority and payload of a message fit together (apns.md §2.1, §4).
 ///
 /// Names and types of the values are right already. APNs itself looks at little of this: it accepts the push, and the

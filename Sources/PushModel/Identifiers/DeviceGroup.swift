@@ -3,16 +3,16 @@
 ///
 /// 22 base64url characters, the first a `g`, then `:APA91b` and 134 more. No FID begins with `g`, so a key can be told from
 /// a registration's token by its look.
-public struct NotificationKey: TextIdentifier {
+package struct NotificationKey: TextIdentifier {
     /// The key.
-    public let rawValue: String
+    package let rawValue: String
 
     private static let prefix = "g"
     private static let middle = ":APA91b"
     private static let (nameLength, length) = (22, 163)
 
     /// Takes `rawValue` when it has the form of a notification key.
-    public init?(rawValue: String) {
+    package init?(rawValue: String) {
         guard rawValue.utf8.count == Self.length, rawValue.hasPrefix(Self.prefix),
             rawValue.dropFirst(Self.nameLength).hasPrefix(Self.middle),
             rawValue.prefix(Self.nameLength).utf8.allSatisfy({ $0 != UInt8(ascii: ":") }),
@@ -22,7 +22,7 @@ public struct NotificationKey: TextIdentifier {
     }
 
     /// Makes a key of random characters: more than 900 bits of them.
-    public init(using random: inout some RandomNumberGenerator) {
+    package init(using random: inout some RandomNumberGenerator) {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         func text(_ count: Int) -> String {
             String(decoding: (0..<count).map { _ in alphabet[Int.random(in: 0..<64, using: &random)] }, as: UTF8.self)
@@ -32,31 +32,31 @@ public struct NotificationKey: TextIdentifier {
     }
 
     /// The last six characters: keys are secrets.
-    public var description: String { "…" + String(rawValue.suffix(6)) }
+    package var description: String { "…" + String(rawValue.suffix(6)) }
 }
 
 /// What a sender calls a device group, FCM's `notification_key_name`: 1 to 256 bytes of UTF-8 without control characters.
 /// Compared byte for byte.
-public struct DeviceGroupName: TextIdentifier {
+package struct DeviceGroupName: TextIdentifier {
     /// The name.
-    public let rawValue: String
+    package let rawValue: String
 
     /// What ``init(rawValue:)`` takes, for the texts of errors.
-    public static let expectation = "1 to 256 bytes of UTF-8 without control characters"
+    package static let expectation = "1 to 256 bytes of UTF-8 without control characters"
 
     /// Takes `rawValue` when it has the form of a name; it is that of a user's id, since most groups are a user's devices.
-    public init?(rawValue: String) {
+    package init?(rawValue: String) {
         guard PrintableText.isShort(rawValue) else { return nil }
         self.rawValue = rawValue
     }
 
     /// Whether both are the same bytes: Swift's strings would also be equal when they only look the same.
-    public static func == (lhs: DeviceGroupName, rhs: DeviceGroupName) -> Bool {
+    package static func == (lhs: DeviceGroupName, rhs: DeviceGroupName) -> Bool {
         lhs.rawValue.utf8.elementsEqual(rhs.rawValue.utf8)
     }
 
     /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         for byte in rawValue.utf8 { hasher.combine(byte) }
     }
 }

@@ -1,35 +1,35 @@
 /// A device token as APNs gave it to the app: opaque bytes of any length (Apple: "never assume a size").
-public struct DeviceToken: Hashable, Sendable {
+package struct DeviceToken: Hashable, Sendable {
     /// The bytes.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// Takes the bytes; there must be at least one.
-    public init?(bytes: [UInt8]) {
+    package init?(bytes: [UInt8]) {
         guard !bytes.isEmpty else { return nil }
         self.bytes = bytes
     }
 
     /// As many hex digits are read at most.
-    public static let hexLimit = 4096
+    package static let hexLimit = 4096
 
     /// What ``init(hex:)`` reads, for the texts of errors.
-    public static let hexExpectation = "an even number of hex digits, at most \(hexLimit)"
+    package static let hexExpectation = "an even number of hex digits, at most \(hexLimit)"
 
     /// The fewest bytes of a token that an app may register: APNs has given none with fewer.
-    public static let fewestBytes = 32
+    package static let fewestBytes = 32
 
     /// What ``init(registering:)`` reads, for the texts of errors.
-    public static let registeringExpectation = "an even number of hex digits, \(2 * fewestBytes) to \(hexLimit)"
+    package static let registeringExpectation = "an even number of hex digits, \(2 * fewestBytes) to \(hexLimit)"
 
     /// Reads the hex digits that an app registers: as ``init(hex:)``, and at least ``fewestBytes``. Tokens that are in the
     /// store are taken as they are.
-    public init?(registering hex: String) {
+    package init?(registering hex: String) {
         self.init(hex: hex)
         guard bytes.count >= Self.fewestBytes else { return nil }
     }
 
     /// Reads hex digits of either case: an even number of them, at least two, at most ``hexLimit``.
-    public init?(hex: String) {
+    package init?(hex: String) {
         guard !hex.isEmpty, hex.utf8.count % 2 == 0, hex.utf8.count <= Self.hexLimit else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(hex.utf8.count / 2)
@@ -53,7 +53,7 @@ public struct DeviceToken: Hashable, Sendable {
     }
 
     /// Lower-case hex digits, as they stand in `/3/device/<token>`.
-    public var hex: String {
+    package var hex: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xf)]] }, as: UTF8.self)
     }
@@ -61,5 +61,5 @@ public struct DeviceToken: Hashable, Sendable {
 
 extension DeviceToken: CustomStringConvertible {
     /// The last six hex digits: device tokens are secrets.
-    public var description: String { "…" + String(hex.suffix(6)) }
+    package var description: String { "…" + String(hex.suffix(6)) }
 }

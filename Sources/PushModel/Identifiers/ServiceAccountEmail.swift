@@ -1,17 +1,17 @@
 /// A service account's name in the shape of an e-mail address: `<name>@<project>.iam.herald`.
-public struct ServiceAccountEmail: TextIdentifier {
+package struct ServiceAccountEmail: TextIdentifier {
     /// The address.
-    public let rawValue: String
+    package let rawValue: String
     /// The project that the account works on.
-    public let project: ProjectID
+    package let project: ProjectID
 
     /// What a name must be, for the texts of errors.
-    public static let nameExpectation = "1 to 30 of a-z, 0-9 and -, the first a letter"
+    package static let nameExpectation = "1 to 30 of a-z, 0-9 and -, the first a letter"
 
     private static let suffix = ".iam.herald"
 
     /// Takes `rawValue` when it is such an address.
-    public init?(rawValue: String) {
+    package init?(rawValue: String) {
         let parts = rawValue.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[1].hasSuffix(Self.suffix),
             let project = ProjectID(rawValue: String(parts[1].dropLast(Self.suffix.count)))
@@ -20,7 +20,7 @@ public struct ServiceAccountEmail: TextIdentifier {
     }
 
     /// The address of the account `name` of a project; `nil` when the name is not ``nameExpectation``.
-    public init?(name: String, project: ProjectID) {
+    package init?(name: String, project: ProjectID) {
         guard name.isMade(of: "-", upTo: 30), name.utf8.allSatisfy({ !(UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0) }),
             let first = name.utf8.first, UInt8(ascii: "a")...UInt8(ascii: "z") ~= first
         else { return nil }

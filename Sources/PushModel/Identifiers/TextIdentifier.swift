@@ -1,5 +1,5 @@
 /// An identifier whose form is checked once, when it is made, and that is passed on as it is afterwards.
-public protocol TextIdentifier: RawRepresentable, Hashable, Sendable, CustomStringConvertible
+package protocol TextIdentifier: RawRepresentable, Hashable, Sendable, CustomStringConvertible
 where RawValue == String {
     /// The identifier when `rawValue` has its form, otherwise `nil`.
     init?(rawValue: String)
@@ -7,7 +7,7 @@ where RawValue == String {
 
 extension TextIdentifier {
     /// The identifier as written on the wire.
-    public var description: String { rawValue }
+    package var description: String { rawValue }
 }
 
 extension String {

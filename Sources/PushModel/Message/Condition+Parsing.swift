@@ -1,12 +1,12 @@
 /// Where and why a text is not a condition.
-public struct ConditionSyntaxError: Error, Hashable, Sendable {
+package struct ConditionSyntaxError: Error, Hashable, Sendable {
     /// Bytes of UTF-8 before the place.
-    public let offset: Int
+    package let offset: Int
     /// What was wrong there, without a full stop.
-    public let message: String
+    package let message: String
 
     /// Describes a syntax error.
-    public init(offset: Int, message: String) {
+    package init(offset: Int, message: String) {
         self.offset = offset
         self.message = message
     }
@@ -14,7 +14,7 @@ public struct ConditionSyntaxError: Error, Hashable, Sendable {
 
 extension Condition {
     /// Longer texts are refused: five topics of the greatest length, and room for everything between them.
-    public static let textLimitBytes = 8192
+    package static let textLimitBytes = 8192
 
     /// Parses FCM's condition:
     ///
@@ -28,7 +28,7 @@ extension Condition {
     /// free. At most ``topicLimit`` topics, a repeated one counting each time, and 64 levels of parentheses and `!`.
     ///
     /// - Throws: ``ConditionSyntaxError`` with the place of what does not fit.
-    public init(parsing text: String) throws(ConditionSyntaxError) {
+    package init(parsing text: String) throws(ConditionSyntaxError) {
         guard text.utf8.count <= Self.textLimitBytes else {
             throw ConditionSyntaxError(
                 offset: Self.textLimitBytes, message: "the text is longer than \(Self.textLimitBytes) bytes")

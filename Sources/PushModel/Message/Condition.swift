@@ -1,10 +1,10 @@
 /// A boolean expression over topics, FCM's `condition`: `'a' in topics && ('b' in topics || !('c' in topics))`.
-public struct Condition: Hashable, Sendable {
+package struct Condition: Hashable, Sendable {
     /// The most topics that a condition names (FCM's limit).
-    public static let topicLimit = 5
+    package static let topicLimit = 5
 
     /// The parsed expression.
-    public indirect enum Expression: Hashable, Sendable {
+    package indirect enum Expression: Hashable, Sendable {
         /// `'name' in topics`.
         case subscribed(Topic)
         /// `!x`.
@@ -16,25 +16,25 @@ public struct Condition: Hashable, Sendable {
     }
 
     /// The text as it was sent.
-    public let text: String
+    package let text: String
     /// What it says.
-    public let expression: Expression
+    package let expression: Expression
 
     /// Takes a text with what it was parsed to.
-    public init(text: String, expression: Expression) {
+    package init(text: String, expression: Expression) {
         self.text = text
         self.expression = expression
     }
 
     /// The topics that it names, each once, in the order of the text.
-    public var topics: [Topic] {
+    package var topics: [Topic] {
         var topics: [Topic] = []
         expression.collect(into: &topics)
         return topics
     }
 
     /// Whether it holds for a registration that subscribes to exactly the topics for which `isSubscribed` is true.
-    public func holds(_ isSubscribed: (Topic) -> Bool) -> Bool {
+    package func holds(_ isSubscribed: (Topic) -> Bool) -> Bool {
         expression.holds(isSubscribed)
     }
 }

@@ -1,13 +1,15 @@
+package import JSON
+
 /// The wording of Google's JSON front end, to the letter: senders match on it.
 extension FieldViolation {
     /// A name that the schema does not know, in the object at `path` (empty: the request itself).
-    public static func unknownName(_ name: String, at path: String) -> FieldViolation {
+    package static func unknownName(_ name: String, at path: String) -> FieldViolation {
         FieldViolation(
             field: path, description: unknown(name, at: path, "Cannot find field."), cause: .unknownField)
     }
 
     /// A scalar of the wrong type; `type` as Google prints it, such as `TYPE_STRING`.
-    public static func invalidValue(_ value: JSONValue, at path: String, type: String) -> FieldViolation {
+    package static func invalidValue(_ value: JSONValue, at path: String, type: String) -> FieldViolation {
         switch value {
         case .object:
             let (parent, name) = split(path)
@@ -24,7 +26,7 @@ extension FieldViolation {
     }
 
     /// A text that is not what its type writes; `problem` says why.
-    public static func invalidText(at path: String, type: String, _ problem: String) -> FieldViolation {
+    package static func invalidText(at path: String, type: String, _ problem: String) -> FieldViolation {
         let name = split(path).name
         return FieldViolation(
             field: path, description: "Invalid value at '\(path)' (\(type)), Field '\(name)', \(problem)",
@@ -32,7 +34,7 @@ extension FieldViolation {
     }
 
     /// A field that was there already, under its other spelling: nobody can tell which value is meant.
-    public static func duplicate(_ name: String, at path: String) -> FieldViolation {
+    package static func duplicate(_ name: String, at path: String) -> FieldViolation {
         let parent = split(path).parent
         let place = parent.isEmpty ? "" : " at '\(parent)'"
         return FieldViolation(
@@ -73,7 +75,7 @@ extension FieldViolation {
 extension String {
     /// What an error repeats of a sender's text, at most 64 characters: enough to find it, not enough to flood an
     /// answer. Scalars are counted, since one grapheme can be of any length.
-    public var excerpt: String {
+    package var excerpt: String {
         guard utf8.count > 64, let end = unicodeScalars.index(startIndex, offsetBy: 64, limitedBy: endIndex),
             end < endIndex
         else { return self }

@@ -1,24 +1,24 @@
 /// An accepted message: what one request asked for, and what the gateway decided about it at accept.
-public struct Message: Sendable {
+package struct Message: Sendable {
     /// Its id, the last segment of `projects/{p}/messages/{id}`.
-    public let id: MessageID
+    package let id: MessageID
     /// The project that sent it.
-    public let project: ProjectID
+    package let project: ProjectID
     /// To whom.
-    public let recipient: Recipient
+    package let recipient: Recipient
     /// What was asked, decoded.
-    public let content: MessageContent
+    package let content: MessageContent
     /// How it is to be delivered.
-    public let options: DeliveryOptions
+    package let options: DeliveryOptions
     /// The queue its pushes wait in, decided at accept.
-    public let lane: Lane
+    package let lane: Lane
     /// When it was accepted.
-    public let acceptedAt: Timestamp
+    package let acceptedAt: Timestamp
     /// After this no attempt is started; deliveries still open then end as `expired`.
-    public let expiresAt: Timestamp
+    package let expiresAt: Timestamp
 
     /// The target, resolved at accept. `audience` is the estimate of accept; exact for lists and users.
-    public enum Recipient: Hashable, Sendable {
+    package enum Recipient: Hashable, Sendable {
         /// One registration.
         case registration(RegistrationKey, RegistrationID)
         /// Everyone who subscribed to the topic by the time of accept.
@@ -31,7 +31,7 @@ public struct Message: Sendable {
         case user(UserID, audience: Int)
 
         /// How many registrations were meant at accept.
-        public var audience: Int {
+        package var audience: Int {
             switch self {
             case .registration: 1
             case .topic(_, let audience), .condition(_, let audience), .list(let audience), .user(_, let audience):
@@ -41,7 +41,7 @@ public struct Message: Sendable {
     }
 
     /// Puts a message together.
-    public init(
+    package init(
         id: MessageID, project: ProjectID, recipient: Recipient, content: MessageContent, options: DeliveryOptions,
         lane: Lane, acceptedAt: Timestamp, expiresAt: Timestamp
     ) {
@@ -56,7 +56,7 @@ public struct Message: Sendable {
     }
 
     /// The topic it goes to, if it goes to one.
-    public var topic: Topic? {
+    package var topic: Topic? {
         guard case .topic(let topic, _) = recipient else { return nil }
         return topic
     }

@@ -1,3 +1,5 @@
+package import JSON
+
 extension MessageContent {
     /// Decodes and checks the `message` object of a send request. The target fields are allowed and ignored here:
     /// ``Target`` is read by ``target(of:)``.
@@ -5,7 +7,7 @@ extension MessageContent {
     /// - Throws: ``InvalidMessage`` with one violation for each field that is wrong. As at Google, FCM's own rules
     ///   are looked at only when names and types are right, and whether headers and payload fit the push type only when
     ///   each is right in itself.
-    public init(source: JSONValue) throws(InvalidMessage) {
+    package init(source: JSONValue) throws(InvalidMessage) {
         let violations = MessageSchema.message.check(source, at: "message")
         guard violations.isEmpty else { throw InvalidMessage(violations, isFrontEnd: true) }
         var reader = MessageReader(checksOtherPlatforms: true)
@@ -21,7 +23,7 @@ extension MessageContent {
     /// The version that accepted it may have allowed what this one refuses; what was promised is still sent. Names
     /// that are unknown now are passed over, values of a wrong type too, and of headers those that APNs or HTTP/2
     /// would refuse.
-    public init(stored source: JSONValue) {
+    package init(stored source: JSONValue) {
         var reader = MessageReader(checksOtherPlatforms: false)
         reader.readMessage(source)
         self.init(source, reader)

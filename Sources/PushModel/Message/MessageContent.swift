@@ -1,31 +1,33 @@
+package import JSON
+
 /// What a v1 `Message` says beside its target, decoded and checked (fcm.v1.json, `Message`).
 ///
 /// `source` is the message as the sender wrote it, and the other fields are read from it: ``init(source:)`` at the
 /// door and ``init(stored:)`` from the store read alike, and only the door refuses.
-public struct MessageContent: Sendable {
+package struct MessageContent: Sendable {
     /// The `message` object of the request, members in the sender's order, of duplicates the last.
-    public let source: JSONValue
+    package let source: JSONValue
     /// The basic template for all platforms.
-    public let notification: NotificationTemplate?
+    package let notification: NotificationTemplate?
     /// Custom keys, values always strings, in the sender's order.
-    public let data: [DataEntry]
+    package let data: [DataEntry]
     /// The `apns` block.
-    public let apns: APNSConfig
+    package let apns: APNSConfig
     /// `apns.fcm_options.analytics_label`, otherwise `fcm_options.analytics_label`.
-    public let label: AnalyticsLabel?
+    package let label: AnalyticsLabel?
 
     /// FCM's notification template.
-    public struct NotificationTemplate: Hashable, Sendable {
+    package struct NotificationTemplate: Hashable, Sendable {
         /// `title`.
-        public var title: String?
+        package var title: String?
         /// `body`.
-        public var body: String?
+        package var body: String?
         /// `image`, a URL.
-        public var image: String?
+        package var image: String?
     }
 
     /// A platform that a message may have a block for and that nothing is sent to.
-    public enum OtherPlatform: String, Hashable, Sendable, CaseIterable {
+    package enum OtherPlatform: String, Hashable, Sendable, CaseIterable {
         /// `android` or `android_v2`.
         case android
         /// `webpush`.
@@ -34,7 +36,7 @@ public struct MessageContent: Sendable {
 
     /// The platforms that the message has blocks for and that nothing is sent to: the blocks were checked and are kept in
     /// ``source``.
-    public var otherPlatforms: [OtherPlatform] {
+    package var otherPlatforms: [OtherPlatform] {
         let names = Set(MessageSchema.message.fields(of: source).map(\.name))
         return OtherPlatform.allCases.filter { platform in
             switch platform {
@@ -45,74 +47,74 @@ public struct MessageContent: Sendable {
     }
 
     /// One custom key.
-    public struct DataEntry: Hashable, Sendable {
+    package struct DataEntry: Hashable, Sendable {
         /// The key; never a reserved one.
-        public var key: String
+        package var key: String
         /// The value.
-        public var value: String
+        package var value: String
     }
 
     /// The `apns` block of a message.
-    public struct APNSConfig: Sendable {
+    package struct APNSConfig: Sendable {
         /// Header values as given, names in lower case, checked.
-        public var headers: APNSHeaders
+        package var headers: APNSHeaders
         /// `payload`: an object, or `nil` when absent.
-        public var payload: JSONValue?
+        package var payload: JSONValue?
         /// `fcm_options.image`.
-        public var image: String?
+        package var image: String?
         /// `live_activity_token`: the Live Activity's own token, to which the push goes instead of the device's.
-        public var liveActivityToken: DeviceToken?
+        package var liveActivityToken: DeviceToken?
     }
 }
 
 /// APNs request headers that a sender may set, checked (apns.md §2).
-public struct APNSHeaders: Hashable, Sendable {
+package struct APNSHeaders: Hashable, Sendable {
     /// `apns-push-type`.
-    public var pushType: PushType?
+    package var pushType: PushType?
     /// `apns-topic`.
-    public var topic: String?
+    package var topic: String?
     /// `apns-priority`.
-    public var priority: APNSPriority?
+    package var priority: APNSPriority?
     /// `apns-expiration`.
-    public var expiration: APNSExpiration?
+    package var expiration: APNSExpiration?
     /// `apns-collapse-id`, 1 to 64 bytes.
-    public var collapseID: String?
+    package var collapseID: String?
     /// `apns-id`, only for a single registration.
-    public var id: APNSID?
+    package var id: APNSID?
 
     /// No header set.
-    public init() {}
+    package init() {}
 }
 
 /// Why a message was refused, in FCM's terms: violations in the order of the text, at least one.
-public struct InvalidMessage: Error, Hashable, Sendable {
+package struct InvalidMessage: Error, Hashable, Sendable {
     /// As many violations are listed at most: a request full of mistakes must not get an answer larger than itself.
-    public static let violationLimit = 20
+    package static let violationLimit = 20
 
     /// What is wrong, field by field.
-    public let violations: [FieldViolation]
+    package let violations: [FieldViolation]
     /// Whether FCM answers with an FcmError detail (a rule of FCM's) or with a bare BadRequest (a rule of the JSON
     /// front end: unknown name, wrong type).
-    public let isFrontEnd: Bool
+    package let isFrontEnd: Bool
 
     /// Describes a refusal; of more violations than ``violationLimit`` the first ones count.
-    public init(_ violations: [FieldViolation], isFrontEnd: Bool = false) {
+    package init(_ violations: [FieldViolation], isFrontEnd: Bool = false) {
         self.violations = Array(violations.prefix(Self.violationLimit))
         self.isFrontEnd = isFrontEnd
     }
 }
 
 /// One wrong field (google.rpc.BadRequest.FieldViolation).
-public struct FieldViolation: Hashable, Sendable {
+package struct FieldViolation: Hashable, Sendable {
     /// The path of the field, such as `message.apns.payload.aps.badge`.
-    public let field: String
+    package let field: String
     /// What is wrong with it, a sentence for the sender.
-    public let description: String
+    package let description: String
     /// What programs may want to tell from other violations; `nil`: the field says it.
-    public let cause: Cause?
+    package let cause: Cause?
 
     /// What programs may want to tell from other violations.
-    public enum Cause: Hashable, Sendable {
+    package enum Cause: Hashable, Sendable {
         /// The schema has no such name.
         case unknownField
         /// The value is of another type.
@@ -122,19 +124,19 @@ public struct FieldViolation: Hashable, Sendable {
     }
 
     /// Describes a violation.
-    public init(field: String, description: String, cause: Cause? = nil) {
+    package init(field: String, description: String, cause: Cause? = nil) {
         self.field = field
         self.description = description
         self.cause = cause
     }
 
     /// Whether both say the same of the same field; the cause is the same then.
-    public static func == (lhs: FieldViolation, rhs: FieldViolation) -> Bool {
+    package static func == (lhs: FieldViolation, rhs: FieldViolation) -> Bool {
         lhs.field == rhs.field && lhs.description == rhs.description
     }
 
     /// Hashes what the two say.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(field)
         hasher.combine(description)
     }

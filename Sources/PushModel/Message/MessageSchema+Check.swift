@@ -1,3 +1,5 @@
+import JSON
+
 extension MessageSchema {
     /// What the front end has against `value`, in the order of the text; of many violations the first ones.
     func check(_ value: JSONValue, at path: String) -> [FieldViolation] {

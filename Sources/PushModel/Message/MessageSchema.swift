@@ -1,3 +1,5 @@
+import JSON
+
 /// One message type of the v1 API as the JSON front end sees it: which names there are and what type each has
 /// (fcm.v1.json).
 struct MessageSchema: Sendable {

@@ -1,7 +1,9 @@
+import JSON
+
 /// What a message most likely does not mean, though no rule forbids it. It is accepted, and its sender told.
-public struct MessageWarning: Hashable, Sendable {
+package struct MessageWarning: Hashable, Sendable {
     /// What programs tell warnings apart by; the names are stable.
-    public enum Reason: String, Hashable, Sendable, CaseIterable {
+    package enum Reason: String, Hashable, Sendable, CaseIterable {
         /// A key of `aps` or `alert` that Apple does not have and that is nearly one it has.
         case misspelledKey = "MISSPELLED_KEY"
         /// Blocks of other platforms, and nothing for Apple's devices.
@@ -11,11 +13,11 @@ public struct MessageWarning: Hashable, Sendable {
     }
 
     /// Why.
-    public let reason: Reason
+    package let reason: Reason
     /// The field.
-    public let field: String
+    package let field: String
     /// A sentence for the sender.
-    public let description: String
+    package let description: String
 }
 
 extension MessageContent {
@@ -23,7 +25,7 @@ extension MessageContent {
     private static let keyLimit = 20
 
     /// What its sender may want to know of a message that is accepted at `time`.
-    public func warnings(acceptedAt time: Timestamp) -> [MessageWarning] {
+    package func warnings(acceptedAt time: Timestamp) -> [MessageWarning] {
         keyWarnings + platformWarnings + expirationWarnings(at: time)
     }
 

@@ -1,3 +1,5 @@
+import JSON
+
 /// FCM's rules for the blocks of platforms that nothing is sent to (fcm.md §2.2, §2.3, §2.5). Names and types are right
 /// already; the blocks stay as they are.
 struct PlatformRules {

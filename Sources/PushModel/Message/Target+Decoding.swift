@@ -1,9 +1,11 @@
+package import JSON
+
 extension MessageContent {
     /// Reads the target of a `message` object: one of `fid`, `token`, `topic` and `condition`; `nil` when it names
     /// none.
     ///
     /// - Throws: ``InvalidMessage`` that names the field, also for more than one target.
-    public static func target(of source: JSONValue) throws(InvalidMessage) -> Target? {
+    package static func target(of source: JSONValue) throws(InvalidMessage) -> Target? {
         let named = MessageSchema.message.fields(of: source).filter { Target.fieldNames.contains($0.name) }
         guard let first = named.first else { return nil }
         guard case .string(let text) = first.value else {
@@ -59,7 +61,7 @@ extension Target {
 }
 
 /// How callers name one registration: FCM takes a FID wherever it takes a token.
-public enum RegistrationReference: Hashable, Sendable {
+package enum RegistrationReference: Hashable, Sendable {
     /// By its FID.
     case id(RegistrationID)
     /// By its token.
@@ -67,7 +69,7 @@ public enum RegistrationReference: Hashable, Sendable {
 
     /// Reads what stands in a `token` field or in a path; `nil` when it has neither form (FCM: 400
     /// INVALID_ARGUMENT, while a well-formed name of nothing is 404 UNREGISTERED).
-    public init?(rawValue: String) {
+    package init?(rawValue: String) {
         if let id = RegistrationID(rawValue: rawValue) {
             self = .id(id)
         } else if let token = RegistrationToken(rawValue: rawValue) {

@@ -1,5 +1,5 @@
 /// To whom a message goes. Exactly one of FCM's targets, or the gateway's own `target.user`.
-public enum Target: Hashable, Sendable {
+package enum Target: Hashable, Sendable {
     /// One registration, by the token that senders hold (`token`; during FCM's transition it may be a FID).
     case token(String)
     /// One registration, by its FID (`fid`).
@@ -13,7 +13,7 @@ public enum Target: Hashable, Sendable {
 }
 
 /// Which of two queues a push waits in, so that a one-time password never waits behind a broadcast.
-public enum Lane: String, Hashable, Sendable, CaseIterable {
+package enum Lane: String, Hashable, Sendable, CaseIterable {
     /// Messages of high priority (`apns-priority: 10`) to a single device, or to a hundred at most.
     case interactive
     /// Fan-outs, and what is not urgent.

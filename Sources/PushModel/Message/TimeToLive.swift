@@ -1,18 +1,18 @@
 /// How long a message is worth delivering, from accept on.
-public enum TimeToLive: Hashable, Sendable {
+package enum TimeToLive: Hashable, Sendable {
     /// Now or never: one attempt, nothing stored.
     case once
     /// That long.
     case lasting(Duration)
 
     /// What a sender gets who says nothing: FCM's 30 days for Apple's devices, as long as APNs stores a push.
-    public static let standard = TimeToLive.lasting(limit)
+    package static let standard = TimeToLive.lasting(limit)
 
     /// Longer lives end here: APNs stores no push longer than 30 days.
-    public static let limit: Duration = .seconds(30 * 86_400)
+    package static let limit: Duration = .seconds(30 * 86_400)
 
     /// Whole seconds, 0 for ``once``.
-    public var seconds: Int64 {
+    package var seconds: Int64 {
         switch self {
         case .once: 0
         case .lasting(let duration): duration.components.seconds
@@ -25,7 +25,7 @@ extension MessageContent {
     ///
     /// `0` and times that have passed mean ``TimeToLive/once``, as at APNs. A push type with a default of its own
     /// (Push to Talk: once) has it when the sender asked for nothing.
-    public func timeToLive(acceptedAt time: Timestamp) -> TimeToLive {
+    package func timeToLive(acceptedAt time: Timestamp) -> TimeToLive {
         switch apns.headers.expiration ?? apns.headers.namedPushType?.defaultExpiration {
         case nil: .standard
         case .once: .once

@@ -1,5 +1,5 @@
 /// What to do about a reason. Several may be due at once.
-public enum APNSAction: String, Hashable, Sendable, CaseIterable {
+package enum APNSAction: String, Hashable, Sendable, CaseIterable {
     /// End the registration, unless it was refreshed after the time in the answer.
     case dropRegistration
     /// This message fails for this registration; the registration stays.
@@ -16,28 +16,28 @@ public enum APNSAction: String, Hashable, Sendable, CaseIterable {
 
 /// Every reason that APNs documents or was seen to answer (apns.md §5), with what it means and what is to be done:
 /// the one place that says so.
-public enum APNSReasonTable {
+package enum APNSReasonTable {
     /// One reason.
-    public struct Row: Sendable {
+    package struct Row: Sendable {
         /// Apple's spelling; the metric label.
-        public let reason: APNSReason
+        package let reason: APNSReason
         /// Other spellings seen on the wire or in Apple's pages.
-        public let otherSpellings: [String]
+        package let otherSpellings: [String]
         /// The HTTP status it comes with.
-        public let status: Int
+        package let status: Int
         /// What it means, a sentence for operators.
-        public let meaning: String
+        package let meaning: String
         /// What is to be done.
-        public let actions: Set<APNSAction>
+        package let actions: Set<APNSAction>
 
         /// Whether the push is refused for good: the message or the registration is at fault, not the way upstream.
-        public var isFinal: Bool {
+        package var isFinal: Bool {
             actions.contains(.failMessage) || actions.contains(.dropRegistration)
         }
     }
 
     /// The table, in the order of the statuses.
-    public static let rows: [Row] = [
+    package static let rows: [Row] = [
         row(400, .badCollapseID, .failMessage, "The collapse id has more than 64 bytes."),
         // Not dropRegistration: a whole user base looks like this when the environment is configured wrongly.
         row(
@@ -90,7 +90,7 @@ public enum APNSReasonTable {
         uniquingKeysWith: { first, _ in first })
 
     /// The row of a reason in any of its spellings.
-    public static func row(of reason: APNSReason) -> Row? {
+    package static func row(of reason: APNSReason) -> Row? {
         rowsBySpelling[reason.rawValue]
     }
 

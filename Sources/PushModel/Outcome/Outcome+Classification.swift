@@ -7,7 +7,7 @@ extension Outcome {
     ///   - reason: `reason` of the body; `nil` when there was none or it could not be read.
     ///   - timestamp: `timestamp` of the body: when APNs last saw the device token dead.
     ///   - retryAfter: `retry-after`, when the answer had one.
-    public init(status: Int, reason: APNSReason?, timestamp: Timestamp? = nil, retryAfter: Duration? = nil) {
+    package init(status: Int, reason: APNSReason?, timestamp: Timestamp? = nil, retryAfter: Duration? = nil) {
         if (200...299).contains(status) {
             self = .accepted
             return
@@ -26,7 +26,7 @@ extension Outcome {
     }
 
     /// The value of the label `outcome` in metrics.
-    public var metricLabel: String {
+    package var metricLabel: String {
         switch self {
         case .accepted: "accepted"
         case .rejected: "rejected"
@@ -37,7 +37,7 @@ extension Outcome {
     }
 
     /// The value of the label `reason` in metrics, from a small set; empty when accepted.
-    public var reasonLabel: String {
+    package var reasonLabel: String {
         switch self {
         case .accepted: ""
         case .rejected(let reason, _), .throttled(let reason, _): reason.metricLabel
@@ -46,7 +46,7 @@ extension Outcome {
     }
 
     /// APNs' reason as it came, or the cause; `nil` when accepted.
-    public var reasonText: String? {
+    package var reasonText: String? {
         switch self {
         case .accepted: nil
         case .rejected(let reason, _), .throttled(let reason, _): reason.rawValue

@@ -1,5 +1,5 @@
 /// What became of one attempt to push. Each attempt ends in exactly one.
-public enum Outcome: Hashable, Sendable {
+package enum Outcome: Hashable, Sendable {
     /// APNs took it. Not "delivered": only the device can say that.
     case accepted
     /// APNs refused it for good. `since`: with 410, when APNs last saw the token dead.
@@ -13,43 +13,43 @@ public enum Outcome: Hashable, Sendable {
 }
 
 /// Why a push got no answer.
-public struct TransportCause: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+package struct TransportCause: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// A short stable name, usable as a metric label.
-    public let rawValue: String
+    package let rawValue: String
 
     /// Takes a name: lower-case words joined by `_`.
-    public init(rawValue: String) {
+    package init(rawValue: String) {
         self.rawValue = rawValue
     }
 
     /// The name.
-    public var description: String { rawValue }
+    package var description: String { rawValue }
 
     /// No connection could be made.
-    public static let connectFailed = TransportCause(rawValue: "connect_failed")
+    package static let connectFailed = TransportCause(rawValue: "connect_failed")
     /// The peer's certificate or TLS version was not acceptable.
-    public static let tlsFailed = TransportCause(rawValue: "tls_failed")
+    package static let tlsFailed = TransportCause(rawValue: "tls_failed")
     /// The connection broke.
-    public static let connectionLost = TransportCause(rawValue: "connection_lost")
+    package static let connectionLost = TransportCause(rawValue: "connection_lost")
     /// The peer refused the stream (RST_STREAM REFUSED_STREAM, or beyond GOAWAY's last stream).
-    public static let refused = TransportCause(rawValue: "refused")
+    package static let refused = TransportCause(rawValue: "refused")
     /// The peer reset the stream.
-    public static let reset = TransportCause(rawValue: "reset")
+    package static let reset = TransportCause(rawValue: "reset")
     /// The deadline passed.
-    public static let timedOut = TransportCause(rawValue: "timed_out")
+    package static let timedOut = TransportCause(rawValue: "timed_out")
     /// The gateway is stopping.
-    public static let shutdown = TransportCause(rawValue: "shutdown")
+    package static let shutdown = TransportCause(rawValue: "shutdown")
     /// The app has no upstream configured (any more).
-    public static let noRoute = TransportCause(rawValue: "no_route")
+    package static let noRoute = TransportCause(rawValue: "no_route")
     /// The peer broke the protocol.
-    public static let protocolError = TransportCause(rawValue: "protocol_error")
+    package static let protocolError = TransportCause(rawValue: "protocol_error")
     /// OpenSSL could not sign a provider token.
-    public static let signingFailed = TransportCause(rawValue: "signing_failed")
+    package static let signingFailed = TransportCause(rawValue: "signing_failed")
     /// The gateway ended before the answer was recorded; the push may have been sent.
-    public static let interrupted = TransportCause(rawValue: "interrupted")
+    package static let interrupted = TransportCause(rawValue: "interrupted")
 
     /// Every cause that the gateway itself gives.
-    public static let known: [TransportCause] = [
+    package static let known: [TransportCause] = [
         connectFailed, tlsFailed, connectionLost, refused, reset, timedOut, shutdown, noRoute, protocolError,
         signingFailed, interrupted,
     ]

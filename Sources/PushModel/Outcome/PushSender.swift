@@ -1,25 +1,25 @@
 /// A push ready to go: one delivery's next attempt.
-public struct Push: Sendable {
+package struct Push: Sendable {
     /// Which upstream it takes: the app decides credential and endpoint.
-    public let route: PushRoute
+    package let route: PushRoute
     /// The queue it waits in.
-    public let lane: Lane
+    package let lane: Lane
     /// Where APNs finds the device.
-    public let deviceToken: DeviceToken
+    package let deviceToken: DeviceToken
     /// Whether APNs has accepted ``deviceToken`` before. Otherwise it is a suspect: its push travels apart, because a
     /// refused token makes APNs narrow the whole connection.
-    public let isProven: Bool
+    package let isProven: Bool
     /// Whether somebody waits for what becomes of it: during a pause such a push is the next probe.
-    public let isAwaited: Bool
+    package let isAwaited: Bool
     /// Body and headers, shared by the pushes of a broadcast.
-    public let content: ApplePush
+    package let content: ApplePush
     /// The body for this device: `content.payload`, or with its FID spliced in.
-    public let payload: [UInt8]
+    package let payload: [UInt8]
     /// `apns-id`.
-    public let id: APNSID
+    package let id: APNSID
 
     /// Puts a push together. A device token of which nothing is known is a suspect.
-    public init(
+    package init(
         route: PushRoute, lane: Lane, deviceToken: DeviceToken, isProven: Bool = false, isAwaited: Bool = false,
         content: ApplePush, payload: [UInt8], id: APNSID
     ) {
@@ -35,16 +35,16 @@ public struct Push: Sendable {
 }
 
 /// What decides the way of a push upstream.
-public struct PushRoute: Hashable, Sendable {
+package struct PushRoute: Hashable, Sendable {
     /// The project.
-    public let project: ProjectID
+    package let project: ProjectID
     /// The app.
-    public let app: AppID
+    package let app: AppID
     /// The APNs environment of the device token.
-    public let environment: APNSEnvironment
+    package let environment: APNSEnvironment
 
     /// Names a route.
-    public init(project: ProjectID, app: AppID, environment: APNSEnvironment) {
+    package init(project: ProjectID, app: AppID, environment: APNSEnvironment) {
         self.project = project
         self.app = app
         self.environment = environment
@@ -52,21 +52,21 @@ public struct PushRoute: Hashable, Sendable {
 }
 
 /// The answer to one push of a batch.
-public struct PushReport: Sendable {
+package struct PushReport: Sendable {
     /// The push's place in the batch that was sent.
-    public let index: Int
+    package let index: Int
     /// What became of it.
-    public let outcome: Outcome
+    package let outcome: Outcome
     /// From the hand-over to the answer.
-    public let latency: Duration
+    package let latency: Duration
     /// Whether it was an attempt. `false`: the gateway itself held the push back, as `throttled`, because its upstream,
     /// topic or device is not to get any for a while; APNs saw nothing of it.
-    public let isAttempt: Bool
+    package let isAttempt: Bool
     /// Whether another push is on its way to see if what holds this one back has passed. Only of what is no attempt.
-    public let isBeingProbed: Bool
+    package let isBeingProbed: Bool
 
     /// Describes an answer.
-    public init(
+    package init(
         index: Int, outcome: Outcome, latency: Duration, isAttempt: Bool = true, isBeingProbed: Bool = false
     ) {
         self.index = index
@@ -78,7 +78,7 @@ public struct PushReport: Sendable {
 }
 
 /// The way upstream: takes batches, answers in batches. Every push gets exactly one report, whatever happens.
-public protocol PushSender: Sendable {
+package protocol PushSender: Sendable {
     /// Hands a batch over; suspends while the upstream's queue is full. Each lane has a queue of its own: bulk pushes that
     /// wait for room never keep interactive ones waiting. `report` is called from any thread, possibly before this
     /// returns, with each index of `batch` exactly once over all calls. It must not block.
@@ -111,13 +111,13 @@ public protocol PushSender: Sendable {
 
 extension PushSender {
     /// None: nothing is ever held.
-    public var heldRoutes: [PushRoute: HeldRoute] { [:] }
+    package var heldRoutes: [PushRoute: HeldRoute] { [:] }
 
     /// Does nothing: nothing waits for a connection.
-    public func windDown() {}
+    package func windDown() {}
 
     /// Does nothing, because nothing ever changes.
-    public func onHeldRoutesChange(_ body: @escaping @Sendable () -> Void) {}
+    package func onHeldRoutesChange(_ body: @escaping @Sendable () -> Void) {}
 }
 
 /// A route whose pushes would be given back: its upstream can't be reached or its pushes are refused.
@@ -126,17 +126,17 @@ extension PushSender {
 /// |---|---|
 /// | more than zero | nothing until then, or until the next change |
 /// | zero | up to `limit` pushes, to try; once they are handed over the route shows another `retryAfter`, or is free |
-public struct HeldRoute: Hashable, Sendable {
+package struct HeldRoute: Hashable, Sendable {
     /// From now until something may be tried, at least zero. While a try is under way: how long to wait for its end,
     /// which is reported as a change.
-    public var retryAfter: Duration
+    package var retryAfter: Duration
     /// How many pushes are wanted then, at least 1: one for a pause, a few for an upstream that is to be dialed.
-    public var limit: Int
+    package var limit: Int
     /// Whether interactive pushes go on all the same: the upstream is slow, and takes these first.
-    public var isBulkOnly: Bool
+    package var isBulkOnly: Bool
 
     /// Describes a held route.
-    public init(retryAfter: Duration, limit: Int, isBulkOnly: Bool = false) {
+    package init(retryAfter: Duration, limit: Int, isBulkOnly: Bool = false) {
         self.retryAfter = retryAfter
         self.limit = limit
         self.isBulkOnly = isBulkOnly
@@ -144,40 +144,40 @@ public struct HeldRoute: Hashable, Sendable {
 }
 
 /// How one upstream (endpoint and credential) is doing.
-public struct UpstreamStatus: Hashable, Sendable {
+package struct UpstreamStatus: Hashable, Sendable {
     /// `host:port team/key`, no secret in it.
-    public var name: String
+    package var name: String
     /// Whether at least one connection is usable, or none is needed yet.
-    public var isReachable: Bool
+    package var isReachable: Bool
     /// The last failure to connect, in words; `nil` after a success.
-    public var lastFailure: String?
+    package var lastFailure: String?
     /// Open connections.
-    public var connections: Int
+    package var connections: Int
     /// Streams in use over all connections.
-    public var streamsInUse: Int
+    package var streamsInUse: Int
     /// Streams that the peer allows over all connections.
-    public var streamLimit: Int
+    package var streamLimit: Int
     /// Pushes waiting for a stream.
-    public var queued: Int
+    package var queued: Int
     /// The most that may wait.
-    public var queueLimit: Int
+    package var queueLimit: Int
     /// Whether pushes wait for a connection, or are given back at once.
-    public var circuit: UpstreamCircuit
+    package var circuit: UpstreamCircuit
     /// Attempts to connect that failed since the start.
-    public var failedDials: Int
+    package var failedDials: Int
     /// GOAWAY frames since the start, by APNs' reason or the error code's name; a bounded set.
-    public var goAways: [String: Int]
+    package var goAways: [String: Int]
     /// The projects whose apps push through it.
-    public var projects: Set<ProjectID> = []
+    package var projects: Set<ProjectID> = []
     /// What gets no pushes for now because APNs refused it: the whole upstream, or topics and apps of it.
-    public var pauses: [UpstreamPause] = []
+    package var pauses: [UpstreamPause] = []
     /// How far the gateway's clock is ahead of APNs' (negative: behind), to the second; `nil`: not known yet.
-    public var clockSkew: Duration?
+    package var clockSkew: Duration?
     /// The most pushes that may be in flight while APNs is overloaded; `nil`: no such limit.
-    public var paceLimit: Int?
+    package var paceLimit: Int?
 
     /// Describes an upstream.
-    public init(
+    package init(
         name: String, isReachable: Bool, lastFailure: String?, connections: Int, streamsInUse: Int, streamLimit: Int,
         queued: Int, queueLimit: Int, circuit: UpstreamCircuit = .closed, failedDials: Int = 0,
         goAways: [String: Int] = [:]
@@ -197,7 +197,7 @@ public struct UpstreamStatus: Hashable, Sendable {
 }
 
 /// Whether an upstream is worth waiting for.
-public enum UpstreamCircuit: String, Hashable, Sendable, CaseIterable {
+package enum UpstreamCircuit: String, Hashable, Sendable, CaseIterable {
     /// Yes.
     case closed
     /// No, after several failures in a row: pushes are given back at once until the next attempt to connect is due.
@@ -208,9 +208,9 @@ public enum UpstreamCircuit: String, Hashable, Sendable, CaseIterable {
 
 /// A pause: APNs refused pushes for a reason that would meet others too, so they are held back. One push at a time is
 /// let through as a probe; the first that passes ends the pause.
-public struct UpstreamPause: Hashable, Sendable {
+package struct UpstreamPause: Hashable, Sendable {
     /// What is held back.
-    public enum Part: Hashable, Sendable {
+    package enum Part: Hashable, Sendable {
         /// Every push.
         case everything
         /// The pushes with this `apns-topic`.
@@ -222,16 +222,16 @@ public struct UpstreamPause: Hashable, Sendable {
     }
 
     /// What is held back.
-    public var part: Part
+    package var part: Part
     /// Why: APNs' reason.
-    public var reason: APNSReason
+    package var reason: APNSReason
     /// Since when.
-    public var since: Timestamp
+    package var since: Timestamp
     /// When the next probe may go; in the past: with the next push, or one is on its way.
-    public var nextProbe: Timestamp
+    package var nextProbe: Timestamp
 
     /// Describes a pause.
-    public init(part: Part, reason: APNSReason, since: Timestamp, nextProbe: Timestamp) {
+    package init(part: Part, reason: APNSReason, since: Timestamp, nextProbe: Timestamp) {
         self.part = part
         self.reason = reason
         self.since = since

@@ -1,6 +1,6 @@
-public import ArgumentParser
-public import PushModel
-public import Store
+import ArgumentParser
+package import PushModel
+package import Store
 
 extension Role: ExpressibleByArgument {}
 
@@ -10,14 +10,14 @@ extension AuditAction: ExpressibleByArgument {}
 
 extension ProjectID: ExpressibleByArgument {
     /// The project that an argument names.
-    public init?(argument: String) {
+    package init?(argument: String) {
         self.init(rawValue: argument)
     }
 }
 
 extension ServiceAccountEmail: ExpressibleByArgument {
     /// The service account that an argument names.
-    public init?(argument: String) {
+    package init?(argument: String) {
         self.init(rawValue: argument)
     }
 }

@@ -1,4 +1,4 @@
-import APNSSimulator
+import Simulators
 import ArgumentParser
 import Foundation
 import Logging

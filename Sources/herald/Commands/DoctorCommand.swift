@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import PushModel
+import SQLiteStorage
 import Store
 
 /// `herald doctor`: whether the gateway of a configuration could do its work, from this machine and as this user.

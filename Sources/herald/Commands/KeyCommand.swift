@@ -1,7 +1,9 @@
 import ArgumentParser
 import GatewayAPI
+import JSON
 import Logging
 import PushModel
+import SQLiteStorage
 import Store
 
 /// `herald key`: API keys, made and revoked in the store itself, also while the gateway runs.

@@ -1,3 +1,4 @@
+import JSON
 import PushModel
 
 /// A message's report as the gateway's API gives it, and its picture for people.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSON
 import NIOHTTP1
 import PushModel
 

@@ -1,7 +1,9 @@
 import ArgumentParser
 import Foundation
+import JSON
 import Logging
 import PushModel
+import SQLiteStorage
 import Store
 
 /// `herald registration`: many registrations at once, and what became of one.

@@ -1,7 +1,9 @@
 import ArgumentParser
 import Foundation
 import GatewayAPI
+import JSON
 import PushModel
+import SQLiteStorage
 import Store
 
 /// `herald service-account`: accounts for Admin SDKs, made and revoked in the store itself, also while the gateway runs.

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import PushModel
 
 /// Where commands print: whole texts to standard output and standard error, at once.

@@ -2,6 +2,7 @@ import Foundation
 import GatewayAPI
 import Logging
 import PushModel
+import SQLiteStorage
 import Store
 
 /// The service account of the demo: `sa.json` in the state directory, the same key on every start.

@@ -1,4 +1,4 @@
-import APNSSimulator
+import Simulators
 import ServiceLifecycle
 
 /// Prints each push that arrives at the simulator, as a phone would show it.

@@ -1,3 +1,4 @@
+import JSON
 import PushModel
 
 /// One thing that `herald doctor` looked at, and how it found it.

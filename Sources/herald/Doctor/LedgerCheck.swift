@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import SQLiteStorage
 import Store
 import Synchronization
 

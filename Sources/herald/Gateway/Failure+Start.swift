@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import SQLiteStorage
 import Store
 
 extension Failure {

@@ -4,6 +4,7 @@ import Foundation
 import GatewayAPI
 import Logging
 import PushModel
+import SQLiteStorage
 import ServiceLifecycle
 import Store
 import UnixSignals

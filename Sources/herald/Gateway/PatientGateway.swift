@@ -3,6 +3,7 @@ import GatewayAPI
 import Logging
 import Metrics
 import PushModel
+import SQLiteStorage
 import ServiceLifecycle
 import Store
 import Synchronization

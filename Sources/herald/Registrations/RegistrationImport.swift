@@ -1,5 +1,6 @@
 import Foundation
 import PushModel
+import SQLiteStorage
 import Store
 
 /// Reads a file of registrations into a store, chunk by chunk: parsing on all cores, beside the one writer.

@@ -1,3 +1,4 @@
+import JSON
 import PushModel
 
 /// Values for a field of the discovery document, and messages that hold them.

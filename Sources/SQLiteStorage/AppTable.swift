@@ -1,0 +1,60 @@
+import GRDB
+import PushModel
+import Store
+
+/// The apps that registrations belong to, within one transaction. A row of `app` is never changed or deleted.
+struct AppTable {
+    let db: Database
+
+    /// The app's number; `nil` while it has never had a registration.
+    func find(_ project: ProjectID, _ app: AppID) throws -> Int64? {
+        try db.number("SELECT id FROM app WHERE project = ? AND name = ?", [project.rawValue, app.rawValue])
+    }
+
+    /// The app's number; the row is made if it is new.
+    func id(_ project: ProjectID, _ app: AppID) throws -> Int64 {
+        if let known = try find(project, app) { return known }
+        try db.change("INSERT INTO app (project, name) VALUES (?, ?)", [project.rawValue, app.rawValue])
+        return db.lastInsertedRowID
+    }
+
+    /// The numbers of a project's apps, in their order.
+    func ids(of project: ProjectID) throws -> [Int64] {
+        try Int64.fetchAll(
+            db.cachedStatement(sql: "SELECT id FROM app WHERE project = ? ORDER BY id"), arguments: [project.rawValue])
+    }
+}
+
+/// Project and bundle id by an app's number, each read once: for readers of many rows, within one transaction.
+struct AppNames {
+    /// Whose a registration is.
+    struct Name: Hashable {
+        let project: ProjectID
+        let app: AppID
+    }
+
+    private let db: Database
+    private var known: [Int64: Name] = [:]
+
+    init(db: Database) {
+        self.db = db
+    }
+
+    /// The names of the app with this number.
+    subscript(id: Int64) -> Name {
+        mutating get throws {
+            if let name = known[id] { return name }
+            guard let row = try db.row("SELECT project, name FROM app WHERE id = ?", [id]) else {
+                throw StoreError.invalid("an app")
+            }
+            let name = Name(project: try ProjectID(stored: row[0]), app: try AppID(stored: row[1]))
+            known[id] = name
+            return name
+        }
+    }
+
+    /// Reads a registration from ``Registration/columnsWithoutNames``, which begin at `start`.
+    mutating func registration(_ row: Row, from start: Int = 0) throws -> Registration {
+        try Registration(row: row, from: start, app: self[row[start]])
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import GRDB
+import PushModel
+import Store
+
+/// Reads what a delivery needs of registrations: the row that a broadcast reads a million times. One app id is shared by
+/// all rows of the app that come one after the other. Valid within one transaction.
+struct DeliveryRegistrationReader {
+    /// The columns that ``read(_:from:)`` reads, of a registration named `r`.
+    static let columns = """
+        r.key, r.fid, r.app, r.device_token, r.environment, r.ended_at IS NULL, r.refreshed_at, \
+        r.proven_at, r.quarantined_at IS NOT NULL
+        """
+    /// How many columns that are.
+    static let width = 9
+    static let byKey = "SELECT \(columns) FROM registration r WHERE r.key = ?"
+
+    private let db: Database
+    private var names: AppNames
+    private var app: (number: Int64, id: AppID)?
+
+    init(db: Database) {
+        self.db = db
+        names = AppNames(db: db)
+    }
+
+    /// Reads ``columns``, which begin at `start`.
+    mutating func read(_ row: Row, from start: Int = 0) throws -> DeliveryRegistration {
+        let token = try row.withUnsafeData(atIndex: start + 3) { data in
+            data.flatMap { DeviceToken(bytes: [UInt8]($0)) }
+        }
+        guard let token else { throw StoreError.invalid("a device token") }
+        return DeliveryRegistration(
+            key: RegistrationKey(rawValue: row[start]), id: try RegistrationID(stored: row[start + 1]),
+            app: try app(row[start + 2]), deviceToken: token, environment: APNSEnvironment(code: row[start + 4]),
+            isActive: row[start + 5], refreshedAt: Timestamp(milliseconds: row[start + 6]),
+            provenAt: Timestamp(stored: row[start + 7]), isQuarantined: row[start + 8])
+    }
+
+    /// The registration with this number; `nil` when it was purged.
+    mutating func find(_ key: Int64) throws -> DeliveryRegistration? {
+        let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.byKey), arguments: [key])
+        return try rows.next().map { try read($0) }
+    }
+
+    private mutating func app(_ number: Int64) throws -> AppID {
+        if let app, app.number == number { return app.id }
+        let id = try names[number].app
+        app = (number, id)
+        return id
+    }
+}

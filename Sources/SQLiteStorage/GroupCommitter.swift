@@ -1,0 +1,258 @@
+import CoreMetrics
+import GRDB
+import PushModel
+import Store
+import Synchronization
+
+/// Runs all writes of the store, and lets those that wait at the same time share one commit and so one fsync.
+///
+/// While a commit is on its way to the disk, new writes gather; the next commit takes up to ``WriteQueue/groupRows`` rows
+/// of them, each kind of write in the order it came. One that fails takes back its own changes only: nearly none does, so
+/// they run without savepoints, and when one fails the transaction is rolled back and all of its writes run again, each
+/// in a savepoint of its own. So a write may run twice, and nothing but what it does to the database may come of that. A
+/// caller resumes after the commit: what it was told is on the disk. Cancelling the caller's task does not stop a write.
+///
+/// Every commit is synced. A sync that fails leaves it open what of the log is on the disk, and Linux reports such an
+/// error once (sqlite.org/atomiccommit.html §9.5): the next sync may succeed over pages that were never written. So after
+/// such an error the log is written over and checkpointed before any other write is answered.
+final class GroupCommitter: Sendable {
+    /// Ends a write that ran: with its own error, the error of the commit, or its value.
+    private typealias Finish = @Sendable (_ commitError: (any Error)?) -> Void
+
+    private struct Job: Sendable {
+        /// `isAlone`: in a savepoint. What failed without one leaves half of it in the transaction.
+        let run: @Sendable (Database, _ isAlone: Bool) -> (finish: Finish, hasFailed: Bool)
+        let fail: @Sendable (any Error) -> Void
+    }
+
+    private struct Queue {
+        var waiting = WriteQueue<Job>()
+        var isScheduled = false
+
+        var counts: [WriteKind: Int] {
+            Dictionary(uniqueKeysWithValues: WriteKind.allCases.map { ($0, waiting.count(of: $0)) })
+        }
+    }
+
+    private let pool: DatabasePool
+    private let queue = Mutex(Queue())
+    private let gauges: [WriteKind: Gauge]
+
+    private let loadState: Mutex<LoadState>
+    /// Whether a commit failed in a way that leaves the log in doubt, see ``settleLog(_:)``. Only the connection that
+    /// writes uses it.
+    private let isLogDoubtful = Mutex(false)
+
+    /// What is not complete, as of the last commit.
+    var load: StoreLoad { loadState.withLock { $0.load } }
+
+    /// - Parameter metrics: where the gauges of the queue go.
+    /// - Throws: the database's error when the counters of the load can't be read.
+    init(pool: DatabasePool, metrics: any MetricsFactory) throws {
+        self.pool = pool
+        var load = LoadState()
+        load.apply(try pool.read { db in try LoadChange.all(after: -1, in: db) })
+        loadState = Mutex(load)
+        var gauges: [WriteKind: Gauge] = [:]
+        for kind in WriteKind.allCases {
+            let gauge = Gauge(storeQueue: kind.rawValue, limit: kind.limit, metrics: metrics)
+            gauge.record(0)
+            gauges[kind] = gauge
+        }
+        self.gauges = gauges
+    }
+
+    /// Runs `body` in one of the next transactions and returns its value after the commit.
+    ///
+    /// - Parameters:
+    ///   - kind: whose places it takes.
+    ///   - rows: about how many rows it changes.
+    /// - Throws: ``StoreError`` `.busy` when all places of its kind are taken, otherwise the error of `body` or of the
+    ///   commit.
+    func write<Value: Sendable>(
+        _ kind: WriteKind, rows: Int, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+            let job = Job(
+                run: { db, isAlone in
+                    let result = Result { try isAlone ? Self.inSavepoint(db, body) : body(db) }
+                    let finish: Finish = { commitError in
+                        switch (result, commitError) {
+                        case (.success, .some(let error)): continuation.resume(throwing: error)
+                        default: continuation.resume(with: result)
+                        }
+                    }
+                    let hasFailed = if case .failure = result { true } else { false }
+                    return (finish, hasFailed)
+                },
+                fail: { continuation.resume(throwing: $0) })
+            enqueue(job, kind, rows: rows)
+        }
+    }
+
+    /// How many writes of some kinds wait.
+    func waiting(_ kinds: [WriteKind]) -> Int {
+        queue.withLock { queue in kinds.reduce(0) { $0 + queue.waiting.count(of: $1) } }
+    }
+
+    private func enqueue(_ job: Job, _ kind: WriteKind, rows: Int) {
+        enum Action { case refuse, wait, schedule }
+        let (action, waiting): (Action, Int) = queue.withLock { queue in
+            guard queue.waiting.append(job, kind, rows: rows) else { return (.refuse, kind.limit) }
+            let waiting = queue.waiting.count(of: kind)
+            guard !queue.isScheduled else { return (.wait, waiting) }
+            queue.isScheduled = true
+            return (.schedule, waiting)
+        }
+        // Another thread may overtake this record; the end of each commit puts it right.
+        gauges[kind]?.record(waiting)
+        switch action {
+        case .refuse:
+            job.fail(StoreError.busy("\(kind.limit) writes of kind \(kind.rawValue) wait for the store already."))
+        case .wait: break
+        case .schedule: schedule()
+        }
+    }
+
+    private func schedule() {
+        pool.asyncWriteWithoutTransaction { db in self.commitNext(db) }
+    }
+
+    /// Commits one group, then goes to the end of the connection's queue if more wait.
+    private func commitNext(_ db: Database) {
+        let (group, before) = queue.withLock { queue in (queue.waiting.takeGroup(), queue.counts) }
+        record(before)
+        commit(group, db)
+        let (isMore, after) = queue.withLock { queue in
+            queue.isScheduled = queue.waiting.count > 0
+            return (queue.isScheduled, queue.counts)
+        }
+        record(after)
+        if isMore { schedule() }
+    }
+
+    private func record(_ counts: [WriteKind: Int]) {
+        for (kind, count) in counts { gauges[kind]?.record(count) }
+    }
+
+    private func commit(_ group: [Job], _ db: Database) {
+        var finishes: [Finish] = []
+        var failure: (any Error)?
+        do {
+            try settleLog(db)
+            if let all = try commitTogether(group, db) {
+                finishes = all
+            } else {
+                try commitEach(group, db, &finishes)
+            }
+        } catch {
+            failure = error
+            doubtLog(after: error, db)
+        }
+        for finish in finishes { finish(failure) }
+        if let failure {
+            for job in group.dropFirst(finishes.count) { job.fail(failure) }
+        }
+    }
+
+    /// Remembers an error that may leave the log in doubt, and tries to settle it at once: a process that ends now would
+    /// find a commit whose sync failed complete in the log, though its writers were told that it failed.
+    private func doubtLog(after error: any Error, _ db: Database) {
+        let codes: [ResultCode] = [.SQLITE_IOERR, .SQLITE_FULL]
+        guard let code = (error as? DatabaseError)?.resultCode, codes.contains(code) else { return }
+        let isNew = isLogDoubtful.withLock { isDoubtful in
+            defer { isDoubtful = true }
+            return !isDoubtful
+        }
+        // What was in doubt before was tried before this group. The error that is told is the first one, and the next
+        // group tries again.
+        if isNew { try? settleLog(db) }
+    }
+
+    /// Brings the log and the disk together after a commit whose sync failed; otherwise nothing.
+    ///
+    /// A transaction that changes nothing else takes the place of the failed one in the log. Then everything that was
+    /// committed is copied into the database and synced there: what the log has on the disk does not matter any more
+    /// (sqlite.org/wal.html#ckpt).
+    ///
+    /// - Throws: the database's error, or SQLITE_BUSY when readers kept the checkpoint from its end; the log is still in
+    ///   doubt then, and nothing may be answered.
+    private func settleLog(_ db: Database) throws {
+        guard isLogDoubtful.withLock({ $0 }) else { return }
+        try db.inTransaction(.immediate) {
+            try db.execute(sql: "UPDATE meta SET value = value + 1 WHERE name = 'write_probe'")
+            return .commit
+        }
+        // Busy, frames in the log, frames that were copied.
+        let row = try Row.fetchOne(db, sql: "PRAGMA wal_checkpoint(FULL)")
+        guard let row, row[0] == 0, row[1] as Int? == row[2] as Int? else {
+            throw DatabaseError(resultCode: .SQLITE_BUSY, message: "the log can't be checkpointed beside its readers")
+        }
+        isLogDoubtful.withLock { $0 = false }
+    }
+
+    /// Commits a group none of which fails; `nil`: one did, and nothing was changed.
+    private func commitTogether(_ group: [Job], _ db: Database) throws -> [Finish]? {
+        var finishes: [Finish] = []
+        finishes.reserveCapacity(group.count)
+        var changes: [LoadChange] = []
+        var hasFailed = false
+        try db.inTransaction(.immediate) {
+            for job in group {
+                let (finish, failed) = job.run(db, false)
+                // An error that was caught inside may have ended the transaction all the same.
+                guard !failed, db.isInsideTransaction else {
+                    hasFailed = true
+                    return .rollback
+                }
+                finishes.append(finish)
+            }
+            changes = try changesOfLoad(db)
+            return .commit
+        }
+        guard !hasFailed else { return nil }
+        loadState.withLock { [changes] in $0.apply(changes) }
+        return finishes
+    }
+
+    /// Commits what does not fail of a group. `finishes` has those that ran, also when the commit fails.
+    private func commitEach(_ group: [Job], _ db: Database, _ finishes: inout [Finish]) throws {
+        var changes: [LoadChange] = []
+        try db.inTransaction(.immediate) {
+            for job in group {
+                finishes.append(job.run(db, true).finish)
+                // A full disk or an I/O error may end the whole transaction (sqlite.org/lang_transaction.html): what
+                // ran before is gone, and what comes after must not begin a transaction of its own.
+                guard db.isInsideTransaction else {
+                    throw DatabaseError(resultCode: .SQLITE_ABORT, message: "the transaction was aborted")
+                }
+            }
+            changes = try changesOfLoad(db)
+            return .commit
+        }
+        loadState.withLock { [changes] in $0.apply(changes) }
+    }
+
+    private func changesOfLoad(_ db: Database) throws -> [LoadChange] {
+        try LoadChange.all(after: loadState.withLock { $0.lastChange }, in: db)
+    }
+
+    private static func inSavepoint<Value>(_ db: Database, _ body: (Database) throws -> Value) throws -> Value {
+        var value: Value?
+        try db.inSavepoint {
+            value = try body(db)
+            return .commit
+        }
+        guard let value else { throw StoreError(.failed, "A write was rolled back.") }
+        return value
+    }
+}
+
+extension Gauge {
+    /// A gauge of a queue of the store, whose limit is told beside it.
+    convenience init(storeQueue kind: String, limit: Int, metrics: any MetricsFactory) {
+        let dimensions = [("kind", kind)]
+        Gauge(label: MetricName.storeQueueLimit.rawValue, dimensions: dimensions, factory: metrics).record(limit)
+        self.init(label: MetricName.storeQueue.rawValue, dimensions: dimensions, factory: metrics)
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import GRDB
+import PushModel
+import Store
+
+/// A block of the ledger as it is stored, with what lists show of its message.
+struct StoredBlock {
+    let id: Int64
+    let block: LedgerBlock
+    let message: LedgerMessage
+
+    /// The columns that ``init(row:)`` reads, of a block named `b`, with what they come from beside it.
+    static let columns = "b.id, b.entries, \(LedgerMessage.columns)"
+    static let joins = "CROSS JOIN message m ON m.seq = b.message LEFT JOIN topic t ON t.id = m.topic"
+
+    /// Reads ``columns``, which come first.
+    ///
+    /// - Throws: `.failed`, which names the block, when it is damaged.
+    init(row: Row) throws {
+        id = row[0]
+        message = try LedgerMessage(row: row, from: 2)
+        do {
+            block = try LedgerBlock(decoding: row[1])
+        } catch {
+            throw StoreError.invalid("ledger block \(id)")
+        }
+    }
+}
+
+/// What lists of ledger entries show of a message.
+struct LedgerMessage {
+    let seq: Int64
+    let id: MessageID
+    let topic: Topic?
+    /// The `apns-id` that the sender gave, which only a single send may.
+    let chosenID: APNSID?
+    /// Whether it went to one registration only.
+    let isSingle: Bool
+    let facts: MessageFacts
+
+    /// The columns that ``init(row:from:)`` reads, of a message named `m` and its topic `t`.
+    static let columns = "m.seq, m.id, t.name, m.apns_id, m.registration IS NOT NULL, \(MessageFacts.columns)"
+
+    init(row: Row, from start: Int) throws {
+        seq = row[start]
+        id = try MessageID(stored: row[start + 1])
+        topic = try (row[start + 2] as String?).map { try Topic(stored: $0) }
+        chosenID = try (row[start + 3] as String?).map { try APNSID(stored: $0) }
+        isSingle = row[start + 4]
+        facts = try MessageFacts(row: row, from: start + 5)
+    }
+}
+
+/// Reads entries in the order of recording: block by block, in each by registration key.
+struct LedgerReader {
+    let db: Database
+
+    /// One entry that a list shows.
+    struct Pick {
+        let stored: StoredBlock
+        let index: Int
+
+        var entry: LedgerBlock.Entry { stored.block.entries[index] }
+    }
+
+    /// Keys in the order of a JSON array, with the FID and app of each: also of registrations that were purged.
+    static let names = """
+        SELECT coalesce(r.fid, f.fid), coalesce(\(Registration.appName), f.app) FROM json_each(?) k
+        LEFT JOIN registration r ON r.key = k.value
+        LEFT JOIN former_registration f ON f.key = k.value AND r.key IS NULL
+        """
+
+    /// Picks up to `limit` entries from blocks.
+    ///
+    /// - Parameters:
+    ///   - rows: ``StoredBlock/columns`` of blocks in the order of their ids, from the one that `place` is in.
+    ///   - place: the last entry that was picked before.
+    ///   - outcome: which entries count; `nil`: all.
+    func picks(
+        from rows: RowCursor, after place: PageCursor?, limit: Int, outcome: LedgerOutcome? = nil
+    ) throws -> [Pick] {
+        var picks: [Pick] = []
+        while picks.count < limit, let row = try rows.next() {
+            let stored = try StoredBlock(row: row)
+            let entries = stored.block.entries
+            var index = stored.id == place?.last ? (place?.index ?? 0) + 1 : 0
+            while index < entries.count, picks.count < limit {
+                if outcome == nil || entries[index].outcome == outcome {
+                    picks.append(Pick(stored: stored, index: index))
+                }
+                index += 1
+            }
+        }
+        return picks
+    }
+
+    /// Picked entries as lists show them: one query for the registrations of all.
+    func rows(_ picks: [Pick], cursor: (Pick) -> PageCursor) throws -> [ExportRow] {
+        let names = try names(of: picks.map(\.entry.key))
+        return zip(picks, names).map { pick, name in
+            let message = pick.stored.message
+            return ExportRow(
+                delivery: Self.record(pick, name.id, name.app), message: message.id, topic: message.topic,
+                facts: message.facts, bulkID: message.isSingle ? nil : message.seq, cursor: cursor(pick).text)
+        }
+    }
+
+    /// The same with what devices reported: one more query.
+    func rowsWithReceipts(_ picks: [Pick], cursor: (Pick) -> PageCursor) throws -> [ExportRow] {
+        var rows = try rows(picks, cursor: cursor)
+        let times = try ReceiptTable(db: db).times(
+            of: picks.map { (message: $0.stored.message.seq, key: $0.entry.key) })
+        for (index, receipts) in times.enumerated() { rows[index].delivery.receipts = receipts }
+        return rows
+    }
+
+    /// FID and app of registrations, in the order of `keys`.
+    func names(of keys: [Int64]) throws -> [(id: RegistrationID, app: AppID)] {
+        let text = "[\(keys.map(String.init).joined(separator: ","))]"
+        let names = try Row.fetchCursor(db.cachedStatement(sql: Self.names), arguments: [text])
+        return try keys.map { _ in
+            guard let name = try names.next(), let fid: String = name[0], let app: String = name[1] else {
+                throw StoreError.invalid("a delivery to a registration")
+            }
+            return (try RegistrationID(stored: fid), try AppID(stored: app))
+        }
+    }
+
+    private static func record(_ pick: Pick, _ id: RegistrationID, _ app: AppID) -> DeliveryRecord {
+        let entry = pick.entry
+        let message = pick.stored.message
+        let reason = pick.stored.block.reason(of: entry)
+        return DeliveryRecord(
+            registration: id, app: app, outcome: entry.outcome, reason: reason,
+            history: AttemptHistory(
+                attempts: Int(entry.attempts), unknownAttempts: Int(entry.unknownAttempts), lastCause: reason),
+            endedAt: Timestamp(milliseconds: entry.endedAt), latencyMilliseconds: entry.latencyMilliseconds,
+            apnsID: message.chosenID
+                ?? APNSID(message: message.id, registration: RegistrationKey(rawValue: entry.key)))
+    }
+}

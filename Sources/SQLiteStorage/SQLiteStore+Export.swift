@@ -1,0 +1,70 @@
+import GRDB
+package import PushModel
+package import Store
+
+extension SQLiteStore {
+    /// Ledger entries by block; the hours' bounds say where to begin and end. Receipts follow.
+    package func export(
+        project: ProjectID, from start: Timestamp, to end: Timestamp, at now: Timestamp, after cursor: String?,
+        limit: Int
+    ) async throws(StoreError) -> ResultPage<ExportRow> {
+        let place = try cursor.map { text throws(StoreError) in try PageCursor(text: text, of: .export, .receipts) }
+        // What was recorded in this very millisecond is part of it: nothing else will be.
+        let end = min(end, now + .milliseconds(1))
+        try await closeLedger(before: end)
+        return try await read { db in
+            try ExportReader(db: db, project: project, start: start, end: end).page(after: place, limit: limit)
+        }
+    }
+
+    /// From now on nothing is recorded before `end`. Without this, an answer that came before `end` and is committed
+    /// after the export would be in no window.
+    private func closeLedger(before end: Timestamp) async throws(StoreError) {
+        let isClosed = try await read { db in try LedgerClock(db: db).now() >= end }
+        guard !isClosed else { return }
+        try await write { db in _ = try LedgerClock(db: db).advance(to: end) }
+    }
+}
+
+/// Reads ledger entries in the order they were recorded.
+struct ExportReader {
+    let db: Database
+    let project: ProjectID
+    let start: Timestamp
+    let end: Timestamp
+
+    static let bounds = """
+        SELECT min(first_id), max(last_id) FROM ledger_hour WHERE project = ? AND hour BETWEEN ? AND ?
+        """
+    static let blocks = """
+        SELECT \(StoredBlock.columns) FROM ledger_block b INDEXED BY ledger_block_by_project \(StoredBlock.joins)
+        WHERE b.project = ? AND b.id >= ? AND b.id <= ? AND b.recorded_at >= ? AND b.recorded_at < ? ORDER BY b.id
+        """
+
+    func page(after place: PageCursor?, limit: Int) throws -> ResultPage<ExportRow> {
+        guard start < end, limit > 0 else { return ResultPage(elements: [], nextCursor: nil) }
+        var rows = place?.list == .receipts ? [] : try entries(after: place, limit: limit + 1)
+        if rows.count <= limit {
+            let last = place?.list == .receipts ? place?.last : nil
+            rows += try ReceiptReader(db: db, project: project, start: start, end: end)
+                .page(after: last ?? 0, limit: limit + 1 - rows.count)
+        }
+        return ResultPage(
+            elements: Array(rows.prefix(limit)), nextCursor: rows.count > limit ? rows[limit - 1].cursor : nil)
+    }
+
+    private func entries(after place: PageCursor?, limit: Int) throws -> [ExportRow] {
+        let hours = (first: LedgerHour.hour(of: start), last: LedgerHour.hour(of: end))
+        guard let bounds = try db.row(Self.bounds, [project.rawValue, hours.first, hours.last]),
+            let first: Int64 = bounds[0], let final: Int64 = bounds[1]
+        else { return [] }
+        let found = try Row.fetchCursor(
+            db.cachedStatement(sql: Self.blocks),
+            arguments: [
+                project.rawValue, max(place?.last ?? 0, first), final, start.milliseconds, end.milliseconds,
+            ])
+        let reader = LedgerReader(db: db)
+        let picks = try reader.picks(from: found, after: place, limit: limit)
+        return try reader.rows(picks) { PageCursor(.export, after: $0.stored.id, index: $0.index) }
+    }
+}

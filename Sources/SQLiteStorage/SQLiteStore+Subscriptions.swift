@@ -1,0 +1,205 @@
+import GRDB
+package import PushModel
+package import Store
+
+extension SQLiteStore: SubscriptionStore {
+    /// Subscribes one after the other in one transaction, each in the project of its registration.
+    package func subscribe(
+        _ keys: [RegistrationKey], to topic: Topic, at time: Timestamp, topicLimit: Int?
+    ) async throws(StoreError) -> [SubscribeResult] {
+        try await write(rows: keys.count) { db in
+            var batch = SubscriptionBatch(db: db, topicLimit: topicLimit)
+            let results = try keys.map { try batch.subscribe($0, to: topic, at: time) }
+            try batch.finish()
+            return results
+        }
+    }
+
+    /// Deletes in one transaction; a topic stays when its last subscriber goes.
+    package func unsubscribe(_ keys: [RegistrationKey], from topic: Topic) async throws(StoreError) -> [Bool] {
+        try await write(rows: keys.count) { db in
+            try keys.map { key in
+                try db.change(TopicTable.unsubscribe, [key.rawValue, topic.rawValue, key.rawValue]) > 0
+            }
+        }
+    }
+
+    /// Marks those that are empty now, in steps of their own, then removes in one transaction.
+    package func purgeTopics(
+        emptySince time: Timestamp, at now: Timestamp, limit: Int
+    ) async throws(StoreError) -> Int {
+        guard limit > 0 else { return 0 }
+        var marked = limit
+        while marked == limit {
+            marked = try await write { db in try db.change(TopicTable.mark, [now.milliseconds, limit]) }
+        }
+        return try await write { db in try db.change(TopicTable.purge, [time.milliseconds, limit]) }
+    }
+
+    /// One subscription, by the clustered key.
+    package func subscription(
+        of key: RegistrationKey, to topic: Topic
+    ) async throws(StoreError) -> Subscription? {
+        try await read { db in
+            try db.number(TopicTable.subscription, [key.rawValue, topic.rawValue, key.rawValue])
+                .map { Subscription(topic: topic, createdAt: Timestamp(milliseconds: $0)) }
+        }
+    }
+
+    /// Subscriptions of a registration, sorted by name: there are 2000 at most.
+    package func subscriptions(
+        of key: RegistrationKey, after topic: Topic?, limit: Int
+    ) async throws(StoreError) -> [Subscription] {
+        try await read { db in
+            try TopicTable(db: db).subscriptions(of: key, after: topic, limit: limit)
+        }
+    }
+}
+
+/// Topics and subscriptions within one transaction. A topic belongs to the project of the registrations that subscribe.
+struct TopicTable {
+    let db: Database
+
+    static let unsubscribe = """
+        DELETE FROM subscription WHERE registration = ? AND topic = (
+            SELECT t.id FROM topic t WHERE t.name = ? AND t.project = (
+                SELECT a.project FROM registration r JOIN app a ON a.id = r.app WHERE r.key = ?))
+        """
+    static let subscription = """
+        SELECT s.created_at FROM subscription s WHERE s.registration = ? AND s.topic = (
+            SELECT t.id FROM topic t WHERE t.name = ? AND t.project = (
+                SELECT a.project FROM registration r JOIN app a ON a.id = r.app WHERE r.key = ?))
+        """
+    /// A registration has 2000 topics at most: sorting them by name is no matter.
+    static let subscriptions = """
+        SELECT t.name, s.created_at FROM subscription s INDEXED BY subscription_by_registration
+        JOIN topic t ON t.id = s.topic
+        WHERE s.registration = ? AND t.name > ? ORDER BY t.name LIMIT ?
+        """
+
+    func subscriptions(
+        of key: RegistrationKey, after topic: Topic? = nil, limit: Int = Topic.limitPerRegistration
+    ) throws -> [Subscription] {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(sql: Self.subscriptions), arguments: [key.rawValue, topic?.rawValue ?? "", limit])
+        return try rows.map {
+            Subscription(topic: try Topic(stored: $0[0]), createdAt: Timestamp(milliseconds: $0[1]))
+        }
+    }
+
+    /// The number of the newest subscription in the store.
+    func lastSubscription() throws -> Int64 {
+        try db.number("SELECT value FROM meta WHERE name = 'subscriptions'") ?? 0
+    }
+
+    /// The topic's number; `nil`: nobody ever subscribed to it or sent to it.
+    func find(_ topic: Topic, in project: ProjectID) throws -> Int64? {
+        try db.number(Self.byName, [project.rawValue, topic.rawValue])
+    }
+
+    static let mark = """
+        UPDATE topic SET empty_since = ? WHERE id IN (
+            SELECT id FROM topic INDEXED BY topic_empty WHERE subscribers = 0 AND empty_since IS NULL LIMIT ?)
+        """
+    static let purge = """
+        DELETE FROM topic WHERE id IN (
+            SELECT t.id FROM topic t INDEXED BY topic_empty
+            WHERE t.subscribers = 0 AND t.empty_since < ?
+                AND NOT EXISTS (SELECT 1 FROM message m WHERE m.topic = t.id)
+                AND NOT EXISTS (SELECT 1 FROM superseded_subscription s WHERE s.topic = t.id) LIMIT ?)
+        """
+    static let count = "SELECT topics FROM project WHERE name = ?"
+
+    static let byName = "SELECT id FROM topic WHERE project = ? AND name = ?"
+
+    /// The topic's number; the topic is made if it is new.
+    func id(of topic: Topic, _ project: String) throws -> Int64 {
+        if let known = try db.number(Self.byName, [project, topic.rawValue]) { return known }
+        try db.change("INSERT INTO topic (project, name) VALUES (?, ?)", [project, topic.rawValue])
+        return db.lastInsertedRowID
+    }
+}
+
+/// New subscriptions within one transaction. Each of them would change the topic's count and the number of the newest
+/// subscription; ``finish()`` does it once for all, and has to be called before the transaction ends.
+struct SubscriptionBatch {
+    private struct Name: Hashable {
+        let project: String
+        let topic: Topic
+    }
+
+    static let owner = """
+        SELECT a.project FROM registration r JOIN app a ON a.id = r.app WHERE r.key = ? AND r.ended_at IS NULL
+        """
+    static let since = "SELECT created_at FROM subscription WHERE topic = ? AND registration = ?"
+    static let count =
+        "SELECT count(*) FROM subscription INDEXED BY subscription_by_registration WHERE registration = ?"
+    static let insertion = "INSERT INTO subscription (topic, registration, number, created_at) VALUES (?, ?, ?, ?)"
+
+    private let db: Database
+    /// The most topics that a project may have for another to be made; `nil`: any number.
+    private let topicLimit: Int?
+    private var topics: [Name: Int64] = [:]
+    private var last: Int64?
+    private var added: [Int64: Int64] = [:]
+
+    init(db: Database, topicLimit: Int? = nil) {
+        self.db = db
+        self.topicLimit = topicLimit
+    }
+
+    mutating func subscribe(_ key: RegistrationKey, to topic: Topic, at time: Timestamp) throws -> SubscribeResult {
+        let owner = try String.fetchOne(db.cachedStatement(sql: Self.owner), arguments: [key.rawValue])
+        guard let owner else { return .notActive }
+        if let id = try known(topic, owner) {
+            if let since = try db.number(Self.since, [id, key.rawValue]) {
+                return .existed(Subscription(topic: topic, createdAt: Timestamp(milliseconds: since)))
+            }
+        } else if let topicLimit, try db.number(TopicTable.count, [owner]) ?? 0 >= Int64(topicLimit) {
+            return .noNewTopic
+        }
+        // Before the topic is made: topics stay, and those without a subscriber would never end.
+        let count = try db.number(Self.count, [key.rawValue]) ?? 0
+        guard count < Int64(Topic.limitPerRegistration) else { return .tooManyTopics }
+        try insert(key, id(of: topic, owner), at: time)
+        return .created(Subscription(topic: topic, createdAt: time))
+    }
+
+    /// Subscribes a registration that was made in this transaction: it has neither this topic nor too many.
+    mutating func subscribe(new key: RegistrationKey, of project: ProjectID, to topic: Topic, at time: Timestamp) throws
+    {
+        try insert(key, id(of: topic, project.rawValue), at: time)
+    }
+
+    /// Writes the sums. Also called before anything ends subscriptions in the same transaction: a trigger takes those off
+    /// the counts at once, which never may go below zero.
+    mutating func finish() throws {
+        guard let last, !added.isEmpty else { return }
+        try db.change("UPDATE meta SET value = ? WHERE name = 'subscriptions'", [last])
+        for (topic, count) in added {
+            try db.change("UPDATE topic SET subscribers = subscribers + ? WHERE id = ?", [count, topic])
+        }
+        added.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func insert(_ key: RegistrationKey, _ topic: Int64, at time: Timestamp) throws {
+        let number = try (last ?? TopicTable(db: db).lastSubscription()) + 1
+        try db.change(Self.insertion, [topic, key.rawValue, number, time.milliseconds])
+        last = number
+        added[topic, default: 0] += 1
+    }
+
+    /// The topic's number; `nil`: there is no such topic yet.
+    private func known(_ topic: Topic, _ project: String) throws -> Int64? {
+        if let known = topics[Name(project: project, topic: topic)] { return known }
+        return try db.number(TopicTable.byName, [project, topic.rawValue])
+    }
+
+    private mutating func id(of topic: Topic, _ project: String) throws -> Int64 {
+        let name = Name(project: project, topic: topic)
+        if let known = topics[name] { return known }
+        let id = try TopicTable(db: db).id(of: topic, project)
+        topics[name] = id
+        return id
+    }
+}

@@ -1,0 +1,59 @@
+import Synchronization
+
+/// The rules by device token (hex, lower case), and one for all others.
+package final class RuleBook: Sendable {
+    private let state = Mutex(RuleSet())
+
+    /// No rules: everything valid is accepted.
+    package init() {}
+
+    /// All rules as they stand now, `times` counted down.
+    package var ruleSet: RuleSet { state.withLock { $0 } }
+
+    /// Sets or removes the rule of a device token.
+    package func set(_ rule: Rule?, for deviceToken: String) {
+        state.withLock { $0.devices[deviceToken.lowercased()] = rule }
+    }
+
+    /// Sets or removes the rule of all device tokens that have none.
+    package func setDefault(_ rule: Rule?) {
+        state.withLock { $0.default = rule }
+    }
+
+    /// Adds all rules of `rules`; a rule that stands there for the same device token is replaced.
+    package func merge(_ rules: RuleSet) {
+        state.withLock { state in
+            if let rule = rules.default { state.default = rule }
+            state.devices.merge(rules.devices) { _, new in new }
+        }
+    }
+
+    /// Removes all rules.
+    package func clear() {
+        state.withLock { $0 = RuleSet() }
+    }
+
+    /// The rule for a push to `deviceToken`, which uses it up once; a rule whose `times` are over is removed.
+    func take(for deviceToken: String) -> Rule? {
+        state.withLock { state in
+            if let rule = state.devices[deviceToken] {
+                state.devices[deviceToken] = rule.usedOnce()
+                return rule
+            }
+            guard let rule = state.default else { return nil }
+            state.default = rule.usedOnce()
+            return rule
+        }
+    }
+}
+
+extension Rule {
+    /// What is left of the rule after one push.
+    fileprivate func usedOnce() -> Rule? {
+        guard let times else { return self }
+        guard times > 1 else { return nil }
+        var rule = self
+        rule.times = times - 1
+        return rule
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+
+/// The rules of a simulator as a file (`rules.json`) and its control endpoint show them.
+///
+/// ```json
+/// {
+///   "default": {"delayMilliseconds": 20},
+///   "devices": {
+///     "00fc13ad": {"reject": {"status": 400, "reason": "BadDeviceToken"}},
+///     "11fc13ad": {"unregistered": {"since": 1767225600000}}
+///   }
+/// }
+/// ```
+///
+/// The rules themselves are described at ``Rule``. Both keys are optional.
+package struct RuleSet: Sendable, Codable, Hashable {
+    /// The rule of all device tokens that have none.
+    package var `default`: Rule?
+    /// Rules by device token, hex in lower case.
+    package var devices: [String: Rule]
+
+    /// Puts rules together.
+    package init(default: Rule? = nil, devices: [String: Rule] = [:]) {
+        self.default = `default`
+        self.devices = devices
+    }
+
+    private enum CodingKeys: String, CodingKey, CaseIterable {
+        case `default`, devices
+    }
+
+    /// Reads the JSON shape above.
+    package init(from decoder: any Decoder) throws {
+        try decoder.refuseKeys(except: CodingKeys.allCases)
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        self.default = try values.decodeIfPresent(Rule.self, forKey: .default)
+        devices = [:]
+        guard values.contains(.devices) else { return }
+        let rules = try values.nestedContainer(keyedBy: AnyCodingKey.self, forKey: .devices)
+        for key in rules.allKeys {
+            guard Self.isDeviceToken(key.stringValue) else { throw rules.wrong(key, "is not a device token in hex") }
+            devices[key.stringValue.lowercased()] = try rules.decode(Rule.self, forKey: key)
+        }
+    }
+
+    /// Reads `rules.json`.
+    ///
+    /// - Returns: `nil` when there is no such file.
+    /// - Throws: ``SimulatorError`` that names the file and the key.
+    init?(file: String) throws {
+        guard let value = try RuleSet.decoded(file: file) else { return nil }
+        self = value
+    }
+
+    /// Whether `text` is hex of whole bytes.
+    static func isDeviceToken(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count.isMultiple(of: 2) && text.utf8.allSatisfy { hexadecimalValue($0) != nil }
+    }
+}
+
+extension DecodingError {
+    /// The key and what is wrong with it, in one line.
+    var problem: String {
+        switch self {
+        case .keyNotFound(let key, let context):
+            "\(Self.path(context.codingPath + [key])): is missing"
+        case .typeMismatch(let type, let context):
+            "\(Self.path(context.codingPath)): must be \(Self.name(of: type))"
+        case .valueNotFound(let type, let context):
+            "\(Self.path(context.codingPath)): must be \(Self.name(of: type)), not null"
+        case .dataCorrupted(let context) where context.codingPath.isEmpty:
+            "is not JSON"
+        case .dataCorrupted(let context):
+            "\(Self.path(context.codingPath)): \(context.debugDescription)"
+        @unknown default:
+            "is not in the right shape"
+        }
+    }
+
+    private static func path(_ keys: [any CodingKey]) -> String {
+        keys.isEmpty ? "the document" : keys.map(\.stringValue).joined(separator: ".")
+    }
+
+    private static func name(of type: any Any.Type) -> String {
+        switch type {
+        case is Int.Type, is Int64.Type: "a whole number"
+        case is Double.Type: "a number"
+        case is String.Type: "a string"
+        case is Bool.Type: "true or false"
+        default: "\(type)".hasPrefix("Array") ? "an array" : "an object"
+        }
+    }
+}

@@ -1,0 +1,285 @@
+import Foundation
+import GRDB
+import Logging
+import PushModel
+import SQLiteStorage
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SQLiteStorage
+
+/// What is wrong with the ledger is found and named, and what purged registrations leave behind is enough to read it.
+@Suite(.timeLimit(.minutes(5)))
+struct LedgerCheckTests {
+    private let directory: TestDirectory
+    private let store: SQLiteStore
+    private let project = ProjectID(rawValue: "demo")!
+
+    init() throws {
+        directory = try TestDirectory()
+        store = try SQLiteStore(directory: directory.path, role: .gateway, logger: Logger(label: "test"))
+    }
+
+    /// A complete broadcast to `keys`, a block for each list of keys.
+    @discardableResult
+    private func broadcast(_ blocks: [[Int64]], outcome: LedgerOutcome = .accepted) async throws -> Int64 {
+        try await store.write { [project] db in
+            try db.execute(sql: "INSERT OR IGNORE INTO app (id, project, name) VALUES (1, 'demo', 'com.example.app')")
+            for key in blocks.joined() {
+                try db.execute(
+                    sql: """
+                        INSERT OR IGNORE INTO registration (key, fid, token, app, device_token, environment,
+                            created_at, refreshed_at)
+                        VALUES (?1, ?2, ?2, 1, ?3, 0, 5, 6)
+                        """, arguments: [key, Self.fid(key), Data("\(key)".utf8)])
+            }
+            try db.execute(
+                sql: """
+                    INSERT OR IGNORE INTO topic (id, project, name) VALUES (1, 'demo', 'news');
+                    INSERT OR IGNORE INTO route (id, project, app, environment)
+                    VALUES (1, 'demo', 'com.example.app', 'production');
+                    """)
+            let count = blocks.joined().count
+            try db.execute(
+                sql: """
+                    INSERT INTO message (id, project, topic, audience, singles, bytes, collapses_repeats, source, is_displayed, priority, time_to_live,
+                        lane, state, accepted_at, expires_at, completed_at)
+                    VALUES ('0:' || (SELECT count(*) FROM message), 'demo', 1, ?, 0, 2, 1, '{}', 0, 10, 60, 1, 'COMPLETE', 7, 60007, 8)
+                    """, arguments: [count])
+            let message = db.lastInsertedRowID
+            try db.execute(
+                sql: """
+                    INSERT INTO fan_out (message, shard, project, last_subscription, after_key, last_key, expected,
+                        claimed, done, is_open)
+                    VALUES (?, 0, 'demo', 1, 0, 1, ?, ?, 1, 0)
+                    """, arguments: [message, count, count])
+            for keys in blocks {
+                let time = try LedgerClock(db: db).advance(to: Timestamp(milliseconds: 5_000_000))
+                var writer = LedgerWriter(db: db, recordedAt: time)
+                for key in keys {
+                    writer.append(
+                        Self.entry(outcome),
+                        of: LedgerWriter.Source(
+                            message: message, project: project,
+                            kind: DeliveryDaySums.Kind(acceptedAt: 7, label: nil, isDisplayed: false)),
+                        key: RegistrationKey(rawValue: key), app: nil)
+                }
+                try writer.write()
+            }
+            return message
+        }
+    }
+
+    private static func entry(_ outcome: LedgerOutcome) -> LedgerEntry {
+        LedgerEntry(
+            outcome: outcome, reason: outcome == .accepted ? nil : "BadTopic", verdict: nil,
+            history: AttemptHistory(attempts: 1), time: Timestamp(milliseconds: 4000), latencyMilliseconds: 30,
+            apnsID: APNSID(rawValue: "6c4f6b60-1f4c-4a52-9c1e-2a3b4c5d6e7f")!)
+    }
+
+    private static func fid(_ key: Int64) -> String {
+        let digits = String(key)
+        return "c" + String(repeating: "A", count: 21 - digits.count) + digits
+    }
+
+    /// Apps are not looked up entry by entry: neither where one app is all there is, also of registrations that are gone,
+    /// nor where there are several.
+    @Test(arguments: [false, true])
+    func theAppsOfABlockAreReadTogether(hasOther: Bool) async throws {
+        try await broadcast([Array(1...1000)])
+        let name = hasOther ? "com.example.other" : "com.example.app"
+        let (counts, statements) = try await store.write { db in
+            try db.execute(
+                sql: "INSERT INTO former_registration (key, fid, app) VALUES (3, 'x', ?1), (2000, 'y', ?1)",
+                arguments: [name])
+            try db.execute(sql: "DELETE FROM registration WHERE key IN (3, 4)")
+            try db.execute(sql: "DELETE FROM former_registration WHERE key = 4")
+            let entries = try #require(try Data.fetchOne(db, sql: "SELECT entries FROM ledger_block"))
+            let block = try LedgerBlock(decoding: entries)
+            let statements = Mutex(0)
+            let kind = DeliveryDaySums.Kind(acceptedAt: 7, label: nil, isDisplayed: false)
+            var (apps, sums) = (KeyApps(db: db, looksAtEach: true), DeliveryDaySums())
+            db.trace { _ in statements.withLock { $0 += 1 } }
+            try sums.add(block, kind, project: "demo", &apps)
+            db.trace(nil)
+            return (sums.counts.values.sorted(), statements.withLock { $0 })
+        }
+        #expect(counts == (hasOther ? [1, 998] : [1000]))
+        #expect(statements < 10)
+    }
+
+    @Test func aWholeLedgerHasNoFindings() async throws {
+        try await broadcast([[1, 2, 3], [900, 5], [4]])
+        try await broadcast([Array(1...5000).shuffled()], outcome: .rejected)
+        #expect(try await store.check() == [])
+        // A step of many entries of one message becomes several blocks of limited size.
+        #expect(
+            try await store.lastColumn(of: "SELECT rows FROM ledger_block WHERE message = 2") == [
+                "2000", "2000", "1000",
+            ])
+    }
+
+    @Test(arguments: [
+        (
+            "UPDATE ledger_block SET entries = zeroblob(length(entries)) WHERE id = 2",
+            "damaged ledger blocks: 1 (block 2 of 0:0)"
+        ),
+        ("UPDATE ledger_block SET entries = x'' WHERE id = 2", "damaged ledger blocks: 1 (block 2 of 0:0)"),
+        (
+            "UPDATE ledger_block SET last_key = 7 WHERE id = 1",
+            "ledger blocks that are not as their columns say: 1 (block 1 of 0:0)"
+        ),
+        (
+            "UPDATE ledger_block SET rows = 2 WHERE id = 1",
+            "ledger blocks that are not as their columns say: 1 (block 1 of 0:0)"
+        ),
+        (
+            "UPDATE ledger_block SET outcomes = 2 WHERE id = 1",
+            "ledger blocks that are not as their columns say: 1 (block 1 of 0:0)"
+        ),
+        (
+            "UPDATE ledger_block SET project = 'other' WHERE id = 1",
+            "ledger blocks that are not as their columns say: 1 (block 1 of 0:0)"
+        ),
+        (
+            "UPDATE tally SET reason = 'x'",
+            "messages whose sums of outcomes are not those of their ledger: 1 (0:0)"
+        ),
+        (
+            "UPDATE tally SET count = 4",
+            "messages whose recipients are not the sum of ended and open deliveries: 1 (0:0)"
+        ),
+        (
+            "UPDATE latency SET bucket = 31",
+            "messages whose latencies are not those of their accepted deliveries: 1 (0:0)"
+        ),
+        (
+            "UPDATE fan_out SET claimed = 6",
+            "messages whose recipients are not the sum of ended and open deliveries: 1 (0:0)"
+        ),
+        (
+            "INSERT INTO pending (message, registration, lane, route, not_before) VALUES (1, 9, 1, 1, 0)",
+            "deliveries that are open and ended, or open twice: 1 (0:0)"
+        ),
+        ("UPDATE delivery_day SET count = 4", "sums by day that are not those of the ledger: 1"),
+        ("UPDATE delivery_day SET label = 'x'", "sums by day that are not those of the ledger: 2"),
+        ("DELETE FROM delivery_day", "sums by day that are not those of the ledger: 1"),
+        (
+            "INSERT INTO receipt (message, registration, kind, project, time, recorded_at) VALUES (1, 1, 0, 'demo', 1, 1)",
+            "sums of receipts that are not those of the receipts: 1"
+        ),
+        (
+            "INSERT INTO receipt_tally (message, kind, count) VALUES (1, 2, 3)",
+            "sums of receipts that are not those of the receipts: 1"
+        ),
+        (
+            "INSERT INTO receipt (message, registration, kind, project, time, recorded_at) VALUES (1, 1, 0, 'demo', 1, 1)",
+            "sums of receipts by day that are not those of the receipts: 1"
+        ),
+        (
+            "INSERT INTO received_day (app, day, label, count) VALUES (1, 0, 'x', 3)",
+            "sums of receipts by day that are not those of the receipts: 1"
+        ),
+        ("UPDATE ledger_hour SET last_id = 1", "ledger blocks outside of the bounds of their hour: 1"),
+        (
+            "UPDATE ledger_block SET recorded_at = recorded_at - 1 WHERE id = 2",
+            "ledger blocks recorded before the one before them, or after the clock of the ledger: 1"
+        ),
+    ])
+    func whatIsWrongIsNamed(damage: String, finding: String) async throws {
+        try await broadcast([[1, 2, 3], [9, 40]])
+        #expect(try await store.check() == [])
+        _ = try await store.lastColumn(of: damage)
+        let findings = try await store.check()
+        #expect(findings.contains(finding), "\(findings)")
+    }
+
+    @Test func aDeliveryThatEndedTwiceIsFoundWhereverItsBlocksAre() async throws {
+        let message = try await broadcast([[1, 2, 3], [64, 65, 200], [3, 201], [65, 7]])
+        let expected = ["deliveries that ended twice: 2 (0:0)"]
+        #expect(try await store.check() == expected)
+        // In ranges of any size: 3 and 65 are each found once.
+        for span in [1, 2, 64, 100, 1000] as [Int64] {
+            let findings = try await store.read { db in
+                let row = try #require(try db.row(LedgerRecount.messages, [message - 1]))
+                var recount = LedgerRecount(db: db, row: row)
+                return try recount.run(span: span).findings.sentences
+            }
+            #expect(findings.first?.hasPrefix("deliveries that ended twice: 2") == true, "\(span): \(findings)")
+        }
+    }
+
+    @Test func twiceInOneStepIsRefusedAndNothingOfItIsWritten() async throws {
+        await #expect(throws: StoreError.self) { try await broadcast([[1, 2, 1]]) }
+        #expect(try await store.lastColumn(of: "SELECT count(*) FROM ledger_block") == ["0"])
+        #expect(try await store.check() == [])
+    }
+
+    @Test func theCheckSaysHowFarItIs() async throws {
+        for _ in 0..<3 { try await broadcast([[1]]) }
+        let seen = Mutex<[[Int]]>([])
+        #expect(try await store.check { done, total in seen.withLock { $0.append([done, total]) } } == [])
+        let calls = seen.withLock { $0 }
+        #expect(calls.first == [0, 3] && calls.last == [3, 3])
+    }
+
+    @Test func aPurgedRegistrationKeepsItsNameInTheLedger() async throws {
+        let message = MessageID(rawValue: "0:0")!
+        try await broadcast([[3, 1], [2]])
+        _ = try await store.lastColumn(
+            of: "INSERT INTO former_registration SELECT r.key, r.fid, a.name FROM registration r "
+                + "JOIN app a ON a.id = r.app WHERE r.key = 3")
+        _ = try await store.lastColumn(of: "DELETE FROM registration WHERE key = 3")
+        let listed = try await store.deliveries(of: message, in: project, outcome: nil, after: nil, limit: 9)
+        #expect(listed.elements.map(\.registration.rawValue) == [1, 3, 2].map(Self.fid))
+        #expect(listed.elements.map(\.app.rawValue) == Array(repeating: "com.example.app", count: 3))
+        let rows = try await store.export(
+            project: project, from: Timestamp(milliseconds: 0), to: Timestamp(milliseconds: 1 << 40),
+            at: Timestamp(milliseconds: 1 << 40), after: nil, limit: 2)
+        #expect(rows.elements.map(\.delivery.registration.rawValue) == [1, 3].map(Self.fid))
+        #expect(try await store.check() == [])
+        // With a second app each registration is looked at, also the one that is gone.
+        _ = try await store.lastColumn(of: "INSERT INTO app (project, name) VALUES ('demo', 'com.example.second')")
+        #expect(try await store.check() == [])
+        try await broadcast([[1, 2]])
+        #expect(try await store.check() == [])
+        let days = try await store.deliveryDays(
+            of: AppID(rawValue: "com.example.app")!, in: project, after: nil, limit: 9)
+        #expect(days.elements.map(\.recipients) == [5])
+    }
+
+    @Test func aDamagedBlockIsNamedToWhoeverReadsIt() async throws {
+        try await broadcast([[1, 3], [2]])
+        _ = try await store.lastColumn(of: "UPDATE ledger_block SET entries = x'01' WHERE id = 2")
+        let error = await #expect(throws: StoreError.self) {
+            _ = try await store.deliveries(
+                of: MessageID(rawValue: "0:0")!, in: project, outcome: nil, after: nil, limit: 9)
+        }
+        #expect(error?.code == .failed && error?.message.contains("block 2") == true)
+        // The rest can still be read.
+        let first = try await store.deliveries(
+            of: MessageID(rawValue: "0:0")!, in: project, outcome: nil, after: nil, limit: 1)
+        #expect(first.elements.map(\.registration.rawValue) == [Self.fid(1)])
+    }
+
+    @Test func theLedgerOfADeviceGoesOnAcrossCallsThatFindNothing() async throws {
+        try await broadcast([[7]])
+        // More blocks whose range holds the key than one call unpacks, none with the key.
+        for _ in 0..<3 {
+            try await broadcast((0..<300).map { [1, 100 + Int64($0)] })
+        }
+        var cursor: String?
+        var calls = 0
+        var found: [ExportRow] = []
+        repeat {
+            let page = try await store.deliveries(
+                to: RegistrationID(rawValue: Self.fid(7))!, in: project, after: cursor, limit: 5)
+            found += page.elements
+            cursor = page.nextCursor
+            calls += 1
+        } while cursor != nil && calls < 10
+        #expect(found.map(\.message.rawValue) == ["0:0"] && calls > 1 && cursor == nil)
+    }
+}
