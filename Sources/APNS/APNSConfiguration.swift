@@ -1,5 +1,6 @@
 package import PushModel
 package import Signing
+package import Upstream
 
 /// How the pushes of one app reach APNs.
 package struct APNSAppConfiguration: Sendable {
@@ -10,16 +11,17 @@ package struct APNSAppConfiguration: Sendable {
     /// What shows APNs who pushes.
     package var credential: APNSCredential
     /// Where each environment's requests go.
-    package var endpoints: [APNSEnvironment: APNSEndpoint]
+    package var endpoints: [APNSEnvironment: UpstreamEndpoint]
     /// The certificate authorities to trust; `nil`: the system's.
     package var trustFile: String?
     /// The proxy that leads to each environment's endpoint; without an entry the way is direct.
-    package var proxies: [APNSEnvironment: APNSProxy]
+    package var proxies: [APNSEnvironment: UpstreamProxy]
 
     /// Describes the way of one app.
     package init(
         project: ProjectID, app: AppID, credential: APNSCredential,
-        endpoints: [APNSEnvironment: APNSEndpoint], trustFile: String?, proxies: [APNSEnvironment: APNSProxy] = [:]
+        endpoints: [APNSEnvironment: UpstreamEndpoint], trustFile: String?,
+        proxies: [APNSEnvironment: UpstreamProxy] = [:]
     ) {
         self.project = project
         self.app = app
@@ -32,7 +34,8 @@ package struct APNSAppConfiguration: Sendable {
     /// Describes the way of an app that has a provider key.
     package init(
         project: ProjectID, app: AppID, teamID: String, keyID: String, key: ES256PrivateKey,
-        endpoints: [APNSEnvironment: APNSEndpoint], trustFile: String?, proxies: [APNSEnvironment: APNSProxy] = [:]
+        endpoints: [APNSEnvironment: UpstreamEndpoint], trustFile: String?,
+        proxies: [APNSEnvironment: UpstreamProxy] = [:]
     ) {
         self.init(
             project: project, app: app, credential: .providerKey(teamID: teamID, keyID: keyID, key: key),
@@ -48,27 +51,12 @@ package enum APNSCredential: Sendable {
     case certificate(ClientIdentity)
 }
 
-/// Host and port of an APNs service.
-package struct APNSEndpoint: Hashable, Sendable, CustomStringConvertible {
-    /// Host name or address.
-    package var host: String
-    /// TCP port.
-    package var port: Int
-
-    /// Names an endpoint.
-    package init(host: String, port: Int) {
-        self.host = host
-        self.port = port
-    }
-
-    /// `host:port`.
-    package var description: String { "\(host):\(port)" }
-
+extension UpstreamEndpoint {
     /// Apple's own endpoint of an environment.
-    package static func apple(_ environment: APNSEnvironment) -> APNSEndpoint {
+    package static func apple(_ environment: APNSEnvironment) -> UpstreamEndpoint {
         switch environment {
-        case .production: APNSEndpoint(host: "api.push.apple.com", port: 443)
-        case .sandbox: APNSEndpoint(host: "api.sandbox.push.apple.com", port: 443)
+        case .production: UpstreamEndpoint(host: "api.push.apple.com", port: 443)
+        case .sandbox: UpstreamEndpoint(host: "api.sandbox.push.apple.com", port: 443)
         }
     }
 }

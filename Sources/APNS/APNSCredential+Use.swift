@@ -1,14 +1,15 @@
-import HTTP2Client
+import FCMWire
 import PushModel
 import Signing
+import Upstream
 
 extension APNSCredential {
     /// What TLS shows; `nil`: nothing, requests carry a token.
-    var identity: PoolConfiguration.Identity? {
+    var identity: UpstreamIdentity? {
         switch self {
         case .providerKey: nil
         case .certificate(let identity):
-            PoolConfiguration.Identity(
+            UpstreamIdentity(
                 certificateChain: identity.certificateChain, withPrivateKey: { identity.withPrivateKey($0) })
         }
     }
@@ -30,23 +31,6 @@ extension UpstreamKey.Credential {
         case .providerKey(let teamID, let keyID, _): "\(teamID)/\(keyID)"
         case .certificate(let certificate, _):
             "certificate \(certificate.userID ?? certificate.topics.first ?? "")/\(certificate.fingerprint.prefix(8))"
-        }
-    }
-
-    /// The pushes of a batch that this credential may send; the others are reported as `TopicDisallowed` here: APNs
-    /// would say the same, and hold it against the connection.
-    func admitted(
-        _ indices: [Int], of batch: [Push], report: @Sendable ([PushReport]) -> Void
-    ) -> [Int] {
-        switch self {
-        case .providerKey: return indices
-        case .certificate(let certificate, _):
-            let refused = indices.filter { !certificate.allows(batch[$0].content) }
-            if refused.isEmpty { return indices }
-            let outcome = Outcome.rejected(.topicDisallowed, since: nil)
-            report(refused.map { PushReport(index: $0, outcome: outcome, latency: .zero, isAttempt: false) })
-            let others = Set(refused)
-            return indices.filter { !others.contains($0) }
         }
     }
 }

@@ -1,22 +1,7 @@
 import PushModel
 import Signing
 import Synchronization
-
-/// A signed provider token, ready for the `authorization` header. A secret.
-struct ProviderToken: Sendable {
-    /// `bearer <JWT>`, the scheme in lower case: Apple takes both, other implementations only this one.
-    let authorization: String
-    /// The token's own `iat`.
-    let issuedAt: Timestamp
-    /// Tokens of one series follow each other slowly enough for Apple to take them on the same connections. One of the
-    /// next series needs new connections.
-    let series: Int
-    /// Which of its source's tokens it is: a later one has a higher number, whatever the clock says.
-    var number = 0
-}
-
-/// Time since some moment, on a clock that nobody sets: for pauses and paces, which a wall clock would spoil.
-typealias Uptime = @Sendable () -> Duration
+import Upstream
 
 /// The provider token of one (team, key), shared by all pools that use the key.
 ///
@@ -25,7 +10,7 @@ typealias Uptime = @Sendable () -> Duration
 /// of its own `iat` and not of a timer, it is replaced before use once it is 45 minutes old, and no 429 ever makes a
 /// new one. Only ExpiredProviderToken does, within the limits of ``expire(_:)``. A token that replaces another within 20
 /// minutes all the same, because the wall clock was set, begins a new series.
-final class ProviderTokenSource: Sendable {
+final class ProviderTokenSource: AuthorizationSource {
     /// A token of this age is replaced before it is used.
     static let lifetime: Duration = .seconds(45 * 60)
     /// A token that APNs called expired when it was younger than this is not the problem: the clock is.
@@ -36,10 +21,10 @@ final class ProviderTokenSource: Sendable {
     static let tolerance: Duration = .seconds(5 * 60)
 
     private struct State {
-        var token: ProviderToken?
+        var token: AuthorizationToken?
         /// When an ExpiredProviderToken answer last replaced a token.
         var lastForcedAt: Timestamp?
-        /// When the last token was signed, on the clock that nobody sets.
+        /// When the last token was signed, on the steady clock.
         var signedAt: Duration?
         var series = 0
         /// Tokens signed so far.
@@ -64,11 +49,19 @@ final class ProviderTokenSource: Sendable {
     }
 
     /// The token to send now.
-    func current() throws(SigningError) -> ProviderToken {
+    func current() throws(AuthorizationFailure) -> AuthorizationToken {
+        do {
+            return try signed()
+        } catch {
+            throw AuthorizationFailure(message: error.message)
+        }
+    }
+
+    private func signed() throws(SigningError) -> AuthorizationToken {
         let now = wallTime()
         let uptime = uptime()
-        // Signed under the lock: two callers must not make two tokens. It takes 50 µs, and it calls nobody back.
-        let result: Result<ProviderToken, SigningError> = state.withLock { state in
+        // Signed under the lock: two callers must not make two tokens. It takes 50 µs, and it calls nothing back.
+        let result: Result<AuthorizationToken, SigningError> = state.withLock { state in
             if let token = state.token, Self.isFresh(token, at: now) { return .success(token) }
             return Result { () throws(SigningError) in
                 let isTooSoon = state.signedAt.map { uptime - $0 < Self.renewalInterval } ?? false
@@ -102,14 +95,15 @@ final class ProviderTokenSource: Sendable {
     }
 
     /// By our own clock; one that was set back makes a token from the future, which APNs would refuse.
-    private static func isFresh(_ token: ProviderToken, at now: Timestamp) -> Bool {
+    private static func isFresh(_ token: AuthorizationToken, at now: Timestamp) -> Bool {
         let age = now - token.issuedAt
         return age < lifetime && age >= .zero - tolerance
     }
 
-    private func signed(at now: Timestamp, series: Int, number: Int) throws(SigningError) -> ProviderToken {
+    private func signed(at now: Timestamp, series: Int, number: Int) throws(SigningError) -> AuthorizationToken {
         let jwt = try ProviderJWT.signed(keyID: keyID, teamID: teamID, issuedAt: now.seconds, with: key)
-        return ProviderToken(
+        // The scheme in lower case: Apple takes both, other implementations only this one.
+        return AuthorizationToken(
             authorization: "bearer " + jwt, issuedAt: Timestamp(seconds: now.seconds), series: series, number: number)
     }
 }

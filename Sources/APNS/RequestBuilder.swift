@@ -1,15 +1,16 @@
-import HTTP2Client
+import FCMWire
 import PushModel
+import Upstream
 
 /// Turns the pushes of one batch into requests (Apple, "Sending notification requests to APNs"). The fields that a
-/// broadcast's pushes share are built once; `authorization` is the pool's, see ``UpstreamPools/use(_:isNewSeries:)``.
+/// broadcast's pushes share are built once; `authorization` is added by the connection.
 ///
 /// HPACK: what changes with every push would evict what repeats, so of such fields only the first one on a connection is
 /// indexed, for its name (Apple, "Sending notification requests to APNs"); the token never is.
 struct RequestBuilder {
-    private var heads: [ObjectIdentifier: RequestHead] = [:]
+    private var heads: [ObjectIdentifier: PushRequestHead] = [:]
     /// The content of the last push: nearly always that of the next one.
-    private var last: (content: ObjectIdentifier, head: RequestHead)?
+    private var last: (content: ObjectIdentifier, head: PushRequestHead)?
     /// What paths are put together in.
     private var text: [UInt8] = []
 
@@ -17,30 +18,29 @@ struct RequestBuilder {
     init() {}
 
     /// The request of one push.
-    mutating func request(for push: Push) -> Request {
-        Request(
+    mutating func request(for push: Push) -> PushRequest {
+        PushRequest(
             head: head(of: push.content), path: path(to: push.deviceToken),
-            fields: [HeaderField("apns-id", push.id.rawValue, indexing: .first)], body: push.payload,
+            fields: PushRequestFields("apns-id", push.id.rawValue, indexing: .name), body: push.payload,
             isUrgent: push.lane == .interactive)
     }
 
-    private mutating func head(of content: ApplePush) -> RequestHead {
+    private mutating func head(of content: any ComposedPush) -> PushRequestHead {
         let identity = ObjectIdentifier(content)
         if let last, last.content == identity { return last.head }
         if let head = heads[identity] {
             last = (identity, head)
             return head
         }
-        var headers = [
-            HeaderField("apns-topic", content.topic),
-            HeaderField("apns-push-type", content.pushType.rawValue),
-            HeaderField("apns-priority", String(content.priority.rawValue)),
-            HeaderField("apns-expiration", Self.text(of: content.expiration), indexing: .first),
-        ]
+        guard let content = content as? ApplePush else { preconditionFailure("a push that was composed for others") }
+        var fields = PushRequestFields("apns-topic", content.topic)
+        fields.append("apns-push-type", content.pushType.rawValue)
+        fields.append("apns-priority", String(content.priority.rawValue))
+        fields.append("apns-expiration", Self.text(of: content.expiration), indexing: .name)
         if let collapseID = content.collapseID {
-            headers.append(HeaderField("apns-collapse-id", collapseID, indexing: .first))
+            fields.append("apns-collapse-id", collapseID, indexing: .name)
         }
-        let head = RequestHead(method: "POST", fields: headers)
+        let head = PushRequestHead(fields)
         heads[identity] = head
         last = (identity, head)
         return head

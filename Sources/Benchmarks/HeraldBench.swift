@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 
 /// Measures Herald's parts on this machine. Nothing leaves 127.0.0.1, everything ends by itself.
 @main
@@ -13,18 +12,4 @@ struct HeraldBench: ParsableCommand {
             SettleCommand.self, EchoCommand.self, SinkCommand.self, SendCommand.self, SendAPNSCommand.self,
             MeasureCommand.self,
         ])
-}
-
-/// Prints a line at once, also into a pipe.
-func show(_ text: String) {
-    FileHandle.standardOutput.write(Data((text + "\n").utf8))
-}
-
-/// Why a benchmark can't be run or does not count.
-struct BenchFailure: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
 }

@@ -4,37 +4,6 @@ import ServiceLifecycle
 package import Store
 import Synchronization
 
-/// The limits of queues and batches (`limits.*` of the configuration).
-package struct DeliveryLimits: Sendable {
-    /// Messages that may wait: accepted and not complete. Beyond it, and beyond the limits below, new ones are refused
-    /// with 429.
-    package var messagesWaiting = 100_000
-    /// Bytes of the messages that may wait, their lists of recipients included.
-    package var bytesWaiting = 1 << 30
-    /// Messages of one project that may wait; `nil`: as many as of all.
-    package var projectMessagesWaiting: Int?
-    /// Bytes of one project's messages that may wait; `nil`: as many as of all.
-    package var projectBytesWaiting: Int?
-    /// Recipients claimed in one step of a fan-out.
-    package var pageSize = 1000
-    /// Pushes handed to the upstream and not yet settled, for each lane. Each takes about a kilobyte of memory.
-    package var inFlight = 20_000
-    /// How long a stopping gateway waits for answers. What has none by then is ended by the sender and recorded, within
-    /// a few seconds more.
-    package var shutdown: Duration = .seconds(20)
-    /// How long results of the interactive lane may wait for others, to share a transaction with them; 0: not at all.
-    /// Hardly anybody waits for them: a caller has its answer, unless it asked for the outcome, and a device its push.
-    package var gathering: Duration = .zero
-
-    /// The defaults.
-    package init() {}
-
-    /// The smallest of the limits that results hold places of until they are recorded.
-    fileprivate var roomToGather: Int {
-        min(inFlight, messagesWaiting, projectMessagesWaiting ?? .max)
-    }
-}
-
 /// Moves accepted messages to the upstream and the answers into the ledger: claims, sends, settles, retries, expires.
 ///
 /// Two lanes claim from the store and hand batches to the upstream; its answers gather in a buffer, from which one
@@ -46,7 +15,6 @@ package struct DeliveryLimits: Sendable {
 /// too: a retry keeps its history. What has no answer even then, or can't be recorded, stays claimed in the store, and
 /// is taken over as after a crash.
 package final class DeliveryRunner: Service {
-    private let name: String
     private let store: any MessageStore & DeliveryStore
     private let sender: any PushSender
     private let limits: DeliveryLimits
@@ -61,27 +29,17 @@ package final class DeliveryRunner: Service {
     let waiters = EndWaiters()
     private let interactive: LaneGate
     private let bulk: LaneGate
-    private let workers: [LaneWorker]
+    private let workers: [Lane: LaneWorker]
     private let settler: Settler
-    /// Whether the held routes are being read, and whether they changed meanwhile.
-    private enum HeldReading {
-        case none
-        case running
-        case stale
-    }
-    private let heldReading = Mutex(HeldReading.none)
-    private let stopping = Signal()
-    /// Raised when there may be something to book as cancelled.
-    private let cancelled = Signal()
-    /// Stays true, unlike the signal, which is seen once.
+    private let heldRoutes: HeldRouteReader
+    private let leaseKeeper: LeaseKeeper
+    private let upkeep: StoreUpkeep
+    private let stopping = AutoResetEvent()
+    /// Stays true, unlike the event, which is seen once.
     private let isStopping = Atomic(false)
 
-    /// How often the gauges of the store are read.
-    private static let gaugeInterval: Duration = .seconds(15)
     /// How long the sender may take to end what is left, and the settler to record these outcomes.
     private static let endLimit: Duration = .seconds(2)
-    /// Deliveries that are booked as cancelled in one step.
-    private static let bookingStep = 5000
 
     /// Prepares a runner; nothing starts before ``run()``.
     ///
@@ -92,14 +50,14 @@ package final class DeliveryRunner: Service {
     ///   - random: numbers in `0 ..< 1`, for the spread of retries.
     package init(
         name: String = "herald", store: any MessageStore & DeliveryStore, sender: any PushSender,
-        projects: ProjectDirectory, limits: DeliveryLimits, admission: Admission, clock: any Clock<Duration>,
-        wallTime: @escaping WallTime, random: @escaping @Sendable () -> Double, logger: Logger
+        composer: any PushComposer, projects: ProjectDirectory, limits: DeliveryLimits, refusals: RefusalCatalog,
+        admission: Admission, clock: any Clock<Duration>, wallTime: @escaping WallTime,
+        random: @escaping @Sendable () -> Double, logger: Logger
     ) {
-        let interactive = LaneGate(.interactive, size: Self.interactiveSize(limits))
-        let bulk = LaneGate(.bulk, size: Self.bulkSize(limits))
+        let interactive = LaneGate(.interactive, size: limits.interactiveLane)
+        let bulk = LaneGate(.bulk, size: limits.bulkLane)
         let answers = AnswerBuffer()
-        let metrics = DeliveryMetrics(inFlightLimit: limits.inFlight)
-        self.name = name
+        let metrics = DeliveryMetrics(inFlightLimit: limits.inFlight, refusals: refusals)
         self.store = store
         self.sender = sender
         self.limits = limits
@@ -112,33 +70,32 @@ package final class DeliveryRunner: Service {
         self.interactive = interactive
         self.bulk = bulk
         let (lease, waiters) = (lease, waiters)
-        workers = [interactive, bulk].map { gate in
+        func worker(_ gate: LaneGate) -> LaneWorker {
             LaneWorker(
-                gate: gate, lease: lease, store: store, sender: sender, projects: projects, answers: answers,
-                waiters: waiters, metrics: metrics, clock: clock, wallTime: wallTime, random: random, logger: logger)
+                gate: gate, lease: lease, store: store, sender: sender, composer: composer, projects: projects,
+                answers: answers, waiters: waiters, metrics: metrics, clock: clock, wallTime: wallTime, random: random,
+                logger: logger)
         }
+        workers = [.interactive: worker(interactive), .bulk: worker(bulk)]
         settler = Settler(
             answers: answers, gates: [.interactive: interactive, .bulk: bulk], lease: lease, waiters: waiters,
-            store: store, admission: admission, metrics: metrics, clock: clock, random: random, logger: logger,
-            gathering: limits.roomToGather < 4 * Settler.gatheringLimit ? .zero : limits.gathering)
+            store: store, admission: admission, metrics: metrics, refusals: refusals, clock: clock, random: random,
+            logger: logger, gathering: limits.roomToGather < 4 * Settler.gatheringLimit ? .zero : limits.gathering)
+        let gates = [interactive, bulk]
+        heldRoutes = HeldRouteReader(of: sender, for: gates, wallTime: wallTime)
+        let upkeep = StoreUpkeep(
+            store: store, gates: gates, admission: admission, metrics: metrics, clock: clock, wallTime: wallTime,
+            random: random, logger: logger)
+        self.upkeep = upkeep
+        leaseKeeper = LeaseKeeper(
+            name: name, store: store, lease: lease, gates: gates, clock: clock, wallTime: wallTime, random: random,
+            logger: logger, onTakeover: { upkeep.cancelled.raise() })
     }
 
     /// Why deliveries of a project ended within the last hour that were not accepted, the most frequent reasons first. Only
     /// what this process has recorded.
     package func recentReasons(of project: ProjectID) -> [ReasonCount] {
         metrics.recentReasons(of: project, at: wallTime())
-    }
-
-    /// A single send goes out as soon as one place is free.
-    private static func interactiveSize(_ limits: DeliveryLimits) -> LaneSchedule.Size {
-        LaneSchedule.Size(inFlight: limits.inFlight, claim: limits.pageSize, leastRoom: 1, claims: 4)
-    }
-
-    /// A fan-out waits until a whole page finds room, or a quarter of a limit that is smaller than four pages.
-    private static func bulkSize(_ limits: DeliveryLimits) -> LaneSchedule.Size {
-        LaneSchedule.Size(
-            inFlight: limits.inFlight, claim: limits.pageSize, leastRoom: min(limits.pageSize, limits.inFlight / 4),
-            claims: 3)
     }
 
     private var gates: [LaneGate] { [interactive, bulk] }
@@ -151,7 +108,7 @@ package final class DeliveryRunner: Service {
     }
 }
 
-// MARK: - What others tell and ask
+// MARK: - Events and questions
 
 extension DeliveryRunner {
     /// Tells the runner that a lane has new work. Cheap; from any thread.
@@ -159,10 +116,15 @@ extension DeliveryRunner {
         gate(lane).wake()
     }
 
+    /// A message was just accepted: its lane uses what was composed for the checks.
+    func expect(_ message: Message, _ content: any MessageContent, _ pushes: [App: any ComposedPush]) {
+        workers[message.lane]?.expect(message, content, pushes)
+    }
+
     /// An operator paused, resumed or cancelled a message.
     func controlled(_ message: MessageID, _ control: MessageControl) {
         for gate in gates { gate.update { $0.drop(message) } }
-        if control == .cancel { cancelled.raise() }
+        if control == .cancel { upkeep.cancelled.raise() }
     }
 
     /// See ``MessageController/expectedEnd(of:)``.
@@ -216,7 +178,7 @@ extension DeliveryRunner {
     }
 
     /// Takes over and enrols, however long the store takes to allow it: a gateway that ended because its disk is full
-    /// would be started again and again, and nobody could ask it why.
+    /// would be started again and again, and no operator could ask it why.
     ///
     /// - Returns: `false` when the gateway is stopped first.
     private func prepare() async -> Bool {
@@ -244,39 +206,14 @@ extension DeliveryRunner {
             logger.notice("took up deliveries of an earlier run", metadata: ["count": "\(left)"])
         }
         // Before there is a worker: with it claims begin, with an accept too.
-        sender.onHeldRoutesChange { [weak self] in self?.readHeldRoutes() }
-        readHeldRoutes()
-        try await enroll()
+        heldRoutes.start()
+        try await leaseKeeper.enroll()
         admission.record()
     }
 
-    private func enroll() async throws(StoreError) {
-        let worker = try await store.enroll(name, until: wallTime() + WorkerLease.length)
-        lease.begin(worker)
-        for gate in gates { gate.update { $0.use(worker) } }
-    }
-
-    /// One call at a time reads and applies, so that what was read first never comes last; a change meanwhile has it read
-    /// again. Nobody waits: the sender may call from anywhere.
-    private func readHeldRoutes() {
-        let isFirst = heldReading.withLock { reading in
-            defer { reading = reading == .none ? .running : .stale }
-            return reading == .none
-        }
-        guard isFirst else { return }
-        var isStale = true
-        while isStale {
-            let (routes, now) = (sender.heldRoutes, wallTime())
-            for gate in gates { gate.hold(routes, at: now) }
-            isStale = heldReading.withLock { reading in
-                defer { reading = reading == .stale ? .running : .none }
-                return reading == .stale
-            }
-        }
-    }
-
-    /// No claims from now on; ``run()`` returns when what is in flight is settled.
-    private func stop() {
+    /// No claims from now on; ``run()`` returns when what is in flight is settled. A graceful shutdown of the runner does
+    /// the same.
+    package func stop() {
         isStopping.store(true, ordering: .releasing)
         waiters.stop()
         for gate in gates { gate.update { $0.stop() } }
@@ -285,17 +222,17 @@ extension DeliveryRunner {
 
     private func work() async {
         await withTaskGroup(of: Void.self) { group in
-            for worker in workers {
+            for worker in workers.values {
                 group.addTask { await worker.run() }
             }
-            group.addTask { await self.observe() }
-            group.addTask { await self.keepLease() }
-            group.addTask { await self.bookCancelled() }
+            group.addTask { await self.leaseKeeper.run() }
+            group.addTask { await self.upkeep.run() }
             async let settled: Void = settler.run()
             await stopping.wait()
             for gate in gates { gate.update { $0.stop() } }
             // What is on the wire is waited for; what has no connection would be waited for in vain.
             sender.windDown()
+            settler.stop()
             await atMost(limits.shutdown) { await self.drained() }
             await endSender()
             settler.finish()
@@ -313,7 +250,7 @@ extension DeliveryRunner {
     /// All of it is waited for no longer than ``endLimit``, also when the runner itself was cancelled. Hence the tasks
     /// without a parent: a child that does not return would hold up the shutdown.
     private func endSender() async {
-        let isEnded = Signal()
+        let isEnded = AutoResetEvent()
         Task { [sender] in
             await sender.shutdown(within: .zero)
             isEnded.raise()
@@ -335,121 +272,10 @@ extension DeliveryRunner {
     private func atMost(_ limit: Duration, _ wait: @escaping @Sendable () async -> Void) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await wait() }
-            group.addTask {
-                do {
-                    try await self.clock.sleep(for: limit)
-                } catch {
-                    // Cancelled: the wait is over, or the whole runner is to end at once.
-                }
-            }
+            // Cancelled when the wait is over, or the whole runner is to end at once.
+            group.addTask { await self.clock.pause(limit) }
             await group.next()
             group.cancelAll()
-        }
-    }
-}
-
-// MARK: - Beside the lanes
-
-extension DeliveryRunner {
-    /// Renews the lease, takes over from workers that are gone, and enrols anew when the own one was taken over.
-    private func keepLease() async {
-        while !Task.isCancelled {
-            await lease.changed.wait(atMost: WorkerLease.interval, on: clock)
-            guard !Task.isCancelled else { return }
-            do throws(StoreError) {
-                // One time for both: were the clock set forwards between them, the own lease would have run out.
-                let now = wallTime()
-                if let worker = lease.worker {
-                    try await renew(worker, at: now)
-                }
-                if lease.worker == nil { try await enroll() }
-                try await takeOver(at: now)
-            } catch {
-                logger.warning("the worker's lease can't be renewed", metadata: ["error": "\(error)"])
-                // Asked again soon if there is no worker, otherwise with the next renewal.
-                if lease.worker == nil { await pause(StoreBackoff.delay(failures: 4, random: random())) }
-                if lease.worker == nil { lease.changed.raise() }
-            }
-        }
-    }
-
-    private func renew(_ worker: WorkerID, at now: Timestamp) async throws(StoreError) {
-        do throws(StoreError) {
-            try await store.renew(worker, until: now + WorkerLease.length)
-        } catch {
-            guard error.code == .fenced else { throw error }
-            if lease.lose(worker) {
-                logger.warning("the worker's lease was taken over", metadata: ["worker": "\(worker.rawValue)"])
-            }
-            for gate in gates { gate.update { $0.lose(worker) } }
-        }
-    }
-
-    private func takeOver(at now: Timestamp) async throws(StoreError) {
-        let count = try await store.takeOver(at: now)
-        guard count > 0 else { return }
-        logger.notice("took over deliveries of a worker that is gone", metadata: ["count": "\(count)"])
-        for gate in gates { gate.wake() }
-        cancelled.raise()
-    }
-
-    /// Books what cancelled messages have left, at the start and after each cancellation.
-    private func bookCancelled() async {
-        var failures = 0
-        while !Task.isCancelled {
-            do throws(StoreError) {
-                let count = try await store.bookCancelled(limit: Self.bookingStep, at: wallTime())
-                failures = 0
-                if count < Self.bookingStep { await cancelled.wait() }
-            } catch {
-                if Task.isCancelled { return }
-                failures += 1
-                logger.warning("cancelled deliveries can't be booked", metadata: ["error": "\(error)"])
-                await pause(StoreBackoff.delay(failures: failures, random: random()))
-            }
-        }
-    }
-
-    /// Keeps the gauges that only the store knows.
-    private func observe() async {
-        while !Task.isCancelled {
-            do throws(StoreError) {
-                metrics.backlog(try await store.backlog())
-                admission.record()
-                try await store.clampTimes(to: wallTime())
-                if try await store.endExpiredPauses(limit: Self.bookingStep, at: wallTime()) > 0 {
-                    for gate in gates { gate.wake() }
-                }
-                try await bringForward()
-            } catch {
-                if Task.isCancelled { return }
-                logger.warning("the store's gauges can't be read", metadata: ["error": "\(error)"])
-            }
-            await pause(Self.gaugeInterval)
-        }
-    }
-
-    /// Makes due what waits longer than any back-off lasts: from an earlier run, or since a step of the clock was undone.
-    private func bringForward() async throws(StoreError) {
-        var total = 0
-        while !Task.isCancelled {
-            let now = wallTime()
-            let count = try await store.bringForward(
-                waitingBeyond: now + RetryBounds.longestWait, to: now, count: Self.bookingStep)
-            total += count
-            if count < Self.bookingStep { break }
-        }
-        guard total > 0 else { return }
-        logger.warning(
-            "deliveries that a wrong clock made wait for long are due now", metadata: ["count": "\(total)"])
-        for gate in gates { gate.wake() }
-    }
-
-    private func pause(_ duration: Duration) async {
-        do {
-            try await clock.sleep(for: duration)
-        } catch {
-            // Cancelled: whoever waits looks for that.
         }
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 /// Wall time for deliveries, which a clock that somebody sets neither stalls nor expires.
 ///
 /// Retries and expiries wait in the store for a wall time, since they outlive the process. What they wait for is elapsed
-/// time, so this clock goes by a clock that nobody sets and follows the system's as far as that is plausible:
+/// time, so this clock goes by a monotonic clock and follows the system's as far as that is plausible:
 ///
 /// | the system's clock is | this clock |
 /// |---|---|
@@ -18,7 +18,7 @@ import Synchronization
 ///
 /// Safe to share.
 package final class SteadyTime: Sendable {
-    /// Time since some moment, on a clock that nobody sets.
+    /// Time since some moment, on a monotonic clock.
     package typealias Uptime = @Sendable () -> Duration
 
     /// A step of the system's clock that is not believed yet.

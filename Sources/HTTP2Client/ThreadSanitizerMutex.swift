@@ -9,7 +9,7 @@
     /// Same use as the original, as far as this module and its tests need it. Never part of a product.
     ///
     /// @unchecked Sendable, because: `value` is reached only in ``withLock(_:)``, whose lock one thread holds at a time,
-    /// and in `deinit`, when nobody else has the mutex any more.
+    /// and in `deinit`, when the mutex has no other owner.
     @safe struct Mutex<Value>: ~Copyable, @unchecked Sendable {
         private let lock: UnsafeMutablePointer<pthread_mutex_t>
         private let value: UnsafeMutablePointer<Value>

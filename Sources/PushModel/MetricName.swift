@@ -4,7 +4,7 @@
 package enum MetricName: String, Sendable, CaseIterable {
     /// Counter: messages committed.
     case messagesAccepted = "herald_messages_accepted_total"
-    /// Counter by `reason`: messages refused at the door.
+    /// Counter by `reason`: messages refused before accept.
     case messagesRefused = "herald_messages_refused_total"
     /// Counter by `outcome` and `reason`: deliveries that ended.
     case deliveries = "herald_deliveries_total"
@@ -77,7 +77,7 @@ package enum MetricName: String, Sendable, CaseIterable {
     package var help: String {
         switch self {
         case .messagesAccepted: "Messages committed."
-        case .messagesRefused: "Messages refused at the door, by reason."
+        case .messagesRefused: "Messages refused before accept, by reason."
         case .deliveries: "Deliveries that ended, by outcome and reason."
         case .attempts: "Attempts that ended, by outcome and reason."
         case .correctedEnvironments: "Registrations whose device token APNs accepted in the other environment."

@@ -78,6 +78,14 @@ package enum Platform: String, Hashable, Sendable, CaseIterable {
     case apple
     /// The push service of a browser.
     case web
+
+    /// Whether pushes are sent to it.
+    package var isServed: Bool {
+        switch self {
+        case .apple: true
+        case .web: false
+        }
+    }
 }
 
 /// The two kinds of credential that APNs takes.

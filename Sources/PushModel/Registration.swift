@@ -14,7 +14,7 @@ package struct Registration: Hashable, Sendable {
     package var deviceToken: DeviceToken
     /// The APNs environment that issued ``deviceToken``.
     package var environment: APNSEnvironment
-    /// Who uses the device, as the app said it; `nil`: nobody in particular.
+    /// Who uses the device, as the app said it; `nil`: it did not say.
     package var user: UserID?
     /// The app's version as the app said it.
     package var appVersion: String?
@@ -109,10 +109,10 @@ package struct Quarantine: Hashable, Sendable {
     /// When it began.
     package let time: Timestamp
     /// What APNs had against the device token.
-    package let reason: APNSReason
+    package let reason: Reason
 
     /// Describes a quarantine.
-    package init(time: Timestamp, reason: APNSReason) {
+    package init(time: Timestamp, reason: Reason) {
         self.time = time
         self.reason = reason
     }

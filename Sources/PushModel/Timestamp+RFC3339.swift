@@ -127,7 +127,7 @@ extension Timestamp {
         Timestamp(milliseconds: -62_135_596_800_000)...Timestamp(milliseconds: 253_402_300_799_999)
 
     /// Reads RFC 3339 within the range of google.protobuf.Timestamp.
-    init?(protoJSON text: String) {
+    package init?(protoJSON text: String) {
         guard let time = Timestamp(rfc3339: text), Self.protoRange.contains(time) else { return nil }
         self = time
     }

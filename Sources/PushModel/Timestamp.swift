@@ -1,7 +1,7 @@
 /// A point in wall time, in whole milliseconds since 1970-01-01T00:00:00Z.
 ///
 /// Wall time is only for values that are stored or sent (accept time, `iat`, `apns-expiration`); waiting is done on a
-/// `Clock`. The value says nothing of where it came from: whoever needs "now" takes a ``WallTime`` as a parameter.
+/// `Clock`. The value says nothing of where it came from: code that needs "now" takes a ``WallTime`` as a parameter.
 package struct Timestamp: Hashable, Sendable {
     /// Milliseconds since the epoch, negative before it.
     package var milliseconds: Int64

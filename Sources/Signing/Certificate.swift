@@ -8,7 +8,7 @@ import COpenSSL
     /// Owned; non-null from `init` to `deinit`.
     private let pointer: OpaquePointer
 
-    /// Takes over an `X509` that nobody else frees.
+    /// Takes over an `X509` that is freed here only.
     @unsafe init(owning pointer: OpaquePointer) {
         unsafe self.pointer = pointer
     }

@@ -3,7 +3,7 @@ import Synchronization
 /// A P-256 private key that signs with ECDSA and SHA-256 (ES256, RFC 7518 §3.4), held by OpenSSL.
 ///
 /// Immutable and safe to share between threads: signatures take turns. A provider token is signed every 45 minutes, so
-/// nobody ever waits.
+/// signers never wait.
 package final class ES256PrivateKey: Sendable {
     private let key: Mutex<PrivateKey>
 
@@ -13,7 +13,7 @@ package final class ES256PrivateKey: Sendable {
     /// Reads a PKCS#8 key in PEM, the form of Apple's `.p8` files.
     ///
     /// - Throws: ``SigningError`` `.notAPrivateKey` when there is no readable PEM private key (an encrypted one is not
-    ///   readable: there is nobody to ask for its password), `.notP256` when the key is of another kind or curve.
+    ///   readable: no one can be asked for its password), `.notP256` when the key is of another kind or curve.
     package init(pem: String) throws(SigningError) {
         let key = try PrivateKey(pem: pem)
         guard key.isOnP256 else {

@@ -2,7 +2,7 @@ import Glibc
 
 /// Puts a file with a secret in the place of another in one step.
 package enum FileReplacement {
-    /// rename(2): whoever looks, and whatever crashes, finds the old file or the new one.
+    /// rename(2): every reader, also after a crash, finds the old file or the new one.
     ///
     /// - Returns: what went wrong, as errno has it; `nil`: nothing.
     package static func move(_ path: String, over place: String) -> CInt? {

@@ -59,7 +59,7 @@ import COpenSSL
         unsafe pointer = read
     }
 
-    /// Takes over an `EVP_PKEY` that nobody else frees.
+    /// Takes over an `EVP_PKEY` that is freed here only.
     @unsafe init(owning pointer: OpaquePointer) {
         unsafe self.pointer = pointer
     }

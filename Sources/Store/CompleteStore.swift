@@ -4,3 +4,6 @@ package typealias APIStore = RegistrationStore & SubscriptionStore & DeviceGroup
 
 /// Everything that a gateway asks of its store.
 package typealias CompleteStore = APIStore & DeliveryStore
+
+/// A complete store with what commands do to it.
+package typealias AdministeredStore = CompleteStore & StoreAdministration

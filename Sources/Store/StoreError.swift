@@ -8,8 +8,16 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     /// process holds the store, the store is closed, or too much waits for it. It says nothing about what was to be
     /// written, so that may be written again as it is.
     package let isOfWholeStore: Bool
+    /// Whether the same store may be opened later without another configuration: the disk is full, read-only, failing or
+    /// damaged. Everything else (a wrong path, missing rights, a newer schema) lasts until an operator changes it.
+    package let mayPass: Bool
     /// The database library's error.
     package let underlying: (any Error)?
+
+    /// Whether another process owns what was asked for: it took over the worker's lease, or has the store open.
+    package var isConflict: Bool { code == .fenced || code == .inUse }
+    /// Whether too much waits for the store: nothing was done, and a moment later there may be room.
+    package var isFull: Bool { code == .busy }
 
     /// The kinds of errors.
     package enum Code: Hashable, Sendable {
@@ -33,14 +41,24 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
 
     /// Describes an error.
     package init(
-        _ code: Code, _ message: String, isOfWholeStore: Bool = false, underlying: (any Error)? = nil
+        _ code: Code, _ message: String, isOfWholeStore: Bool = false, mayPass: Bool = false,
+        underlying: (any Error)? = nil
     ) {
         self.code = code
         self.message = message
         self.isOfWholeStore = isOfWholeStore
+        self.mayPass = mayPass
         self.underlying = underlying
     }
 
     /// The message.
     package var description: String { message }
+}
+
+extension StoreError {
+    /// A stored value that no version of the store writes: the file was changed by something else, or is damaged.
+    package static func invalid(_ what: String) -> StoreError {
+        StoreError(
+            .failed, "The store holds \(what) that is not valid; run the integrity check of the database on it.")
+    }
 }

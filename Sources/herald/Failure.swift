@@ -2,7 +2,7 @@
 struct Failure: Error, Hashable, CustomStringConvertible {
     /// What kind of failure it is.
     let code: Code
-    /// What is wrong, without the `herald: ` in front; more than one line when there is more than one problem.
+    /// The mistake, without the `herald: ` in front; more than one line when there is more than one problem.
     let message: String
     /// Whether it may go away by itself, as a full disk does.
     var mayPass = false

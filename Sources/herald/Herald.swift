@@ -44,7 +44,7 @@ struct Herald: AsyncParsableCommand {
         }
     }
 
-    /// What is said of a command that does not exist: the one that was probably meant. `nil`: all are known, or none is
+    /// The hint at a command that does not exist: the one that was probably meant. `nil`: all are known, or none is
     /// named; the arguments behind them are the parser's affair.
     static func unknownCommand(in arguments: [String]) -> Failure? {
         var parent: any ParsableCommand.Type = Herald.self

@@ -3,6 +3,7 @@ import PushModel
 import Testing
 
 @testable import APNS
+@testable import Upstream
 
 /// Whatever body and headers come back, there is an outcome, and it is one that the status allows.
 struct AnswerFuzzTests {
@@ -59,10 +60,12 @@ struct AnswerFuzzTests {
             let pause = Self.mutated(Array((Self.pauses.randomElement(using: &random) ?? "").utf8), &random)
             let headers = [HeaderField("retry-after", String(decoding: pause, as: UTF8.self))]
             let response = Response(status: status, headers: headers, body: body)
-            let outcome = Answer(.answered(response), at: Timestamp(seconds: 1_800_000_000)).outcome
+            let outcome = Answer(.answered(response), of: APNSService.sample, at: Timestamp(seconds: 1_800_000_000))
+                .outcome
             switch outcome {
             case .accepted: #expect(status == 200, "seed \(seed), input \(input)")
-            case .rejected(let reason, _):
+            case .rejected(let refusal):
+                let reason = refusal.reason
                 // A reason that is known counts for more than the status; one that is not, for less.
                 #expect(
                     (400..<500).contains(status) || (status != 200 && Self.known.contains(reason.rawValue)),

@@ -1,13 +1,15 @@
 import HTTP2Client
 import PushModel
+import TestSupport
 import Testing
 
 @testable import APNS
+@testable import Upstream
 
 struct AnswerTests {
     private func outcome(of exchange: Exchange) -> Outcome {
         // 30 s before Wed, 21 Oct 2026 07:28:00 GMT.
-        Answer(exchange, at: Timestamp(seconds: 1_792_567_650)).outcome
+        Answer(exchange, of: APNSService.sample, at: Timestamp(seconds: 1_792_567_650)).outcome
     }
 
     @Test(arguments: TransportFailure.Kind.allCases)
@@ -30,7 +32,7 @@ struct AnswerTests {
         ])
     func `A refusal for good is rejected with its reason`(status: Int, reason: String) {
         let outcome = self.outcome(of: answer(status, #"{"reason":"\#(reason)"}"#))
-        #expect(outcome == .rejected(APNSReason(rawValue: reason), since: nil))
+        #expect(outcome == .rejected(.apns(status, reason)))
     }
 
     @Test(
@@ -45,7 +47,7 @@ struct AnswerTests {
             Issue.record("not throttled")
             return
         }
-        #expect(found.rawValue == reason)
+        #expect(found.reason.rawValue == reason)
     }
 
     @Test(
@@ -56,12 +58,12 @@ struct AnswerTests {
     func `410 carries when the token died, in milliseconds`(body: String, milliseconds: Int64) {
         #expect(
             outcome(of: answer(410, body))
-                == .rejected(APNSReason(rawValue: "Unregistered"), since: Timestamp(milliseconds: milliseconds)))
+                == .rejected(.unregistered(since: Timestamp(milliseconds: milliseconds))))
     }
 
     @Test(arguments: [#"{"reason":"Unregistered","timestamp":"x"}"#, #"{"reason":"Unregistered","timestamp":1e99}"#])
     func `A timestamp that is none is left out`(body: String) {
-        #expect(outcome(of: answer(410, body)) == .rejected(APNSReason(rawValue: "Unregistered"), since: nil))
+        #expect(outcome(of: answer(410, body)) == .rejected(.unregistered))
     }
 
     @Test(arguments: ["", "<html>", "{", "[]", #"{"reason":7}"#, #"{"reason":""}"#, "\u{0}"])
@@ -70,10 +72,7 @@ struct AnswerTests {
             Issue.record("400 must be rejected")
             return
         }
-        guard case .rejected(_, since: nil) = outcome(of: answer(410, body)) else {
-            Issue.record("410 must be rejected")
-            return
-        }
+        #expect(outcome(of: answer(410, body)) == .rejected(.unregistered))
         for status in [429, 500, 502, 503, 504] {
             guard case .throttled = outcome(of: answer(status, body)) else {
                 Issue.record("\(status) must be throttled")
@@ -94,6 +93,6 @@ struct AnswerTests {
         let exchange = answer(
             503, #"{"reason":"ServiceUnavailable"}"#, headers: [HeaderField("retry-after", text)])
         #expect(
-            outcome(of: exchange) == .throttled(APNSReason(rawValue: "ServiceUnavailable"), after: expected))
+            outcome(of: exchange) == .throttled(.serviceUnavailable, after: expected))
     }
 }

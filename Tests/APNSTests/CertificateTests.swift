@@ -1,13 +1,15 @@
-import Simulators
+import FCMWire
 import Foundation
 import HTTP2Client
 import Logging
 import PushModel
 import Signing
+import Simulators
 import TestSupport
 import Testing
 
 @testable import APNS
+@testable import Upstream
 
 /// Certificates instead of provider keys, without a network.
 @Suite(.timeLimit(.minutes(5)))
@@ -74,7 +76,7 @@ struct CertificateTests {
         try fixture.sender.use([certificateApp("com.example.app", endpoints: [.production])])
         let types: [PushType] = [.alert, .voip, .location, .widgets, .controls, .liveactivity, .background]
         let batch = try types.enumerated().map { try makePush(Int64($0), content: makeContent(pushType: $1)) }
-        let refusal = Outcome.rejected(.topicDisallowed, since: nil)
+        let refusal = Outcome.rejected(.topicDisallowed)
         #expect(
             await fixture.send(batch) == [.accepted, refusal, refusal, refusal, refusal, .accepted, .accepted])
         #expect(fixture.transport.pools.flatMap(\.requests).count == 3)
@@ -130,7 +132,7 @@ struct CertificateSimulatorTests {
         try await withSimulator(asksForCertificates: false) { _, made, way in
             try way.use(made.pushCertificate(topics: ["com.example.app"]))
             let outcomes = await way.outcomes(of: [try makePush()])
-            #expect(outcomes == [.throttled(APNSReason(rawValue: "MissingProviderToken"), after: nil)])
+            #expect(outcomes == [.throttled(.missingProviderToken, after: nil)])
         }
     }
 
@@ -165,7 +167,7 @@ struct CertificateSimulatorTests {
         let identity = try ClientIdentity(certificatePEM: pair.certificatePEM, keyPEM: pair.keyPEM, password: nil)
         var configuration = PoolConfiguration(host: "127.0.0.1", port: way.port)
         configuration.trust = .file(way.trustFile)
-        configuration.identity = APNSCredential.certificate(identity).identity
+        configuration.identity = APNSCredential.certificate(identity).identity?.forPool
         let (ends, end) = AsyncStream.makeStream(of: String.self)
         let engine = HTTP2Engine(loopCount: 1, logger: Logger(label: "test") { _ in ClosedConnections(told: end) })
         let pool = try engine.openPool(configuration)
@@ -238,7 +240,7 @@ private struct Way {
             APNSAppConfiguration(
                 project: try #require(ProjectID(rawValue: "demo")),
                 app: try #require(AppID(rawValue: "com.example.app")), credential: credential,
-                endpoints: [.production: APNSEndpoint(host: "127.0.0.1", port: port)], trustFile: trustFile)
+                endpoints: [.production: UpstreamEndpoint(host: "127.0.0.1", port: port)], trustFile: trustFile)
         ])
     }
 

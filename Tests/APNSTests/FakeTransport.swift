@@ -1,8 +1,10 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import APNS
 @testable import HTTP2Client
+@testable import Upstream
 
 /// A transport without a network that enforces the rules of the real one: each request of a batch is completed exactly
 /// once, and closed pools refuse.
@@ -62,7 +64,7 @@ final class FakePool: RequestPool {
         let index: Int
         let request: Request
         let isWanted: (@Sendable (_ index: Int) -> Bool)?
-        let complete: @Sendable ([ConnectionPool.Completion]) -> Void
+        let complete: @Sendable ([RequestCompletion]) -> Void
     }
 
     private struct State {
@@ -83,7 +85,7 @@ final class FakePool: RequestPool {
         var letsUrgentIn = false
         var waiting: [CheckedContinuation<Void, Never>] = []
         var closing: [CheckedContinuation<Void, Never>] = []
-        var statistics = ConnectionPool.Statistics()
+        var statistics = PoolStatistics()
     }
 
     private let state = Mutex(State())
@@ -104,14 +106,14 @@ final class FakePool: RequestPool {
     /// The limits that were set, in order.
     var connectionLimits: [Int] { state.withLock { $0.connectionLimits } }
     var isClosed: Bool { state.withLock { $0.isClosed } }
-    var statistics: ConnectionPool.Statistics {
+    var statistics: PoolStatistics {
         get { state.withLock { $0.statistics } }
         set { state.withLock { $0.statistics = newValue } }
     }
 
     func submit(
         _ requests: [Request], isWanted: (@Sendable (_ index: Int) -> Bool)?,
-        completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void
+        completion: @escaping @Sendable ([RequestCompletion]) -> Void
     ) async {
         #expect(!requests.isEmpty)
         let isClosed = state.withLock { state in
@@ -130,10 +132,10 @@ final class FakePool: RequestPool {
     /// Answers backwards and in pieces of three, which no caller may mind.
     private func answer(
         _ requests: [Request], isWanted: (@Sendable (_ index: Int) -> Bool)?,
-        completion: @escaping @Sendable ([ConnectionPool.Completion]) -> Void
+        completion: @escaping @Sendable ([RequestCompletion]) -> Void
     ) {
         state.withLock { state in state.opened += requests.map { $0.carrying(state.fields) } }
-        var piece: [ConnectionPool.Completion] = []
+        var piece: [RequestCompletion] = []
         for (index, request) in requests.enumerated().reversed() {
             guard let exchange = peer(request) else {
                 let held = Held(index: index, request: request, isWanted: isWanted, complete: completion)
@@ -245,8 +247,8 @@ final class FakePool: RequestPool {
         state.withLock { $0.connectionLimits.append(limit) }
     }
 
-    private static func completion(_ index: Int, _ exchange: Exchange) -> ConnectionPool.Completion {
-        ConnectionPool.Completion(index: index, exchange: exchange, latency: .milliseconds(7))
+    private static func completion(_ index: Int, _ exchange: Exchange) -> RequestCompletion {
+        RequestCompletion(index: index, exchange: exchange, latency: .milliseconds(7))
     }
 }
 

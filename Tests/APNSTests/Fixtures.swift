@@ -1,35 +1,15 @@
 import Crypto
+import FCMWire
 import HTTP2Client
 import Logging
 import PushModel
 import Signing
 import Synchronization
+import TestSupport
 import Testing
+import Upstream
 
 @testable import APNS
-
-/// Time that stands still until the test moves it: wall time, and the time that nobody sets.
-final class TestTime: Sendable {
-    private let time: Mutex<(wall: Timestamp, up: Duration)>
-
-    init(_ start: Timestamp = Timestamp(seconds: 1_700_000_000)) {
-        time = Mutex((start, .zero))
-    }
-
-    var now: Timestamp { time.withLock { $0.wall } }
-    var wallTime: WallTime { { self.now } }
-    var uptime: Uptime { { self.time.withLock { $0.up } } }
-
-    /// Time passes.
-    func advance(by duration: Duration) {
-        time.withLock { $0 = ($0.wall + duration, $0.up + duration) }
-    }
-
-    /// Somebody sets the wall clock.
-    func setWallTime(ahead duration: Duration) {
-        time.withLock { $0.wall = $0.wall + duration }
-    }
-}
 
 /// Gathers the reports of one batch and insists that each index comes exactly once.
 final class ReportCollector: Sendable {
@@ -122,7 +102,7 @@ struct SenderFixture {
     let sender: APNSSender
 
     init(
-        transport: FakeTransport = FakeTransport(), badDeviceTokens: BadDeviceTokenLimits = BadDeviceTokenLimits()
+        transport: FakeTransport = FakeTransport(), badDeviceTokens: DoubtfulAddressLimits = DoubtfulAddressLimits()
     ) {
         self.transport = transport
         let log = log
@@ -134,7 +114,7 @@ struct SenderFixture {
     func app(
         _ id: String = "com.example.app", team: String = "TEAM123456", key: String = "ABC1234567",
         signer: P256.Signing.PrivateKey? = nil, trust: String? = nil,
-        endpoints: [APNSEnvironment: APNSEndpoint] = [
+        endpoints: [APNSEnvironment: UpstreamEndpoint] = [
             .production: .apple(.production), .sandbox: .apple(.sandbox),
         ]
     ) throws -> APNSAppConfiguration {
@@ -161,8 +141,9 @@ struct SenderFixture {
     }
 }
 
+/// The content of an alert for `com.example.app`.
 func makeContent(
-    priority: APNSPriority = .immediate, expiration: APNSExpiration = .until(Timestamp(seconds: 1_700_003_600)),
+    priority: PushPriority = .immediate, expiration: APNSExpiration = .until(Timestamp(seconds: 1_700_003_600)),
     collapseID: String? = nil, pushType: PushType = .alert
 ) -> ApplePush {
     ApplePush(
@@ -171,24 +152,15 @@ func makeContent(
         collapseID: collapseID, id: nil, registrationIDOffset: nil)
 }
 
+/// A push for the project `demo`, to a device token that begins with `number`.
 func makePush(
     _ number: Int64 = 1, app: String = "com.example.app", environment: APNSEnvironment = .production,
     lane: Lane = .bulk, isProven: Bool = true, isAwaited: Bool = false, content: ApplePush = makeContent(),
     payload: [UInt8]? = nil
 ) throws -> Push {
-    let route = PushRoute(
-        project: try #require(ProjectID(rawValue: "demo")), app: try #require(AppID(rawValue: app)),
-        environment: environment)
-    let token = bigEndianBytes(number) + [UInt8](repeating: 0xab, count: 24)
-    return Push(
-        route: route, lane: lane, deviceToken: try #require(DeviceToken(bytes: token)), isProven: isProven,
-        isAwaited: isAwaited, content: content, payload: payload ?? content.payload,
-        id: APNSID(
-            message: try #require(MessageID(rawValue: "0:1-a")), registration: RegistrationKey(rawValue: number)))
-}
-
-private func bigEndianBytes(_ number: Int64) -> [UInt8] {
-    (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+    try makePush(
+        number, app: app, environment: environment, lane: lane, isProven: isProven, isAwaited: isAwaited,
+        composed: content, payload: payload)
 }
 
 func answer(_ status: Int, _ body: String = "", headers: [HeaderField] = []) -> Exchange {
@@ -200,4 +172,17 @@ func realUptime() -> Uptime {
     let clock = ContinuousClock()
     let start = clock.now
     return { start.duration(to: clock.now) }
+}
+
+extension Refusal {
+    /// The refusal that an answer with this status and reason is.
+    static func apns(_ status: Int, _ reason: String?) -> Refusal {
+        Refusal(apnsStatus: status, reason: reason.map(Reason.init(rawValue:)), timestamp: nil)
+    }
+}
+
+extension APNSService {
+    /// The service with some provider key.
+    static let sample = APNSService(
+        credential: .providerKey(teamID: "TEAM123456", keyID: "ABC1234567", publicKeyPEM: ""))
 }

@@ -1,15 +1,18 @@
+import FCMWire
 import HTTP2Client
 import PushModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import APNS
 @testable import HTTP2Client
+@testable import Upstream
 
 /// What the sender tells about routes for which nothing should be taken.
 @Suite(.timeLimit(.minutes(5)))
 struct HeldRoutesTests {
-    private static let production: [APNSEnvironment: APNSEndpoint] = [.production: .apple(.production)]
+    private static let production: [APNSEnvironment: UpstreamEndpoint] = [.production: .apple(.production)]
 
     /// A sender whose peer's answer the test changes; `nil`: none before the test gives it.
     private final class Scene: Sendable {
@@ -17,7 +20,7 @@ struct HeldRoutesTests {
         private let exchange: Shared<Exchange?>
         private let changes = Mutex(0)
 
-        init(_ first: Exchange?, badDeviceTokens: BadDeviceTokenLimits = BadDeviceTokenLimits()) throws {
+        init(_ first: Exchange?, badDeviceTokens: DoubtfulAddressLimits = DoubtfulAddressLimits()) throws {
             let exchange = Shared(first)
             self.exchange = exchange
             fixture = SenderFixture(
@@ -93,7 +96,7 @@ struct HeldRoutesTests {
     }
 
     @Test func `The wrong environment holds the app alone`() async throws {
-        var limits = BadDeviceTokenLimits()
+        var limits = DoubtfulAddressLimits()
         limits.atLeast = 20
         let scene = try Scene(answer(400, #"{"reason":"BadDeviceToken"}"#), badDeviceTokens: limits)
         _ = await scene.fixture.send(try (0..<20).map { try makePush($0) })
@@ -116,13 +119,13 @@ struct HeldRoutesTests {
         scene.answers(answer(503, #"{"reason":"ServiceUnavailable"}"#))
         _ = await scene.fixture.send([try makePush(20)])
         scene.answers(answer(200))
-        #expect(scene.held.isEmpty, "slower, but nobody waits")
-        let batch = try (0..<Int64(PaceGate.crowdBegin)).map { try makePush(100 + $0) }
+        #expect(scene.held.isEmpty, "slower, but none wait")
+        let batch = try (0..<Int64(CongestionGate.crowdBegin)).map { try makePush(100 + $0) }
         let collector = ReportCollector(of: batch.count)
         let task = Task { await scene.fixture.sender.send(batch) { collector.take($0) } }
         while scene.held.isEmpty { await Task.yield() }
         let crowded = HeldRoute(
-            retryAfter: SendPause.answerTime, limit: UpstreamHold.Rest.crowdLimit, isBulkOnly: true)
+            retryAfter: SendPause.answerTime, limit: HoldRest.crowdLimit, isBulkOnly: true)
         #expect(scene.held == [route: crowded, try Self.route("com.example.other"): crowded])
         #expect(scene.changeCount == 1)
         scene.pool.completeHeld(answer(200))
@@ -137,8 +140,8 @@ struct HeldRoutesTests {
     @Test func `An open circuit holds the upstream, a half-open one wants a few`() async throws {
         let scene = try Scene(answer(200))
         let route = try Self.route()
-        func reach(_ change: (inout ConnectionPool.Statistics) -> Void) {
-            var statistics = ConnectionPool.Statistics()
+        func reach(_ change: (inout PoolStatistics) -> Void) {
+            var statistics = PoolStatistics()
             change(&statistics)
             scene.pool.statistics = statistics
             scene.pool.configuration.reachChanged?()
@@ -157,7 +160,7 @@ struct HeldRoutesTests {
             $0.circuit = .halfOpen
             $0.dialsAt = Instant(nanoseconds: 0)
         }
-        #expect(scene.held[route] == HeldRoute(retryAfter: .zero, limit: UpstreamHold.Rest.circuitLimit))
+        #expect(scene.held[route] == HeldRoute(retryAfter: .zero, limit: HoldRest.circuitLimit))
         reach {
             $0.circuit = .halfOpen
             $0.dialsAt = Instant(nanoseconds: 0)
@@ -165,7 +168,7 @@ struct HeldRoutesTests {
         }
         #expect(scene.held[route]?.retryAfter == SendPause.answerTime)
         // The other pool reaches APNs.
-        var statistics = ConnectionPool.Statistics()
+        var statistics = PoolStatistics()
         statistics.workingConnections = 1
         scene.fixture.transport.suspectPools[0].statistics = statistics
         scene.fixture.transport.suspectPools[0].configuration.reachChanged?()
@@ -241,7 +244,7 @@ struct HeldRoutesTests {
 }
 
 extension Outcome {
-    fileprivate func isThrottled(_ reason: APNSReason) -> Bool {
-        if case .throttled(reason, _) = self { true } else { false }
+    fileprivate func isThrottled(_ refusal: Refusal) -> Bool {
+        if case .throttled(refusal, _) = self { true } else { false }
     }
 }

@@ -1,7 +1,9 @@
 import Crypto
 import PushModel
 import Signing
+import TestSupport
 import Testing
+import Upstream
 
 @testable import APNS
 

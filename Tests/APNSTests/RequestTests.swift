@@ -1,7 +1,9 @@
 import Crypto
+import FCMWire
 import Foundation
 import HTTP2Client
 import PushModel
+import TestSupport
 import Testing
 
 @testable import APNS

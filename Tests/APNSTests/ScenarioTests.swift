@@ -1,13 +1,14 @@
-import Simulators
 import Foundation
 import HTTP2Client
 import Logging
 import PushModel
 import Signing
+import Simulators
 import TestSupport
 import Testing
 
 @testable import APNS
+@testable import Upstream
 
 /// 2,000 pushes through the real engine while the simulator plays Apple at its worst.
 ///
@@ -42,7 +43,7 @@ struct ScenarioTests {
     ) async throws {
         let run = try await play(text)
         let pause: Duration? = name == "too-many-requests" ? .seconds(7) : nil
-        let throttled = run.count(.throttled(APNSReason(rawValue: reason), after: pause))
+        let throttled = run.count(.throttled(.apns(503, reason), after: pause))
         #expect(throttled > 0)
         #expect(throttled == run.actions(name, reason))
         #expect(run.count(.accepted) == 2000 - throttled)
@@ -50,7 +51,7 @@ struct ScenarioTests {
 
     @Test func `A share of bad device tokens is rejected, each alone`() async throws {
         let run = try await play("bad-device-share")
-        let rejected = run.count(.rejected(.badDeviceToken, since: nil))
+        let rejected = run.count(.rejected(.badDeviceToken))
         #expect((500...700).contains(rejected))
         #expect(run.count(.accepted) == 2000 - rejected)
     }
@@ -59,7 +60,9 @@ struct ScenarioTests {
         let before = now()
         let run = try await play("unregistered-share,ageSeconds=60")
         let times = run.outcomes.compactMap { outcome -> Int64? in
-            guard case .rejected(let reason, let since?) = outcome, reason.rawValue == "Unregistered" else {
+            guard case .rejected(let refusal) = outcome, refusal.reason == "Unregistered",
+                case .addressDead(let since?) = refusal.scope
+            else {
                 return nil
             }
             return since.milliseconds
@@ -71,7 +74,7 @@ struct ScenarioTests {
 
     @Test func `When the limit collapses, what was under way is not sent`() async throws {
         let run = try await play("collapse-after-reject")
-        let rejected = run.count(.rejected(.badDeviceToken, since: nil))
+        let rejected = run.count(.rejected(.badDeviceToken))
         let refused = run.count(.notSent(.refused))
         #expect(rejected > 0 && refused > 0)
         #expect(refused == run.actions("collapse-after-reject", "resetStream"))
@@ -132,7 +135,7 @@ struct ScenarioTests {
         ])
     func `A wedged connection is replaced, and then everything is accepted`(text: String, reason: String) async throws {
         let run = try await play(text, batch: 200)
-        let throttled = run.count(.throttled(APNSReason(rawValue: reason), after: nil))
+        let throttled = run.count(.throttled(.apns(503, reason), after: nil))
         #expect(throttled > 0)
         #expect(run.count(.accepted) == 2000 - throttled)
         #expect(run.outcomes.suffix(200).allSatisfy { $0 == .accepted })
@@ -206,7 +209,7 @@ struct ScenarioTests {
             APNSAppConfiguration(
                 project: try #require(ProjectID(rawValue: "demo")),
                 app: try #require(AppID(rawValue: "com.example.app")), teamID: identity.teamID, keyID: identity.keyID,
-                key: key, endpoints: [.production: APNSEndpoint(host: "127.0.0.1", port: bound)],
+                key: key, endpoints: [.production: UpstreamEndpoint(host: "127.0.0.1", port: bound)],
                 trustFile: identity.caFile)
         ])
         let pushes = try (0..<2000).map { try makePush(Int64($0)) }
@@ -267,7 +270,7 @@ private struct ScenarioRun {
                 switch outcome {
                 case .throttled where report?.isAttempt == false: arrival == nil
                 case .accepted: arrival?.status == 200
-                case .rejected(let reason, _), .throttled(let reason, _): arrival?.reason == reason.rawValue
+                case .rejected(let refusal), .throttled(let refusal, _): arrival?.reason == refusal.reason.rawValue
                 case .notSent: arrival == nil
                 case .unknown: arrival == nil || arrival?.status == 0 || arrival?.status == 200
                 case nil: false

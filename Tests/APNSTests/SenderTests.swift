@@ -1,9 +1,11 @@
 import Crypto
 import HTTP2Client
 import PushModel
+import TestSupport
 import Testing
 
 @testable import APNS
+@testable import Upstream
 
 @Suite(.timeLimit(.minutes(5)))
 struct SenderTests {
@@ -51,7 +53,7 @@ struct SenderTests {
 
     @Test func `Apps with the same endpoint, key and trust share a pool, others do not`() throws {
         let fixture = SenderFixture()
-        let local = APNSEndpoint(host: "127.0.0.1", port: 2197)
+        let local = UpstreamEndpoint(host: "127.0.0.1", port: 2197)
         try fixture.sender.use([
             fixture.app("com.example.a", endpoints: [.production: local, .sandbox: local]),
             fixture.app("com.example.b", endpoints: [.production: local]),
@@ -106,7 +108,7 @@ struct SenderTests {
         try fixture.sender.use([fixture.app(endpoints: [.production: .apple(.production)])])
         let pool = fixture.transport.pools[0]
         #expect(try #require(fixture.sender.upstreams.first).isReachable)
-        var statistics = ConnectionPool.Statistics()
+        var statistics = PoolStatistics()
         statistics.lastFailure = "connection refused"
         statistics.queued = 12
         statistics.circuit = .halfOpen
@@ -130,7 +132,7 @@ struct SenderTests {
 
 @Suite(.timeLimit(.minutes(5)))
 struct WaysTests {
-    private let production: [APNSEnvironment: APNSEndpoint] = [.production: .apple(.production)]
+    private let production: [APNSEnvironment: UpstreamEndpoint] = [.production: .apple(.production)]
 
     @Test func `A pool that stays keeps its connections and its token, one that goes is closed`() async throws {
         let fixture = SenderFixture()

@@ -1,14 +1,16 @@
-import Simulators
+import FCMWire
 import Foundation
 import HTTP2Client
 import Logging
 import PushModel
 import Signing
+import Simulators
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import APNS
+@testable import Upstream
 
 /// The sender over real sockets: our client (nghttp2, OpenSSL) against the simulator (swift-nio, BoringSSL).
 @Suite(.timeLimit(.minutes(5)))
@@ -45,10 +47,9 @@ struct SimulatorTests {
             let outcomes = await outcomes(of: batch, over: sender)
             #expect(
                 outcomes[0]
-                    == .rejected(
-                        APNSReason(rawValue: "Unregistered"), since: Timestamp(milliseconds: 1_700_000_000_123)))
-            #expect(outcomes[1] == .rejected(APNSReason(rawValue: "BadDeviceToken"), since: nil))
-            #expect(outcomes[2] == .throttled(APNSReason(rawValue: "TooManyRequests"), after: nil))
+                    == .rejected(.unregistered(since: Timestamp(milliseconds: 1_700_000_000_123))))
+            #expect(outcomes[1] == .rejected(.badDeviceToken))
+            #expect(outcomes[2] == .throttled(.tooManyRequests, after: nil))
             #expect(outcomes[3] == .accepted)
         }
     }
@@ -67,9 +68,9 @@ struct SimulatorTests {
     }
 
     @Test func `A key that the peer does not know is a refusal that may pass`() async throws {
-        try await withSimulator(teamID: "NOBODYS123") { _, sender in
+        try await withSimulator(teamID: "UNKNOWN123") { _, sender in
             let outcomes = await outcomes(of: [try makePush()], over: sender)
-            #expect(outcomes == [.throttled(APNSReason(rawValue: "InvalidProviderToken"), after: nil)])
+            #expect(outcomes == [.throttled(.invalidProviderToken, after: nil)])
         }
     }
 
@@ -90,7 +91,7 @@ struct SimulatorTests {
         try await withSimulator(proxy: { port in
             let relay = try TCPRelay(to: port, .proxy(answer: success, then: nil))
             relays.withLock { $0.append(relay) }
-            return APNSProxy(host: "127.0.0.1", port: relay.port, credentials: .init(user: "anna", password: "pw"))
+            return UpstreamProxy(host: "127.0.0.1", port: relay.port, credentials: .init(user: "anna", password: "pw"))
         }) { simulator, sender in
             let batch = try (0..<100).map { try makePush(Int64($0)) }
             #expect(await outcomes(of: batch, over: sender).allSatisfy { $0 == .accepted })
@@ -113,7 +114,7 @@ struct SimulatorTests {
     /// Runs a simulator and a sender that reaches it, and ends both.
     private func withSimulator(
         teamID: String? = nil, wallTime: @escaping WallTime = { Timestamp(milliseconds: now()) },
-        proxy: (_ port: Int) throws -> APNSProxy? = { _ in nil },
+        proxy: (_ port: Int) throws -> UpstreamProxy? = { _ in nil },
         _ body: (SimulatedAPNS, APNSSender) async throws -> Void
     ) async throws {
         let directory = try TestDirectory()
@@ -142,7 +143,7 @@ struct SimulatorTests {
                     project: try #require(ProjectID(rawValue: "demo")),
                     app: try #require(AppID(rawValue: "com.example.app")), teamID: teamID ?? identity.teamID,
                     keyID: identity.keyID, key: key,
-                    endpoints: [.production: APNSEndpoint(host: "127.0.0.1", port: bound)],
+                    endpoints: [.production: UpstreamEndpoint(host: "127.0.0.1", port: bound)],
                     trustFile: identity.caFile, proxies: try proxy(bound).map { [.production: $0] } ?? [:])
             ])
             result = .success(try await body(simulator, sender))

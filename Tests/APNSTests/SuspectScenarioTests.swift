@@ -1,13 +1,14 @@
-import Simulators
 import Foundation
 import HTTP2Client
 import Logging
 import PushModel
 import Signing
+import Simulators
 import TestSupport
 import Testing
 
 @testable import APNS
+@testable import Upstream
 
 /// Suspects and proven device tokens through the real engine, against a simulator that narrows a connection when it
 /// refuses a token.
@@ -35,7 +36,7 @@ struct SuspectScenarioTests {
                 }
                 left = again
             }
-            #expect(ends == [.accepted: 1180, .rejected(.badDeviceToken, since: nil): 20])
+            #expect(ends == [.accepted: 1180, .rejected(.badDeviceToken): 20])
             #expect(refused[true] == nil, "a stream of the proven was refused")
             let resets = simulator.statistics.scenarioActions["collapse-after-reject"]?["resetStream"] ?? 0
             #expect(resets > 0 && resets == refused[false])
@@ -158,7 +159,7 @@ struct SuspectScenarioTests {
                 project: try #require(ProjectID(rawValue: "demo")),
                 app: try #require(AppID(rawValue: "com.example.app")), teamID: identity.teamID, keyID: identity.keyID,
                 key: try ES256PrivateKey(pem: String(contentsOfFile: identity.keyFile, encoding: .utf8)),
-                endpoints: [.production: APNSEndpoint(host: "127.0.0.1", port: bound)], trustFile: identity.caFile)
+                endpoints: [.production: UpstreamEndpoint(host: "127.0.0.1", port: bound)], trustFile: identity.caFile)
         ])
         try await body(simulator, sender)
         await sender.shutdown(within: .seconds(1))

@@ -1,13 +1,15 @@
 import HTTP2Client
 import PushModel
+import TestSupport
 import Testing
 
 @testable import APNS
+@testable import Upstream
 
 /// Pushes to device tokens that APNs has never accepted travel apart.
 @Suite(.timeLimit(.minutes(5)))
 struct SuspectTests {
-    private let production: [APNSEnvironment: APNSEndpoint] = [.production: .apple(.production)]
+    private let production: [APNSEnvironment: UpstreamEndpoint] = [.production: .apple(.production)]
 
     @Test func `Each push takes the pool of its kind and is reported at its own index`() async throws {
         let transport = FakeTransport { request in
@@ -18,7 +20,7 @@ struct SuspectTests {
         let batch = try (0..<30).map { (number: Int) throws -> Push in
             try makePush(Int64(number), isProven: number % 3 != 0, payload: [number % 3 == 0 ? 0 : 1])
         }
-        let expected = (0..<30).map { $0 % 3 == 0 ? Outcome.rejected(.badDeviceToken, since: nil) : .accepted }
+        let expected = (0..<30).map { $0 % 3 == 0 ? Outcome.rejected(.badDeviceToken) : .accepted }
         #expect(await fixture.send(batch) == expected)
         #expect(transport.pools.map(\.requests.count) == [20])
         #expect(transport.suspectPools.map(\.requests.count) == [10])
@@ -66,7 +68,7 @@ struct SuspectTests {
         try fixture.sender.use([fixture.app(endpoints: production)])
         let pools = fixture.transport.pools + fixture.transport.suspectPools
         for pool in pools {
-            var statistics = ConnectionPool.Statistics()
+            var statistics = PoolStatistics()
             statistics.connections = 2
             statistics.streamLimit = 100
             statistics.streamsInUse = 7

@@ -1,14 +1,16 @@
 import HTTP2Client
 import PushModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import APNS
+@testable import Upstream
 
 /// A sender over the fake transport: what it holds back, probes and lets go.
 @Suite(.timeLimit(.minutes(5)))
 struct UpstreamPauseTests {
-    private static let production: [APNSEnvironment: APNSEndpoint] = [.production: .apple(.production)]
+    private static let production: [APNSEnvironment: UpstreamEndpoint] = [.production: .apple(.production)]
 
     /// A peer whose answer the test changes.
     private final class Peer: Sendable {
@@ -23,7 +25,7 @@ struct UpstreamPauseTests {
     }
 
     private func fixture(
-        _ first: Exchange, badDeviceTokens: BadDeviceTokenLimits = BadDeviceTokenLimits()
+        _ first: Exchange, badDeviceTokens: DoubtfulAddressLimits = DoubtfulAddressLimits()
     ) throws -> (SenderFixture, Peer, FakePool) {
         let peer = Peer(first)
         let fixture = SenderFixture(
@@ -44,14 +46,14 @@ struct UpstreamPauseTests {
             })
         #expect(pool.requests.count == 10)
         let pause = try #require(fixture.sender.upstreams.first?.pauses.first)
-        #expect(pause.part == .everything && pause.reason == .badEnvironmentKeyIDInToken)
+        #expect(pause.part == .everything && pause.reason == "BadEnvironmentKeyIdInToken")
         #expect(fixture.log.all.count == 1)
     }
 
     @Test func `A new 403 pauses the upstream and fails no message`() async throws {
         let (fixture, peer, pool) = try fixture(answer(403, #"{"reason":"ReasonOfNextYear"}"#))
         let batch = [try makePush(1), try makePush(2)]
-        let reason = APNSReason(rawValue: "ReasonOfNextYear")
+        let reason = Refusal.apns(403, "ReasonOfNextYear")
         #expect(await fixture.send(batch) == [.throttled(reason, after: nil), .throttled(reason, after: nil)])
         fixture.time.advance(by: .seconds(30))
         peer.answers(answer(200))
@@ -148,12 +150,12 @@ struct UpstreamPauseTests {
     }
 
     @Test func `The wrong environment stops the app, and nothing more is refused`() async throws {
-        var limits = BadDeviceTokenLimits()
+        var limits = DoubtfulAddressLimits()
         limits.atLeast = 20
         let (fixture, peer, pool) = try fixture(
             answer(400, #"{"reason":"BadDeviceToken"}"#), badDeviceTokens: limits)
         let batch = try (0..<20).map { try makePush($0) }
-        #expect(await fixture.send(batch).allSatisfy { $0 == .rejected(.badDeviceToken, since: nil) })
+        #expect(await fixture.send(batch).allSatisfy { $0 == .rejected(.badDeviceToken) })
         let held = await fixture.reports(of: batch)
         #expect(held.allSatisfy { !$0.isAttempt && $0.outcome == .throttled(.badDeviceToken, after: .seconds(30)) })
         let line = try #require(fixture.log.all.first)
@@ -230,7 +232,7 @@ struct UpstreamPauseTests {
         #expect(replaced.count <= 5, "\(replaced)")
         #expect(zip(replaced, replaced.dropFirst()).map { $1 - $0 }.dropFirst().allSatisfy { $0 >= 60 }, "\(replaced)")
         #expect(pool.requests.count < 150)
-        #expect(fixture.sender.upstreams.first?.pauses.map(\.reason) == [.tooManyProviderTokenUpdates])
+        #expect(fixture.sender.upstreams.first?.pauses.map(\.reason) == ["TooManyProviderTokenUpdates"])
         #expect(Set(pool.requests.compactMap { $0.header("authorization") }).count == 1)
         peer.answers(answer(200))
         fixture.time.advance(by: .seconds(300))

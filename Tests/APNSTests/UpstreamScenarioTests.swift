@@ -1,13 +1,14 @@
-import Simulators
 import Foundation
 import HTTP2Client
 import Logging
 import PushModel
 import Signing
+import Simulators
 import TestSupport
 import Testing
 
 @testable import APNS
+@testable import Upstream
 
 /// The upstream against the simulator over real sockets: it pauses, probes and goes on. The wall clock is real, the
 /// clock of the pauses is the test's.
@@ -22,7 +23,7 @@ struct UpstreamScenarioTests {
         text: String, name: String
     ) async throws {
         let play = try await ScenarioPlayground.start(text)
-        let reason = APNSReason(rawValue: name)
+        let reason = Refusal.apns(403, name)
         let batch = try play.pushes(50)
         // Once, and once at once on a new connection.
         #expect(await play.send([batch[0]]).map(\.outcome) == [.throttled(reason, after: nil)])
@@ -48,7 +49,7 @@ struct UpstreamScenarioTests {
     @Test func `Token updates that are refused get new connections and no pause`() async throws {
         let play = try await ScenarioPlayground.start("token-updates,after=1,spread=0,length=3,connections=1")
         let batch = try play.pushes(50)
-        let reason = APNSReason(rawValue: "TooManyProviderTokenUpdates")
+        let reason = Refusal.tooManyProviderTokenUpdates
         #expect(await play.send([batch[0]]).map(\.outcome) == [.throttled(reason, after: nil)])
         #expect(await play.send(batch).allSatisfy { $0.outcome == .accepted })
         #expect(play.simulator.statistics.connections >= 2)
@@ -77,7 +78,7 @@ struct UpstreamScenarioTests {
         try await play.stop()
     }
 
-    @Test func `Devices that get too many are left alone, and nobody else`() async throws {
+    @Test func `Devices that get too many are left alone, and no others`() async throws {
         let play = try await ScenarioPlayground.start("too-many-requests,share=1")
         let batch = try play.pushes(100)
         #expect(await play.send(batch).allSatisfy { $0.outcome == .throttled(.tooManyRequests, after: nil) })
@@ -98,7 +99,7 @@ struct UpstreamScenarioTests {
         let play = try await ScenarioPlayground.start("bad-device-share,share=0.9")
         let batch = try play.pushes(200)
         let first = await play.send(batch)
-        #expect(first.count { $0.outcome == .rejected(.badDeviceToken, since: nil) } > 100)
+        #expect(first.count { $0.outcome == .rejected(.badDeviceToken) } > 100)
         #expect(play.status?.pauses.map(\.part) == [.route(batch[0].route)])
         let held = await play.send(batch)
         #expect(held.allSatisfy { !$0.isAttempt && $0.outcome == .throttled(.badDeviceToken, after: .seconds(30)) })
@@ -123,7 +124,7 @@ struct UpstreamScenarioTests {
         let play = try await ScenarioPlayground.start("none", clockAhead: .seconds(7200))
         let batch = try play.pushes(10)
         #expect(await play.send([batch[0]]).map(\.outcome) == [.throttled(.expiredProviderToken, after: nil)])
-        #expect(play.status?.pauses.map(\.reason) == [.expiredProviderToken])
+        #expect(play.status?.pauses.map(\.reason) == ["ExpiredProviderToken"])
         #expect(play.log.all.contains { $0.contains("by this machine's clock; it is -72") })
         #expect(await play.send(batch).allSatisfy { !$0.isAttempt })
         #expect(play.arrivals == 1)
@@ -167,7 +168,7 @@ private struct ScenarioPlayground {
             APNSAppConfiguration(
                 project: try #require(ProjectID(rawValue: "demo")),
                 app: try #require(AppID(rawValue: "com.example.app")), teamID: identity.teamID, keyID: identity.keyID,
-                key: key, endpoints: [.production: APNSEndpoint(host: "127.0.0.1", port: bound)],
+                key: key, endpoints: [.production: UpstreamEndpoint(host: "127.0.0.1", port: bound)],
                 trustFile: identity.caFile)
         ])
         return play

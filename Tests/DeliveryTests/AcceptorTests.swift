@@ -1,3 +1,4 @@
+import APNS
 import Delivery
 import PushModel
 import Store
@@ -9,7 +10,7 @@ struct AcceptorTests {
     private func violation(_ body: () async throws -> Void) async throws -> String {
         do {
             try await body()
-        } catch MessageAcceptor.Refusal.invalid(let message) {
+        } catch SubmissionRefusal.invalid(let message) {
             return message.violations.map(\.description).joined()
         }
         return "accepted"
@@ -93,7 +94,7 @@ struct AcceptorTests {
         let rig = Rig()
         rig.acceptor.stop()
         await #expect { _ = try await rig.accept(to: 1) } throws: { error in
-            guard case MessageAcceptor.Refusal.stopping = error else { return false }
+            guard case SubmissionRefusal.stopping = error else { return false }
             return true
         }
         #expect(await rig.store.books.isEmpty)
@@ -107,7 +108,7 @@ struct AcceptorTests {
             _ = try await rig.accept(to: 1)
             _ = try await rig.accept(to: 2)
             await #expect { _ = try await rig.accept(to: 3) } throws: { error in
-                guard case MessageAcceptor.Refusal.full(.messages, let retryAfter) = error else { return false }
+                guard case SubmissionRefusal.full(.messages, let retryAfter) = error else { return false }
                 return retryAfter > .zero
             }
             #expect(await rig.store.books.count == 2)
@@ -127,9 +128,10 @@ struct AcceptorTests {
         let rig = Rig(limits: limits)
         _ = try await rig.accept(to: 1)
         let other = MessageAcceptor(
-            store: rig.store, admission: Admission(in: rig.store, limits: limits), runner: nil,
+            store: rig.store, composer: AppleComposer(), admission: Admission(in: rig.store, limits: limits),
+            runner: nil,
             wallTime: { Sample.start })
-        await #expect(throws: MessageAcceptor.Refusal.self) {
+        await #expect(throws: SubmissionRefusal.self) {
             _ = try await other.accept(Sample.submission(to: .registration(Sample.registration(1))))
         }
     }

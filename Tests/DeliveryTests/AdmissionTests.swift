@@ -8,7 +8,7 @@ import Testing
 /// Batches, lists, limits and preflight at the door.
 @Suite(.timeLimit(.minutes(5)))
 struct AdmissionTests {
-    private func addressees(_ numbers: ClosedRange<Int64>) -> [MessageAcceptor.Addressee] {
+    private func addressees(_ numbers: ClosedRange<Int64>) -> [Addressee] {
         numbers.map { .init(key: RegistrationKey(rawValue: $0), app: Sample.appID) }
     }
 
@@ -93,7 +93,7 @@ struct AdmissionTests {
     @Test func whatNamesNobodyOrTooManyIsRefused() async throws {
         let rig = Rig()
         for list in [[], addressees(1...100_001)] {
-            await #expect(throws: MessageAcceptor.Refusal.self) {
+            await #expect(throws: SubmissionRefusal.self) {
                 _ = try await rig.acceptor.accept(Sample.submission(to: .list(list)))
             }
         }
@@ -101,8 +101,8 @@ struct AdmissionTests {
 
     // MARK: Limits
 
-    @Test(arguments: MessageAcceptor.WaitingLimit.allCases)
-    func eachLimitIsNamed(limit: MessageAcceptor.WaitingLimit) async throws {
+    @Test(arguments: WaitingLimit.allCases)
+    func eachLimitIsNamed(limit: WaitingLimit) async throws {
         var limits = DeliveryLimits()
         switch limit {
         case .messages: limits.messagesWaiting = 2
@@ -111,11 +111,11 @@ struct AdmissionTests {
         case .projectBytes: limits.projectBytesWaiting = 100
         }
         let rig = Rig(limits: limits)
-        var refused: MessageAcceptor.WaitingLimit?
+        var refused: WaitingLimit?
         for number in 1...5 where refused == nil {
             do {
                 _ = try await rig.accept(to: Int64(number))
-            } catch MessageAcceptor.Refusal.full(let which, _) {
+            } catch SubmissionRefusal.full(let which, _) {
                 refused = which
             }
         }
@@ -129,7 +129,7 @@ struct AdmissionTests {
         let other = Project(id: ProjectID(rawValue: "other")!, number: 2, apps: [Sample.app()])
         let rig = Rig(limits: limits, others: [other])
         _ = try await rig.accept(to: 1)
-        await #expect(throws: MessageAcceptor.Refusal.self) { _ = try await rig.accept(to: 1) }
+        await #expect(throws: SubmissionRefusal.self) { _ = try await rig.accept(to: 1) }
         let registration = Sample.registration(2, project: other.id)
         await rig.store.add(registration)
         _ = try await rig.acceptor.accept(Sample.submission(to: .registration(registration), project: other))

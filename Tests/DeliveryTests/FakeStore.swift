@@ -176,19 +176,40 @@ actor FakeStore: MessageStore, DeliveryStore {
     func uses(
         of keys: [IdempotencyKey], in project: ProjectID, at time: Timestamp
     ) throws(StoreError) -> [IdempotencyUse] {
-        keys.map { key in
-            guard let known = idempotency[project.rawValue + key.key] else { return .unused }
-            return known.key.digest == key.digest ? .same(known.id) : .other
+        keys.map { use(of: $0, in: project, at: time) }
+    }
+
+    /// What is known of a key at `time`; what is older than its lifetime counts as forgotten.
+    private func use(of key: IdempotencyKey, in project: ProjectID, at time: Timestamp) -> IdempotencyUse {
+        guard let known = idempotency[project.rawValue + key.key],
+            known.time >= time + (.zero - IdempotencyKey.lifetime)
+        else { return .unused }
+        return known.key.digest == key.digest ? .same(known.id) : .other
+    }
+
+    /// Notes the key of a message, and with the first item of a batch that of the batch.
+    ///
+    /// - Returns: the result of a message that is not to be accepted.
+    private func take(_ key: IdempotencyKey, of new: NewMessage) -> AcceptResult? {
+        var unused: [IdempotencyKey] = []
+        if let batch = key.ofBatch {
+            switch use(of: batch, in: new.project, at: new.acceptedAt) {
+            case .unused: unused.append(batch)
+            case .same: break
+            case .other: return .conflict
+            }
         }
+        switch use(of: key, in: new.project, at: new.acceptedAt) {
+        case .unused: unused.append(key)
+        case .same(let id): return .repeated(id)
+        case .other: return .conflict
+        }
+        for key in unused { idempotency[new.project.rawValue + key.key] = (key, new.id, new.acceptedAt) }
+        return nil
     }
 
     private func accept(_ new: NewMessage, by worker: WorkerID?) -> AcceptResult {
-        if let key = new.idempotency {
-            if let known = idempotency[new.project.rawValue + key.key] {
-                return known.key.digest == key.digest ? .repeated(known.id) : .conflict
-            }
-            idempotency[new.project.rawValue + key.key] = (key, new.id, new.acceptedAt)
-        }
+        if let result = new.idempotency.flatMap({ take($0, of: new) }) { return result }
         expect(books[new.id] == nil, "message \(new.id) accepted twice")
         let keys = audience(of: new.recipient)
         let recipient: Message.Recipient =
@@ -201,7 +222,7 @@ actor FakeStore: MessageStore, DeliveryStore {
             }
         expect(keys == keys.sorted() && Set(keys).count == keys.count, "recipients out of order or named twice")
         let message = Message(
-            id: new.id, project: new.project, recipient: recipient, content: new.content, options: new.options,
+            id: new.id, project: new.project, recipient: recipient, body: .decoded(new.content), options: new.options,
             lane: new.lane, acceptedAt: new.acceptedAt, expiresAt: new.expiresAt)
         var book = Book(number: Int64(order.count + 1), message: message, facts: new.facts)
         let isSingle =
@@ -261,7 +282,7 @@ actor FakeStore: MessageStore, DeliveryStore {
     private func count() {
         var load = StoreLoad()
         for book in books.values where !book.isComplete {
-            let bytes = book.message.content.source.canonicalBytes.count
+            let bytes = book.message.body.bytes.count
             load.total.messages += 1
             load.total.bytes += bytes
             load.byProject[book.message.project, default: .init()].messages += 1
@@ -396,7 +417,7 @@ actor FakeStore: MessageStore, DeliveryStore {
         let crashes = try await begin(.claimPage)
         try failClaim()
         try checkFence(worker)
-        expect(limit > 0, "a claim for nobody")
+        expect(limit > 0, "a claim of no delivery")
         let id = order[Int(fanOut.message) - 1]
         guard let book = books[id], book.state == .active, var shard = book.shards[fanOut.shard] else {
             return FanOutClaim(page: nil, isDone: true)
@@ -476,7 +497,7 @@ actor FakeStore: MessageStore, DeliveryStore {
         let crashes = try await begin(.claimDue)
         try failClaim()
         try checkFence(worker)
-        expect(limit > 0, "a claim for nobody")
+        expect(limit > 0, "a claim of no delivery")
         let due = waiting.filter { key, row in
             row.lane == lane && row.due <= time && books[key.message]?.state == .active
                 && self.route(of: key) == route && !isOfPage(key) && messages?.contains(key.message) != false
@@ -599,12 +620,44 @@ actor FakeStore: MessageStore, DeliveryStore {
         return booked
     }
 
-    private func cancel(_ key: Key, history: AttemptHistory, at time: Timestamp) {
+    func bookExpired(limit: Int, at time: Timestamp) throws(StoreError) -> Int {
+        var booked = 0
+        var touched: Set<MessageID> = []
+        for (id, book) in books
+        where book.state == .active && !book.isComplete && book.message.expiresAt <= time {
+            touched.insert(id)
+            let keys = waiting.filter { $0.key.message == id && $0.value.history.refusedBy == nil }.keys
+            for key in keys.prefix(limit - booked) {
+                let history = waiting.removeValue(forKey: key)?.history ?? AttemptHistory()
+                cancel(key, as: .expired, history: history, at: time)
+                booked += 1
+            }
+            for number in book.shards.keys {
+                let keys = books[id]?.shards[number]?.unclaimed.prefix(limit - booked) ?? []
+                books[id]?.shards[number]?.unclaimed.removeFirst(keys.count)
+                for key in keys {
+                    books[id]?.recipients += 1
+                    cancel(Key(message: id, registration: key), as: .expired, history: AttemptHistory(), at: time)
+                    booked += 1
+                }
+            }
+        }
+        guard booked > 0 else { return 0 }
+        _ = complete(touched)
+        checkLaw()
+        changed()
+        return booked
+    }
+
+    private func cancel(
+        _ key: Key, as outcome: LedgerOutcome = .cancelled, history: AttemptHistory, at time: Timestamp
+    ) {
         expect(ledger[key] == nil, "ended twice")
         ledger[key] = LedgerEntry(
-            outcome: .cancelled, reason: nil, verdict: nil, history: history, time: time, latencyMilliseconds: 0,
+            outcome: outcome, reason: outcome == .expired ? history.lastCause ?? "Expired" : nil, verdict: nil,
+            history: history, time: time, latencyMilliseconds: 0,
             apnsID: APNSID(message: key.message, registration: key.registration))
-        books[key.message]?.ended[.cancelled, default: 0] += 1
+        books[key.message]?.ended[outcome, default: 0] += 1
     }
 
     func backlog() async throws(StoreError) -> [Lane: Int] {

@@ -41,7 +41,7 @@ struct FaultTests {
                     do {
                         accepted.append(
                             try await round == 2 ? rig.acceptTopic() : rig.accept(to: Int64(round)))
-                    } catch MessageAcceptor.Refusal.store {
+                    } catch SubmissionRefusal.store {
                         // Refused: must not be sent.
                     }
                 }
@@ -68,7 +68,7 @@ struct FaultTests {
             for round in 1...6 {
                 do {
                     accepted.append(try await round == 2 ? first.acceptTopic() : first.accept(to: Int64(round)))
-                } catch MessageAcceptor.Refusal.store {
+                } catch SubmissionRefusal.store {
                     // Not answered with 200.
                 }
             }
@@ -97,10 +97,8 @@ struct FaultTests {
     /// Lets time pass until all messages that the store has are complete, and looks at their ledgers.
     private static func finish(_ rig: Rig, _ accepted: [Message]) async throws {
         for message in accepted { #expect(await rig.store.books[message.id] != nil) }
-        while await rig.store.books.values.contains(where: { !$0.isComplete }) {
-            rig.clock.advance(by: .milliseconds(200))
-            for _ in 0..<20 { await Task.yield() }
-        }
+        let isComplete = { (store: FakeStore) in await store.books.values.allSatisfy(\.isComplete) }
+        if await !isComplete(rig.store) { try await rig.advance(until: isComplete) }
         for book in await rig.store.books.values {
             #expect(book.ended.values.reduce(0, +) == book.message.recipient.audience)
             #expect(book.ended[.accepted] == book.message.recipient.audience)

@@ -1,3 +1,4 @@
+import APNS
 import Delivery
 import Logging
 import PushModel
@@ -48,10 +49,12 @@ private struct GatewayLife: Sendable {
         store = faulty(sqlite)
         let admission = Admission(in: store, limits: limits)
         let runner = DeliveryRunner(
-            store: store, sender: ScriptedSender { wire.answer($0, $1) },
-            projects: ProjectDirectory([Sample.project]), limits: limits, admission: admission, clock: clock,
+            store: store, sender: ScriptedSender { wire.answer($0, $1) }, composer: AppleComposer(),
+            projects: ProjectDirectory([Sample.project]), limits: limits, refusals: .sample, admission: admission,
+            clock: clock,
             wallTime: wallTime, random: { 0.5 }, logger: quiet)
-        acceptor = MessageAcceptor(store: store, admission: admission, runner: runner, wallTime: wallTime)
+        acceptor = MessageAcceptor(
+            store: store, composer: AppleComposer(), admission: admission, runner: runner, wallTime: wallTime)
         controller = MessageController(store: store, runner: runner, wallTime: wallTime)
         let group = ServiceGroup(services: [runner], logger: quiet)
         self.group = group
@@ -64,7 +67,7 @@ private struct GatewayLife: Sendable {
 final class FaultyDay {
     /// Something that the client wants.
     private struct Request {
-        var submission: MessageAcceptor.Submission
+        var submission: Submission
         var devices: [Registration]
         /// Whether it is paused at once and then cancelled.
         var isToBeCancelled = false
@@ -194,12 +197,12 @@ final class FaultyDay {
         }
     }
 
-    /// Asks until there is an answer; `nil`: there is nobody to answer any more.
+    /// Asks until there is an answer; `nil`: nothing answers any more.
     private func ask<Answer: Sendable>(_ body: () async throws -> Answer?) async throws -> Answer? {
         while true {
             do {
                 return try await body()
-            } catch MessageAcceptor.Refusal.store(let error) {
+            } catch SubmissionRefusal.store(let error) {
                 guard error.code == .failed else { break }
             } catch let error as StoreError {
                 guard error.code == .failed else { break }

@@ -45,7 +45,7 @@ struct LaneScheduleTests {
 
     /// Claims once; `count`: what the claim brings, all of it by default.
     @discardableResult
-    private func claim(_ schedule: inout LaneSchedule, at time: Timestamp? = nil, count: Int? = nil) -> LaneOrder? {
+    private func claim(_ schedule: inout LaneSchedule, at time: Timestamp? = nil, count: Int? = nil) -> ClaimOrder? {
         guard case .claim(let order) = schedule.next(at: time ?? now) else { return nil }
         schedule.finished(order, with: count ?? order.limit, isDone: false, at: time ?? now)
         return order
@@ -188,20 +188,20 @@ struct LaneScheduleTests {
         let projects = [Self.project("a", weight: 2), Self.project("b", weight: 3), Self.project("c", weight: 5)]
         var schedule = schedule(
             [Self.fanOut("a", message: 1)], due: DueRoutes(routes: [Self.route("b")]), projects: projects)
-        #expect(schedule.weights == 5 && schedule.working == Set(projects[0...1].map(\.id)))
+        #expect(schedule.share.weights == 5 && schedule.share.working == Set(projects[0...1].map(\.id)))
         #expect(schedule.reserve([projects[2].id: 1], at: now) == worker)
-        #expect(schedule.weights == 10 && schedule.working.count == 2)
+        #expect(schedule.share.weights == 10 && schedule.share.working.count == 2)
         schedule.settled(1, of: projects[2].id)
         claim(&schedule)
         // What b got is less than the limit: it has nothing more to claim, but something in flight.
         claim(&schedule, count: 1)
-        #expect(schedule.weights == 5 && schedule.working == [projects[0].id])
+        #expect(schedule.share.weights == 5 && schedule.share.working == [projects[0].id])
         schedule.settled(1, of: projects[1].id)
-        #expect(schedule.weights == 2)
+        #expect(schedule.share.weights == 2)
         schedule.drop(Self.fanOut("a", message: 1).message)
-        #expect(schedule.weights == 2 && schedule.working.isEmpty)
+        #expect(schedule.share.weights == 2 && schedule.share.working.isEmpty)
         schedule.settled(100, of: projects[0].id)
-        #expect(schedule.weights == 0)
+        #expect(schedule.share.weights == 0)
     }
 
     @Test func offersAreNotReadBeforeEachClaim() {
@@ -507,8 +507,8 @@ struct LaneScheduleTests {
 
     @Test(.timeLimit(.minutes(5)))
     func aSignalIsNeverLost() async {
-        let there = Signal()
-        let back = Signal()
+        let there = AutoResetEvent()
+        let back = AutoResetEvent()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 for _ in 0..<10_000 {

@@ -1,5 +1,6 @@
 import PushModel
 import Store
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -7,7 +8,7 @@ import Testing
 /// What BadDeviceToken means, here and in the other environment: no I/O, no clock.
 struct ProbeSettlementTests {
     private static let now = SettlementTests.now
-    private static let refusal = Outcome.rejected(.badDeviceToken, since: nil)
+    private static let refusal = Outcome.rejected(.badDeviceToken)
     private static let probing = AttemptHistory(
         attempts: 1, lastCause: "BadDeviceToken", probingSince: now + .seconds(-5), refusedBy: .production)
 
@@ -92,7 +93,7 @@ struct ProbeSettlementTests {
         let suspect = delivery(probing: probing, canProbe: canProbe)
         let entry = try ended(suspect.settlement(of: Self.refusal, at: Self.now, random: 0))
         #expect(entry.outcome == .rejected && entry.reason == "BadDeviceToken")
-        #expect(entry.verdict == .refused(.badDeviceToken))
+        #expect(entry.verdict == .refused("BadDeviceToken"))
         let proven = delivery(probing: probing, isProven: true, canProbe: canProbe)
         #expect(try ended(proven.settlement(of: Self.refusal, at: Self.now, random: 0)).verdict == .doubtful)
     }
@@ -109,7 +110,7 @@ struct ProbeSettlementTests {
     }
 
     @Test func aQuarantinedRegistrationIsNotProbedAgainAndIsFreeOnceItIsAccepted() throws {
-        let quarantine = Quarantine(time: Sample.start, reason: .badDeviceToken)
+        let quarantine = Quarantine(time: Sample.start, reason: "BadDeviceToken")
         let delivery = delivery(quarantine: quarantine)
         let refused = try ended(delivery.settlement(of: Self.refusal, at: Self.now, random: 0))
         #expect(refused.reason == "BadDeviceToken" && refused.verdict == nil)
@@ -119,13 +120,13 @@ struct ProbeSettlementTests {
 
     @Test(arguments: [
         Outcome.throttled(.badEnvironmentKeyIDInToken, after: nil), .throttled(.forbidden, after: .seconds(60)),
-        .rejected(.topicDisallowed, since: nil), .notSent(.noRoute),
+        .rejected(.topicDisallowed), .notSent(.noRoute),
     ])
     func whereTheOtherEnvironmentIsClosedTheFirstAnswerStands(outcome: Outcome) throws {
         let entry = try ended(delivery(probing: true).settlement(of: outcome, at: Self.now, random: 0))
         #expect(entry.outcome == .rejected && entry.reason == "BadDeviceToken")
-        #expect(entry.verdict == .refused(.badDeviceToken))
-        #expect(entry.history.lastCause == outcome.reasonText)
+        #expect(entry.verdict == .refused("BadDeviceToken"))
+        #expect(entry.history.lastCause == outcome.word)
     }
 
     @Test(arguments: [
@@ -142,7 +143,7 @@ struct ProbeSettlementTests {
     }
 
     @Test func aTokenThatIsDeadInTheOtherEnvironmentEndsTheRegistration() throws {
-        let outcome = Outcome.rejected(.unregistered, since: Self.now)
+        let outcome = Outcome.rejected(.unregistered(since: Self.now))
         let entry = try ended(delivery(probing: true).settlement(of: outcome, at: Self.now, random: 0))
         #expect(entry.reason == "Unregistered" && entry.verdict == .dead(since: Self.now))
     }
@@ -150,7 +151,7 @@ struct ProbeSettlementTests {
     @Test func aProbeThatCannotBeMadeLeavesTheFirstAnswer() throws {
         let probe = delivery(probing: true, canProbe: false)
         let entry = try ended(probe.unprobed(at: Self.now))
-        #expect(entry.reason == "BadDeviceToken" && entry.verdict == .refused(.badDeviceToken))
+        #expect(entry.reason == "BadDeviceToken" && entry.verdict == .refused("BadDeviceToken"))
         #expect(entry.history.attempts == 1)
         let late = try ended(probe.expired(at: Self.now))
         #expect(late.outcome == .rejected && late.reason == "BadDeviceToken" && late.verdict == nil)

@@ -21,7 +21,7 @@ struct ProbeTests {
     /// Accepts in these environments and refuses in the others.
     private static func accepting(_ environments: Set<APNSEnvironment>) -> ScriptedSender.Script {
         { push, _ in
-            environments.contains(push.route.environment) ? .accepted : .rejected(.badDeviceToken, since: nil)
+            environments.contains(push.route.environment) ? .accepted : .rejected(.badDeviceToken)
         }
     }
 
@@ -63,7 +63,7 @@ struct ProbeTests {
             let entry = try #require(await rig.store.entries(of: message.id).first)
             #expect(entry.outcome == .rejected && entry.reason == "BadDeviceToken")
             let registration = await rig.store.registrations[RegistrationKey(rawValue: 1)]
-            #expect(registration?.quarantine?.reason == .badDeviceToken)
+            #expect(registration?.quarantine?.reason == "BadDeviceToken")
             #expect(registration?.isActive == true && registration?.environment == .production)
             let sent = rig.sender.pushes.count
             #expect(sent == (bothEnvironments ? 2 : 1))
@@ -96,7 +96,7 @@ struct ProbeTests {
             script: { push, _ in
                 let isSandbox = (push.deviceToken.bytes.last ?? 0) % 2 == 0
                 return push.route.environment == (isSandbox ? .sandbox : .production)
-                    ? .accepted : .rejected(.badDeviceToken, since: nil)
+                    ? .accepted : .rejected(.badDeviceToken)
             })
         await rig.subscribe(200)
         try await rig.run { rig in

@@ -53,7 +53,7 @@ struct RecentReasonsTests {
     }
 
     @Test func anEndThatIsNotAcceptedIsCountedWithItsLabel() throws {
-        let metrics = DeliveryMetrics(inFlightLimit: 10)
+        let metrics = DeliveryMetrics(inFlightLimit: 10, refusals: .sample)
         let message = try #require(MessageID(rawValue: "m"))
         let delivery = ClaimedDelivery(
             message: message, project: demo, acceptedAt: now, expiresAt: now + .seconds(60),

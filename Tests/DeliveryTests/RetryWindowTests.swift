@@ -1,12 +1,13 @@
 import PushModel
+import TestSupport
 import Testing
 
 @testable import Delivery
 
 struct RetryWindowTests {
-    static let tooMany = Setback.throttled(APNSReason(rawValue: "TooManyRequests"), after: nil)
-    static let unavailable = Setback.throttled(APNSReason(rawValue: "ServiceUnavailable"), after: nil)
-    static let asked = Setback.throttled(APNSReason(rawValue: "ServiceUnavailable"), after: .seconds(40))
+    static let tooMany = Setback.throttled(.tooManyRequests, after: nil)
+    static let unavailable = Setback.throttled(.serviceUnavailable, after: nil)
+    static let asked = Setback.throttled(.serviceUnavailable, after: .seconds(40))
 
     @Test(arguments: [
         (tooMany, 1, Duration.seconds(5), Duration.seconds(1)),
@@ -15,8 +16,11 @@ struct RetryWindowTests {
         (unavailable, 11, .seconds(2), .seconds(900)),
         (unavailable, 1_000_000, .seconds(2), .seconds(900)),
         (asked, 2, .seconds(40), .seconds(2)),
-        (.throttled(APNSReason(rawValue: "Shutdown"), after: nil), 1, .zero, .seconds(1)),
-        (.throttled(APNSReason(rawValue: "SomethingNew"), after: nil), 1, .seconds(1), .seconds(1)),
+        (.throttled(.shutdown, after: nil), 1, .zero, .seconds(1)),
+        (
+            .throttled(Refusal("SomethingNew", .load(.unspecified), label: "other"), after: nil), 1, .seconds(1),
+            .seconds(1)
+        ),
         (.throttled(.expiredProviderToken, after: nil), 1, .zero, .milliseconds(100)),
         (.throttled(.expiredProviderToken, after: nil), 2, .seconds(1), .seconds(2)),
         (.throttled(.invalidProviderToken, after: nil), 1, .zero, .milliseconds(100)),

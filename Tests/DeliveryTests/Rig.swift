@@ -1,3 +1,4 @@
+import APNS
 import Delivery
 import Logging
 import PushModel
@@ -16,12 +17,14 @@ struct Rig {
     let acceptor: MessageAcceptor
     let controller: MessageController
     let group: ServiceGroup
+    let wallTime: WallTime
     /// What the runner runs on.
     let executor = CountingExecutor()
 
     init(
         limits: DeliveryLimits = DeliveryLimits(), project: Project = Sample.project, others: [Project] = [],
         store: FakeStore = FakeStore(), clock: TestClock = TestClock(), wallTime: WallTime? = nil,
+        composer: any PushComposer = AppleComposer(),
         atShutdown: Outcome? = .unknown(.shutdown), atWindDown: Outcome? = nil, hangs: Bool = false,
         script: @escaping ScriptedSender.Script = { _, _ in .accepted }
     ) {
@@ -31,12 +34,14 @@ struct Rig {
         let admission = Admission(in: store, limits: limits)
         let wallTime = wallTime ?? clock.wallTime(startingAt: Sample.start)
         sender = ScriptedSender(atShutdown: atShutdown, atWindDown: atWindDown, hangs: hangs, script)
+        self.wallTime = wallTime
         projects = ProjectDirectory([project] + others)
         runner = DeliveryRunner(
-            store: store, sender: sender, projects: projects, limits: limits, admission: admission,
+            store: store, sender: sender, composer: composer, projects: projects, limits: limits, refusals: .sample,
+            admission: admission,
             clock: clock, wallTime: wallTime, random: { 0.5 }, logger: quiet)
         acceptor = MessageAcceptor(
-            store: store, admission: admission, runner: runner, wallTime: wallTime)
+            store: store, composer: composer, admission: admission, runner: runner, wallTime: wallTime)
         controller = MessageController(store: store, runner: runner, wallTime: wallTime)
         group = ServiceGroup(services: [runner], logger: quiet)
     }
@@ -67,9 +72,20 @@ struct Rig {
     }
 
     /// Accepts a message that was not sent before.
-    func acceptMessage(_ submission: MessageAcceptor.Submission) async throws -> Message {
+    func acceptMessage(_ submission: Submission) async throws -> Message {
         let accepted = try await acceptor.accept(submission)
         return try #require(accepted.message)
+    }
+
+    /// Accepts a message as another process with the same store does: the runner has to read it.
+    func acceptElsewhere(_ submission: Submission) async throws -> Message {
+        let acceptor = MessageAcceptor(
+            store: store, composer: AppleComposer(), admission: Admission(in: store, limits: DeliveryLimits()),
+            runner: nil, wallTime: wallTime)
+        let accepted = try await acceptor.accept(submission)
+        let message = try #require(accepted.message)
+        runner.wake(message.lane)
+        return message
     }
 
     /// Moves the clock from sleeper to sleeper until the store is in the state that `isReached` tells.

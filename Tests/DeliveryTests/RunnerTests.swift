@@ -7,13 +7,34 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RunnerTests {
-    static let tooMany = Outcome.throttled(APNSReason(rawValue: "TooManyRequests"), after: nil)
+    static let tooMany = Outcome.throttled(.tooManyRequests, after: nil)
 
     private func limits(inFlight: Int, pageSize: Int) -> DeliveryLimits {
         var limits = DeliveryLimits()
         limits.inFlight = inFlight
         limits.pageSize = pageSize
         return limits
+    }
+
+    @Test func whatIsHeldExpiresAllTheSame() async throws {
+        let rig = Rig()
+        let route = PushRoute(project: Sample.projectID, app: Sample.appID, environment: .production)
+        await rig.subscribe(5)
+        try await rig.run { rig in
+            await rig.untilIdle()
+            rig.sender.hold([route: HeldRoute(retryAfter: .seconds(3600), limit: 1)])
+            let end = Int(Sample.start.seconds) + 60
+            let json = #"{"apns":{"headers":{"apns-expiration":"\#(end)"},"payload":{"aps":{"alert":"x"}}}}"#
+            let single = try await rig.accept(to: 1, json)
+            let topic = try await rig.acceptTopic(json)
+            try await rig.advance { store in
+                let books = await store.books
+                return books[single.id]?.isComplete == true && books[topic.id]?.isComplete == true
+            }
+            #expect(await rig.store.books[topic.id]?.ended == [.expired: 5])
+        }
+        #expect(rig.sender.pushes.isEmpty)
+        #expect(rig.clock.now.offset <= .seconds(90))
     }
 
     @Test func aSingleMessageIsAccepted() async throws {
@@ -69,7 +90,7 @@ struct RunnerTests {
         let rig = Rig(script: { push, attempt in
             switch (push.deviceToken.bytes.last ?? 0) % 3 {
             case 0: .accepted
-            case 1: .rejected(APNSReason(rawValue: "DeviceTokenNotForTopic"), since: nil)
+            case 1: .rejected(.deviceTokenNotForTopic)
             default: attempt == 1 ? .notSent(.refused) : .accepted
             }
         })
@@ -130,8 +151,11 @@ struct RunnerTests {
 
     @Test func aMessageThatCannotBeReadExpiresWhenItsTimeIsOver() async throws {
         let rig = Rig()
-        let message = try await rig.accept(
-            to: 1, #"{"notification":{"title":"Soon"},"apns":{"headers":{"apns-expiration":"1800000060"}}}"#)
+        await rig.subscribe(1)
+        let message = try await rig.acceptElsewhere(
+            Sample.submission(
+                to: .registration(Sample.registration(1)),
+                #"{"notification":{"title":"Soon"},"apns":{"headers":{"apns-expiration":"1800000060"}}}"#))
         await rig.store.damage(message.id)
         try await rig.run { rig in
             try await rig.advance(within: .seconds(60)) { await !$0.ledger.isEmpty }
@@ -158,10 +182,10 @@ struct RunnerTests {
         let rig = Rig(script: { push, _ in
             switch push.deviceToken {
             case Sample.registration(1).deviceToken:
-                .rejected(APNSReason(rawValue: "Unregistered"), since: Sample.start + .seconds(1))
+                .rejected(.unregistered(since: Sample.start + .seconds(1)))
             case Sample.registration(2).deviceToken:
-                .rejected(APNSReason(rawValue: "Unregistered"), since: Sample.start + .seconds(-1))
-            default: .rejected(APNSReason(rawValue: "BadDeviceToken"), since: nil)
+                .rejected(.unregistered(since: Sample.start + .seconds(-1)))
+            default: .rejected(.badDeviceToken)
             }
         })
         await rig.subscribe(3)
@@ -250,7 +274,7 @@ struct RunnerTests {
         await rig.subscribe(3)
         await rig.store.failReads(3)
         try await rig.run { rig in
-            let message = try await rig.acceptTopic()
+            let message = try await rig.acceptElsewhere(Sample.submission(to: .topic(Sample.topic)))
             try await rig.advance(within: .seconds(3)) { await $0.books[message.id]?.isComplete == true }
             #expect(await rig.store.retries.isEmpty)
             #expect(await rig.store.books[message.id]?.ended == [.accepted: 3])
@@ -267,7 +291,7 @@ struct RunnerTests {
                 Sample.submission(to: .registration(Sample.registration(1))), waitingAtMost: .seconds(30))
             await rig.sender.untilSent(1)
             await rig.store.move(Sample.registration(1).key, to: token, at: Sample.start + .seconds(1))
-            rig.sender.release(.rejected(.unregistered, since: Sample.start + .seconds(5)))
+            rig.sender.release(.rejected(.unregistered(since: Sample.start + .seconds(5))))
             let end = try await answer.end
             #expect(end == DeliveryEnd(outcome: .accepted, reason: nil), "who waits is not told the end of the old one")
             #expect(rig.sender.pushes.map(\.deviceToken) == [Sample.registration(1).deviceToken, token])

@@ -1,3 +1,4 @@
+import APNS
 import Delivery
 import Logging
 import PushModel
@@ -22,15 +23,16 @@ struct SQLiteDeliveryTests {
         let sender = ScriptedSender { push, attempt in
             switch (push.deviceToken.bytes.last ?? 0) % 3 {
             case 0: .accepted
-            case 1: .rejected(APNSReason(rawValue: "DeviceTokenNotForTopic"), since: nil)
+            case 1: .rejected(.deviceTokenNotForTopic)
             default: attempt == 1 ? .unknown(.connectionLost) : .accepted
             }
         }
         let runner = DeliveryRunner(
-            store: store, sender: sender, projects: ProjectDirectory([Sample.project]), limits: limits,
-            admission: admission, clock: clock, wallTime: wallTime, random: { 0.5 }, logger: quiet)
+            store: store, sender: sender, composer: AppleComposer(), projects: ProjectDirectory([Sample.project]),
+            limits: limits, refusals: .sample, admission: admission, clock: clock, wallTime: wallTime, random: { 0.5 },
+            logger: quiet)
         let acceptor = MessageAcceptor(
-            store: store, admission: admission, runner: runner, wallTime: wallTime)
+            store: store, composer: AppleComposer(), admission: admission, runner: runner, wallTime: wallTime)
         let registrations = try await register(250, in: store)
         let group = ServiceGroup(services: [runner], logger: quiet)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -65,12 +67,14 @@ struct SQLiteDeliveryTests {
             (push.deviceToken.bytes.last ?? 0) % 5 == 0 && attempt == 1 ? .notSent(.refused) : .accepted
         }
         let runner = DeliveryRunner(
-            store: store, sender: sender, projects: ProjectDirectory([Sample.project]), limits: limits,
-            admission: admission, clock: clock, wallTime: wallTime, random: { 0.5 }, logger: quiet)
-        let acceptor = MessageAcceptor(store: store, admission: admission, runner: runner, wallTime: wallTime)
+            store: store, sender: sender, composer: AppleComposer(), projects: ProjectDirectory([Sample.project]),
+            limits: limits, refusals: .sample, admission: admission, clock: clock, wallTime: wallTime, random: { 0.5 },
+            logger: quiet)
+        let acceptor = MessageAcceptor(
+            store: store, composer: AppleComposer(), admission: admission, runner: runner, wallTime: wallTime)
         let controller = MessageController(store: store, runner: runner, wallTime: wallTime)
         let registrations = try await register(200, in: store)
-        let addressees = registrations.map { MessageAcceptor.Addressee(key: $0.key, app: $0.app) }
+        let addressees = registrations.map { Addressee(key: $0.key, app: $0.app) }
         let group = ServiceGroup(services: [runner], logger: quiet)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }

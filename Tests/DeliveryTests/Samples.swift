@@ -1,4 +1,5 @@
 import Delivery
+import FCMWire
 import JSON
 import PushModel
 import Store
@@ -17,8 +18,8 @@ enum Sample {
         App(id: id, environment: .production, firebaseKeys: keys)
     }
 
-    static func content(_ json: String = #"{"notification":{"title":"Hello"}}"#) throws -> MessageContent {
-        try MessageContent(source: JSONValue(parsing: Array(json.utf8)))
+    static func content(_ json: String = #"{"notification":{"title":"Hello"}}"#) throws -> FCMMessage {
+        try FCMMessage(source: JSONValue(parsing: Array(json.utf8)))
     }
 
     /// Registration number `number`, made and refreshed at ``start``.
@@ -35,10 +36,10 @@ enum Sample {
     }
 
     static func submission(
-        to recipient: MessageAcceptor.Submission.Recipient, project: Project = project,
+        to recipient: Submission.Recipient, project: Project = project,
         _ json: String = #"{"notification":{"title":"Hello"}}"#
-    ) throws -> MessageAcceptor.Submission {
-        MessageAcceptor.Submission(
+    ) throws -> Submission {
+        Submission(
             project: project, recipient: recipient, content: try content(json), credential: .gateway)
     }
 }

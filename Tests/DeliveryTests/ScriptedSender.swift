@@ -59,7 +59,7 @@ final class ScriptedSender: PushSender {
         return routes
     }
 
-    /// Runs `body` the next time that the held routes were read, before whoever read them goes on.
+    /// Runs `body` the next time that the held routes were read, before the reader goes on.
     func onNextRead(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.onRead = body }
     }

@@ -71,22 +71,22 @@ struct SettlementTests {
     @Test(arguments: ["Unregistered", "ExpiredToken", "SomethingNew"])
     func rejectedCarriesApplesReasonAndTime(reason: String) throws {
         let since = Sample.start + .seconds(5)
-        let outcome = Outcome.rejected(APNSReason(rawValue: reason), since: since)
+        let outcome = Outcome.rejected(Refusal(Reason(rawValue: reason), .addressDead(since: since)))
         let entry = try ended(Self.delivery().settlement(of: outcome, at: Self.now, random: 0))
         #expect(entry.outcome == .rejected)
         #expect(entry.reason == reason)
         #expect(entry.verdict == .dead(since: since))
     }
 
-    @Test(arguments: [APNSReason.deviceTokenNotForTopic, .payloadTooLarge, .badTopic])
-    func noOtherReasonEndsARegistration(reason: APNSReason) throws {
-        let outcome = Outcome.rejected(reason, since: Self.now)
+    @Test(arguments: [Refusal.deviceTokenNotForTopic, .payloadTooLarge, .badTopic])
+    func noOtherRefusalEndsARegistration(refusal: Refusal) throws {
+        let outcome = Outcome.rejected(refusal)
         let entry = try ended(Self.delivery().settlement(of: outcome, at: Self.now, random: 0))
         #expect(entry.verdict == nil)
     }
 
     @Test func aDeadLiveActivityDoesNotEndTheRegistration() throws {
-        let outcome = Outcome.rejected(.expiredToken, since: Self.now)
+        let outcome = Outcome.rejected(.expiredToken(since: Self.now))
         let delivery = Self.delivery(isForActivity: true)
         let entry = try ended(delivery.settlement(of: outcome, at: Self.now, random: 0))
         #expect(entry.reason == "ExpiredToken")
@@ -94,7 +94,7 @@ struct SettlementTests {
     }
 
     @Test(arguments: [
-        (Outcome.throttled(APNSReason(rawValue: "TooManyRequests"), after: nil), "TooManyRequests", 0),
+        (Outcome.throttled(.tooManyRequests, after: nil), "TooManyRequests", 0),
         (.unknown(.timedOut), "timed_out", 1),
         (.notSent(.refused), "refused", 0),
     ])
@@ -105,13 +105,13 @@ struct SettlementTests {
     }
 
     @Test func whatAPNsAskedForIsKept() throws {
-        let outcome = Outcome.throttled(APNSReason(rawValue: "ServiceUnavailable"), after: .seconds(90))
+        let outcome = Outcome.throttled(.serviceUnavailable, after: .seconds(90))
         let (_, notBefore) = try retry(Self.delivery().settlement(of: outcome, at: Self.now, random: 0))
         #expect(notBefore == Self.now + .seconds(90))
     }
 
     @Test func aRetryBeyondTheExpiryExpiresNow() throws {
-        let outcome = Outcome.throttled(APNSReason(rawValue: "ServiceUnavailable"), after: .seconds(90))
+        let outcome = Outcome.throttled(.serviceUnavailable, after: .seconds(90))
         let delivery = Self.delivery(life: .seconds(60))
         let entry = try ended(delivery.settlement(of: outcome, at: Self.now, random: 0))
         #expect(entry.outcome == .expired)
@@ -133,8 +133,8 @@ struct SettlementTests {
     func interruptionsDoNotMakePausesLonger(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let outcomes: [Outcome] = [
-            .throttled(APNSReason(rawValue: "ServiceUnavailable"), after: nil), .notSent(.refused),
-            .throttled(APNSReason(rawValue: "TooManyRequests"), after: nil),
+            .throttled(.serviceUnavailable, after: nil), .notSent(.refused),
+            .throttled(.tooManyRequests, after: nil),
             .throttled(.expiredProviderToken, after: nil), .unknown(.timedOut), .unknown(.connectionLost),
         ]
         var (calm, restless) = (AttemptHistory(), AttemptHistory())
@@ -174,11 +174,11 @@ struct SettlementTests {
                 Self.delivery(isForActivity: isForActivity).settlement(of: outcome, at: Self.now, random: 0)
             ).refusesDeviceToken
         }
-        for reason in [APNSReason.badDeviceToken, .unregistered, .expiredToken, .deviceTokenNotForTopic] {
-            #expect(try refuses(.rejected(reason, since: nil)))
-            #expect(try !refuses(.rejected(reason, since: nil), isForActivity: true), "that token is the message's own")
+        for refusal in [Refusal.badDeviceToken, .unregistered, .expiredToken, .deviceTokenNotForTopic] {
+            #expect(try refuses(.rejected(refusal)))
+            #expect(try !refuses(.rejected(refusal), isForActivity: true), "that token is the message's own")
         }
-        #expect(try !refuses(.rejected(.payloadTooLarge, since: nil)))
+        #expect(try !refuses(.rejected(.payloadTooLarge)))
         #expect(try !refuses(.accepted))
     }
 
@@ -196,7 +196,7 @@ struct SettlementTests {
     }
 
     @Test(arguments: [
-        Outcome.throttled(APNSReason(rawValue: "TooManyRequests"), after: nil), .unknown(.timedOut),
+        Outcome.throttled(.tooManyRequests, after: nil), .unknown(.timedOut),
     ])
     func aMessageForOneAttemptExpiresAfterIt(outcome: Outcome) throws {
         let delivery = Self.delivery(life: .seconds(30), isOnce: true)
@@ -212,12 +212,12 @@ struct SettlementTests {
     }
 
     @Test(arguments: [
-        APNSReason.expiredProviderToken, .invalidProviderToken, .shutdown, .unrelatedKeyIDInToken, .idleTimeout,
+        Refusal.expiredProviderToken, .invalidProviderToken, .shutdown, .unrelatedKeyIDInToken, .idleTimeout,
         .tooManyProviderTokenUpdates,
     ])
-    func anAttemptThatAPNsDidNotLookAtIsNotTheOnlyOne(reason: APNSReason) throws {
+    func anAttemptThatAPNsDidNotLookAtIsNotTheOnlyOne(refusal: Refusal) throws {
         let delivery = Self.delivery(life: .seconds(30), isOnce: true)
-        let outcome = Outcome.throttled(reason, after: nil)
+        let outcome = Outcome.throttled(refusal, after: nil)
         let (history, _) = try retry(delivery.settlement(of: outcome, at: Self.now, random: 0))
         #expect(history.attempts == 1)
     }

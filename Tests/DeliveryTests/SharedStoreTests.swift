@@ -1,3 +1,4 @@
+import APNS
 import Delivery
 import Logging
 import PushModel
@@ -23,8 +24,9 @@ struct SharedStoreTests {
             limits.inFlight = 40
             self.store = store
             runner = DeliveryRunner(
-                store: store, sender: sender, projects: ProjectDirectory([Sample.project]), limits: limits,
-                admission: Admission(in: store, limits: limits), clock: clock, wallTime: wallTime,
+                store: store, sender: sender, composer: AppleComposer(), projects: ProjectDirectory([Sample.project]),
+                limits: limits, refusals: .sample, admission: Admission(in: store, limits: limits), clock: clock,
+                wallTime: wallTime,
                 random: { 0.5 }, logger: quiet)
             group = ServiceGroup(services: [runner], logger: quiet)
         }
@@ -48,7 +50,8 @@ struct SharedStoreTests {
         let other = Member(otherStore, sender, clock, wallTime)
         let devices = try await Self.register(in: stuckStore)
         let acceptor = MessageAcceptor(
-            store: stuckStore, admission: Admission(in: stuckStore, limits: DeliveryLimits()), runner: stuck.runner,
+            store: stuckStore, composer: AppleComposer(),
+            admission: Admission(in: stuckStore, limits: DeliveryLimits()), runner: stuck.runner,
             wallTime: wallTime)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await stuck.group.run() }
@@ -68,7 +71,7 @@ struct SharedStoreTests {
             }
             #expect(clock.now.offset >= .seconds(30))
             // The answers to the first one come now, to a worker that is none any more.
-            stuckSender.release(.rejected(APNSReason(rawValue: "DeviceTokenNotForTopic"), since: nil), isStanding: true)
+            stuckSender.release(.rejected(.deviceTokenNotForTopic), isStanding: true)
             await other.group.triggerGracefulShutdown()
             await stuck.group.triggerGracefulShutdown()
             try await tasks.waitForAll()

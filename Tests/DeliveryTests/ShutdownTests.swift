@@ -110,6 +110,45 @@ struct ShutdownTests {
         #expect(await rig.store.claimed.count == 1)
     }
 
+    @Test func aStoreThatRefusesOpenWorkIsNotWaitedFor() async throws {
+        let rig = Rig(atWindDown: .notSent(.shutdown), script: { _, _ in nil })
+        await rig.store.failSettles(.max)
+        _ = try await rig.accept(to: 1)
+        try await rig.run { rig in
+            await rig.sender.untilSent(1)
+            await rig.group.triggerGracefulShutdown()
+        }
+        #expect(rig.clock.now.offset <= .seconds(2))
+        // The next run takes it up.
+        #expect(await rig.store.claimed.count == 1)
+    }
+
+    @Test func openWorkThatTheStoreHasRefusedForAWhileIsNotWaitedForEither() async throws {
+        let rig = Rig(script: { _, _ in .notSent(.noRoute) })
+        await rig.store.failSettles(.max)
+        _ = try await rig.accept(to: 1)
+        try await rig.run { rig in
+            await rig.sender.untilSent(1)
+            // The settler waits for the store.
+            await rig.clock.sleepers(3, within: .seconds(15))
+            await rig.group.triggerGracefulShutdown()
+        }
+        #expect(rig.clock.now.offset <= .seconds(2))
+        #expect(await rig.store.claimed.count == 1)
+    }
+
+    @Test func aRunnerThatIsToldToStopSettlesWhatIsInFlight() async throws {
+        let rig = Rig(script: { _, _ in nil })
+        _ = try await rig.accept(to: 1)
+        try await rig.run { rig in
+            await rig.sender.untilSent(1)
+            rig.runner.stop()
+            rig.sender.release(.accepted)
+            await rig.store.untilEnded(1)
+        }
+        #expect(await rig.store.claimed.isEmpty)
+    }
+
     @Test func anEarlierRunsClaimsAreRescued() async throws {
         let rig = Rig()
         let message = try await rig.accept(to: 1)

@@ -7,7 +7,7 @@ import Testing
 
 /// The runner, the acceptor and the controller over SQLite, with a fault at each of their calls of the store: nothing
 /// that was asked for is lost, nothing else is sent, what is sent again is the same push, and all books balance.
-@Suite(.heavy, .timeLimit(.minutes(30)))
+@Suite(.serialized, .heavy, .timeLimit(.minutes(30)))
 struct StoreFaultTests {
     @Test(arguments: FaultyStore.Call.allCases, FaultyStore.Fault.allCases)
     func aFaultAtACallLosesNothing(call: FaultyStore.Call, fault: FaultyStore.Fault) async throws {

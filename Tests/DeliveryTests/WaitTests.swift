@@ -24,7 +24,7 @@ struct WaitTests {
 
     private func send(
         _ rig: Rig, waiting limit: Duration = .seconds(5), _ json: String = #"{"notification":{"title":"Hello"}}"#
-    ) async throws -> (accepted: MessageAcceptor.Accepted, end: DeliveryEnd?) {
+    ) async throws -> (accepted: AcceptedMessage, end: DeliveryEnd?) {
         try await rig.acceptor.accept(
             Sample.submission(to: .registration(Sample.registration(1)), json), waitingAtMost: limit)
     }
@@ -38,10 +38,10 @@ struct WaitTests {
     @Test(
         arguments: [
             (.accepted, DeliveryEnd(outcome: .accepted, reason: nil)),
-            (.rejected(.payloadTooLarge, since: nil), DeliveryEnd(outcome: .rejected, reason: "PayloadTooLarge")),
-            (.rejected(.badDeviceToken, since: nil), DeliveryEnd(outcome: .rejected, reason: "BadDeviceToken")),
+            (.rejected(.payloadTooLarge), DeliveryEnd(outcome: .rejected, reason: "PayloadTooLarge")),
+            (.rejected(.badDeviceToken), DeliveryEnd(outcome: .rejected, reason: "BadDeviceToken")),
             (
-                .rejected(.unregistered, since: Sample.start + .seconds(1)),
+                .rejected(.unregistered(since: Sample.start + .seconds(1))),
                 DeliveryEnd(outcome: .rejected, reason: "Unregistered")
             ),
         ] as [(Outcome, DeliveryEnd)])
@@ -95,7 +95,7 @@ struct WaitTests {
     func credentialTroubleIsFinalForWhoWaits(outcome: Outcome) async throws {
         try await run({ _, _ in outcome }) { rig in
             let answer = try await send(rig)
-            #expect(answer.end == DeliveryEnd(outcome: .rejected, reason: outcome.reasonText))
+            #expect(answer.end == DeliveryEnd(outcome: .rejected, reason: outcome.word))
             #expect(await rig.store.waiting.isEmpty)
             #expect(await rig.store.claimed.isEmpty)
             #expect(rig.sender.pushes.count == 1)
@@ -166,7 +166,7 @@ struct WaitTests {
             let refused = DeliveryEnd(outcome: .rejected, reason: "InvalidProviderToken")
             #expect(ends == [refused, refused])
             #expect(await rig.store.waiting.isEmpty)
-            // Nobody waits for this one: it is left to the end of the hold.
+            // No caller waits for this one: it is left to the end of the hold.
             let other = try await rig.accept(to: 1)
             #expect(await rig.store.books[other.id]?.isComplete == false)
             #expect(rig.sender.pushes.count == 4)
@@ -183,7 +183,7 @@ struct WaitTests {
             AwaitedRetry(message: MessageID(rawValue: "m\(second)")!, due: now + .seconds(second))
         }
         for retry in retries { schedule.expectAwaited(retry, of: Self.route) }
-        func claim(after second: Int) -> LaneOrder? {
+        func claim(after second: Int) -> ClaimOrder? {
             let time = now + .seconds(second)
             var action = schedule.next(at: time)
             if case .refresh = action {
@@ -195,7 +195,7 @@ struct WaitTests {
             guard case .claim(let order) = action else { return nil }
             return order
         }
-        func messages(_ order: LaneOrder?) -> [String] {
+        func messages(_ order: ClaimOrder?) -> [String] {
             guard case .awaited(Self.route, let retries) = order?.source else { return [] }
             return retries.map(\.message.rawValue)
         }
@@ -250,7 +250,7 @@ struct WaitTests {
     }
 
     @Test func a410FromBeforeTheRegistrationIsNotTheEndOfItsToken() async throws {
-        try await run({ _, _ in .rejected(.unregistered, since: Sample.start + .seconds(-3600)) }) { rig in
+        try await run({ _, _ in .rejected(.unregistered(since: Sample.start + .seconds(-3600))) }) { rig in
             let end = try await send(rig).end
             #expect(end == DeliveryEnd(outcome: .rejected, reason: DeliveryEnd.unregisteredEarlier))
             #expect(await rig.store.ledger.values.map(\.verdict) == [nil])
@@ -337,7 +337,7 @@ struct WaitTests {
                 Sample.submission(to: .topic(Sample.topic)), waitingAtMost: .seconds(5))
             #expect(topic.end == nil)
             rig.acceptor.stop()
-            await #expect(throws: MessageAcceptor.Refusal.self) { try await send(rig) }
+            await #expect(throws: SubmissionRefusal.self) { try await send(rig) }
             #expect(rig.runner.waiters.isEmpty)
         }
     }

@@ -1,3 +1,4 @@
+import APNS
 import Delivery
 import PushModel
 import Store
@@ -39,7 +40,7 @@ struct WorkerTests {
         let rig = Rig(limits: limits)
         await rig.store.inject { call, number in call == .accept && number <= 3 ? .error : nil }
         try await rig.run { rig in
-            for _ in 1...3 { await #expect(throws: MessageAcceptor.Refusal.self) { _ = try await rig.accept(to: 1) } }
+            for _ in 1...3 { await #expect(throws: SubmissionRefusal.self) { _ = try await rig.accept(to: 1) } }
             _ = try await rig.accept(to: 1)
             await rig.store.untilEnded(1)
             _ = try await rig.accept(to: 1)
@@ -74,7 +75,7 @@ struct WorkerTests {
             #expect(first.id == second.id && second.isRepeat && !first.isRepeat)
             submission.idempotency = IdempotencyKey(key: "k", digest: [2])
             await #expect { _ = try await rig.acceptor.accept(submission) } throws: { error in
-                guard case MessageAcceptor.Refusal.conflict = error else { return false }
+                guard case SubmissionRefusal.conflict = error else { return false }
                 return true
             }
             await rig.store.untilEnded(1)
@@ -136,7 +137,8 @@ struct WorkerTests {
             await rig.store.add(Sample.registration(2))
             let message = try #require(
                 try await MessageAcceptor(
-                    store: rig.store, admission: Admission(in: rig.store, limits: DeliveryLimits()), runner: nil,
+                    store: rig.store, composer: AppleComposer(),
+                    admission: Admission(in: rig.store, limits: DeliveryLimits()), runner: nil,
                     wallTime: { Sample.start }
                 ).accept(Sample.submission(to: .registration(Sample.registration(2)))).message)
             let route = PushRoute(Sample.registration(2))
@@ -198,7 +200,8 @@ struct WorkerTests {
         let wrong = Sample.start + .seconds(30 * 86_400)
         await store.add(Sample.registration(1))
         let accepted = try await MessageAcceptor(
-            store: store, admission: Admission(in: store, limits: DeliveryLimits()), runner: nil, wallTime: { wrong }
+            store: store, composer: AppleComposer(), admission: Admission(in: store, limits: DeliveryLimits()),
+            runner: nil, wallTime: { wrong }
         ).accept(Sample.submission(to: .registration(Sample.registration(1))))
         let message = try #require(accepted.message)
         let rig = Rig(store: store)

@@ -10,10 +10,10 @@ import Testing
 
     @Test func aBatchIsDoneWithTheLastOfItsRequests() {
         let told = Mutex<[[Int]]>([])
-        let submission = Submission(requests: Array(repeating: .get, count: 3)) { ends in
+        let requestBatch = RequestBatch(requests: Array(repeating: .get, count: 3)) { ends in
             told.withLock { $0.append(ends.map(\.index)) }
         }
-        let batch = Batch(submission: submission, count: 2, queuedAt: .now())
+        let batch = BatchPart(requestBatch: requestBatch, count: 2, queuedAt: .now())
         #expect(batch.add(Ticket(batch: batch, index: 2), .notSent(failure), now: .now()))
         #expect(!batch.deliver())
         #expect(batch.add(Ticket(batch: batch, index: 1), .notSent(failure), now: .now()))
@@ -22,20 +22,20 @@ import Testing
     }
 
     @Test func aBatchThatIsDoneHoldsNothingAndServesAgain() {
-        weak var weakly: Submission?
-        let batch: Batch
+        weak var weakly: RequestBatch?
+        let batch: BatchPart
         do {
-            let submission = Submission(requests: [.get]) { _ in }
-            weakly = submission
-            batch = Batch(submission: submission, count: 1, queuedAt: Instant(nanoseconds: 1))
+            let requestBatch = RequestBatch(requests: [.get]) { _ in }
+            weakly = requestBatch
+            batch = BatchPart(requestBatch: requestBatch, count: 1, queuedAt: Instant(nanoseconds: 1))
         }
         #expect(batch.add(Ticket(batch: batch, index: 0), .notSent(failure), now: .now()))
         #expect(batch.deliver())
         #expect(weakly == nil)
 
         let told = Mutex<[Int]>([])
-        let next = Submission(requests: [.get, .post()]) { ends in told.withLock { $0 += ends.map(\.index) } }
-        batch.reset(submission: next, count: 2, queuedAt: Instant(nanoseconds: 2))
+        let next = RequestBatch(requests: [.get, .post()]) { ends in told.withLock { $0 += ends.map(\.index) } }
+        batch.reset(requestBatch: next, count: 2, queuedAt: Instant(nanoseconds: 2))
         #expect(batch.queuedAt == Instant(nanoseconds: 2))
         #expect(batch.add(Ticket(batch: batch, index: 0), .notSent(failure), now: .now()))
         #expect(!batch.add(Ticket(batch: batch, index: 1), .notSent(failure), now: .now()))
@@ -44,10 +44,10 @@ import Testing
     }
 
     @Test func theTimeOfAStreamBeginsWhenItIsOpened() {
-        let told = Mutex<[ConnectionPool.Completion]>([])
-        let submission = Submission(requests: [.get, .get]) { ends in told.withLock { $0 += ends } }
-        let start = submission.submittedAt
-        let batch = Batch(submission: submission, count: 2, queuedAt: start)
+        let told = Mutex<[RequestCompletion]>([])
+        let requestBatch = RequestBatch(requests: [.get, .get]) { ends in told.withLock { $0 += ends } }
+        let start = requestBatch.submittedAt
+        let batch = BatchPart(requestBatch: requestBatch, count: 2, queuedAt: start)
         let ticket = Ticket(batch: batch, index: 0, openedAt: start.adding(nanoseconds: 700))
         _ = batch.add(ticket, .unanswered(failure), now: start.adding(nanoseconds: 1000))
         _ = batch.add(Ticket(batch: batch, index: 1), .notSent(failure), now: start.adding(nanoseconds: 1000))
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// So many small submissions at a time that the loop uses its batches over and over.
+    /// So many small batches at a time that the loop uses its batches over and over.
     @Test(.enabled(if: Tool.hasNghttpd)) func batchesThatAreUsedAgainTellEachRequestOnce() async throws {
         let server = try await Nghttpd()
         try await withEngine { engine in

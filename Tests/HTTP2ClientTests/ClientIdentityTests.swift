@@ -52,18 +52,18 @@ struct ClientIdentityTests {
         try await withEngine { engine in
             for (chain, key) in useless {
                 var unusable = PoolConfiguration(host: "127.0.0.1", port: 1)
-                unusable.identity = PoolConfiguration.Identity(certificateChain: chain) { $0(key.span) }
+                unusable.identity = TLSIdentity(certificateChain: chain) { $0(key.span) }
                 let configuration = unusable
                 let failure = #expect(throws: TransportFailure.self) { try engine.openPool(configuration) }
-                #expect(failure?.message.hasPrefix(PoolConfiguration.Identity.failurePrefix) == true)
+                #expect(failure?.message.hasPrefix(TLSIdentity.failurePrefix) == true)
                 #expect(OpenSSLErrors.drain() == "no details")
             }
         }
     }
 
-    private static func identity(_ material: TLSMaterial) throws -> PoolConfiguration.Identity {
+    private static func identity(_ material: TLSMaterial) throws -> TLSIdentity {
         let key = try bytes(material.key)
-        return PoolConfiguration.Identity(certificateChain: [try bytes(material.certificate)]) { $0(key.span) }
+        return TLSIdentity(certificateChain: [try bytes(material.certificate)]) { $0(key.span) }
     }
 
     /// The first block of a PEM file.

@@ -62,6 +62,21 @@ struct DialingTests {
         withExtendedLifetime(closed) {}
     }
 
+    @Test func anEndpointThatIsAnAddressIsNamedOnce() async throws {
+        let closed = try ClosedPort()
+        let server = try await Nghttpd()
+        try await withEngine(resolve: resolver([(Loopback.v4, closed.number)])) { engine in
+            var configuration = configuration(server)
+            configuration.host = "127.0.0.1"
+            configuration.port = closed.number
+            configuration.queueTimeout = .milliseconds(300)
+            let failure = try await engine.openPool(configuration).dialFailure()
+            #expect(failure.message.hasSuffix("127.0.0.1:\(closed.number): Connection refused"), "\(failure.message)")
+            #expect(failure.message.ranges(of: "127.0.0.1:").count == 1, "\(failure.message)")
+        }
+        withExtendedLifetime(closed) {}
+    }
+
     @Test func eachFailedAddressIsNamed() async throws {
         let server = try await Nghttpd()
         let ports = [try ClosedPort(), try ClosedPort()]

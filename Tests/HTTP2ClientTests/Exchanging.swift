@@ -4,15 +4,15 @@ import Testing
 
 @testable import HTTP2Client
 
-/// Everything a submission brings back, as it comes.
+/// Everything a batch brings back, as it comes.
 struct Submitted {
     private let count: Int
-    private let completions: AsyncStream<[ConnectionPool.Completion]>
+    private let completions: AsyncStream<[RequestCompletion]>
 
     /// Submits; returns once the queue has taken everything.
     init(_ requests: [Request], to pool: ConnectionPool) async {
         count = requests.count
-        let (completions, continuation) = AsyncStream.makeStream(of: [ConnectionPool.Completion].self)
+        let (completions, continuation) = AsyncStream.makeStream(of: [RequestCompletion].self)
         self.completions = completions
         await pool.submit(requests) { continuation.yield($0) }
     }

@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import HTTP2Client
 
-/// A TCP port of 127.0.0.1 that nobody listens on, now, and that no other test of this process was given; another
+/// A TCP port of 127.0.0.1 without a listener now, and that no other test of this process was given; another
 /// process may take it.
 func freePort() throws -> Int {
     while true {
@@ -66,7 +66,7 @@ func isListening(port: Int) -> Bool {
     return true
 }
 
-/// A socket that is connected to a port of 127.0.0.1; `nil`: nobody listens there.
+/// A socket that is connected to a port of 127.0.0.1; `nil`: there is no listener.
 func connectToLoopback(port: Int) -> Int32? {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = loopback(port: UInt16(port))

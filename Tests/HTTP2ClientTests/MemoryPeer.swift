@@ -98,7 +98,7 @@ final class MemoryPeer: Wire {
 
     // MARK: The client's side
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> TLSConnection.Result {
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> IOResult {
         guard hasInput else { return .wantsRead }
         guard !inbound.isEmpty else { return .ended }
         let count = min(inbound.count, buffer.count)
@@ -108,7 +108,7 @@ final class MemoryPeer: Wire {
         return .done(count)
     }
 
-    func write(_ output: borrowing OutputBuffer) -> TLSConnection.Result {
+    func write(_ output: borrowing OutputBuffer) -> IOResult {
         guard !isSilent else { return .done(min(output.count, OutputBuffer.recordBytes)) }
         guard !isGone else { return .failed(TransportFailure(.connectionLost, "gone")) }
         guard room > 0 else {

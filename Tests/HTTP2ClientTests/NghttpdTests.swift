@@ -117,7 +117,7 @@ struct NghttpdTests {
         }
     }
 
-    @Test func nobodyListeningEndsInNotSentAfterTheQueueTime() async throws {
+    @Test func aClosedPortEndsInNotSentAfterTheQueueTime() async throws {
         let port = try ClosedPort()
         try await withEngine { engine in
             var configuration = PoolConfiguration(host: "127.0.0.1", port: port.number)

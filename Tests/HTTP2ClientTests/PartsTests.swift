@@ -120,8 +120,8 @@ struct PartsTests {
 
     @Test func theQueueServesUrgentRequestsFirst() {
         let requests = [Request.post("1"), .post("2", isUrgent: true), .post("3"), .post("4", isUrgent: true)]
-        let batch = Batch(
-            submission: Submission(requests: requests) { _ in }, count: requests.count,
+        let batch = BatchPart(
+            requestBatch: RequestBatch(requests: requests) { _ in }, count: requests.count,
             queuedAt: Instant(nanoseconds: 5))
         var queue = RequestQueue()
         for index in requests.indices { queue.append(Ticket(batch: batch, index: index)) }

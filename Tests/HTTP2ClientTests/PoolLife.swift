@@ -25,7 +25,7 @@ final class PoolLife {
     final class Ends: Sendable {
         private let exchanges = Mutex<[Int: [Exchange]]>([:])
 
-        fileprivate func add(_ completions: [ConnectionPool.Completion]) {
+        fileprivate func add(_ completions: [RequestCompletion]) {
             exchanges.withLock { exchanges in
                 for completion in completions { exchanges[completion.index, default: []].append(completion.exchange) }
             }
@@ -72,14 +72,14 @@ final class PoolLife {
         loop.act(at: end) {}
     }
 
-    var statistics: ConnectionPool.Statistics { gate.statistics }
+    var statistics: PoolStatistics { gate.statistics }
 
     // MARK: What happens
 
     func submit(_ requests: [Request], isWanted: (@Sendable (Int) -> Bool)? = nil) -> Ends {
         let ends = Ends()
         loop.act(at: now) {
-            core.enqueue(Submission(requests: requests, isWanted: isWanted) { ends.add($0) }, 0..<requests.count)
+            core.enqueue(RequestBatch(requests: requests, isWanted: isWanted) { ends.add($0) }, 0..<requests.count)
         }
         pump()
         return ends

@@ -103,7 +103,7 @@ final class PoolModel {
             turn {
                 dialed[index].connection.connection?.fail(TransportFailure(.connectFailed, "refused"))
             }
-        case 2..<3: break  // nobody answers: the time limit ends it
+        case 2..<3: break  // no answer: the time limit ends it
         case 3..<4: connect(index, limit: nil)
         case 4..<5: connect(index, limit: 0)
         default: connect(index, limit: streams())
@@ -159,14 +159,14 @@ final class PoolModel {
                 method: "POST", path: "/3", headers: [], body: Array(String($0).utf8),
                 isUrgent: Int.random(in: 0..<10, using: &random) == 0)
         }
-        let submission = Submission(requests: requests) { [ends] completions in
+        let requestBatch = RequestBatch(requests: requests) { [ends] completions in
             ends.exchanges.withLock { exchanges in
                 for completion in completions {
                     exchanges[first + completion.index, default: []].append(completion.exchange)
                 }
             }
         }
-        core.enqueue(submission, 0..<count)
+        core.enqueue(requestBatch, 0..<count)
     }
 
     // MARK: The turns of the loop
@@ -181,7 +181,7 @@ final class PoolModel {
         turn {}
     }
 
-    /// Until nobody has anything to read.
+    /// Until nothing is left to read.
     private func pump() {
         for _ in 0..<1000 {
             let ready = dialed.filter { entry in

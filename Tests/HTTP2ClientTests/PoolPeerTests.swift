@@ -80,7 +80,7 @@ struct PoolPeerTests {
 
     // MARK: The first answer
 
-    @Test func aFirstRequestWithoutAnswerHoldsNobodyElseUp() async throws {
+    @Test func aFirstRequestWithoutAnswerHoldsUpNoOthers() async throws {
         try await withFarm(2, adjust: { $0.warmingTimeout = .seconds(4) }) { farm, pool in
             let submitted = await Submitted([.get, .get, .get], to: pool)
             let (dead, good) = (farm.peers[0], farm.peers[1])

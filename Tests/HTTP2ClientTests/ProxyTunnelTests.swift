@@ -4,14 +4,14 @@ import Testing
 
 /// What is said to a proxy, and what its answers come to.
 struct ProxyTunnelTests {
-    private static let plain = PoolConfiguration.Proxy(host: "proxy.example.com", port: 3128)
+    private static let plain = HTTPProxy(host: "proxy.example.com", port: 3128)
 
-    private func progress(_ answer: String, through proxy: PoolConfiguration.Proxy = plain) -> ProxyTunnel.Progress {
+    private func progress(_ answer: String, through proxy: HTTPProxy = plain) -> ProxyTunnel.Progress {
         var tunnel = ProxyTunnel(proxy: proxy, target: "api.example.com:443")
         return tunnel.received(Array(answer.utf8))
     }
 
-    private func failed(_ answer: String, through proxy: PoolConfiguration.Proxy = plain) -> TransportFailure? {
+    private func failed(_ answer: String, through proxy: HTTPProxy = plain) -> TransportFailure? {
         if case .failed(let failure) = progress(answer, through: proxy) { failure } else { nil }
     }
 
@@ -29,7 +29,7 @@ struct ProxyTunnelTests {
     @Test(arguments: [
         ("Aladdin", "open sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("a", "", "YTo="), ("a", "b", "YTpi"),
     ]) func credentialsAreBasic(user: String, password: String, encoded: String) {
-        let proxy = PoolConfiguration.Proxy(
+        let proxy = HTTPProxy(
             host: "p", port: 1, credentials: .init(user: user, password: password))
         let tunnel = ProxyTunnel(proxy: proxy, target: "t:443")
         #expect(
@@ -38,7 +38,7 @@ struct ProxyTunnelTests {
     }
 
     @Test func nothingShowsThePassword() {
-        let proxy = PoolConfiguration.Proxy(
+        let proxy = HTTPProxy(
             host: "p", port: 1, credentials: .init(user: "anna", password: "hunter2"))
         var configuration = PoolConfiguration(host: "h", port: 1)
         configuration.proxy = proxy
@@ -77,7 +77,7 @@ struct ProxyTunnelTests {
     }
 
     @Test func refusedCredentialsAreToldFromMissingOnes() {
-        let proxy = PoolConfiguration.Proxy(host: "p", port: 1, credentials: .init(user: "a", password: "b"))
+        let proxy = HTTPProxy(host: "p", port: 1, credentials: .init(user: "a", password: "b"))
         #expect(failed("HTTP/1.1 407 No\r\n\r\n", through: proxy)?.message.contains("does not accept") == true)
     }
 

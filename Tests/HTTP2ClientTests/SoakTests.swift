@@ -83,13 +83,13 @@ struct SoakTests {
     /// Servers that behave and servers that do not.
     private struct Peers {
         let nghttpd: Nghttpd
-        /// Where Python's h2 is not installed, nobody says GOAWAY.
+        /// Where Python's h2 is not installed, no peer sends GOAWAY.
         let restless: H2Server?
-        let nobody: ClosedPort
+        let closedPort: ClosedPort
 
         init() async throws {
             nghttpd = try await Nghttpd()
-            nobody = try ClosedPort()
+            closedPort = try ClosedPort()
             restless =
                 Tool.hasPythonH2
                 ? try await H2Server(
@@ -114,7 +114,7 @@ struct SoakTests {
             self.engine = engine
             steady = try engine.openPool(.local(peers.nghttpd.port, trust: peers.nghttpd.tls))
             restless = try peers.restless.map { try engine.openPool(.local($0.port, trust: $0.tls)) }
-            var configuration = PoolConfiguration.local(peers.nobody.number, trust: peers.nghttpd.tls)
+            var configuration = PoolConfiguration.local(peers.closedPort.number, trust: peers.nghttpd.tls)
             configuration.queueTimeout = .milliseconds(20)
             hopeless = try engine.openPool(configuration)
         }

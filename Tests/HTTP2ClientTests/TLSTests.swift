@@ -196,7 +196,7 @@ struct TLSTests {
         #expect(!FileManager.default.fileExists(atPath: directory.file("elsewhere")))
     }
 
-    @Test func withoutAFileNobodyIsToldTheSecrets() throws {
+    @Test func withoutAFileTheSecretsAreNotLogged() throws {
         #expect(try !TLSContext(trust: .system).tellsSecrets)
         let directory = try TestDirectory()
         let log = try KeyLog(path: directory.file("keys.log"))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTP2Client
 
-/// A connection that nobody needed, under a clock that the test moves.
+/// A connection that was not needed, under a clock that the test moves.
 @Suite(.timeLimit(.minutes(5)))
 struct UnneededConnectionTests {
     /// A request waits until it gives up; then the connection it was dialed for stands, and idles.

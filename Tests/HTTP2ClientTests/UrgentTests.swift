@@ -164,7 +164,7 @@ struct ReconsiderTests {
             configuration.streamTimeout = .seconds(600)
             configuration.queueTimeout = .seconds(600)
             let pool = try engine.openPool(configuration)
-            let (completions, continuation) = AsyncStream.makeStream(of: [ConnectionPool.Completion].self)
+            let (completions, continuation) = AsyncStream.makeStream(of: [RequestCompletion].self)
             // The first is on a stream, six wait in the queue, the others to be let in.
             async let submitted: Void = pool.submit(Array(repeating: .get, count: 12)) { index in
                 !index.isMultiple(of: 2)
@@ -217,7 +217,7 @@ struct ReconsiderTests {
             #expect(exchanges.allSatisfy { $0.notSent?.message.contains("circuit is open") == true })
             #expect(pool.statistics.dials == 2)
             #expect(pool.statistics.nextDial != nil)
-            // Open, and after the pause half-open with nobody there to try.
+            // Open, and after the pause half-open with no request there to try.
             for await _ in changes where pool.statistics.circuit == .halfOpen { break }
             #expect(pool.statistics.nextDial == .zero)
             #expect(!pool.statistics.isTrying)

@@ -1,8 +1,8 @@
 import APNS
-import Simulators
 import Foundation
 import PushModel
 import Signing
+import Simulators
 import TestSupport
 import Testing
 
@@ -172,7 +172,7 @@ struct CertificateFileTests {
         ),
     ]
 
-    @Test func eachMistakeIsToldInOneLineAtItsField() async throws {
+    @Test func eachMistakeIsReportedInOneLineAtItsField() async throws {
         let files = try await Files()
         for (lines, problem) in Self.mistakes {
             let expected = "demo.yaml:" + problem.replacing("DIR", with: files.directory.path)
@@ -181,7 +181,7 @@ struct CertificateFileTests {
         }
     }
 
-    @Test func certificateThatHasEndedIsNoMistake() async throws {
+    @Test func anExpiredCertificateIsNoMistake() async throws {
         let files = try await Files()
         let set = try files.read(["certificate: DIR/ended.pem"])
         #expect(set.certificates.count == 1)

@@ -1,5 +1,5 @@
-import Simulators
 import Foundation
+import Simulators
 import Testing
 
 /// The whole gateway with an app that has a certificate, over real sockets.
@@ -34,7 +34,7 @@ struct CertificateGatewayTests {
         }
     }
 
-    @Test func certificateThatHasEndedIsToldAndTheGatewayRuns() async throws {
+    @Test func anExpiredCertificateIsReportedAndTheGatewayRuns() async throws {
         try await GatewayUnderTest.with(usesCertificate: true) { test in
             try GatewayUnderTest.certificate(of: test.identity, seconds: -3600, in: test.directory)
             let process = try await test.start()

@@ -50,7 +50,7 @@ struct CertificateWatchTests {
         #expect(line.contains("days=\(days)") == (text == "ends soon"))
     }
 
-    @Test func oneThatBeginsLaterIsTold() throws {
+    @Test func aCertificateThatBeginsLaterIsReported() throws {
         watch().watch([try certificate(days: 400, since: 2)])
         #expect(lines.all.count == 1)
         #expect(lines.all.first?.contains("not valid yet") == true)

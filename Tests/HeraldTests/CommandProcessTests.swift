@@ -1,5 +1,5 @@
-import Simulators
 import Foundation
+import Simulators
 import TestSupport
 import Testing
 
@@ -21,7 +21,7 @@ struct CommandProcessTests {
         ]
     }
 
-    @Test func reportSaysWhatTheAPISays() async throws {
+    @Test func theReportPrintsTheAnswerOfTheAPI() async throws {
         try await GatewayUnderTest.with { test in
             let process = try await test.start()
             let devices = try await WholeGatewayTests.registerDevices(3, process, test.keys)
@@ -84,13 +84,18 @@ struct CommandProcessTests {
                     project: "demo", start: start, end: end, format: format, pageToken: nil, bytes: 0, rows: 0))
             try half.append(Array(page.body), then: page.headers["x-next-page-token"], &cursor)
             #expect(cursor.pageToken != nil)
-            try (page.body + Data("half a row".utf8)).write(to: URL(filePath: half.path))
+            try (page.body + Data("half a row".utf8)).write(to: URL(filePath: half.partPath))
             let resumed = try await Self.run(
                 ["export", "--out", half.path, "--resume"] + options, process, key: test.keys.sender)
             #expect(resumed.status == 0)
             #expect(resumed.lines == ["7 rows in \(half.path)"])
             #expect(try Data(contentsOf: URL(filePath: half.path)) == whole)
             #expect(!FileManager.default.fileExists(atPath: half.cursorPath))
+
+            let refused = try await Self.run(["export", "--out", file.path] + options, process, key: "hk_no_key")
+            #expect(refused.status != 0)
+            #expect(try Data(contentsOf: URL(filePath: file.path)) == whole)
+            #expect(!FileManager.default.fileExists(atPath: file.partPath))
             #expect(await process.end(with: SIGTERM) == 0)
         }
     }
@@ -170,7 +175,7 @@ struct CommandProcessTests {
         }
     }
 
-    @Test func busyPortsOfTheDemoAreToldWithTheirOptions() async throws {
+    @Test func busyPortsOfTheDemoAreReportedWithTheirOptions() async throws {
         let directory = try TestDirectory()
         let first = try await Demo(state: directory.file("first"))
         let port = try #require(first.baseURL.split(separator: ":").last.map(String.init))
@@ -190,7 +195,7 @@ struct CommandProcessTests {
 
     // MARK: herald simulate apns
 
-    @Test func fileWithoutClientAuthoritiesIsToldInOneLine() async throws {
+    @Test func aFileWithoutClientAuthoritiesIsReportedInOneLine() async throws {
         let fixture = try ServeFixture()
         let ended = try await GatewayProcess.run([
             "simulate", "apns", "--port", "0", "--state", fixture.directory.file("apns"), "--client-ca", "none.pem",

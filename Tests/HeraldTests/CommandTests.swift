@@ -12,7 +12,7 @@ import Testing
 struct CommandTests {
     private static func message(_ arguments: [String]) throws -> String {
         let command = try #require(try Herald.parseAsRoot(["send"] + arguments) as? SendCommand)
-        return String(decoding: try command.content().bytes, as: UTF8.self)
+        return String(decoding: try #require(try command.request()["message"]).bytes, as: UTF8.self)
     }
 
     @Test func sendBuildsAWholeMessage() throws {
@@ -32,7 +32,7 @@ struct CommandTests {
         return String(decoding: try command.request().bytes, as: UTF8.self)
     }
 
-    @Test func sendSaysHowToDeliver() throws {
+    @Test func sendBuildsDeliveryOptions() throws {
         #expect(
             try Self.request(["--user", "alice", "--body", "B", "--rate", "5", "--keep-repeats"])
                 == #"{"message":{"notification":{"body":"B"}},"target":{"user":"alice"},"#
@@ -45,7 +45,7 @@ struct CommandTests {
                 + #""delivery":{"finishBy":"2026-01-02T03:04:05Z"},"validate_only":true}"#)
     }
 
-    @Test func aPreflightIsToldInWords() throws {
+    @Test func aPreflightIsPrintedInWords() throws {
         let answer = #"""
             {"name":"n","audience":12,"payloadBytes":{"com.example.app":93},"expectedDuration":"2.500s",
             "refusals":[{"code":429,"message":"Too many messages."}]}
@@ -78,7 +78,7 @@ struct CommandTests {
         #expect(throws: Failure.self) { try wrong.id }
     }
 
-    @Test func sendLeavesOutWhatIsNotGiven() throws {
+    @Test func sendLeavesOutMissingFields() throws {
         #expect(try Self.message(["--fid", "f", "--body", "B"]) == #"{"fid":"f","notification":{"body":"B"}}"#)
     }
 
@@ -89,6 +89,48 @@ struct CommandTests {
         #expect(try Self.message(["--message", path]) == #"{"token":"old","data":{"n":"1"}}"#)
         #expect(
             try Self.message(["--topic", "t", "--message", path]) == #"{"topic":"t","data":{"n":"1"}}"#)
+    }
+
+    @Test func whatStandsBesideTheMessageOfAFileIsSentToo() throws {
+        let directory = try TestDirectory()
+        let path = directory.file("m.json")
+        func write(_ text: String) throws { try text.write(toFile: path, atomically: true, encoding: .utf8) }
+        let whole =
+            #"{"validate_only":true,"message":{"topic":"t"},"delivery":{"rate":3,"collapse_repeats":false},"valdate":1}"#
+        try write(whole)
+        #expect(try Self.request(["--message", path]) == whole)
+        #expect(
+            try Self.request(["--message", path, "--rate", "9", "--dry-run"])
+                == #"{"message":{"topic":"t"},"valdate":1,"delivery":{"collapse_repeats":false,"rate":9},"#
+                + #""validate_only":true}"#)
+        try write(#"{"message":{"data":{"n":"1"}},"target":{"user":"alice"}}"#)
+        #expect(
+            try Self.request(["--message", path])
+                == #"{"message":{"data":{"n":"1"}},"target":{"user":"alice"}}"#)
+        #expect(
+            try Self.request(["--topic", "t", "--message", path]) == #"{"message":{"topic":"t","data":{"n":"1"}}}"#)
+        #expect(
+            try Self.request(["--user", "bob", "--message", path])
+                == #"{"message":{"data":{"n":"1"}},"target":{"user":"bob"}}"#)
+        // Not a request: the message itself, and the gateway says what is wrong with it.
+        try write(#"{"mesage":{"topic":"t"},"validate_only":true}"#)
+        #expect(
+            try Self.request(["--message", path])
+                == #"{"message":{"mesage":{"topic":"t"},"validate_only":true}}"#)
+        try write("[]")
+        #expect(throws: Failure.self) { try Self.request(["--message", path]) }
+    }
+
+    @Test func warningsAreToldInWords() throws {
+        let answer = #"""
+            {"name":"n","warnings":[{"reason":"MISSPELLED_KEY","field":"message.apns.payload.aps.contentAvailable",
+            "description":"Apple has no key contentAvailable: did you mean content-available? It is sent as it is."}]}
+            """#
+        #expect(
+            SendCommand.warnings(try JSONValue(parsing: Array(answer.utf8))) == [
+                "warning: message.apns.payload.aps.contentAvailable: Apple has no key contentAvailable: did you mean "
+                    + "content-available? It is sent as it is."
+            ])
     }
 
     @Test(arguments: [
@@ -137,7 +179,7 @@ struct CommandTests {
         #expect(failure?.code == .usage)
     }
 
-    @Test func refusalCarriesTheGatewaysWords() {
+    @Test func refusalCarriesTheGatewaysMessage() {
         let body = #"{"error":{"code":403,"message":"The API key\u001b does not work.","status":"PERMISSION_DENIED"}}"#
         let failure = GatewayClient.refusal(status: 403, body: Array(body.utf8))
         #expect(
@@ -264,7 +306,7 @@ struct ExportFileTests {
         let file = ExportFile(path: directory.file("out.ndjson"))
         var cursor = try file.begun(with: Self.cursor("ndjson"))
         try file.append(Array("{}\n".utf8), then: "p2", &cursor)
-        let handle = try FileHandle(forWritingTo: URL(filePath: file.path))
+        let handle = try FileHandle(forWritingTo: URL(filePath: file.partPath))
         try handle.seekToEnd()
         try handle.write(contentsOf: Data("{\"half".utf8))
         try handle.close()

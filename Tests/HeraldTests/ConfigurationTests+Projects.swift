@@ -1,12 +1,13 @@
 import APNS
-import Simulators
 import Crypto
 import Foundation
 import Logging
 import PushModel
+import Simulators
 import Synchronization
 import TestSupport
 import Testing
+import Upstream
 
 @testable import herald
 
@@ -114,7 +115,7 @@ struct ProjectFileTests {
         #expect(problems.contains { $0.contains("registrations.requireInstallation") })
     }
 
-    @Test func whatClientsMayMakeOfTopicsIsRead() throws {
+    @Test func theTopicPolicyForClientsIsRead() throws {
         let files = try Files()
         func write(_ tail: String) throws {
             try files.write(
@@ -148,13 +149,13 @@ struct ProjectFileTests {
             Issue.record("\(upstream.credential)")
             return
         }
-        let endpoint = APNSEndpoint(host: "127.0.0.1", port: 2197)
+        let endpoint = UpstreamEndpoint(host: "127.0.0.1", port: 2197)
         #expect(upstream.endpoints == [.production: endpoint, .sandbox: endpoint])
         #expect(upstream.trustFile == files.directory.file("ca.pem"))
         #expect(set.warnings.isEmpty)
     }
 
-    @Test func whatIsLeftOutHasItsDefault() throws {
+    @Test func missingFieldsHaveTheirDefaults() throws {
         let files = try Files()
         try files.write(
             "projects/demo.yml", Self.project(more: "trust: system").replacing("KEYS", with: files.directory.path))
@@ -174,7 +175,7 @@ struct ProjectFileTests {
         let text = Self.project(more: "endpoint:\n        sandbox: \"[::1]:99\"")
         try files.write("projects/demo.yaml", text.replacing("KEYS", with: files.directory.path))
         let endpoints = try #require(try files.read().upstreams.first?.endpoints)
-        #expect(endpoints == [.production: .apple(.production), .sandbox: APNSEndpoint(host: "::1", port: 99)])
+        #expect(endpoints == [.production: .apple(.production), .sandbox: UpstreamEndpoint(host: "::1", port: 99)])
     }
 
     @Test func keyIDOfTheFileIsOverriddenByTheField() throws {
@@ -188,7 +189,7 @@ struct ProjectFileTests {
         }
     }
 
-    /// A project file and what is said about it.
+    /// A project file and its problems.
     struct Mistake: Sendable {
         let text: String
         let line: String
@@ -345,7 +346,7 @@ struct ProjectFileTests {
         #expect(files.problems() == [mistake.line])
     }
 
-    @Test func whatIsTakenTwiceOverFilesIsTold() throws {
+    @Test func duplicatesAcrossFilesAreReported() throws {
         let files = try Files()
         for name in ["a", "b"] {
             try files.write(
@@ -359,7 +360,7 @@ struct ProjectFileTests {
             ])
     }
 
-    @Test func directoryThatIsNoneIsToldAtItsLine() throws {
+    @Test func aPathThatIsNoDirectoryIsReportedAtItsLine() throws {
         let files = try Files()
         try FileManager.default.removeItem(atPath: files.directory.file("projects"))
         #expect(
@@ -511,6 +512,18 @@ struct ProjectFileTests {
         let lines = taken.written.map { files.relative($0) }
         #expect(
             lines.contains { $0.contains("demo.yaml:7: apps[0].apns.tema: unknown key; did you mean \\\"team\\\"?") })
+    }
+
+    @Test func aDirectoryThatIsEmptyForNowLeavesTheProjects() throws {
+        let files = try Files()
+        let taken = Taken()
+        let reloader = Self.reloader(files, taken)
+        try files.write("projects/demo.yaml", Self.project().replacing("KEYS", with: files.directory.path))
+        #expect(reloader.reload())
+        try FileManager.default.removeItem(atPath: files.directory.file("projects/demo.yaml"))
+        #expect(!reloader.reload())
+        #expect(taken.ids == [["demo"]])
+        #expect(taken.written.contains { $0.contains("herald.yaml:7: projects: no project files (*.yaml) in ") })
     }
 
     @Test func refusalOfTheSenderLeavesTheProjects() throws {

@@ -1,5 +1,5 @@
-import Simulators
 import Foundation
+import Simulators
 import TestSupport
 import Testing
 
@@ -8,7 +8,7 @@ import Testing
 /// `herald doctor` as a process, against a simulated APNs.
 @Suite(.timeLimit(.minutes(2)))
 struct DoctorTests {
-    private static let nobody = String(repeating: "00", count: 32)
+    private static let unusedToken = String(repeating: "00", count: 32)
 
     private static func run(_ test: GatewayUnderTest, _ more: [String] = []) async throws -> (
         status: Int32, lines: [String]
@@ -17,17 +17,17 @@ struct DoctorTests {
         return (result.status, result.lines)
     }
 
-    @Test func whoWaitsForARecountSeesHowFarItIs() {
+    @Test func aRecountShowsItsProgress() {
         #expect(LedgerCheck.progressText("3 MiB", nil, seconds: 2) == "checking 3 MiB: 2 s")
         #expect(
             LedgerCheck.progressText("3 MiB", (done: 500, total: 900), seconds: 4)
                 == "recounting 3 MiB: 500 of 900 messages, 4 s")
     }
 
-    @Test func allIsWellBesideARunningGateway() async throws {
+    @Test func everyCheckPassesBesideARunningGateway() async throws {
         try await GatewayUnderTest.with { test in
             let process = try await test.start()
-            test.simulator.rules.set(Rule(.reject(status: 400, reason: "BadDeviceToken")), for: Self.nobody)
+            test.simulator.rules.set(Rule(.reject(status: 400, reason: "BadDeviceToken")), for: Self.unusedToken)
             let (status, lines) = try await Self.run(test)
             #expect(status == 0)
             #expect(lines.allSatisfy { $0.hasPrefix("ok ") || $0.hasPrefix("STATUS ") || $0.isEmpty }, "\(lines)")
@@ -44,7 +44,7 @@ struct DoctorTests {
         status: Int, reason: String, grade: String, code: Int32
     ) async throws {
         try await GatewayUnderTest.with { test in
-            test.simulator.rules.set(Rule(.reject(status: status, reason: reason)), for: Self.nobody)
+            test.simulator.rules.set(Rule(.reject(status: status, reason: reason)), for: Self.unusedToken)
             let result = try await Self.run(test)
             #expect(result.status == code)
             #expect(
@@ -54,7 +54,7 @@ struct DoctorTests {
         }
     }
 
-    @Test func anEndpointThatNobodyListensOnIsNamedWithTheFailure() async throws {
+    @Test func anEndpointWithoutAListenerIsNamedWithTheFailure() async throws {
         try await GatewayUnderTest.with { test in
             let file = test.directory.file("projects/demo.yaml")
             let text = try String(contentsOfFile: file, encoding: .utf8)
@@ -66,7 +66,7 @@ struct DoctorTests {
         }
     }
 
-    @Test func aWrongConfigurationIsToldAsServeTellsIt() async throws {
+    @Test func aWrongConfigurationIsReportedAsByServe() async throws {
         try await GatewayUnderTest.with { test in
             let file = test.directory.file("projects/demo.yaml")
             try "project: demo\nnumbr: 12\n".write(toFile: file, atomically: true, encoding: .utf8)

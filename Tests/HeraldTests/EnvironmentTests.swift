@@ -1,6 +1,6 @@
-import Simulators
 import Foundation
 import Logging
+import Simulators
 import TestSupport
 import Testing
 

@@ -11,6 +11,7 @@ import ServiceLifecycle
 import Store
 import TestSupport
 import Testing
+import Upstream
 
 @testable import herald
 
@@ -58,7 +59,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func busyPortIsToldWithItsSettingAndEndsWith69() async throws {
+    @Test func aBusyPortIsReportedWithItsSettingAndEndsWith69() async throws {
         let first = try TestDirectory()
         let second = try TestDirectory()
         try await Self.running(Self.configuration(first)) { port in

@@ -1,10 +1,10 @@
-import Simulators
 import AsyncHTTPClient
 import Foundation
 import Logging
 import NIOCore
 import NIOHTTP1
 import ServiceLifecycle
+import Simulators
 import TestSupport
 
 /// A simulator in this process and a configuration that makes a gateway process use it.

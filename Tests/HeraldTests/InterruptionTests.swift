@@ -1,5 +1,5 @@
-import Simulators
 import Foundation
+import Simulators
 import Synchronization
 import TestSupport
 import Testing
@@ -89,6 +89,45 @@ struct InterruptionTests {
                 #expect(try WholeGatewayTests.ledger(report)["accepted"] == 1)
             }
             #expect(test.simulator.recording.count == 5)
+            #expect(await process.end(with: SIGTERM) == 0)
+        }
+    }
+
+    /// The attack: a request that never comes to its end takes the time of the shutdown, and pushes go twice.
+    @Test func termWithAHalfSentRequestWaitsForThePushesAndNotForIt() async throws {
+        try await GatewayUnderTest.with(settings: "limits:\n  shutdownSeconds: 15") { test in
+            test.simulator.rules.setDefault(Rule(.accept, delayMilliseconds: 3000))
+            var process = try await test.start()
+            let tokens = try await Self.register(5, process, test.keys)
+            let port = try #require(process.baseURL.split(separator: ":").last)
+            let half = #"POST /v1/projects/demo/messages:send HTTP/1.1\r\nHost: a\r\nContent-Length: 500\r\n"#
+            let caller = try ChildProcess(
+                "/bin/bash",
+                [
+                    "-c",
+                    "exec 9<>/dev/tcp/127.0.0.1/\(port); printf '\(half)Authorization: Bearer \(test.keys.sender)"
+                        + "\\r\\n\\r\\n12345' >&9; echo sent; cat <&9",
+                ])
+            #expect(await caller.output.first(containing: "sent") != nil)
+            let sender = APIClient(baseURL: process.baseURL, key: test.keys.sender)
+            var names: [String] = []
+            for token in tokens { names.append(try #require(try await Self.send(to: token, sender))) }
+            await test.simulator.recording.wait(untilCount: 5)
+            let start = ContinuousClock.now
+            #expect(await process.end(with: SIGTERM) == 0)
+            #expect(start.duration(to: .now) < .seconds(12))
+            #expect(await caller.output.first(containing: "503 Service Unavailable") != nil)
+            _ = await caller.status()
+
+            test.simulator.rules.clear()
+            process = try await test.start()
+            for name in names {
+                let report = try await WholeGatewayTests.completeReport(name, process, test.keys)
+                #expect(try WholeGatewayTests.ledger(report)["accepted"] == 1)
+            }
+            #expect(test.simulator.recording.count == 5, "nothing came twice")
+            let rows = try await Self.rowsByMessage(process, test.keys).values.flatMap { $0 }
+            #expect(rows.count == 5)
             #expect(await process.end(with: SIGTERM) == 0)
         }
     }

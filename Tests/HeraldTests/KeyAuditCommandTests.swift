@@ -51,7 +51,26 @@ struct KeyAuditCommandTests {
         }
     }
 
-    @Test func theAuditSaysWhoMadeAndRevokedAKey() async throws {
+    @Test func whereThereIsNoStoreNoneIsMadeByLooking() async throws {
+        let fixture = try ServeFixture()
+        let missing = fixture.directory.file("missing/data")
+        for command in [
+            ["key", "list"], ["key", "revoke", "x"], ["service-account", "list"], ["audit"], ["doctor", "--ledger"],
+            ["registration", "export", "-", "--project", "demo", "--format", "csv"],
+        ] {
+            let result = try await GatewayProcess.run(
+                command + ["--config", fixture.file], environment: ["HERALD_DATA": missing])
+            #expect(result.status != 0, "\(command)")
+            #expect(
+                result.lines.last?.contains("HERALD_DATA: data: there is no store in \(missing)") == true,
+                "\(command): \(result.lines)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: fixture.directory.file("missing")))
+        let create = ["key", "create", "--project", "demo", "--role", "admin", "--config", fixture.file]
+        #expect(try await GatewayProcess.run(create).status == 0)
+    }
+
+    @Test func theAuditShowsTheCreatorAndTheRevokerOfAKey() async throws {
         try await GatewayUnderTest.with { test in
             let create = ["key", "create", "--project", "demo", "--role", "sender", "--json", "--name", "press"]
             let id = try #require(

@@ -1,5 +1,5 @@
 import Foundation
-import GatewayAPI
+import HTTPListener
 import Logging
 import PushModel
 import Synchronization
@@ -59,7 +59,7 @@ struct ListenerWatchTests {
         #expect(lines.all.first?.contains(text) == true && lines.all.first?.contains(files.certificate) == true)
     }
 
-    @Test func aPairThatDoesNotFitIsToldAndTheOldOneStays() async throws {
+    @Test func aMismatchedPairIsReportedAndTheOldOneStays() async throws {
         let directory = try TestDirectory()
         let files = try await Self.makeCertificate(in: directory)
         let certificate = try ListenerCertificate(certificateFile: files.certificate, keyFile: files.key)

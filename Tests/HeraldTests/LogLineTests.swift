@@ -43,13 +43,13 @@ struct LogLineTests {
         #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
     }
 
-    @Test func textQuotesWhatWouldNotReadBack() {
+    @Test func textQuotesAmbiguousValues() {
         #expect(
             Self.line(.text, "m", ["a": "two words", "b": "", "c": "x\ny", "d": "q\"q", "e": "a=b"])
                 == #"2026-01-02T03:04:05.678Z info m a="two words" b="" c="x\ny" d="q\"q" e="a=b" node=a"#)
     }
 
-    @Test func aMessageCanNotForgeALineOrSteerTheTerminal() {
+    @Test func aMessageHasNoLineBreaksOrControlCharacters() {
         let line = Self.line(.text, "a\n2026 error fake \u{1b}[31m")
         #expect(!line.contains("\n"))
         #expect(!line.contains("\u{1b}"))

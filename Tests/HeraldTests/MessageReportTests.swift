@@ -20,7 +20,7 @@ struct MessageReportTests {
         return MessageReport(try JSONValue(parsing: Array(text.utf8)))
     }
 
-    @Test func pictureSaysEverything() throws {
+    @Test func theReportShowsEveryFigure() throws {
         let report = try Self.report(audience: 40, 37, 3)
         #expect(
             report.lines(width: 42) == [
@@ -44,14 +44,14 @@ struct MessageReportTests {
         #expect(lines.contains("Expected   2026-01-02T04:00:00Z"))
     }
 
-    @Test func platformsThatNothingIsSentToAreNamed() throws {
+    @Test func platformsWithoutDeliveryAreNamed() throws {
         let text = #"{"platforms":{"apple":"SENT","android":"NOT_APPLICABLE","webpush":"NOT_APPLICABLE"}}"#
         let lines = MessageReport(try JSONValue(parsing: Array(text.utf8))).lines(width: 60)
         #expect(lines.contains("Not sent   to android, webpush"))
         #expect(try !Self.report(audience: 1, 1, 0).lines(width: 60).contains { $0.hasPrefix("Not sent") })
     }
 
-    @Test func whatDevicesReportedHasALine() throws {
+    @Test func receiptsHaveALine() throws {
         let text = #"{"name":"n","state":"ACTIVE","receipts":{"received":12,"opened":3}}"#
         let lines = MessageReport(try JSONValue(parsing: Array(text.utf8))).lines(width: 60)
         #expect(lines.contains("Devices    12 received  3 opened"))
@@ -126,7 +126,7 @@ struct MessageReportTests {
         #expect(table.lines(width: 5).allSatisfy { $0.count <= 18 })
     }
 
-    @Test func textFromElsewhereCanNotSteerTheTerminal() {
+    @Test func foreignTextHasNoControlCharacters() {
         #expect(Table.safe("a\u{1b}[31mb\r\n\u{9b}c") == "a?[31mb???c")
     }
 }

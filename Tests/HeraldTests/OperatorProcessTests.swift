@@ -1,8 +1,8 @@
-import SQLiteStorage
-import Simulators
 import Foundation
 import Logging
 import PushModel
+import SQLiteStorage
+import Simulators
 import Store
 import TestSupport
 import Testing
@@ -111,7 +111,7 @@ struct OperatorProcessTests {
         return { try await GatewayProcess.run($0, environment: environment) }
     }
 
-    @Test func whyAndStatusSayWhatBecameOfASend() async throws {
+    @Test func whyAndStatusShowTheOutcomeOfASend() async throws {
         try await GatewayUnderTest.with { test in
             let process = try await test.start()
             let run = Self.command(process, test)

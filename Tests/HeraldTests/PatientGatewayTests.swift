@@ -11,7 +11,7 @@ struct PatientGatewayTests {
         return failure
     }
 
-    @Test func aDiskThatFailsAgainAfterEachWaitIsWaitedForEachTime() async throws {
+    @Test func eachFailureOfTheDiskIsWaitedFor() async throws {
         var attempts = 0
         var waits: [String] = []
         let opened = try await PatientGateway.opened { () throws(Failure) -> Int in
@@ -26,7 +26,7 @@ struct PatientGatewayTests {
         #expect(waits == ["full 1", "full 2", "full 3"])
     }
 
-    @Test func whatDoesNotPassEndsItAlsoAfterAWait() async throws {
+    @Test func aPermanentFailureEndsTheWait() async throws {
         var attempts = 0
         await #expect(throws: Failure(.configuration, "wrong")) {
             _ = try await PatientGateway.opened { () throws(Failure) -> Int in
@@ -39,7 +39,7 @@ struct PatientGatewayTests {
         #expect(attempts == 2)
     }
 
-    @Test func aGatewayThatIsStoppedWhileItWaitsOpensNothingMore() async throws {
+    @Test func aStoppedGatewayOpensNothingMore() async throws {
         var attempts = 0
         let opened = try await PatientGateway.opened { () throws(Failure) -> Int in
             attempts += 1

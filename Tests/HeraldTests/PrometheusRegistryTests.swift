@@ -7,7 +7,7 @@ import Testing
 
 /// The metrics backend and its text.
 struct PrometheusRegistryTests {
-    @Test func countersSaySumWithHelpAndType() {
+    @Test func countersShowSumHelpAndType() {
         let registry = PrometheusRegistry()
         let name = MetricName.deliveries.rawValue
         Counter(label: name, dimensions: [("reason", "x"), ("outcome", "rejected")], factory: registry).increment(by: 2)
@@ -48,7 +48,7 @@ struct PrometheusRegistryTests {
         #expect(lines.contains("\(name)_count 3"))
     }
 
-    @Test func gaugesAndMetersSayTheirLastValue() {
+    @Test func gaugesAndMetersShowTheirLastValue() {
         let registry = PrometheusRegistry()
         Gauge(label: "g", dimensions: [], factory: registry).record(1.5)
         let meter = Meter(label: "m", dimensions: [("lane", "bulk")], factory: registry)
@@ -97,7 +97,7 @@ struct PrometheusRegistryTests {
         #expect(!registry.text.contains("a:1 T/K"))
     }
 
-    @Test func whatAnUpstreamHoldsBackIsSeen() {
+    @Test func pushesThatAnUpstreamHoldsAreCounted() {
         let registry = PrometheusRegistry()
         var status = UpstreamStatus(
             name: "a", isReachable: true, lastFailure: nil, connections: 0, streamsInUse: 0, streamLimit: 0, queued: 0,
@@ -109,8 +109,8 @@ struct PrometheusRegistryTests {
         #expect(!registry.text.contains("herald_upstream_pace_limit{"))
         let time = Timestamp(seconds: 0)
         status.pauses = [
-            UpstreamPause(part: .everything, reason: .forbidden, since: time, nextProbe: time),
-            UpstreamPause(part: .topic("t"), reason: .badTopic, since: time, nextProbe: time),
+            UpstreamPause(part: .everything, reason: "Forbidden", since: time, nextProbe: time),
+            UpstreamPause(part: .topic("t"), reason: "BadTopic", since: time, nextProbe: time),
         ]
         status.clockSkew = .seconds(-90)
         status.paceLimit = 12

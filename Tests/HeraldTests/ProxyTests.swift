@@ -1,9 +1,10 @@
 import APNS
-import Simulators
 import Foundation
 import PushModel
+import Simulators
 import TestSupport
 import Testing
+import Upstream
 
 @testable import herald
 
@@ -16,7 +17,7 @@ struct ProxyTests {
         return (proxy, problems.map(\.description))
     }
 
-    private let apple = APNSEndpoint.apple(.production)
+    private let apple = UpstreamEndpoint.apple(.production)
 
     @Test func theEnvironmentNamesOneOrNone() {
         #expect(read([:]).proxy == nil)
@@ -61,14 +62,14 @@ struct ProxyTests {
     ])
     func thisMachineIsReachedDirectly(host: String, isDirect: Bool) throws {
         let proxy = try #require(read(["https_proxy": "http://p:1"]).proxy)
-        #expect((proxy.proxy(for: APNSEndpoint(host: host, port: 443)) == nil) == isDirect)
+        #expect((proxy.proxy(for: UpstreamEndpoint(host: host, port: 443)) == nil) == isDirect)
     }
 
     @Test(arguments: ["fd00::1", "[fd00::1]", "[fd00::1]:443"])
     func addressesCanBeExceptions(exception: String) throws {
         let proxy = try #require(read(["https_proxy": "http://p:1", "no_proxy": exception]).proxy)
-        #expect(proxy.proxy(for: APNSEndpoint(host: "fd00::1", port: 443)) == nil)
-        #expect(proxy.proxy(for: APNSEndpoint(host: "fd00::2", port: 443)) != nil)
+        #expect(proxy.proxy(for: UpstreamEndpoint(host: "fd00::1", port: 443)) == nil)
+        #expect(proxy.proxy(for: UpstreamEndpoint(host: "fd00::2", port: 443)) != nil)
     }
 
     /// The whole way: project file, credentials file, tunnel, simulator; and the TLS secrets, which the operator asked

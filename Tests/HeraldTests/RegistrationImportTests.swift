@@ -79,7 +79,7 @@ struct RegistrationImportTests {
             row.refreshedAt = row.createdAt! + .milliseconds(Int.random(in: 0...9_999_999, using: &random))
             if Bool.random(using: &random) { row.provenAt = row.refreshedAt }
             if number % 9 == 0 {
-                row.quarantine = Quarantine(time: row.refreshedAt!, reason: APNSReason(rawValue: "BadDeviceToken"))
+                row.quarantine = Quarantine(time: row.refreshedAt!, reason: Reason(rawValue: "BadDeviceToken"))
             }
             for name in ["news", "a.b", "~%-_"].prefix(Int.random(in: 0...3, using: &random)) {
                 let since = Bool.random(using: &random) ? nil : row.refreshedAt! + .milliseconds(5)

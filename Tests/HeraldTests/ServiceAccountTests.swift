@@ -123,7 +123,7 @@ struct ServiceAccountTests {
         #expect(file.tokenURI == "http://127.0.0.1:8080/token")
     }
 
-    @Test func mistakesAreToldAndChangeNothing() async throws {
+    @Test func mistakesAreReportedAndChangeNothing() async throws {
         let fixture = try ServeFixture()
         let out = fixture.directory.file("sa.json")
         let create = [
@@ -134,7 +134,7 @@ struct ServiceAccountTests {
         let first = try String(contentsOfFile: out, encoding: .utf8)
         let cases: [(arguments: [String], status: Int32, word: String)] = [
             (create + ["--name", "b"], 74, "--force"),
-            // The fixture's port is any free one: nobody could know it.
+            // The fixture's port is any free one, unknown before it is bound.
             (Array(create.dropLast(2)) + ["--name", "b", "--force"], 64, "--token-uri"),
             (create + ["--name", "a", "--force"], 1, "rotate a@demo.iam.herald"),
             (create + ["--name", "Big"], 64, "a-z"),

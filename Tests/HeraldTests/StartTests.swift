@@ -111,6 +111,12 @@ struct StartTests {
             line: "@/herald.yaml:4: listen.certificate: The certificate file @/herald.yaml is not a PEM certificate "
                 + "that can be used; name a PEM certificate chain that this user may read"),
         BadStart(
+            testDescription: "certificate that is not there",
+            edits: [("  port: 0", "  port: 0\n  certificate: @/none.pem\n  key: @/AuthKey_ABC1234567.p8")],
+            code: 78,
+            line: "@/herald.yaml:4: listen.certificate: The certificate file @/none.pem can't be read: no such file; "
+                + "name a PEM certificate chain that this user may read"),
+        BadStart(
             testDescription: "certificate without key", edits: [("  port: 0", "  port: 0\n  certificate: a.pem")],
             code: 78,
             line: "@/herald.yaml:4: listen.certificate: needs its key; add \"key: <PEM file>\" to listen"),
@@ -266,7 +272,7 @@ struct RunningGatewayTests {
         return client
     }
 
-    @Test func stalledClientDoesNotHoldUpTheEnd() async throws {
+    @Test func aStalledClientDoesNotDelayTheShutdown() async throws {
         let fixture = try ServeFixture()
         let key = try await Self.key(fixture, "sender")
         let process = try await GatewayProcess.serving(

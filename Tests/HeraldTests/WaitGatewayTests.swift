@@ -1,8 +1,8 @@
-import Simulators
 import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import Simulators
 import TestSupport
 import Testing
 
@@ -107,7 +107,7 @@ struct WaitGatewayTests {
         }
     }
 
-    @Test func aStoppingGatewayAnswersWhoWaitsAtOnce() async throws {
+    @Test func aStoppingGatewayAnswersWaitingSendersAtOnce() async throws {
         try await GatewayUnderTest.with { test in
             let process = try await test.start()
             let sender = APIClient(baseURL: process.baseURL, key: test.keys.sender)

@@ -1,5 +1,5 @@
-import Simulators
 import Foundation
+import Simulators
 import Testing
 
 /// The whole gateway as a process, against the simulator, over real sockets.
@@ -14,7 +14,7 @@ struct WholeGatewayTests {
     static let payload =
         #"{"aps":{"alert":{"body":"great match!","title":"Portugal vs. Denmark"},"badge":1},"customKey":"customValue"}"#
 
-    @Test func broadcastReachesEveryDeviceAndTheBooksAgree() async throws {
+    @Test func broadcastReachesEveryDeviceAndTheLedgerAgrees() async throws {
         try await GatewayUnderTest.with { test in
             let process = try await test.start()
             let devices = try await Self.registerDevices(500, process, test.keys)

@@ -4,6 +4,7 @@ import Logging
 import PushModel
 import SQLiteStorage
 import Store
+import StoreConformance
 import TestSupport
 import Testing
 
@@ -37,7 +38,7 @@ struct ClaimTruthTests {
     }
 
     private func send(_ recipient: NewMessage.Recipient, _ lane: Lane) async throws {
-        let content = try MessageContent(source: .object([.init("data", .object([.init("k", .string("v"))]))]))
+        let content = PlainContent()
         let message = NewMessage(
             id: MessageID(acceptedAt: Timestamp(milliseconds: 5), random: 1), project: project,
             recipient: recipient, content: content, lane: lane,
@@ -56,7 +57,7 @@ struct ClaimTruthTests {
         try await store.write { db in
             try RegistrationTable(db: db).quarantine(
                 DeliveryRegistration(registration),
-                Quarantine(time: Timestamp(milliseconds: 50), reason: .badDeviceToken))
+                Quarantine(time: Timestamp(milliseconds: 50), reason: "BadDeviceToken"))
         }
     }
 
@@ -70,7 +71,7 @@ struct ClaimTruthTests {
         let id = try #require(try await store.openFanOuts(limitPerProject: 1, held: held).first?.id)
         let offer = try await store.read { db in try FanOutTable(db: db).offer(of: id, limit: 9, held: held) }
         guard case .next(let shard, let candidates) = offer else {
-            Issue.record("nobody is offered")
+            Issue.record("no recipient is offered")
             return ([], all)
         }
         try await between(all)

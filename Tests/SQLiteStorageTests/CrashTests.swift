@@ -42,7 +42,7 @@ struct CrashTests {
             let registration = try await store.register(request, at: Timestamp(milliseconds: 1)).registration
             _ = try await store.subscribe([registration.key], to: topic, at: Timestamp(milliseconds: 1))
         }
-        let content = try MessageContent(source: .object([.init("data", .object([.init("k", .string("v"))]))]))
+        let content = PlainContent()
         let message = NewMessage(
             id: MessageID(acceptedAt: Timestamp(milliseconds: 5), random: 1), project: project,
             recipient: .topic(topic), content: content, lane: .bulk,

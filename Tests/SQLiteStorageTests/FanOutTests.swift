@@ -5,6 +5,7 @@ import Logging
 import PushModel
 import SQLiteStorage
 import Store
+import StoreConformance
 import Synchronization
 import TestSupport
 import Testing
@@ -37,7 +38,7 @@ struct FanOutTests {
     }
 
     private func send(_ recipient: NewMessage.Recipient, _ number: UInt64 = 1) async throws -> MessageID {
-        let content = try MessageContent(source: .object([.init("data", .object([.init("k", .string("v"))]))]))
+        let content = PlainContent()
         let message = NewMessage(
             id: MessageID(acceptedAt: Timestamp(milliseconds: 5), random: number), project: project,
             recipient: recipient, content: content, lane: .bulk,
@@ -153,7 +154,7 @@ struct FanOutTests {
         }
         #expect(try await store.bookCancelled(limit: 100, at: time) == 10)
         try await store.write { db in db.trace(options: []) }
-        #expect(reads.count.load(ordering: .relaxed) == 0, "the writer looks at nobody")
+        #expect(reads.count.load(ordering: .relaxed) == 0, "the writer looks at no recipient")
         let report = try #require(try await store.report(id, in: project))
         #expect(report.ended[.cancelled] == 10 && report.completedAt != nil)
     }

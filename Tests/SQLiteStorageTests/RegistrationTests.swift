@@ -4,6 +4,7 @@ import Logging
 import PushModel
 import SQLiteStorage
 import Store
+import StoreConformance
 import TestSupport
 import Testing
 
@@ -78,7 +79,7 @@ struct RegistrationTests {
         full.createdAt = Timestamp(milliseconds: 5)
         full.refreshedAt = Timestamp(milliseconds: 6)
         full.provenAt = Timestamp(milliseconds: 7)
-        full.quarantine = Quarantine(time: Timestamp(milliseconds: 8), reason: APNSReason(rawValue: "BadDeviceToken"))
+        full.quarantine = Quarantine(time: Timestamp(milliseconds: 8), reason: Reason(rawValue: "BadDeviceToken"))
         full.topics = [
             ImportedTopic(Topic(rawValue: "news")!),
             ImportedTopic(Topic(rawValue: "a.b")!, createdAt: Timestamp(milliseconds: 9)),
@@ -226,7 +227,8 @@ struct RegistrationTests {
         #expect(try await take([next], store) == .committed(refused: [:]))
         #expect(try await store.registration(made.id, in: project)?.end?.cause == .replaced)
         #expect(try await store.registrations(of: next.user!, in: project, limit: 9).count == 1)
-        #expect(try await store.audit(of: made.id, in: project, limit: 9).map(\.cause) == [.userChanged])
+        #expect(
+            try await store.audit(of: made.id, in: project, limit: 9).map(\.cause) == [.userChanged, .userAssigned])
         // The audit log says who imported, and when: not when the device was refreshed.
         let entry = try await store.auditEntries(AuditFilter(), after: nil, limit: 9).elements.first
         #expect(entry?.action == .userChanged && entry?.credential == importer && entry?.time == time)
@@ -256,7 +258,7 @@ struct RegistrationTests {
         NewMessage(
             id: MessageID(acceptedAt: time, random: number), project: project,
             recipient: .registration(registration.key, registration.id),
-            content: try MessageContent(source: .object([.init("data", .object([.init("k", .string("v"))]))])),
+            content: PlainContent(),
             lane: .interactive,
             facts: MessageFacts(label: nil, isDisplayed: false, collapseKey: nil, priority: 5, timeToLiveSeconds: 60),
             acceptedAt: time, expiresAt: time + .seconds(60))

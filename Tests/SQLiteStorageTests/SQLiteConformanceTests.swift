@@ -39,7 +39,7 @@ struct SQLiteConformanceTests {
 }
 
 extension StoreSubject {
-    static func sqlite(in directory: TestDirectory, role: SQLiteStore.Role = .gateway) -> StoreSubject {
+    static func sqlite(in directory: TestDirectory, role: StoreRole = .gateway) -> StoreSubject {
         StoreSubject(
             open: {
                 try SQLiteStore(directory: directory.file("data"), role: role, logger: Logger(label: "test"))

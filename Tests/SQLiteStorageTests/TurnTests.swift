@@ -8,7 +8,7 @@ import Testing
 
 @testable import SQLiteStorage
 
-/// Nobody keeps the others from the store: imports beside a gateway, counts of audiences.
+/// No process keeps the others from the store: imports beside a gateway, counts of audiences.
 @Suite(.timeLimit(.minutes(5)))
 struct TurnTests {
     private let directory: TestDirectory
@@ -18,7 +18,7 @@ struct TurnTests {
         directory = try TestDirectory()
     }
 
-    private func open(_ role: SQLiteStore.Role = .gateway) throws -> SQLiteStore {
+    private func open(_ role: StoreRole = .gateway) throws -> SQLiteStore {
         try SQLiteStore(directory: directory.file("data"), role: role, logger: Logger(label: "test"))
     }
 

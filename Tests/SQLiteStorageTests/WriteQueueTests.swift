@@ -1,7 +1,7 @@
+import Store
 import Testing
 
 @testable import SQLiteStorage
-import Store
 
 /// Which writes share a transaction.
 @Suite struct WriteQueueTests {

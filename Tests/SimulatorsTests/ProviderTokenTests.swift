@@ -1,7 +1,7 @@
-import Simulators
 import AsyncHTTPClient
 import Crypto
 import Foundation
+import Simulators
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
-import Simulators
 import Foundation
 import NIOHTTP1
+import Simulators
 import TestSupport
 import Testing
 
@@ -131,7 +131,7 @@ struct ControlEndpointTests {
     }
 
     @Test(
-        "What is wrong is said",
+        "Mistakes are reported",
         arguments: [
             (HTTPMethod.PUT, "/rules/aa01", "{", 400, "is not JSON"),
             (.PUT, "/rules/aa01", #"{"reject":{"status":"x"}}"#, 400, "reject.status: must be a whole number"),

@@ -1,5 +1,5 @@
-import Simulators
 import NIOHTTP1
+import Simulators
 import Testing
 
 @Suite("A push is checked as Apple checks it", .timeLimit(.minutes(5)))

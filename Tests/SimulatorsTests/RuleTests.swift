@@ -1,7 +1,7 @@
-import Simulators
 import AsyncHTTPClient
 import Foundation
 import NIOCore
+import Simulators
 import TestSupport
 import Testing
 

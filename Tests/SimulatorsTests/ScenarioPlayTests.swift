@@ -2,7 +2,7 @@ import Testing
 
 @testable import Simulators
 
-/// Each scenario as a table: what happens, what is to be done.
+/// Each scenario as a table: events, and the actions that follow.
 @Suite("A scenario says what a connection has to do")
 struct ScenarioPlayTests {
     private func play(
@@ -240,7 +240,7 @@ struct ScenarioPlayTests {
         if varies.contains(name) { #expect(try run(seed: 5) != run(seed: 6)) }
     }
 
-    @Test("An unanswered push is nobody's business", arguments: Scenario.Name.allCases)
+    @Test("A push without an answer is not changed", arguments: Scenario.Name.allCases)
     func unanswered(name: Scenario.Name) throws {
         var play = try play(name.rawValue)
         #expect(play.handle(.judged(stream: 1, status: nil, deviceToken: "a"), at: 0) == [])

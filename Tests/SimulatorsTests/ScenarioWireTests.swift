@@ -1,6 +1,6 @@
-import Simulators
 import Foundation
 import NIOHTTP1
+import Simulators
 import TestSupport
 import Testing
 

@@ -1,4 +1,3 @@
-import Simulators
 import AsyncHTTPClient
 import Foundation
 import Logging
@@ -7,6 +6,7 @@ import NIOHPACK
 import NIOPosix
 import NIOSSL
 import ServiceLifecycle
+import Simulators
 import TestSupport
 import Testing
 

@@ -1,4 +1,3 @@
-import Simulators
 import AsyncHTTPClient
 import Crypto
 import Foundation
@@ -6,6 +5,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import Simulators
 import Synchronization
 import TestSupport
 

@@ -1,6 +1,6 @@
-import Simulators
 import Foundation
 import NIOCore
+import Simulators
 import TestSupport
 import Testing
 
@@ -112,7 +112,7 @@ struct StrictnessTests {
     }
 
     @Test(
-        "What is unknown or out of use is passed over",
+        "Unknown and disused keys are ignored",
         arguments: [
             Case("a frame of type 99", frame(99, stream: 7, [1, 2, 3])),
             Case("an unknown setting", frame(4, [0x55, 0x55, 0, 0, 0, 1])),

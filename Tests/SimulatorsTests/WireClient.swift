@@ -1,8 +1,8 @@
-import Simulators
 import NIOCore
 import NIOHPACK
 import NIOPosix
 import NIOSSL
+import Simulators
 import Synchronization
 
 /// A client that speaks HTTP/2 frame by frame: no client library shows every frame, or breaks a rule on purpose.

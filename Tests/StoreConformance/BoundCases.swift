@@ -121,7 +121,7 @@ extension ConformanceCase {
             let rotated = try await scene.register(3, of: victim, at: 12)
             #expect(rotated.key == held.key && rotated.deviceToken == Scene.deviceToken(3) && rotated.user == alice)
             let causes = try await scene.store.audit(of: victim, in: scene.project, limit: 9).map(\.cause)
-            #expect(causes == [.deviceTokenChanged, .deviceTokenMoved])
+            #expect(causes == [.deviceTokenChanged, .deviceTokenMoved, .userAssigned])
         },
         ConformanceCase("without an installation a bound registration is refreshed only for who may") { scene in
             let held = try await scene.boundToVictim(.user(alice))
@@ -169,6 +169,47 @@ extension ConformanceCase {
             #expect(
                 try await scene.store.auditEntries(moves, after: nil, limit: 9).elements
                     == Array(log.elements.suffix(1)))
+        },
+        ConformanceCase("what was imported is adopted by an installation that has a registration already") { scene in
+            for (number, owner) in [RegistrationOwner.noUser, .user(alice), .user(bob)].enumerated() {
+                let id = number == 0 ? victim : RegistrationID(rawValue: "dInstallation00000000\(number)")!
+                let former = try await scene.store.register(
+                    scene.request(10 + number, owner: .user(alice)), at: Timestamp(milliseconds: 5)
+                ).registration
+                _ = try await scene.store.subscribe([former.key], to: news, at: Timestamp(milliseconds: 6))
+                _ = try await scene.install(id, token: UInt8(20 + number))
+                let own = try await scene.register(scene.request(30 + number, owner: owner), of: id, at: 7)
+                // The device token rotates to that of the imported one: by POST, or by PATCH.
+                let time = Timestamp(milliseconds: 8)
+                if number == 1 {
+                    let change = RegistrationChange(deviceToken: former.deviceToken)
+                    #expect(try await scene.store.change(own.key, change, at: time)?.key == own.key)
+                } else {
+                    #expect(try await scene.register(10 + number, of: id, at: 8).key == own.key)
+                }
+                let subscription = try await scene.store.subscription(of: own.key, to: news)
+                #expect((subscription != nil) == (owner != .user(bob)), "not those of another user")
+                #expect(try await scene.store.registration(own.key)?.user == owner.user)
+                #expect(try await scene.store.registration(former.key)?.end?.cause == .replaced)
+            }
+        },
+        ConformanceCase("a registration that is made with a user says in the audit whose it is") { scene in
+            var request = scene.request(1, owner: .user(alice))
+            request.credential = ProvenCredential(key("a"), proofs: ["customToken:backend@demo"])
+            let bare = try await scene.store.register(request, at: Timestamp(milliseconds: 5)).registration
+            request = scene.request(2, owner: .user(bob))
+            request.credential = ProvenCredential(
+                key("b"), proofs: ["installation:\(victim)", "customToken:backend@demo"])
+            let bound = try await scene.register(request, of: victim, at: 6)
+            _ = try await scene.install(attacker, token: 8)
+            _ = try await scene.register(3, of: attacker, at: 7)
+            let log = try await scene.store.auditEntries(AuditFilter(project: scene.project), after: nil, limit: 9)
+            #expect(log.elements.map(\.action) == [.userChanged, .userChanged])
+            #expect(log.elements.map(\.subject) == [bound.id.rawValue, bare.id.rawValue])
+            #expect(log.elements.map { $0.details["user"] } == ["bob", "alice"])
+            #expect(log.elements.map(\.credential) == ["b", "a"].map(key))
+            #expect(log.elements.last?.details["proof"] == "customToken:backend@demo")
+            #expect(log.elements.last?.details["cause"] == "USER_ASSIGNED")
         },
         ConformanceCase("what was imported is adopted once, and what is purged leaves no topics") { scene in
             let former = try await scene.imported(user: alice)

@@ -40,7 +40,7 @@ extension ConformanceCase {
             try await scene.settle((rest?.deliveries ?? []).map { $0.ended() })
             #expect(try await scene.report(message).state == .complete)
             #expect(try await scene.report(message).recipients == 3)
-            // The next one goes to whoever has the device now.
+            // The next one goes to the registration that has the device now.
             let next = try await scene.broadcast(topic, at: 4000)
             #expect(try await scene.drain(9) == [audience[2].key, audience[3].key, audience[4].key])
             #expect(try await scene.report(next).recipients == 3)

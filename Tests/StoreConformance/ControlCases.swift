@@ -26,7 +26,7 @@ extension ConformanceCase {
             let page = try #require(try await scene.claimPage(by: slow))
             let due = try await scene.claimDue(.interactive, by: slow)
             try await scene.settle([page.deliveries[0].ended()], by: slow)
-            // Its lease is over, but nobody took over yet.
+            // Its lease is over, but no other worker took over yet.
             try await store.renew(slow, until: Timestamp(milliseconds: 4000))
             #expect(try await scene.rescue(at: 3500) == 0)
             try await scene.settle([page.deliveries[1].ended()], by: slow)
@@ -134,6 +134,44 @@ extension ConformanceCase {
             #expect(try await scene.report(message).state == .active)
             #expect(try await scene.report(other).state == .cancelled)
             #expect(try await scene.claimPage()?.deliveries.count == 3)
+        },
+        ConformanceCase("what is unclaimed ends with the time of its message") { scene in
+            let topic = Scene.topic("news")
+            let audience = try await scene.audience(12, of: topic)
+            let message = try await scene.broadcast(topic)
+            let single = try await scene.send(to: audience[0])
+            let lost = try #require(try await scene.claimPage(3))
+            try await scene.settle([lost.deliveries[1].ended()])
+            try await scene.crash()
+            #expect(try await scene.rescue() == 2)
+            // The page that was given back comes first.
+            let released = try #require(try await scene.claimPage(3))
+            let page = try #require(try await scene.claimPage(2))
+            try await scene.settle([released.deliveries[0].retried(at: 2000)])
+            let last = max(message.expiresAt, single.expiresAt)
+            let store = scene.store
+            #expect(try await store.bookExpired(limit: 99, at: Timestamp(milliseconds: 3000)) == 0)
+            var booked: [Int] = []
+            repeat {
+                booked.append(try await store.bookExpired(limit: 3, at: last))
+                try await scene.check()
+            } while booked.last == 3
+            // One retry, seven that were never claimed, and the single send; not what is on its way.
+            #expect(booked.reduce(0, +) == 9)
+            #expect(try await store.bookExpired(limit: 99, at: last) == 0)
+            #expect(try await scene.report(single).ended[.expired] == 1)
+            #expect(try await scene.report(single).completedAt == last)
+            #expect(try await scene.report(message).completedAt == nil)
+            let open = [released.deliveries[1]] + page.deliveries
+            #expect(try await scene.settle(open.map { $0.ended() }) == [message.id])
+            let report = try await scene.report(message)
+            #expect(report.ended == [.accepted: 4, .expired: 8, .rejected: 0, .cancelled: 0])
+            #expect(report.recipients == 12 && report.inFlight == 0)
+            let records = try await store.deliveries(
+                of: message.id, in: scene.project, outcome: .expired, after: nil, limit: 50
+            ).elements
+            #expect(records.count == 8 && records.contains { $0.reason == "Expired" })
+            #expect(store.load == StoreLoad())
         },
         ConformanceCase("nothing of a paused message is claimed until it is resumed") { scene in
             let topic = Scene.topic("news")
@@ -257,125 +295,54 @@ extension ConformanceCase {
         },
     ]
 
-    static let idempotency: [ConformanceCase] = [
-        ConformanceCase("what is known of keys is read in their order, and ends with their lifetime") { scene in
-            let registration = try await scene.register(1)
-            func key(_ name: String, _ digest: UInt8) -> IdempotencyKey {
-                IdempotencyKey(key: name, digest: Array(repeating: digest, count: 32))
+    static let idempotency: [ConformanceCase] =
+        AcceptCase.all.map { claim in
+            ConformanceCase(claim.name) { scene in
+                let made = try await scene.register(1)
+                try await claim.run(
+                    on: AcceptSubject(
+                        store: scene.store, project: scene.project, registration: (made.key, made.id)))
             }
-            var new = try scene.newMessage(.registration(registration.key, registration.id), at: 1000)
-            new.idempotency = key("a", 1)
-            let message = try await scene.send(new)
-            let keys = [key("b", 1), key("a", 1), key("a", 2)]
-            let (store, project) = (scene.store, scene.project)
-            let end = 1000 + IdempotencyKey.lifetime.wholeMilliseconds
-            let uses = try await store.uses(of: keys, in: project, at: Timestamp(milliseconds: end))
-            #expect(uses == [.unused, .same(message.id), .other])
-            let later = try await store.uses(of: keys, in: project, at: Timestamp(milliseconds: end + 1))
-            #expect(later == [.unused, .unused, .unused])
-            let other = try #require(ProjectID(rawValue: "other"))
-            let foreign = try await store.uses(of: keys, in: other, at: Timestamp(milliseconds: end))
-            #expect(foreign == [.unused, .unused, .unused])
-        },
-        ConformanceCase("the same key and body is the same message, another body a conflict, for a day") { scene in
-            let made = try await scene.register(1)
-            let store = scene.store
-            func message(_ key: String, _ digest: UInt8, at time: Int64) throws -> NewMessage {
-                var message = try scene.newMessage(.registration(made.key, made.id), at: time)
-                message.idempotency = IdempotencyKey(key: key, digest: Array(repeating: digest, count: 32))
-                return message
-            }
-            let first = try message("a", 1, at: 1000)
-            let results = try await store.accept(
-                [first, try message("a", 1, at: 1000), try message("a", 2, at: 1000), try message("b", 1, at: 1000)],
-                claimedBy: nil)
-            #expect(results.map(\.kind) == ["accepted", "repeated \(first.id)", "conflict", "accepted"])
-            try await scene.crash()
-            let again = try await scene.store.accept(
-                [try message("a", 1, at: 1001), try message("a", 2, at: 1001)], claimedBy: scene.worker)
-            #expect(again.map(\.kind) == ["repeated \(first.id)", "conflict"])
-            var foreign = try message("a", 1, at: 1000)
-            foreign.project = ProjectID(rawValue: "other")!
-            #expect(try await scene.store.accept([foreign], claimedBy: nil).map(\.kind) == ["accepted"])
-            #expect(try await scene.claimDue(.interactive).count == 3)
-
-            // Whether forgotten or not, a key counts for a day.
-            let day = IdempotencyKey.lifetime.wholeMilliseconds
-            let late = try message("a", 2, at: 1000 + day + 1)
-            #expect(
-                try await scene.store.accept([try message("a", 2, at: 1000 + day), late], claimedBy: nil).map(\.kind)
-                    == ["conflict", "accepted"])
-            func forget(_ time: Int64, _ limit: Int = 10) async throws -> Int {
-                try await scene.store.forgetIdempotencyKeys(before: Timestamp(milliseconds: time), limit: limit)
-            }
-            #expect(try await forget(1000) == 0)
-            #expect(try await forget(1001, 1) == 1)
-            #expect(try await forget(1001) == 1)
-            let next = try message("b", 2, at: 1000)
-            #expect(try await scene.store.accept([next], claimedBy: nil).map(\.kind) == ["accepted"])
-        },
-        ConformanceCase("of requests with one key that race, one is accepted") { scene in
-            let made = try await scene.register(1)
-            let messages = try (0..<40).map { number in
-                var message = try scene.newMessage(.registration(made.key, made.id), at: 1000)
-                message.idempotency = IdempotencyKey(
-                    key: "k\(number % 4)", digest: Array(repeating: UInt8(number % 8 / 4), count: 32))
-                return message
-            }
-            let results = try await withThrowingTaskGroup(of: (Int, AcceptResult).self) { [store = scene.store] group in
-                for (number, message) in messages.enumerated() {
-                    group.addTask { (number, try await store.accept([message], claimedBy: nil)[0]) }
+        } + [
+            ConformanceCase("an idempotency key outlives the process") { scene in
+                let made = try await scene.register(1)
+                func message(_ digest: UInt8, at time: Int64) throws -> NewMessage {
+                    var message = try scene.newMessage(.registration(made.key, made.id), at: time)
+                    message.idempotency = IdempotencyKey(key: "a", digest: Array(repeating: digest, count: 32))
+                    return message
                 }
-                return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
-            }
-            for key in 0..<4 {
-                let mine = (0..<40).filter { $0 % 4 == key }
-                let winners = mine.filter { results[$0]?.kind == "accepted" }
-                #expect(winners.count == 1)
-                guard let winner = winners.first else { continue }
-                for number in mine where number != winner {
-                    let isSame = number % 8 / 4 == winner % 8 / 4
-                    #expect(results[number]?.kind == (isSame ? "repeated \(messages[winner].id)" : "conflict"))
-                }
-            }
-            #expect(scene.store.load.total.messages == 4)
-        },
-        ConformanceCase("a batch is accepted as a whole or not at all") { scene in
-            let made = try await scene.register(1)
-            let good = try scene.newMessage(.registration(made.key, made.id), at: 1000)
-            let bad = try scene.newMessage(.list([made.key, made.key]), at: 1000)
-            let store = scene.store
-            try await expectStoreError(.failed) { _ = try await store.accept([good, bad], claimedBy: nil) }
-            #expect(scene.store.load == StoreLoad())
-            #expect(try await scene.claimDue(.interactive).isEmpty)
-        },
-        ConformanceCase("the load counts messages and their bytes, in total and by project") { scene in
-            let made = try await scene.register(1)
-            let first = try await scene.send(to: made)
-            let bytes = first.content.source.bytes.count
-            var other = try scene.newMessage(.registration(made.key, made.id), at: 1000)
-            other.project = ProjectID(rawValue: "other")!
-            _ = try await scene.store.accept(other)
-            let load = scene.store.load
-            #expect(load.total == StoreLoad.Sum(messages: 2, bytes: 2 * bytes))
-            #expect(load.byProject[scene.project] == StoreLoad.Sum(messages: 1, bytes: bytes))
-            try await scene.crash()
-            #expect(scene.store.load == load)
-            let due = try await scene.claimDue(.interactive)
-            try await scene.settle(due.filter { $0.project == scene.project }.map { $0.ended() })
-            #expect(scene.store.load.byProject == [other.project: StoreLoad.Sum(messages: 1, bytes: bytes)])
-        },
-    ]
-}
-
-extension AcceptResult {
-    /// The result in words.
-    fileprivate var kind: String {
-        switch self {
-        case .accepted: "accepted"
-        case .repeated(let id): "repeated \(id)"
-        case .conflict: "conflict"
-        case .noRegistration: "no registration"
-        }
-    }
+                let first = try message(1, at: 1000)
+                _ = try await scene.store.accept([first], claimedBy: nil)
+                try await scene.crash()
+                let again = try await scene.store.accept(
+                    [try message(1, at: 1001), try message(2, at: 1001)], claimedBy: scene.worker)
+                #expect(again.map(\.kind) == ["repeated \(first.id)", "conflict"])
+                #expect(try await scene.claimDue(.interactive).count == 1)
+            },
+            ConformanceCase("a batch is accepted as a whole or not at all") { scene in
+                let made = try await scene.register(1)
+                let good = try scene.newMessage(.registration(made.key, made.id), at: 1000)
+                let bad = try scene.newMessage(.list([made.key, made.key]), at: 1000)
+                let store = scene.store
+                try await expectStoreError(.failed) { _ = try await store.accept([good, bad], claimedBy: nil) }
+                #expect(scene.store.load == StoreLoad())
+                #expect(try await scene.claimDue(.interactive).isEmpty)
+            },
+            ConformanceCase("the load counts messages and their bytes, in total and by project") { scene in
+                let made = try await scene.register(1)
+                let first = try await scene.send(to: made)
+                let bytes = first.body.bytes.count
+                var other = try scene.newMessage(.registration(made.key, made.id), at: 1000)
+                other.project = ProjectID(rawValue: "other")!
+                _ = try await scene.store.accept(other)
+                let load = scene.store.load
+                #expect(load.total == StoreLoad.Sum(messages: 2, bytes: 2 * bytes))
+                #expect(load.byProject[scene.project] == StoreLoad.Sum(messages: 1, bytes: bytes))
+                try await scene.crash()
+                #expect(scene.store.load == load)
+                let due = try await scene.claimDue(.interactive)
+                try await scene.settle(due.filter { $0.project == scene.project }.map { $0.ended() })
+                #expect(scene.store.load.byProject == [other.project: StoreLoad.Sum(messages: 1, bytes: bytes)])
+            },
+        ]
 }

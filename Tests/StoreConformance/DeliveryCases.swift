@@ -161,7 +161,7 @@ extension ConformanceCase {
             try await scene.settle(
                 page.deliveries.enumerated().map { index, delivery in
                     [1, 11].contains(index)
-                        ? delivery.ended(.rejected, reason: "BadDeviceToken", verdict: .refused(.badDeviceToken))
+                        ? delivery.ended(.rejected, reason: "BadDeviceToken", verdict: .refused("BadDeviceToken"))
                         : delivery.ended()
                 })
             for number in [3, 4, 9] {

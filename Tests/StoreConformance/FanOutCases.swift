@@ -134,7 +134,7 @@ extension ConformanceCase {
             let message = try await scene.send(.user(user, chosen), at: 1000)
             #expect(message.recipient == .user(user, audience: 1150))
             #expect(try await scene.store.message(message.id, in: scene.project)?.recipient == message.recipient)
-            #expect(scene.store.load.total.bytes > message.content.source.bytes.count + 1000)
+            #expect(scene.store.load.total.bytes > message.body.bytes.count + 1000)
             for gone in [chosen[0], chosen[1149]] {
                 try await scene.store.end(gone, RegistrationEnd(time: Timestamp(milliseconds: 1), cause: .deleted))
             }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A store that fails when it is told to: it passes every call on to a real one, but for the n-th, which throws, waits,
 /// or "crashes" before or after it has done its work. After a crash every further call throws, as if the process was
-/// gone; whoever opens the store anew sees what was committed.
+/// gone; who opens the store anew sees what was committed.
 package final class FaultyStore: Sendable {
     /// What happens at a call.
     package enum Fault: Hashable, Sendable, CaseIterable {
@@ -55,7 +55,7 @@ package final class FaultyStore: Sendable {
     /// - Parameters:
     ///   - fault: what happens, once.
     ///   - kind: at which call.
-    ///   - number: at the how manieth of these, from 1.
+    ///   - number: at which of these calls, counted from 1.
     package init(_ store: any MessageStore & DeliveryStore, _ fault: Fault, at kind: Call, number: Int) {
         self.store = store
         plan = { call, _, ofKind in call == kind && ofKind == number ? fault : nil }
@@ -115,7 +115,7 @@ package final class FaultyStore: Sendable {
             throw crash()
         }
         let value = try await body()
-        // Others may have brought the process down meanwhile: then nobody is left to hear the answer.
+        // Others may have brought the process down meanwhile: then the caller is gone.
         guard !self.isCrashed else { throw Self.gone }
         return value
     }
@@ -277,6 +277,11 @@ extension FaultyStore: DeliveryStore {
         try await call(.bookCancelled) { () throws(StoreError) in
             try await store.bookCancelled(limit: limit, at: time)
         }
+    }
+
+    /// See the protocol; never a fault.
+    package func bookExpired(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
+        try await store.bookExpired(limit: limit, at: time)
     }
 
     /// See the protocol.

@@ -63,14 +63,14 @@ extension ConformanceCase {
             var request = scene.request(5)
             request.project = ProjectID(rawValue: "other")!
             let stranger = try await scene.store.register(request, at: Timestamp(milliseconds: 1)).registration
-            let nobody = [devices[0].key, stranger.key, RegistrationKey(rawValue: 999)]
+            let inactive = [devices[0].key, stranger.key, RegistrationKey(rawValue: 999)]
             let none = try await scene.store.createGroup(
-                home, of: nobody, in: scene.project, at: Timestamp(milliseconds: 2))
+                home, of: inactive, in: scene.project, at: Timestamp(milliseconds: 2))
             #expect(none == .noneActive)
             #expect(try await scene.store.notificationKey(of: home, in: scene.project) == nil)
             let key = try await scene.group(of: devices + [stranger])
             #expect(try await scene.members(of: key) == [devices[1].key])
-            #expect(try await scene.store.add(nobody, to: key, named: nil, in: scene.project) == .noneActive)
+            #expect(try await scene.store.add(inactive, to: key, named: nil, in: scene.project) == .noneActive)
         },
         ConformanceCase("a change under another name changes nothing") { scene in
             let devices = try await scene.devices(1...2)

@@ -21,7 +21,7 @@ extension ConformanceCase {
                 try await scene.store.installation(
                     withToken: Scene.digest(1), in: other, at: Timestamp(milliseconds: 50)) == nil)
         },
-        ConformanceCase("a FID that somebody has gets nobody else") { scene in
+        ConformanceCase("a FID that is taken is given to no other") { scene in
             let registered = try await scene.register(1)
             _ = try await scene.install(fid, token: 1)
             for (number, taken) in [fid, registered.id].enumerated() {
@@ -105,7 +105,7 @@ extension ConformanceCase {
         },
         ConformanceCase("another user inherits neither topics nor name, and another environment no proof") { scene in
             let former = try await scene.imported(user: alice)
-            let made = try await scene.registerInstallation(scene.request(1, owner: .nobody), at: 50)
+            let made = try await scene.registerInstallation(scene.request(1, owner: .noUser), at: 50)
             #expect(made.id == fid && made.user == nil && made.environment == .production && !made.isProven)
             #expect(try await scene.store.subscriptions(of: made.key, after: nil, limit: 9) == [])
             #expect(try await scene.store.registration(former.id, in: scene.project)?.isActive == false)
@@ -156,7 +156,7 @@ extension ConformanceCase {
             _ = try await scene.install(fid, token: 1)
             let first = try await scene.registerInstallation(1, owner: .user(alice), at: 5)
             #expect(first.id == fid)
-            let second = try await scene.registerInstallation(1, owner: .nobody, at: 6)
+            let second = try await scene.registerInstallation(1, owner: .noUser, at: 6)
             #expect(second.id != fid && second.user == nil)
             #expect(try await scene.installation(1, at: 1)?.registration == second.key)
             #expect(try await scene.store.registration(fid, in: scene.project)?.isActive == false)
@@ -179,7 +179,7 @@ extension ConformanceCase {
             let ended = try await scene.store.registration(made.id, in: scene.project)
             #expect(ended?.end == RegistrationEnd(time: Timestamp(milliseconds: 7), cause: .deleted))
         },
-        ConformanceCase("tokens that expired and installations that nobody uses are forgotten, some at a time") {
+        ConformanceCase("tokens that expired and unused installations are forgotten, some at a time") {
             scene in
             var ids: [RegistrationID] = []
             for number in 1...5 as ClosedRange<UInt8> {
@@ -211,7 +211,7 @@ extension ConformanceCase {
             // Another user of the same browser.
             let next = try #require(
                 try await scene.store.change(
-                    made.key, RegistrationChange(owner: .nobody), at: Timestamp(milliseconds: 3)))
+                    made.key, RegistrationChange(owner: .noUser), at: Timestamp(milliseconds: 3)))
             #expect(next.key != made.key)
             #expect(try await scene.store.webSubscription(of: made.key) == nil)
             #expect(try await scene.store.webSubscription(of: next.key) == moved)

@@ -6,7 +6,7 @@ import Testing
 /// A seeded run of random steps, with the law checked after each: several workers whose leases run out, crashes, late
 /// settlements, messages to topics, conditions, lists and single registrations that are paused and cancelled, routes
 /// that are held, devices that come and go. At the end every promise is checked against a naive model: each message
-/// through, each recipient once in the ledger, nobody left out who stayed, nobody reached who was not meant.
+/// through, each recipient once in the ledger, none left out that stayed, none reached that was not meant.
 package struct RandomRun {
     /// One worker as the model sees it.
     private struct Claimant {
@@ -394,7 +394,7 @@ package struct RandomRun {
         #expect(report.inFlight == 0 && report.completedAt != nil)
         #expect(reached.count == rows.count && Set(reached).count == rows.count, "each recipient once")
         #expect(report.recipients == rows.count)
-        #expect(Set(reached).isSubset(of: message.allowed), "nobody who was not meant")
+        #expect(Set(reached).isSubset(of: message.allowed), "none that was not meant")
         #expect(Set(reached).isSuperset(of: message.awaited), "everybody who stayed")
         #expect(message.isCancelled || report.ended[.cancelled] == 0)
     }

@@ -69,7 +69,7 @@ extension ConformanceCase {
             #expect(try await scene.store.subscription(of: both[1].key, to: topic) == nil)
             #expect(try await scene.broadcast(topic).recipient == .topic(topic, audience: 1))
         },
-        ConformanceCase("its own device token again replaces nobody") { scene in
+        ConformanceCase("its own device token again replaces no registration") { scene in
             let made = try await scene.register(1)
             let changed = try await scene.store.change(
                 made.key, RegistrationChange(deviceToken: made.deviceToken), at: Timestamp(milliseconds: 7))

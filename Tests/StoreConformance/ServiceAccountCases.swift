@@ -64,7 +64,7 @@ extension ConformanceCase {
         ConformanceCase("a service account has several keys, each revoked by itself") { scene in
             try await scene.make("backend", "k1")
             #expect(try await scene.store.insert(scene.key("k2", of: "backend"), by: .gateway))
-            #expect(try await scene.store.insert(scene.key("k3", of: "nobody"), by: .gateway) == false)
+            #expect(try await scene.store.insert(scene.key("k3", of: "unknown"), by: .gateway) == false)
             #expect(try await scene.store.revokeServiceAccountKey("k1", at: Timestamp(milliseconds: 7), by: .gateway))
             #expect(try await scene.store.revokeServiceAccountKey("k1", at: Timestamp(milliseconds: 9), by: .gateway))
             #expect(
@@ -89,7 +89,7 @@ extension ConformanceCase {
             #expect(try await scene.store.disable(email, at: Timestamp(milliseconds: 7), by: .gateway))
             #expect(try await scene.store.disable(email, at: Timestamp(milliseconds: 9), by: .gateway))
             #expect(
-                try await scene.store.disable(scene.email("nobody"), at: Timestamp(milliseconds: 9), by: .gateway)
+                try await scene.store.disable(scene.email("unknown"), at: Timestamp(milliseconds: 9), by: .gateway)
                     == false)
             let disabled = try #require(try await scene.store.serviceAccountKey("k1"))
             #expect(disabled.account.disabledAt == Timestamp(milliseconds: 7) && !disabled.isUsable)

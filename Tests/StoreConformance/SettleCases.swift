@@ -83,7 +83,7 @@ extension ConformanceCase {
             let singleReport = try await scene.report(single)
             #expect(singleReport.state == .complete && singleReport.ended[.accepted] == 1)
         },
-        ConformanceCase("what nobody claimed can't be settled") { scene in
+        ConformanceCase("what no worker claimed can't be settled") { scene in
             let made = try await scene.register(1)
             let message = try await scene.send(to: made)
             let stranger = try await scene.register(2)
@@ -236,11 +236,11 @@ extension ConformanceCase {
             let page = try #require(try await scene.claimPage())
             try await scene.settle(
                 page.deliveries.map {
-                    $0.ended(.rejected, reason: "BadDeviceToken", verdict: .refused(.badDeviceToken), at: 3000)
+                    $0.ended(.rejected, reason: "BadDeviceToken", verdict: .refused("BadDeviceToken"), at: 3000)
                 })
             let quarantined = try await scene.store.registration(audience[0].id, in: scene.project)
             #expect(
-                quarantined?.quarantine == Quarantine(time: Timestamp(milliseconds: 3000), reason: .badDeviceToken))
+                quarantined?.quarantine == Quarantine(time: Timestamp(milliseconds: 3000), reason: "BadDeviceToken"))
             #expect(quarantined?.isActive == true)
             let again = try await scene.store.register(scene.request(0), at: Timestamp(milliseconds: 4000))
             #expect(again.registration.key == audience[0].key && again.registration.quarantine == nil)
@@ -274,7 +274,7 @@ extension ConformanceCase {
             try await scene.store.end(audience[3].key, RegistrationEnd(time: time, cause: .deleted))
             try await scene.settle(
                 page.deliveries.map {
-                    $0.ended(.rejected, reason: "BadDeviceToken", verdict: .refused(.badDeviceToken))
+                    $0.ended(.rejected, reason: "BadDeviceToken", verdict: .refused("BadDeviceToken"))
                 })
             for registration in audience {
                 let now = try await scene.store.registration(registration.id, in: scene.project)
@@ -344,7 +344,7 @@ extension ConformanceCase {
                 try await scene.settle(
                     try await scene.claimDue(.interactive).map {
                         $0.ended(
-                            .rejected, reason: "BadDeviceToken", verdict: .refused(.badDeviceToken),
+                            .rejected, reason: "BadDeviceToken", verdict: .refused("BadDeviceToken"),
                             at: 3000 + Int64(index))
                     })
             }
@@ -371,7 +371,7 @@ extension ConformanceCase {
                 try await scene.settle(
                     try await scene.claimDue(.interactive).map {
                         $0.ended(
-                            .rejected, reason: "BadDeviceToken", verdict: .refused(.badDeviceToken),
+                            .rejected, reason: "BadDeviceToken", verdict: .refused("BadDeviceToken"),
                             at: 3000 + Int64(index))
                     })
             }
@@ -452,7 +452,7 @@ extension ConformanceCase {
             _ = try await scene.send(to: audience[2])
             try await scene.settle(
                 try await scene.claimDue(.interactive).map {
-                    $0.ended(.rejected, reason: "BadDeviceToken", verdict: .refused(.badDeviceToken))
+                    $0.ended(.rejected, reason: "BadDeviceToken", verdict: .refused("BadDeviceToken"))
                 })
             let late = try await scene.register(90)
             _ = try await scene.store.subscribe([late.key], to: topic, at: Timestamp(milliseconds: 1500))

@@ -54,10 +54,19 @@ package final class StoreSubject: Sendable {
     }
 }
 
+/// The protocols of a store that a conformance case asks.
+package enum StorePart: Hashable, Sendable, CaseIterable {
+    case registrations, subscriptions, deviceGroups, messages, deliveries, ledger, credentials, serviceAccounts
+    case installations, receipts, audit
+}
+
 /// One claim about stores. Every implementation runs all of ``all``.
 package struct ConformanceCase: Sendable, CustomTestStringConvertible {
     /// The claim.
     package let name: String
+    /// What it needs of a store. What comes beside this in its steps belongs to the scene: an audience, and the reports
+    /// by which the law is checked.
+    package private(set) var needs: Set<StorePart> = []
     private let body: @Sendable (inout Scene) async throws -> Void
 
     init(_ name: String, _ body: @escaping @Sendable (inout Scene) async throws -> Void) {
@@ -76,11 +85,28 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
     }
 
     /// All claims.
-    package static let all: [ConformanceCase] =
-        registrations + owners + lifeCycle + subscriptions + topicLists + messages + idempotency + deliveries
-        + conditions + lists + routes + settling + quarantine + rescue + workers + control + faults + ledger
-        + changes + deliveryDays + credentials + audit + serviceAccounts + deviceGroups + installations + bound
-        + receipts
+    package static let all: [ConformanceCase] = groups.flatMap { needs, cases in
+        cases.map { claim in
+            var claim = claim
+            claim.needs = needs
+            return claim
+        }
+    }
+
+    private static let groups: [(needs: Set<StorePart>, cases: [ConformanceCase])] = [
+        ([.registrations], registrations + owners + lifeCycle),
+        ([.registrations, .subscriptions], subscriptions + topicLists),
+        ([.messages], messages + idempotency),
+        ([.messages, .deliveries], deliveries + conditions + lists + routes + rescue + workers + control + faults),
+        ([.messages, .deliveries, .ledger], settling + ledger),
+        ([.registrations, .messages, .deliveries], quarantine + changes),
+        ([.messages, .deliveries, .receipts, .ledger], deliveryDays + receipts),
+        ([.credentials], credentials),
+        ([.credentials, .audit], audit),
+        ([.serviceAccounts], serviceAccounts),
+        ([.registrations, .deviceGroups], deviceGroups),
+        ([.registrations, .installations], installations + bound),
+    ]
 }
 
 /// A store with a project in it, and the steps that the cases are made of. Times are milliseconds.
@@ -182,18 +208,7 @@ struct Scene {
     static func topic(_ name: String) -> Topic { Topic(rawValue: name)! }
 
     func newMessage(_ recipient: NewMessage.Recipient, at time: Int64, number: UInt64? = nil) throws -> NewMessage {
-        let accepted = Timestamp(milliseconds: time)
-        let source = JSONValue.object([
-            .init(
-                "notification", .object([.init("title", .string("Grüße")), .init("body", .string("\u{1F44B} \"x\""))]))
-        ])
-        return NewMessage(
-            id: MessageID(acceptedAt: accepted, random: number ?? .random(in: 0 ... .max)), project: project,
-            recipient: recipient, content: try MessageContent(source: source), lane: recipient.lane,
-            facts: MessageFacts(
-                label: AnalyticsLabel(rawValue: "spring"), isDisplayed: true, collapseKey: "news", priority: 10,
-                timeToLiveSeconds: 3600),
-            acceptedAt: accepted, expiresAt: Timestamp(milliseconds: time + 3_600_000))
+        NewMessage(sampleFor: recipient, in: project, at: time, number: number)
     }
 
     mutating func send(_ recipient: NewMessage.Recipient, at time: Int64) async throws -> Message {
@@ -271,6 +286,25 @@ extension MessageStore {
             throw StoreError(.failed, "The message was there before.")
         }
         return message
+    }
+}
+
+extension NewMessage {
+    /// A message that was accepted at `time`, in milliseconds, and lives for an hour.
+    init(sampleFor recipient: Recipient, in project: ProjectID, at time: Int64, number: UInt64? = nil) {
+        let accepted = Timestamp(milliseconds: time)
+        let source = JSONValue.object([
+            .init(
+                "notification", .object([.init("title", .string("Grüße")), .init("body", .string("\u{1F44B} \"x\""))]))
+        ])
+        self.init(
+            id: MessageID(acceptedAt: accepted, random: number ?? .random(in: 0 ... .max)), project: project,
+            recipient: recipient, content: PlainContent(String(decoding: source.bytes, as: UTF8.self)),
+            lane: recipient.lane,
+            facts: MessageFacts(
+                label: AnalyticsLabel(rawValue: "spring"), isDisplayed: true, collapseKey: "news", priority: 10,
+                timeToLiveSeconds: 3600),
+            acceptedAt: accepted, expiresAt: Timestamp(milliseconds: time + 3_600_000))
     }
 }
 

@@ -104,7 +104,7 @@ package final class ChildProcess: Sendable {
 /// Marks every descriptor of this process as closed in the programs that it starts. Listening sockets of simulators would
 /// stay open there, and connecting to one that was closed here would hang instead of fail.
 ///
-/// What is opened between this and the start of the program is inherited all the same; that is rare, and harms no more
+/// A descriptor that is opened between this and the start of the program is inherited all the same; that is rare, and harms no more
 /// than the descriptors did before.
 package func keepSocketsFromChildren() {
     for descriptor in CInt(3)..<1024 where fcntl(descriptor, F_GETFD) == 0 {

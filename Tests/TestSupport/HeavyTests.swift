@@ -6,6 +6,12 @@ package struct HeavyTests: SuiteTrait, TestTrait, TestScoping {
     /// Suites pass it on to their tests.
     package var isRecursive: Bool { true }
 
+    /// The test function as a whole, before its cases take their places among those that run at the same time: while it waits,
+    /// others run. Suites with such tests are serialized, so that the cases of one come one after the other.
+    package func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? {
+        test.isSuite || testCase != nil ? nil : self
+    }
+
     /// Runs `body` when there is room.
     package func provideScope(
         for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
@@ -41,7 +47,7 @@ private actor HeavyRoom {
         await withCheckedContinuation { waiting.append($0) }
     }
 
-    /// Whoever waits takes the place.
+    /// The next test that waits takes the place.
     func leave() {
         guard !waiting.isEmpty else {
             inside -= 1

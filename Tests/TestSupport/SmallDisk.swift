@@ -77,7 +77,7 @@ package final class SmallDisk: Sendable {
         try FileManager.default.removeItem(atPath: ownPath + "/filler")
     }
 
-    /// Mounts it again with other options; nobody may have files open for writing when it becomes read-only.
+    /// Mounts it again with other options; no file may be open for writing when it becomes read-only.
     package func remount(_ options: String) async throws {
         let arguments = command.dropFirst() + ["/bin/mount", "-o", "remount,\(options)", path]
         let result = try await ChildProcess.run(command[0], Array(arguments))

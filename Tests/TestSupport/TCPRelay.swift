@@ -44,7 +44,7 @@ package final class TCPRelay: Sendable {
     /// The port that it listens on.
     package let port: Int
     private let listener: Int32
-    /// Holds the port in the other family, where nobody listens: a name with both must not lead to a stranger.
+    /// Holds the port in the other family, without a listener: a name with both must not lead to a stranger.
     private let closed: Int32
     private let board: Board
 
@@ -206,7 +206,7 @@ private final class Link: Sendable {
     }
 }
 
-/// A listener that answers no SYN any more: its queue is full, and nobody accepts.
+/// A listener that answers no SYN any more: its queue is full, and no connection is accepted.
 package final class BlackHole: Sendable {
     /// The port that it listens on.
     package let port: Int

@@ -30,7 +30,7 @@ package final class TestClock: Clock, Sendable {
         var continuation: CheckedContinuation<Void, any Error>
     }
 
-    /// Somebody who waits until enough tasks sleep.
+    /// A task that waits until enough tasks sleep.
     private struct Watcher {
         var count: Int
         var within: Duration
@@ -121,7 +121,7 @@ package final class TestClock: Clock, Sendable {
         }
     }
 
-    /// Moves the clock and wakes whoever is due.
+    /// Moves the clock and wakes the sleepers that are due.
     package func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.now = state.now.advanced(by: duration)

@@ -21,7 +21,7 @@ package final class TestDirectory: Sendable {
         do {
             try FileManager.default.removeItem(atPath: path)
         } catch {
-            // A left-over directory in /tmp harms nobody; a test must not fail for it.
+            // A left-over directory in /tmp does no harm; a test must not fail for it.
         }
     }
 }

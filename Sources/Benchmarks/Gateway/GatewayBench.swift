@@ -105,7 +105,7 @@ struct Broadcast: Codable {
     var pushesPerSecond: Double { Double(devices) / seconds }
 }
 
-/// What is broadcast: an alert of everyday life, as in ``Push/body``.
+/// The message that is broadcast: an alert of everyday life, as in ``Push/body``.
 enum BroadcastMessage {
     /// The request.
     static func text(to topic: String) -> String {

@@ -7,7 +7,7 @@ import NIOSSL
 /// The benchmark's HTTP client: connections that are kept open, to 127.0.0.1.
 enum HTTP {
     /// Pooled: a request takes a connection that is open and free. A gateway that speaks TLS has a certificate of its own
-    /// in each run, and nobody else is on the way to it.
+    /// in each run, and nothing stands on the way to it.
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration(certificateVerification: .none)
         configuration.timeout.connect = .seconds(10)

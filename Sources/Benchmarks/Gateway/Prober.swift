@@ -18,11 +18,11 @@ struct Prober {
         let sent = try await withThrowingTaskGroup(of: (Int, UInt64).self) { group in
             let begin = ContinuousClock.now
             for number in 0..<count {
-                // The pace is what is asked for, so a probe that is late holds up none that follow.
+                // The pace is the requested one, so a probe that is late holds up none that follow.
                 try await Task.sleep(until: begin + .seconds(1) * number / rate)
                 group.addTask { [client, tokens] in
                     let time = NIODeadline.now().uptimeNanoseconds
-                    _ = try await client.send(Probe.message(number, to: tokens[number % tokens.count]))
+                    _ = try await client.send(ProbeMessage.message(number, to: tokens[number % tokens.count]))
                     return (number, time)
                 }
             }

@@ -1,3 +1,4 @@
+import FCMWire
 import Foundation
 import JSON
 import PushModel
@@ -78,7 +79,7 @@ struct SettledAudience {
     private func accept(_ topic: Topic) async throws -> MessageID {
         let accepted = Audience.now()
         let id = MessageID(acceptedAt: accepted, random: .random(in: 0 ... .max))
-        let content = try MessageContent(
+        let content = try FCMMessage(
             source: JSONValue(parsing: Array(#"{"notification":{"title":"Hello"}}"#.utf8)))
         let message = NewMessage(
             id: id, project: project, recipient: .topic(topic), content: content, lane: .bulk,

@@ -31,7 +31,7 @@ package final class Admission: Sendable {
     /// ended.
     ///
     /// - Returns: the limit that has no place for it; `nil`: it has its place.
-    func enter(_ project: ProjectID, bytes: Int) -> MessageAcceptor.WaitingLimit? {
+    func enter(_ project: ProjectID, bytes: Int) -> WaitingLimit? {
         let load = store.load
         return entering.withLock { entering in
             let own = entering.byProject[project] ?? StoreLoad.Sum()
@@ -43,14 +43,14 @@ package final class Admission: Sendable {
     }
 
     /// The limit that would refuse a message of `bytes` now.
-    func full(_ project: ProjectID, bytes: Int) -> MessageAcceptor.WaitingLimit? {
+    func full(_ project: ProjectID, bytes: Int) -> WaitingLimit? {
         let entering = entering.withLock { ($0.total, $0.byProject[project] ?? StoreLoad.Sum()) }
         return full(store.load, entering.0, entering.1, project, bytes: bytes)
     }
 
     private func full(
         _ load: StoreLoad, _ total: StoreLoad.Sum, _ own: StoreLoad.Sum, _ project: ProjectID, bytes: Int
-    ) -> MessageAcceptor.WaitingLimit? {
+    ) -> WaitingLimit? {
         let committed = load.byProject[project] ?? StoreLoad.Sum()
         if load.total.messages + total.messages >= limits.messagesWaiting { return .messages }
         if load.total.bytes + total.bytes + bytes > limits.bytesWaiting { return .bytes }

@@ -11,7 +11,7 @@ struct Lifetime: Hashable {
     static let onceGrace: Duration = .seconds(30)
 
     /// Reads the lifetime of a message that is accepted now.
-    init(of content: MessageContent, acceptedAt: Timestamp) {
+    init(of content: any MessageContent, acceptedAt: Timestamp) {
         let timeToLive = content.timeToLive(acceptedAt: acceptedAt)
         timeToLiveSeconds = timeToLive.seconds
         switch timeToLive {

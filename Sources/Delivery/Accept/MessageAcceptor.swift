@@ -13,6 +13,7 @@ package final class MessageAcceptor: Sendable {
     package static let chunkSize = 500
 
     private let store: any MessageStore
+    private let composer: any PushComposer
     private let admission: Admission
     private let runner: DeliveryRunner?
     private let wallTime: WallTime
@@ -23,15 +24,18 @@ package final class MessageAcceptor: Sendable {
     /// Prepares an acceptor.
     ///
     /// - Parameters:
+    ///   - composer: makes the finished bytes; the same as the runner's.
     ///   - admission: what waits, and its limits, beyond which new messages are refused.
     ///   - runner: who sends what is accepted: it is woken after each commit, and single deliveries that it has room for
-    ///     go to it directly. `nil`: nobody does in this process.
+    ///     go to it directly. `nil`: this process sends nothing.
     ///   - random: 64 bits for each message id.
     package init(
-        store: any MessageStore, admission: Admission, runner: DeliveryRunner?, wallTime: @escaping WallTime,
+        store: any MessageStore, composer: any PushComposer, admission: Admission, runner: DeliveryRunner?,
+        wallTime: @escaping WallTime,
         random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
     ) {
         self.store = store
+        self.composer = composer
         self.admission = admission
         self.runner = runner
         self.wallTime = wallTime
@@ -39,7 +43,7 @@ package final class MessageAcceptor: Sendable {
     }
 
     /// Accepts a message: when this returns, it is committed.
-    package func accept(_ submission: Submission) async throws(Refusal) -> Accepted {
+    package func accept(_ submission: Submission) async throws(SubmissionRefusal) -> AcceptedMessage {
         let results = await accept([submission])
         // One result for each submission.
         guard let result = results.first else { throw .stopping }
@@ -49,13 +53,13 @@ package final class MessageAcceptor: Sendable {
     /// Accepts a message to one registration and waits for the end of its delivery. Others are only accepted.
     ///
     /// A rejected end is final: nothing of the message is sent any more. That includes a delivery that would be tried
-    /// again if nobody waited, because the credential is refused.
+    /// again if no caller waited, because the credential is refused.
     ///
     /// - Parameter limit: how long to wait after the commit.
     /// - Returns: what was accepted, and how the delivery ended; `nil`: not yet, or the request came before.
     package func accept(
         _ submission: Submission, waitingAtMost limit: Duration
-    ) async throws(Refusal) -> (accepted: Accepted, end: DeliveryEnd?) {
+    ) async throws(SubmissionRefusal) -> (accepted: AcceptedMessage, end: DeliveryEnd?) {
         var submission = submission
         if case .registration = submission.recipient { submission.isAwaited = true }
         let accepted = try await accept(submission)
@@ -67,8 +71,8 @@ package final class MessageAcceptor: Sendable {
     /// were taken are committed; up to ``chunkSize`` share a transaction, and with it its failure.
     ///
     /// - Returns: a result for each submission, in their order.
-    package func accept(_ submissions: [Submission]) async -> [Result<Accepted, Refusal>] {
-        var results: [Result<Accepted, Refusal>] = []
+    package func accept(_ submissions: [Submission]) async -> [Result<AcceptedMessage, SubmissionRefusal>] {
+        var results: [Result<AcceptedMessage, SubmissionRefusal>] = []
         results.reserveCapacity(submissions.count)
         var rest = submissions[...]
         while !rest.isEmpty {
@@ -81,30 +85,30 @@ package final class MessageAcceptor: Sendable {
     /// Says what would become of a submission, without keeping anything: whom it would reach, how large it is, how long
     /// it would take, why it would be refused.
     ///
-    /// - Throws: ``Refusal/store(_:)`` when the audience can't be counted, and ``Refusal/stopping``.
-    package func preflight(_ submission: Submission) async throws(Refusal) -> Preflight {
+    /// - Throws: ``SubmissionRefusal/store(_:)`` when the audience can't be counted, and ``SubmissionRefusal/stopping``.
+    package func preflight(_ submission: Submission) async throws(SubmissionRefusal) -> Preflight {
         guard !isStopped.load(ordering: .acquiring) else { throw count(.stopping) }
         let now = wallTime()
-        let survey = Survey(of: submission, id: submission.newID(at: now, random: random()), acceptedAt: now)
-        var refusals = survey.violations.map(Refusal.invalid)
-        if let limit = admission.full(submission.project.id, bytes: survey.bytes) {
+        let plan = plan(submission, at: now)
+        var refusals = plan.violations.map(SubmissionRefusal.invalid)
+        if let limit = admission.full(submission.project.id, bytes: plan.bytes) {
             refusals.append(.full(limit, retryAfter: Self.retryAfter))
         }
         let audience: Int
         do throws(StoreError) {
-            audience = try await store.audience(of: survey.recipient, in: submission.project.id)
+            audience = try await store.audience(of: plan.recipient, in: submission.project.id)
         } catch {
             throw count(.store(error))
         }
         return Preflight(
-            id: survey.id, audience: audience, payloadBytes: survey.pushes.mapValues(\.payload.count),
+            id: plan.id, audience: audience, payloadBytes: plan.pushes.mapValues(\.payload.count),
             expectedDuration: duration(of: audience, submission.options, at: now), refusals: refusals)
     }
 
     /// Whether ``stop()`` was called.
     package var isStopping: Bool { isStopped.load(ordering: .acquiring) }
 
-    /// Refuses everything from now on; whoever waits for an end is let go.
+    /// Refuses everything from now on; callers that wait for an end are released.
     package func stop() {
         isStopped.store(true, ordering: .releasing)
         runner?.waiters.stop()
@@ -116,20 +120,20 @@ package final class MessageAcceptor: Sendable {
         return runner?.recentRate.map { .seconds(Double(audience) / $0) }
     }
 
-    private func count(_ refusal: Refusal) -> Refusal {
+    private func count(_ refusal: SubmissionRefusal) -> SubmissionRefusal {
         Counter(label: MetricName.messagesRefused.rawValue, dimensions: [("reason", refusal.label)]).increment()
         return refusal
     }
 }
 
-extension MessageAcceptor.Refusal {
+extension SubmissionRefusal {
     /// The value of the metric label `reason`.
     fileprivate var label: String {
         switch self {
         case .invalid: "invalid"
         case .conflict: "conflict"
         case .full: "full"
-        case .store(let error) where error.code == .busy: "full"
+        case .store(let error) where error.isFull: "full"
         case .stopping: "stopping"
         case .store: "store"
         }
@@ -142,8 +146,10 @@ extension MessageAcceptor {
     /// A message on its way into the store.
     private struct Prepared {
         var message: NewMessage
+        /// The apps as they were when it was composed for them.
+        var apps: [AppID: App]
         /// What it says to the devices of each app that it may reach.
-        var pushes: [AppID: ApplePush]
+        var pushes: [AppID: any ComposedPush]
         /// What it counts for against the limits.
         var bytes: Int
         /// The ways of its single deliveries, as far as they are known; empty when it has none in the interactive lane.
@@ -156,11 +162,13 @@ extension MessageAcceptor {
         var isWaitRefused = false
     }
 
-    private func acceptChunk(_ submissions: ArraySlice<Submission>) async -> [Result<Accepted, Refusal>] {
-        var results: [Result<Accepted, Refusal>] = []
+    private func acceptChunk(_ submissions: ArraySlice<Submission>) async -> [Result<
+        AcceptedMessage, SubmissionRefusal
+    >] {
+        var results: [Result<AcceptedMessage, SubmissionRefusal>] = []
         var admitted: [(place: Int, Prepared)] = []
         for submission in submissions {
-            do throws(Refusal) {
+            do throws(SubmissionRefusal) {
                 let prepared = try admit(submission)
                 admitted.append((results.count, prepared))
                 // Overwritten below.
@@ -187,7 +195,7 @@ extension MessageAcceptor {
         return prepared.routes.contains(where: runner.isHeld)
     }
 
-    private func admit(_ submission: Submission) throws(Refusal) -> Prepared {
+    private func admit(_ submission: Submission) throws(SubmissionRefusal) -> Prepared {
         var prepared = try prepare(submission)
         // Before the commit: the end may come before the commit returns.
         if prepared.isAwaited, runner?.waiters.enter(prepared.message.id) == false {
@@ -204,7 +212,7 @@ extension MessageAcceptor {
     }
 
     /// Commits admitted messages in one transaction.
-    private func commit(_ admitted: [Prepared], isClaimed: Bool) async -> [Result<Accepted, Refusal>] {
+    private func commit(_ admitted: [Prepared], isClaimed: Bool) async -> [Result<AcceptedMessage, SubmissionRefusal>] {
         defer { for item in admitted { admission.leave(item.message.project, bytes: item.bytes) } }
         let reservation = isClaimed ? reserve(for: admitted) : nil
         let answers: [AcceptResult]
@@ -214,21 +222,23 @@ extension MessageAcceptor {
             if let reservation { runner?.release(reservation) }
             return admitted.map { _ in .failure(count(.store(error))) }
         }
-        var results: [Result<Accepted, Refusal>] = []
+        var results: [Result<AcceptedMessage, SubmissionRefusal>] = []
         var claims: [DirectClaims] = []
         for (item, answer) in zip(admitted, answers) {
             switch answer {
             case .accepted(let message, let claimed):
                 if !claimed.isEmpty {
-                    claims.append(DirectClaims(message: message, pushes: item.pushes, deliveries: claimed))
+                    claims.append(
+                        DirectClaims(
+                            message: message, content: item.message.content, pushes: item.pushes, deliveries: claimed))
                 }
-                wake(item, claimed: claimed.count)
+                wake(item, message, claimed: claimed.count)
                 results.append(
                     .success(
-                        Accepted(
+                        AcceptedMessage(
                             id: message.id, lane: message.lane, message: message, isWaitRefused: item.isWaitRefused)))
             case .repeated(let id):
-                results.append(.success(Accepted(id: id, lane: item.message.lane, message: nil)))
+                results.append(.success(AcceptedMessage(id: id, lane: item.message.lane, message: nil)))
             case .conflict:
                 results.append(.failure(count(.conflict)))
             case .noRegistration:
@@ -248,35 +258,43 @@ extension MessageAcceptor {
         return counts.isEmpty ? nil : runner?.reserve(counts)
     }
 
-    /// Tells the lane of what was not claimed with the commit.
-    private func wake(_ item: Prepared, claimed: Int) {
-        guard item.singles == 0 || claimed < item.singles else { return }
-        runner?.wake(item.message.lane)
+    /// Tells the lane of what was not claimed with the commit, and gives it what was composed.
+    private func wake(_ item: Prepared, _ message: Message, claimed: Int) {
+        guard item.singles == 0 || claimed < item.singles, let runner else { return }
+        let composed = item.pushes.compactMap { id, push in item.apps[id].map { ($0, push) } }
+        runner.expect(message, item.message.content, Dictionary(uniqueKeysWithValues: composed))
+        runner.wake(item.message.lane)
     }
 }
 
 // MARK: - Building
 
 extension MessageAcceptor {
+    private func plan(_ submission: Submission, at now: Timestamp) -> SubmissionPlan {
+        SubmissionPlan(
+            of: submission, id: submission.newID(at: now, random: random()), acceptedAt: now, composer: composer)
+    }
+
     /// The message as the store takes it, after all checks.
-    private func prepare(_ submission: Submission) throws(Refusal) -> Prepared {
+    private func prepare(_ submission: Submission) throws(SubmissionRefusal) -> Prepared {
         guard !isStopping else { throw .stopping }
         let now = wallTime()
-        let survey = Survey(of: submission, id: submission.newID(at: now, random: random()), acceptedAt: now)
-        if let violation = survey.violations.first { throw .invalid(violation) }
-        let isInteractive = survey.lane == .interactive
+        let plan = plan(submission, at: now)
+        if let violation = plan.violations.first { throw .invalid(violation) }
+        let isInteractive = plan.lane == .interactive
         return Prepared(
             message: NewMessage(
-                id: survey.id, project: submission.project.id, recipient: survey.recipient,
-                content: submission.content, options: submission.options, lane: survey.lane, facts: survey.facts,
-                acceptedAt: now, expiresAt: survey.life.expiresAt, idempotency: submission.idempotency,
+                id: plan.id, project: submission.project.id, recipient: plan.recipient,
+                content: submission.content, options: submission.options, lane: plan.lane, facts: plan.facts,
+                acceptedAt: now, expiresAt: plan.life.expiresAt, idempotency: submission.idempotency,
                 skipsStaleBefore: submission.project.stale.refreshedSince(at: now)),
-            pushes: survey.pushes, bytes: survey.bytes, routes: isInteractive ? survey.routes : [],
-            singles: isInteractive ? survey.singles : 0, isAwaited: submission.isAwaited)
+            apps: submission.project.apps, pushes: plan.pushes, bytes: plan.bytes,
+            routes: isInteractive ? plan.routes : [],
+            singles: isInteractive ? plan.singles : 0, isAwaited: submission.isAwaited)
     }
 }
 
-extension Result where Success == MessageAcceptor.Accepted {
+extension Result where Success == AcceptedMessage {
     /// Whether a message was taken that did not come before.
     fileprivate var isNew: Bool {
         if case .success(let accepted) = self { !accepted.isRepeat } else { false }

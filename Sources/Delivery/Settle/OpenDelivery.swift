@@ -49,7 +49,7 @@ extension OpenDelivery {
     /// | outcome   | settlement                                                                     |
     /// |-----------|--------------------------------------------------------------------------------|
     /// | accepted  | ended, accepted; a suspect's registration is proven, in the environment that took it |
-    /// | rejected  | ended, rejected with Apple's reason; a 410 ends the registration (2); BadDeviceToken: see ``refused(at:)`` |
+    /// | rejected  | ended, rejected with its reason; a dead address ends the registration (2); a doubtful one: see ``refused(_:at:)`` |
     /// | throttled | retry after ``RetryWindow``; a message for one attempt: expired (1)            |
     /// | throttled, no attempt | retry after ``RetryWindow``, also a message for one attempt        |
     /// | unknown   | as throttled, and one more unknown attempt; retry at once if the gateway cut it off |
@@ -66,36 +66,30 @@ extension OpenDelivery {
     func settlement(
         of outcome: Outcome, isAttempt: Bool = true, at now: Timestamp, random: Double
     ) -> Settlement.Result {
-        if !isAttempt, case .throttled(let reason, let after) = outcome, !(isProbe && isAboutCredential(reason)) {
+        if !isAttempt, case .throttled(let refusal, let after) = outcome, !(isProbe && refusal.scope.isLasting) {
             var history = claim.history
-            history.lastCause = reason.rawValue
-            return later(.held(reason, after: after), history: history, at: now, random: random)
+            history.lastCause = refusal.reason.rawValue
+            return later(.held(refusal, after: after), history: history, at: now, random: random)
         }
         switch outcome {
         case .accepted:
             return ended(
                 .accepted, reason: nil, verdict: isSuspect && !isForActivity ? .proven(in: environment) : nil,
                 history: claim.history.adding(nil), at: now)
-        case .rejected(.badDeviceToken, _):
-            return refused(at: now)
-        case .rejected(let reason, _) where isProbe && isAboutCredential(reason),
-            .throttled(let reason, _) where isProbe && isAboutCredential(reason):
+        case .rejected(let refusal) where refusal.scope == .addressDoubtful:
+            return refused(refusal.reason.rawValue, at: now)
+        // What is refused while probing for good and says nothing of the address leaves the first answer standing.
+        case .rejected(let refusal) where isProbe && refusal.scope.isLasting,
+            .throttled(let refusal, _) where isProbe && refusal.scope.isLasting:
             guard isAttempt else { return unprobed(at: now) }
-            return standing(.badDeviceToken, verdict: verdictOfRefusal, after: reason.rawValue, at: now)
+            return standing(verdict: verdictOfRefusal, after: refusal.reason.rawValue, at: now)
         case .notSent(.noRoute) where isProbe:
-            return standing(.badDeviceToken, verdict: verdictOfRefusal, after: TransportCause.noRoute.rawValue, at: now)
-        case .rejected(let reason, let since):
-            let history = isAttempt ? claim.history.adding(reason.rawValue) : claim.history
-            guard endsRegistration(reason), let since else {
-                return ended(.rejected, reason: reason.rawValue, history: history, at: now)
-            }
-            // The app has shown since then that it is there: what APNs says is of an earlier life of the device token.
-            guard since >= claim.registration.refreshedAt else {
-                return ended(.rejected, reason: DeliveryEnd.unregisteredEarlier, history: history, at: now)
-            }
-            return ended(.rejected, reason: reason.rawValue, verdict: .dead(since: since), history: history, at: now)
-        case .throttled(let reason, let after):
-            return attemptFailed(.throttled(reason, after: after), at: now, random: random)
+            return standing(verdict: verdictOfRefusal, after: TransportCause.noRoute.rawValue, at: now)
+        case .rejected(let refusal):
+            let history = isAttempt ? claim.history.adding(refusal.reason.rawValue) : claim.history
+            return ended(by: refusal, history: history, at: now)
+        case .throttled(let refusal, let after):
+            return attemptFailed(.throttled(refusal, after: after), at: now, random: random)
         case .notSent(let cause):
             return attemptFailed(.notSent(cause), at: now, random: random)
         case .unknown(let cause):
@@ -103,8 +97,25 @@ extension OpenDelivery {
         }
     }
 
-    /// What BadDeviceToken means. It says that the token is malformed, or of the other environment: so the same push is
-    /// tried there, once, before anything is held against the registration.
+    /// The end by a refusal of the push, or of its address: that ends the registration if the address died after the
+    /// registration's last refresh.
+    private func ended(by refusal: Refusal, history: AttemptHistory, at now: Timestamp) -> Settlement.Result {
+        let isAboutAddress = refusal.scope.isAboutAddress
+        let reason = refusal.reason.rawValue
+        guard !isForActivity, case .addressDead(let since?) = refusal.scope else {
+            return ended(.rejected, reason: reason, isAboutAddress: isAboutAddress, history: history, at: now)
+        }
+        // The app has shown since then that it is there: the answer is of an earlier life of the address.
+        guard since >= claim.registration.refreshedAt else {
+            return ended(
+                .rejected, reason: DeliveryEnd.unregisteredEarlier, isAboutAddress: true, history: history, at: now)
+        }
+        return ended(
+            .rejected, reason: reason, verdict: .dead(since: since), isAboutAddress: true, history: history, at: now)
+    }
+
+    /// What the refusal of a doubtful address means. It says that the address is malformed, or of the other environment:
+    /// so the same push is tried there, once, before anything is held against the registration.
     ///
     /// | the delivery                                               | settlement                                 |
     /// |------------------------------------------------------------|--------------------------------------------|
@@ -112,65 +123,43 @@ extension OpenDelivery {
     /// | was sent to the registration's environment, can be probed  | retry now, in the other environment        |
     /// | the same, but no time is left                              | ended, rejected                            |
     /// | was sent to the other environment, or there is none        | ended, rejected, with ``verdictOfRefusal`` |
-    private func refused(at now: Timestamp) -> Settlement.Result {
-        let reason = APNSReason.badDeviceToken
+    private func refused(_ reason: String, at now: Timestamp) -> Settlement.Result {
         guard !isForActivity, !claim.registration.isQuarantined else {
-            return standing(reason, verdict: nil, after: reason.rawValue, at: now)
+            return standing(verdict: nil, after: reason, at: now)
         }
         guard !isProbe, canProbe else {
-            return standing(reason, verdict: verdictOfRefusal, after: reason.rawValue, at: now)
+            return standing(verdict: verdictOfRefusal, after: reason, at: now)
         }
-        guard now <= lastMoment else { return standing(reason, verdict: nil, after: reason.rawValue, at: now) }
-        var history = claim.history.adding(reason.rawValue)
+        guard now <= lastMoment else { return standing(verdict: nil, after: reason, at: now) }
+        var history = claim.history.adding(reason)
         // Not before the refresh that the push was sent with, even if the wall clock was set back.
         history.probingSince = max(now, claim.registration.refreshedAt)
         history.refusedBy = claim.registration.environment
         return .retry(history, notBefore: now)
     }
 
-    /// What a device token that is refused everywhere says about its registration: what APNs never accepted is
-    /// quarantined; what it did accept before is a suspect again, and is quarantined on the next occasion.
+    /// What a device token that is refused everywhere says about its registration: what was never accepted is
+    /// quarantined; what was accepted before is a suspect again, and is quarantined on the next occasion.
     private var verdictOfRefusal: DeviceTokenVerdict {
-        claim.registration.isProven ? .doubtful : .refused(.badDeviceToken)
+        claim.registration.isProven ? .doubtful : .refused(Reason(rawValue: EndReason.addressRefused))
     }
 
-    /// The end by `reason`, after an attempt that gave `cause`.
+    /// The end by the refusal of the address, after an attempt that gave `cause`.
     private func standing(
-        _ reason: APNSReason, verdict: DeviceTokenVerdict?, after cause: String, at now: Timestamp
+        verdict: DeviceTokenVerdict?, after cause: String, at now: Timestamp
     ) -> Settlement.Result {
-        ended(.rejected, reason: reason.rawValue, verdict: verdict, history: claim.history.adding(cause), at: now)
-    }
-
-    /// Whether a reason is about the way upstream, will stay so, and says nothing of the device token. What another
-    /// connection may cure comes and goes.
-    private func isAboutCredential(_ reason: APNSReason) -> Bool {
-        guard let actions = APNSReasonTable.row(of: reason)?.actions else { return false }
-        return actions.contains(.pauseLane) && !actions.contains(.otherConnection)
-    }
-
-    /// Whether a refusal with this reason says that the install is gone; a 410 with a new reason does.
-    private func endsRegistration(_ reason: APNSReason) -> Bool {
-        guard !isForActivity else { return false }
-        return APNSReasonTable.row(of: reason)?.actions.contains(.dropRegistration) ?? true
-    }
-
-    /// Whether a refusal with this reason is about the device token that the push went to.
-    private func refusesDeviceToken(_ reason: String?) -> Bool {
-        guard !isForActivity, let reason = reason.map(APNSReason.init(rawValue:)) else { return false }
-        switch reason {
-        case .badDeviceToken, .deviceTokenNotForTopic: return true
-        case APNSReason(rawValue: DeliveryEnd.unregisteredEarlier): return true
-        default: return APNSReasonTable.row(of: reason)?.actions.contains(.dropRegistration) ?? false
-        }
+        ended(
+            .rejected, reason: EndReason.addressRefused, verdict: verdict, isAboutAddress: true,
+            history: claim.history.adding(cause), at: now)
     }
 
     /// The end of a delivery whose sender waits, where it would be tried again or expire otherwise: the gateway's credential is
-    /// refused, or it has none, and nobody but an operator can mend that. The sender is told at once, and since it may
+    /// refused, or it has none, and only an operator can mend that. The sender is told at once, and since it may
     /// send again, nothing of this message is left to be sent.
     ///
     /// | outcome                                                      | settlement                        |
     /// |--------------------------------------------------------------|-----------------------------------|
-    /// | throttled by a 403                                           | ended, rejected with its reason   |
+    /// | throttled: the credential is refused                         | ended, rejected with its reason   |
     /// | the same, where another connection may help                  | (1)                               |
     /// | throttled, no attempt: a credential or a topic is refused    | ended, rejected with its reason   |
     /// | the same, while a probe is on its way                        | `nil`: the probe tells            |
@@ -186,11 +175,10 @@ extension OpenDelivery {
         let reason: String
         switch outcome {
         case .throttled(let refusal, _):
-            guard let row = APNSReasonTable.row(of: refusal) else { return nil }
-            guard row.status == 403 || row.actions.contains(.pauseLane) else { return nil }
-            let isFirst = row.actions.contains(.otherConnection) && claim.history.lastCause != refusal.rawValue
+            guard refusal.scope.isLasting || refusal.scope.isAboutCredential else { return nil }
+            let isFirst = !refusal.scope.isLasting && claim.history.lastCause != refusal.reason.rawValue
             if isAttempt, isFirst, !isHeld { return nil }
-            reason = refusal.rawValue
+            reason = refusal.reason.rawValue
         case .notSent(.noRoute): reason = TransportCause.noRoute.rawValue
         case .accepted, .rejected, .notSent, .unknown: return nil
         }
@@ -222,7 +210,10 @@ extension OpenDelivery {
         if !isSpent, let delay = window.delay(random: random, within: lastMoment - now) {
             return .retry(history, notBefore: now + delay)
         }
-        if isProbe { return ended(.rejected, reason: APNSReason.badDeviceToken.rawValue, history: history, at: now) }
+        if isProbe {
+            return ended(
+                .rejected, reason: EndReason.addressRefused, isAboutAddress: true, history: history, at: now)
+        }
         return ended(.expired, reason: setback.cause, history: history, at: now)
     }
 
@@ -237,15 +228,15 @@ extension OpenDelivery {
     /// The end of a probe that can't be made: the first answer stands.
     func unprobed(at now: Timestamp) -> Settlement.Result {
         ended(
-            .rejected, reason: APNSReason.badDeviceToken.rawValue, verdict: verdictOfRefusal, history: claim.history,
-            at: now)
+            .rejected, reason: EndReason.addressRefused, verdict: verdictOfRefusal, isAboutAddress: true,
+            history: claim.history, at: now)
     }
 
     /// The end of a delivery whose time ran out before another attempt.
     func expired(at now: Timestamp) -> Settlement.Result {
         guard !isProbe else {
             return ended(
-                .rejected, reason: APNSReason.badDeviceToken.rawValue, history: claim.history, at: now)
+                .rejected, reason: EndReason.addressRefused, isAboutAddress: true, history: claim.history, at: now)
         }
         return ended(.expired, reason: claim.history.lastCause ?? EndReason.expired, history: claim.history, at: now)
     }
@@ -259,7 +250,7 @@ extension OpenDelivery {
 
     /// The end of a delivery whose registration ended after accept.
     func unregistered(at now: Timestamp) -> Settlement.Result {
-        ended(.rejected, reason: EndReason.unregistered, history: claim.history, at: now)
+        ended(.rejected, reason: EndReason.unregistered, isAboutAddress: true, history: claim.history, at: now)
     }
 
     /// The end of a delivery whose message can't be built any more.
@@ -278,46 +269,16 @@ extension OpenDelivery {
     }
 
     private func ended(
-        _ outcome: LedgerOutcome, reason: String?, verdict: DeviceTokenVerdict? = nil, history: AttemptHistory,
-        at now: Timestamp
+        _ outcome: LedgerOutcome, reason: String?, verdict: DeviceTokenVerdict? = nil, isAboutAddress: Bool = false,
+        history: AttemptHistory, at now: Timestamp
     ) -> Settlement.Result {
         .ended(
             LedgerEntry(
                 outcome: outcome, reason: reason, verdict: verdict,
-                refusesDeviceToken: outcome == .rejected && refusesDeviceToken(reason), history: history, time: now,
+                refusesDeviceToken: isAboutAddress && !isForActivity, history: history, time: now,
                 // Wall time may be set back between accept and answer.
                 latencyMilliseconds: max(0, (now - acceptedAt).wholeMilliseconds), apnsID: apnsID))
     }
-}
-
-/// Reasons in the ledger that are ours and not Apple's.
-enum EndReason {
-    /// Time ran out and no attempt was ever made.
-    static let expired = "Expired"
-    /// The registration ended after accept; Apple's word for the same thing.
-    static let unregistered = "Unregistered"
-    /// The message broke a limit when it was built again, after a change of the app's configuration.
-    static let invalidMessage = "InvalidMessage"
-    /// The app is of a platform that has no upstream.
-    static let platformNotServed = "PlatformNotServed"
-    /// The store knows the delivery and not its message.
-    static let messageMissing = "MessageMissing"
-}
-
-extension TransportCause {
-    /// The store could not read the message. It never was an attempt.
-    static let messageUnreadable = TransportCause(rawValue: "message_unreadable")
-}
-
-/// Bounds of retries that do not depend on the outcome.
-enum RetryBounds {
-    /// How long before its expiry a delivery's last attempt has to start.
-    static let lastAttemptMilliseconds: Int64 = 1000
-    /// No back-off is longer: an upstream may ask for an hour, and chance adds a quarter. What waits longer was given its
-    /// time by a clock that was wrong.
-    static let longestWait: Duration = .seconds(2 * 3600)
-    /// How long the other environment is tried.
-    static let probeLimit: Duration = .seconds(600)
 }
 
 extension ClaimedDelivery {
@@ -330,12 +291,6 @@ extension ClaimedDelivery {
 extension AttemptHistory {
     /// Whether an attempt of a message for one attempt may have been made, and the run that made it ended.
     var isInterrupted: Bool { interruptions > 0 }
-
-    /// Whether the last attempt was refused because of the credential.
-    var isAboutCredential: Bool {
-        guard let lastCause else { return false }
-        return APNSReasonTable.row(of: APNSReason(rawValue: lastCause))?.status == 403
-    }
 
     /// How many attempts the back-off after a setback grows by: those that ended unknown if this one did, otherwise the
     /// others; never those that the gateway cut off.

@@ -46,6 +46,22 @@ struct ResultBatch {
         return part
     }
 
+    /// Takes out what leaves a delivery open, or ends it for lack of time only: the next run comes to the same result.
+    mutating func takeOpen() -> ResultBatch {
+        var (open, rest) = (ResultBatch(of: worker), ResultBatch(of: worker))
+        rest.failures = failures
+        for place in settlements.indices {
+            let (settlement, lane) = (settlements[place], lanes[place])
+            if settlement.result.isEnd {
+                rest.append(settlement, in: lane, orEnd: ends[place])
+            } else {
+                open.append(settlement, in: lane, orEnd: ends[place])
+            }
+        }
+        self = rest
+        return open
+    }
+
     /// Marks the ends that somebody waits for as being written, and puts those in place that are only for who waits.
     ///
     /// - Returns: what to tell, by message.
@@ -95,6 +111,16 @@ struct ResultBatch {
             start = end
         }
         return returns
+    }
+}
+
+extension Settlement.Result {
+    /// Whether it would be lost with the process: APNs' answer to a push.
+    fileprivate var isEnd: Bool {
+        switch self {
+        case .ended(let entry): entry.outcome != .expired
+        case .retry: false
+        }
     }
 }
 

@@ -12,13 +12,13 @@ struct RetryWindow: Hashable {
     /// ``AttemptHistory/attempts(like:)``.
     ///
     /// `spread` is full jitter over an exponential: 1 s × 2^(attempt − 1) up to the cap. The floor is the larger of the
-    /// row's and what APNs asked for.
+    /// row's and what the service asked for.
     ///
     /// | setback                          | floor  | spread after attempt 1, 2, 3, … | cap    |
     /// |----------------------------------|--------|---------------------------------|--------|
-    /// | throttled, TooManyRequests       | 5 s    | 1 s, 2 s, 4 s, …                | 15 min |
-    /// | throttled, ServiceUnavailable    | 2 s    | 1 s, 2 s, 4 s, …                | 15 min |
-    /// | throttled, Shutdown              | 0      | 1 s, 2 s, 4 s, …                | 1 min  |
+    /// | throttled, load of the address   | 5 s    | 1 s, 2 s, 4 s, …                | 15 min |
+    /// | throttled, load of the service   | 2 s    | 1 s, 2 s, 4 s, …                | 15 min |
+    /// | throttled, connection closing    | 0      | 1 s, 2 s, 4 s, …                | 1 min  |
     /// | throttled, connection refused    | 0 (1)  | 100 ms, 2 s, 4 s, …             | 15 min |
     /// | throttled, any other             | 1 s    | 1 s, 2 s, 4 s, …                | 15 min |
     /// | held back by the gateway         | 100 ms | 5 s                             | 5 s    |
@@ -28,13 +28,13 @@ struct RetryWindow: Hashable {
     /// | notSent, message_unreadable      | 5 s    | 1 s, 2 s, 4 s, …                | 1 min  |
     /// | notSent, any other               | 100 ms | 1 s, 2 s, 4 s, …                | 1 min  |
     ///
-    /// (1) ExpiredProviderToken, InvalidProviderToken, UnrelatedKeyIdInToken, IdleTimeout; 1 s from the second attempt on.
+    /// (1) for its token or credential, or because it was idle; 1 s from the second attempt on.
     static func after(_ setback: Setback, attempt: Int) -> RetryWindow {
         let (floor, cap) = bounds(setback)
         switch setback {
         case .held:
             return RetryWindow(floor: floor, spread: cap)
-        case .throttled(let reason, let after) where attempt <= 1 && reason.refusesConnection:
+        case .throttled(let refusal, let after) where attempt <= 1 && refusal.scope.refusesConnection:
             // Once, at once: there are new connections. If they do not help, the upstream is paused.
             return RetryWindow(floor: after ?? .zero, spread: .milliseconds(100))
         case .unknown(let cause) where cause.isInterruption, .notSent(let cause) where cause.isInterruption:
@@ -49,13 +49,14 @@ struct RetryWindow: Hashable {
 
     private static func bounds(_ setback: Setback) -> (floor: Duration, cap: Duration) {
         switch setback {
-        case .throttled(let reason, let after):
+        case .throttled(let refusal, let after):
             let own: (floor: Duration, cap: Duration) =
-                switch reason {
-                case .tooManyRequests: (.seconds(5), .seconds(900))
-                case .serviceUnavailable: (.seconds(2), .seconds(900))
-                case .shutdown: (.zero, .seconds(60))
-                default: (.seconds(1), .seconds(900))
+                switch refusal.scope {
+                case .load(.address): (.seconds(5), .seconds(900))
+                case .load(.service): (.seconds(2), .seconds(900))
+                case .connection(.closing): (.zero, .seconds(60))
+                case .push, .addressDead, .addressDoubtful, .topic, .credential, .connection, .load:
+                    (.seconds(1), .seconds(900))
                 }
             return (max(own.floor, after ?? .zero), own.cap)
         case .held(_, let after): return (max(.milliseconds(100), after ?? .zero), .seconds(5))
@@ -79,10 +80,10 @@ struct RetryWindow: Hashable {
 
 /// The ways in which an attempt leaves a delivery open.
 enum Setback: Hashable {
-    /// APNs says: later.
-    case throttled(APNSReason, after: Duration?)
-    /// The gateway held the push back: later. APNs saw nothing of it.
-    case held(APNSReason, after: Duration?)
+    /// The service says: later.
+    case throttled(Refusal, after: Duration?)
+    /// The gateway held the push back: later. The service saw nothing of it.
+    case held(Refusal, after: Duration?)
     /// Provably not processed.
     case notSent(TransportCause)
     /// Sent, no answer.
@@ -91,17 +92,15 @@ enum Setback: Hashable {
     /// What stands in the ledger if the delivery ends for lack of time.
     var cause: String {
         switch self {
-        case .throttled(let reason, _), .held(let reason, _): reason.rawValue
+        case .throttled(let refusal, _), .held(let refusal, _): refusal.reason.rawValue
         case .notSent(let cause), .unknown(let cause): cause.rawValue
         }
     }
 
-    /// Whether APNs may have processed the push. It has not looked at it when it refused the connection or the
-    /// credential: the reasons that ask for another connection.
+    /// Whether the service may have processed the push. It has not looked at it when it refused the connection.
     var reachedPeer: Bool {
         switch self {
-        case .throttled(let reason, _):
-            APNSReasonTable.row(of: reason)?.actions.contains(.otherConnection) != true
+        case .throttled(let refusal, _): !refusal.scope.stopsAtConnection
         case .unknown: true
         case .held, .notSent: false
         }
@@ -113,12 +112,21 @@ extension TransportCause {
     var isInterruption: Bool { self == .shutdown || self == .interrupted }
 }
 
-extension APNSReason {
+extension Refusal.Scope {
     /// Whether it refuses the connection and its credential, so that the same push may pass on another one at once.
     fileprivate var refusesConnection: Bool {
         switch self {
-        case .expiredProviderToken, .invalidProviderToken, .unrelatedKeyIDInToken, .idleTimeout: true
-        default: false
+        case .connection(.tokenExpired), .connection(.credential), .connection(.idle): true
+        case .push, .addressDead, .addressDoubtful, .topic, .credential, .connection, .load: false
+        }
+    }
+
+    /// Whether the service refused the connection and did not look at the push.
+    fileprivate var stopsAtConnection: Bool {
+        switch self {
+        case .connection(.misdirected): false
+        case .connection: true
+        case .push, .addressDead, .addressDoubtful, .topic, .credential, .load: false
         }
     }
 }

@@ -11,6 +11,9 @@ import Store
 /// and the same batch is written again: nothing is dropped. A batch that is refused time and again is cut in halves, and
 /// a single result that is still refused is set aside and tried from time to time, so that it does not hold the rest.
 ///
+/// A gateway that stops does not wait for the store to take what leaves a delivery open: the next run takes such a
+/// delivery up in any case.
+///
 /// Only what belongs to a worker that was fenced is dropped: its deliveries were given back, and others send and settle
 /// them.
 struct Settler: Sendable {
@@ -21,13 +24,15 @@ struct Settler: Sendable {
     let store: any DeliveryStore
     let admission: Admission
     let metrics: DeliveryMetrics
+    /// What the causes in histories stand for.
+    let refusals: RefusalCatalog
     let clock: any Clock<Duration>
     let random: @Sendable () -> Double
     let logger: Logger
     /// How long a few results of the interactive lane wait for others; 0: not at all.
     let gathering: Duration
     /// Raised when the settler is to give up waiting for a failing store.
-    let finishing = Signal()
+    let finishing = AutoResetEvent()
 
     /// How long who waits is left in peace while a probe is on its way that decides about others too.
     static let probeLook: Duration = .seconds(1)
@@ -74,6 +79,12 @@ struct Settler: Sendable {
                 hasWaited = true
             }
         }
+    }
+
+    /// The gateway stops: from now on only ends are worth a second write. One that waits for the store tries at once.
+    func stop() {
+        answers.stop()
+        finishing.raise()
     }
 
     /// Tells ``run()`` to record what has come in and return.
@@ -175,7 +186,7 @@ struct Settler: Sendable {
                 failures = 0
                 continue
             } catch {
-                if error.code == .fenced {
+                if error.isConflict {
                     fenced(batch)
                     continue
                 }
@@ -185,6 +196,8 @@ struct Settler: Sendable {
                 let delay = StoreBackoff.delay(failures: failures, random: random())
                 tell(error, of: batch, retry: delay)
                 hold(true)
+                if answers.isStopping { leaveOpenWork(of: &batch) }
+                guard batch.count > 0 else { continue }
                 batches.append(batch)
                 if answers.isFinishing || Task.isCancelled {
                     let left = batches.reduce(0) { $0 + $1.count }
@@ -198,6 +211,14 @@ struct Settler: Sendable {
         // Set aside at the end: the lanes go on without it. Not otherwise, because it wakes the workers.
         if failures > 0 { hold(false) }
         return true
+    }
+
+    /// Leaves to the next run what does not end a delivery, and gives its room back: nothing of it is lost.
+    private func leaveOpenWork(of batch: inout ResultBatch) {
+        let left = batch.takeOpen()
+        guard left.count > 0 else { return }
+        logger.warning("results are left to the next run", metadata: ["count": "\(left.count)"])
+        giveBack(left)
     }
 
     /// Cuts the last batch in two, each of which is cut again at its next failure, or sets it aside if it is one result.
@@ -219,7 +240,7 @@ struct Settler: Sendable {
     /// Tries once what was set aside, one by one.
     private func tryAgain(_ aside: inout [ResultBatch]) async {
         var left: [ResultBatch] = []
-        for batch in aside {
+        for var batch in aside {
             guard lease.isCurrent(batch.worker) else {
                 drop(batch)
                 continue
@@ -227,11 +248,12 @@ struct Settler: Sendable {
             do throws(StoreError) {
                 try await write(batch)
             } catch {
-                if error.code == .fenced {
+                if error.isConflict {
                     fenced(batch)
                 } else {
                     tell(error, of: batch, retry: Self.asideInterval)
-                    left.append(batch)
+                    if answers.isStopping { leaveOpenWork(of: &batch) }
+                    if batch.count > 0 { left.append(batch) }
                 }
             }
         }
@@ -244,7 +266,7 @@ struct Settler: Sendable {
         let ends = batch.beginWriting(for: waiters)
         do throws(StoreError) {
             let result = try await store.settle(batch.settlements, by: batch.worker)
-            // What was not recorded, or goes to another device token, is nobody's end.
+            // What was not recorded, or goes to another device token, has not ended.
             let open = batch.readdress(result.readdressed).union(result.refused)
             waiters.wrote(ends.filter { !open.contains($0.key) })
             waiters.failedToWrite(ends.filter { open.contains($0.key) })
@@ -285,9 +307,9 @@ struct Settler: Sendable {
     /// What follows from a recorded batch: counts, log lines, room in the lanes.
     private func follow(_ batch: ResultBatch, complete: [MessageID]) {
         metrics.count(batch.settlements)
-        let lessons = Lessons(batch.settlements)
-        metrics.count(lessons)
-        lessons.log(to: logger)
+        let verdicts = VerdictCounts(batch.settlements)
+        metrics.count(verdicts)
+        verdicts.log(to: logger)
         log(batch.settlements)
         for message in complete {
             logger.debug("message complete", metadata: ["message.id": "\(message)"])
@@ -302,12 +324,18 @@ struct Settler: Sendable {
     private func expectAwaited(_ batch: ResultBatch) {
         guard !waiters.isEmpty else { return }
         for (settlement, lane) in zip(batch.settlements, batch.lanes) where lane == .interactive {
-            guard case .retry(let history, let notBefore) = settlement.result, history.isAboutCredential,
+            guard case .retry(let history, let notBefore) = settlement.result, isAboutCredential(history),
                 waiters.isAwaited(settlement.delivery.message)
             else { continue }
             let retry = AwaitedRetry(message: settlement.delivery.message, due: notBefore)
             gates[lane]?.update { $0.expectAwaited(retry, of: settlement.delivery.route) }
         }
+    }
+
+    /// Whether the last attempt was refused because of the credential.
+    private func isAboutCredential(_ history: AttemptHistory) -> Bool {
+        guard let cause = history.lastCause else { return false }
+        return refusals[cause]?.refusal.scope.isAboutCredential ?? false
     }
 
     private func giveBack(_ batch: ResultBatch) {

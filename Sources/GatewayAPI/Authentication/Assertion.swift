@@ -12,6 +12,8 @@ struct Assertion: Sendable {
     private let text: String
     private let claims: Claims
 
+    /// The path at which assertions are exchanged for access tokens; also the one in a service account's `token_uri`.
+    static let exchangePath = "/token"
     /// The largest assertion in bytes; those of SDKs have less than 1,500.
     static let limitBytes = 8 << 10
     /// How far the clocks of backend and gateway may be apart, in seconds.
@@ -153,7 +155,7 @@ struct Assertion: Sendable {
     /// - Parameter publicURL: under which clients reach the gateway, without a slash at the end.
     func checkForExchange(by key: ServiceAccountKey, publicURL: String) throws(Problem) {
         guard claims.targetAudience == nil else { throw .targetAudience }
-        let endpoints = Self.googleTokenEndpoints.union([key.tokenURI ?? publicURL + TokenRoutes.path])
+        let endpoints = Self.googleTokenEndpoints.union([key.tokenURI ?? publicURL + Self.exchangePath])
         guard let audiences = claims.aud?.values, !audiences.isEmpty, endpoints.isSuperset(of: audiences) else {
             throw .audience
         }

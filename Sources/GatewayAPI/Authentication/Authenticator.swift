@@ -6,6 +6,7 @@ import Store
 /// Finds out who sent a request: by an API key, an access token, or a JWT that a service account signed.
 struct Authenticator: Sendable {
     private let store: any CredentialStore & ServiceAccountStore
+    private let signers: AccountSigners
     private let limits: ClientRateLimits
     private let wallTime: WallTime
     private let uses: KeyUses
@@ -23,14 +24,17 @@ struct Authenticator: Sendable {
     /// Looks credentials up in `store`; what was found lately is remembered.
     ///
     /// - Parameters:
+    ///   - signers: who signs the JWTs that are bearers.
     ///   - limits: how often an address may fail.
     ///   - uses: hears when a key is used.
     ///   - publicURL: under which clients reach the gateway: the audience of JWTs that are bearers.
     init(
-        store: any CredentialStore & ServiceAccountStore, limits: ClientRateLimits = ClientRateLimits(.none),
+        store: any CredentialStore & ServiceAccountStore, signers: AccountSigners,
+        limits: ClientRateLimits = ClientRateLimits(.none),
         uses: KeyUses, publicURL: @escaping @Sendable () -> String, wallTime: @escaping WallTime
     ) {
         self.store = store
+        self.signers = signers
         self.limits = limits
         self.uses = uses
         self.publicURL = publicURL
@@ -38,7 +42,7 @@ struct Authenticator: Sendable {
     }
 
     /// The caller of a request. An address that failed too often is refused before anything is looked up, unless its
-    /// credential was found lately: others behind the same address go on.
+    /// credential was found lately, or is a JWT by an account's key that signed lately: others behind the same address go on.
     ///
     /// - Throws: UNAUTHENTICATED without a credential that is known and works; RESOURCE_EXHAUSTED for an address that
     ///   failed too often; UNAVAILABLE when the store fails.
@@ -46,9 +50,16 @@ struct Authenticator: Sendable {
         guard let text = Self.credential(in: call.request.headers) else {
             throw FCMError(.unauthenticated).hinting(SenderHint.credential(in: call.request.headers))
         }
+        let caller = try await counted(text, call)
+        if caller.role != .client { call.proveConnection() }
+        return caller
+    }
+
+    private func counted(_ text: String, _ call: Call) async throws(FCMError) -> Caller {
         guard let address = call.clientAddress, limits.rates.failures > 0, !wasFoundLately(text) else {
             return try await caller(presenting: text)
         }
+        if await signers.passes(text, from: address) { return try await caller(presenting: text) }
         return try await limits.countingFailures(of: address) { () async throws(FCMError) in
             try await caller(presenting: text)
         }
@@ -114,7 +125,7 @@ struct Authenticator: Sendable {
             let assertion = try Assertion(text, at: wallTime())
             issuer = assertion.issuer
             try assertion.checkAsBearer(publicURL: publicURL())
-            let identity = try await store.signer(of: assertion)
+            let identity = try await signers.signer(of: assertion)
             return Grant(identity: identity, expiresAt: assertion.expiresAt)
         } catch {
             throw FCMError(error).hinting(SenderHint.issuer(issuer))

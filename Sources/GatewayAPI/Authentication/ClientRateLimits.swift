@@ -1,3 +1,4 @@
+import HTTPListener
 import HTTPTypes
 import HummingbirdCore
 import PushModel
@@ -21,6 +22,8 @@ package final class ClientRateLimits: Sendable {
         package var newRegistrationAddress: Int
         /// New registrations in one project.
         package var newRegistrationProject: Int
+        /// New topics from one address in an hour; 0: any number.
+        package var hourlyNewTopics = 0
         /// Failed authentications from one address, with credentials of any kind.
         package var failures: Int
         /// Proxies in front, each of which adds whom it asks for to `X-Forwarded-For`. The address that the first of
@@ -54,12 +57,13 @@ package final class ClientRateLimits: Sendable {
         case project(ProjectID)
         case newRegistrationAddress(ClientAddress)
         case newRegistrationProject(ProjectID)
+        case newTopicAddress(ClientAddress)
 
         /// Whether there are as many as are configured.
         var isProject: Bool {
             switch self {
             case .project, .newRegistrationProject: true
-            case .address, .failures, .registration, .newRegistrationAddress: false
+            case .address, .failures, .registration, .newRegistrationAddress, .newTopicAddress: false
             }
         }
     }
@@ -140,7 +144,7 @@ package final class ClientRateLimits: Sendable {
 
     /// More than a full bucket is taken when it is full, and paid back before the next.
     private func use(_ count: Int, of party: Party, counts: Bool) throws(FCMError) {
-        let rate = Double(rate(of: party))
+        let rate = rate(of: party)
         guard rate > 0, count > 0 else { return }
         let time = now()
         let burst = burst(of: party)
@@ -160,13 +164,17 @@ package final class ClientRateLimits: Sendable {
 
     private func tokens(in bucket: Bucket, of party: Party, at time: ContinuousClock.Instant) -> Double {
         let passed = (time - bucket.filledAt) / .seconds(1)
-        return min(burst(of: party), bucket.tokens + max(0, passed) * Double(rate(of: party)))
+        return min(burst(of: party), bucket.tokens + max(0, passed) * rate(of: party))
     }
 
     private func burst(of party: Party) -> Double {
-        let usual = Double(rate(of: party)) * Self.burstSeconds
-        if case .newRegistrationAddress = party { return max(usual, Self.newRegistrationBurst) }
-        return usual
+        let usual = rate(of: party) * Self.burstSeconds
+        return switch party {
+        case .newRegistrationAddress: max(usual, Self.newRegistrationBurst)
+        // What an hour brings, at once: a new version of an app may come with topics of its own.
+        case .newTopicAddress: Double(rates.hourlyNewTopics)
+        case .address, .failures, .registration, .project, .newRegistrationProject: usual
+        }
     }
 
     /// How many parties are kept in mind beside projects.
@@ -178,14 +186,15 @@ package final class ClientRateLimits: Sendable {
         if buckets.count > Self.partyLimit / 2 { buckets = [:] }
     }
 
-    private func rate(of party: Party) -> Int {
+    private func rate(of party: Party) -> Double {
         switch party {
-        case .address: rates.address
-        case .failures: rates.failures
-        case .registration: rates.registration
-        case .project: rates.project
-        case .newRegistrationAddress: rates.newRegistrationAddress
-        case .newRegistrationProject: rates.newRegistrationProject
+        case .address: Double(rates.address)
+        case .failures: Double(rates.failures)
+        case .registration: Double(rates.registration)
+        case .project: Double(rates.project)
+        case .newRegistrationAddress: Double(rates.newRegistrationAddress)
+        case .newRegistrationProject: Double(rates.newRegistrationProject)
+        case .newTopicAddress: Double(rates.hourlyNewTopics) / 3600
         }
     }
 
@@ -213,6 +222,12 @@ package final class ClientRateLimits: Sendable {
                 .resourceExhausted,
                 "Too many new registrations from this address (limits.newRegistrationAddressRate).")
             error.quotaSubject = "client address"
+        case .newTopicAddress:
+            error = FCMError(
+                .resourceExhausted,
+                "Too many new topics from this address: apps make \(rates.hourlyNewTopics) an hour. Topics that are there "
+                    + "are not counted, and neither are those that a backend makes.")
+            error.quotaSubject = "client address"
         case .newRegistrationProject(let id):
             error = FCMError(
                 .resourceExhausted, "Too many new registrations in this project (limits.newRegistrationProjectRate).")
@@ -220,64 +235,5 @@ package final class ClientRateLimits: Sendable {
         }
         error.retryAfterSeconds = retryAfterSeconds
         return error
-    }
-}
-
-extension Call {
-    /// Counts a client's request against the limits of its address and its project; other callers have none.
-    ///
-    /// - Parameter count: the items of a batch, beyond the first.
-    func checkRate(of caller: Caller, _ count: Int = 1) throws(FCMError) {
-        try take(count, .project(caller.project), of: caller) { .address($0) }
-    }
-
-    /// Counts registrations that a client is about to make.
-    func checkNewRegistrations(_ count: Int, of caller: Caller) throws(FCMError) {
-        try take(count, .newRegistrationProject(caller.project), of: caller) { .newRegistrationAddress($0) }
-    }
-
-    private func take(
-        _ count: Int, _ project: ClientRateLimits.Party, of caller: Caller,
-        address party: (ClientAddress) -> ClientRateLimits.Party
-    ) throws(FCMError) {
-        guard caller.role == .client else { return }
-        // Looked at first, so that what the project refuses leaves no address behind; counted last, so that what one
-        // address asks too often is not the project's loss.
-        try services.clientLimits.check(project, count)
-        if let address = clientAddress { try services.clientLimits.take(party(address), count) }
-        try services.clientLimits.take(project, count)
-    }
-
-    /// Counts an attempt to authenticate that the authenticator does not see; ``authenticationSucceeded()`` takes it back.
-    ///
-    /// - Throws: RESOURCE_EXHAUSTED for an address that failed too often.
-    func countAuthentication() throws(FCMError) {
-        if let clientAddress { try services.clientLimits.take(.failures(clientAddress)) }
-    }
-
-    /// Takes ``countAuthentication()`` back.
-    func authenticationSucceeded() {
-        if let clientAddress { services.clientLimits.giveBack(.failures(clientAddress)) }
-    }
-
-    /// Where the request comes from, as the outermost proxy of ours saw it.
-    var clientAddress: ClientAddress? {
-        forwardedAddress.map { ClientAddress($0) }
-    }
-
-    var forwardedAddress: String? {
-        let proxies = services.clientLimits.rates.proxies
-        guard proxies > 0 else { return context.address }
-        let hops = request.headers[values: .forwardedFor]
-            .flatMap { $0.split(separator: ",") }.map { String($0.trimmingBlanks) }
-        return hops.count >= proxies ? hops[hops.count - proxies] : context.address
-    }
-}
-
-extension ProjectCall {
-    /// Counts a client's request against the limit of the registration that it is about.
-    func checkRate(of registration: RegistrationID) throws(FCMError) {
-        guard caller.role == .client else { return }
-        try services.clientLimits.take(.registration(registration))
     }
 }

@@ -29,6 +29,15 @@ final class CredentialCache<ID: Hashable & Sendable, Record: Sendable>: Sendable
         entries.withLock { $0[id]?.record }
     }
 
+    /// Keeps a credential that was found elsewhere.
+    func keep(_ record: Record, as id: ID) {
+        let time = now()
+        entries.withLock { entries in
+            if entries.count >= Self.limit { entries.removeAll(keepingCapacity: true) }
+            entries[id] = Entry(record: record, readAt: time)
+        }
+    }
+
     /// The credential with this id, from here or as `read` finds it, also a revoked one.
     func record<Failure: Error>(
         _ id: ID, read: (ID) async throws(Failure) -> Record?

@@ -37,7 +37,7 @@ struct CustomToken: Sendable {
             throw .assertion(error)
         }
         guard assertion.isMeant(for: Self.audience) else { throw .audience }
-        guard let user = assertion.userID.flatMap(UserID.init(rawValue:)) else { throw .user }
+        guard let user = assertion.userID.flatMap(UserID.init(rawValue:)), user.isVisible else { throw .user }
         self.user = user
         account = identity.account.email
     }

@@ -19,7 +19,7 @@ enum DeviceGroupRoutes {
 
     @Sendable private static func change(_ call: ProjectCall) async throws -> Response {
         try call.checkProjectHeader()
-        let request = try DeviceGroupRequest(await call.call.json())
+        let request = try DeviceGroupRequest(await call.json())
         let keys = try await registrations(request.tokens, call)
         let store = call.services.store
         let result =
@@ -33,7 +33,7 @@ enum DeviceGroupRoutes {
 
     @Sendable private static func lookUp(_ call: ProjectCall) async throws -> Response {
         try call.checkProjectHeader()
-        guard let text = call.call.query["notificationKeyName"] else {
+        guard let text = call.query["notificationKeyName"] else {
             throw FCMError(.badRequest, "notification_key_name is missing.")
         }
         let name = try DeviceGroupRequest.name(text)
@@ -107,7 +107,7 @@ private struct DeviceGroupRequest {
 
     private static func key(_ text: String?) throws(FCMError) -> NotificationKey {
         guard let text else { throw FCMError(.badRequest, "notification_key is missing.") }
-        // What has not the form of a key is nobody's.
+        // A text without the form of a key names no group.
         guard let key = NotificationKey(rawValue: text) else {
             throw FCMError(.badRequest, "notification_key not found")
         }
@@ -136,9 +136,9 @@ extension ProjectCall {
     }
 
     /// Those of `registrations` that a message to many can go to.
-    func addressees(among registrations: [Registration]) -> [MessageAcceptor.Addressee] {
+    func addressees(among registrations: [Registration]) -> [Addressee] {
         registrations.filter { $0.isAddressable(at: now) && project.apps[$0.app] != nil }
-            .map { MessageAcceptor.Addressee(key: $0.key, app: $0.app) }
+            .map { Addressee(key: $0.key, app: $0.app) }
     }
 }
 

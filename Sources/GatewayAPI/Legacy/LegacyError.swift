@@ -2,7 +2,7 @@ import Delivery
 
 /// Why the legacy API does not send a message to somebody: the strings that its clients know (fcm.md §3).
 enum LegacyError: String, Error, Hashable, Sendable, CaseIterable {
-    /// Nobody is named.
+    /// The request names no recipient.
     case missingRegistration = "MissingRegistration"
     /// The text is no token.
     case invalidRegistration = "InvalidRegistration"
@@ -42,7 +42,7 @@ extension LegacyError {
     ///
     /// Nearly all that can be wrong with a message was looked at when it was decoded: what only its finished bytes show is
     /// their size.
-    init(_ refusal: MessageAcceptor.Refusal) {
+    init(_ refusal: SubmissionRefusal) {
         switch refusal {
         case .invalid: self = .messageTooBig
         case .conflict: self = .internalServerError

@@ -1,4 +1,5 @@
 import Crypto
+import FCMWire
 import JSON
 import PushModel
 
@@ -29,19 +30,19 @@ struct LegacyMessage {
         if let value = body.value("data") { try readData(value) }
     }
 
-    /// The v1 message; otherwise why nobody can get this one.
+    /// The v1 message; otherwise why this one can't be sent.
     ///
     /// - Parameter now: when it is accepted.
     /// - Throws: an error that names what is wrong.
-    func content(at now: Timestamp) throws(FCMError) -> Result<MessageContent, LegacyError> {
+    func content(at now: Timestamp) throws(FCMError) -> Result<FCMMessage, LegacyError> {
         do throws(InvalidMessage) {
-            let content = try MessageContent(source: source(template, at: now))
+            let content = try FCMMessage(source: source(template, at: now))
             if let problem { return .failure(problem) }
             // What shows nothing goes with priority 5 whatever is asked: Apple takes no other for it.
             guard let priority, content.isDisplayed else { return .success(content) }
             var template = template
             template.values[.priority] = .string(priority)
-            return .success(try MessageContent(source: source(template, at: now)))
+            return .success(try FCMMessage(source: source(template, at: now)))
         } catch {
             if error.violations.contains(where: { $0.cause == .payloadTooLarge }) { return .failure(.messageTooBig) }
             throw FCMError(.badRequest, error.legacyText)

@@ -1,4 +1,5 @@
 import Delivery
+import FCMWire
 import Hummingbird
 import JSON
 import PushModel
@@ -19,9 +20,9 @@ enum LegacySend {
     ]
 
     @Sendable private static func respond(_ call: ProjectCall) async throws -> Response {
-        let request = try LegacySendRequest(await call.call.body(), at: call.now)
+        let request = try LegacySendRequest(await call.body(), at: call.now)
         switch request.recipient {
-        case .nobody: return LegacyAnswer([.failed(.missingRegistration)]).response
+        case .missing: return LegacyAnswer([.failed(.missingRegistration)]).response
         case .one(let name):
             if let key = NotificationKey(rawValue: name), let members = try await call.members(of: key) {
                 return try await LegacyGroupSend(call: call, request: request).answer(to: members)
@@ -35,17 +36,17 @@ enum LegacySend {
 
     /// Sends to a topic or a condition: the answer has a number for an id.
     private static func broadcast(
-        _ call: ProjectCall, _ request: LegacySendRequest, to recipient: MessageAcceptor.Submission.Recipient
+        _ call: ProjectCall, _ request: LegacySendRequest, to recipient: Submission.Recipient
     ) async throws(FCMError) -> Response {
         guard !call.project.apps.isEmpty else {
             throw .invalidParameters(FCMError(.badRequest, "The project \(call.project.id) has no apps to send to."))
         }
-        let content: MessageContent
+        let content: FCMMessage
         switch request.content {
         case .success(let valid): content = valid
         case .failure(let error): return Response(json: .object([.init("error", .string(error.rawValue))]))
         }
-        var submission = MessageAcceptor.Submission(
+        var submission = Submission(
             project: call.project, recipient: recipient, content: content, credential: call.credential)
         submission.isNumbered = true
         switch await call.legacySend([submission], isDryRun: request.isDryRun).first {
@@ -74,7 +75,7 @@ struct LegacyTokenSend {
         let prepared = try await submissions(to: names)
         let submissions = prepared.compactMap { try? $0.get() }  // Errors are answered below.
         var sent = await call.legacySend(submissions, isDryRun: request.isDryRun).makeIterator()
-        var temporary: MessageAcceptor.Refusal?
+        var temporary: SubmissionRefusal?
         let results = prepared.map { item in
             switch item {
             case .failure(let error): return LegacyAnswer.Item.failed(error)
@@ -91,7 +92,7 @@ struct LegacyTokenSend {
         }
         let answer = LegacyAnswer(results)
         var response = answer.response
-        // Whoever is told to come back sends everything again.
+        // A sender that is told to come back sends everything again.
         if let temporary, answer.successes == 0 {
             response.askToComeBack(after: FCMError(temporary, project: call.project))
         }
@@ -101,7 +102,7 @@ struct LegacyTokenSend {
     /// The submission for each token, or why there is none.
     private func submissions(
         to names: [String]
-    ) async throws(FCMError) -> [Result<MessageAcceptor.Submission, LegacyError>] {
+    ) async throws(FCMError) -> [Result<Submission, LegacyError>] {
         let references = names.map { RegistrationReference(rawValue: $0) }
         let named: [NamedRegistration]
         do throws(StoreError) {
@@ -121,14 +122,14 @@ struct LegacyTokenSend {
 
     private func submission(
         to named: NamedRegistration
-    ) throws(LegacyError) -> MessageAcceptor.Submission {
+    ) throws(LegacyError) -> Submission {
         if case .ofOtherProject = named { throw .mismatchSenderID }
         guard case .known(let registration) = named, registration.isAddressable(at: call.now) else {
             throw .notRegistered
         }
         guard call.project.apps[registration.app] != nil else { throw .mismatchSenderID }
         guard request.isFor(registration.app) else { throw .invalidPackageName }
-        return MessageAcceptor.Submission(
+        return Submission(
             project: call.project, recipient: .registration(registration), content: try request.content.get(),
             credential: call.credential)
     }
@@ -141,7 +142,7 @@ struct LegacyGroupSend {
 
     /// Sends to those of `members` that can be sent to, and answers how many these are.
     func answer(to members: [Registration]) async throws(FCMError) -> Response {
-        let content: MessageContent
+        let content: FCMMessage
         switch request.content {
         case .success(let valid): content = valid
         case .failure(let error): return Response(json: .object([.init("error", .string(error.rawValue))]))
@@ -151,7 +152,7 @@ struct LegacyGroupSend {
         let others = members.filter { !keys.contains($0.key) }
         // A group may have no members any more, and a member a token that can't be sent to.
         guard !addressees.isEmpty else { return response(sent: 0, failed: others) }
-        let submission = MessageAcceptor.Submission(
+        let submission = Submission(
             project: call.project, recipient: .list(addressees), content: content, credential: call.credential)
         switch await call.legacySend([submission], isDryRun: request.isDryRun).first {
         case .success(let id)?:
@@ -236,8 +237,8 @@ extension LegacySendRequest {
 extension ProjectCall {
     /// Accepts messages, or says what their ids would look like.
     fileprivate func legacySend(
-        _ submissions: [MessageAcceptor.Submission], isDryRun: Bool
-    ) async -> [Result<MessageID, MessageAcceptor.Refusal>] {
+        _ submissions: [Submission], isDryRun: Bool
+    ) async -> [Result<MessageID, SubmissionRefusal>] {
         guard isDryRun else {
             return await services.acceptor.accept(submissions).map { result in
                 result.map { accepted in
@@ -246,9 +247,9 @@ extension ProjectCall {
                 }
             }
         }
-        var results: [Result<MessageID, MessageAcceptor.Refusal>] = []
+        var results: [Result<MessageID, SubmissionRefusal>] = []
         for submission in submissions {
-            do throws(MessageAcceptor.Refusal) {
+            do throws(SubmissionRefusal) {
                 let preflight = try await services.acceptor.preflight(submission)
                 results.append(preflight.refusals.first.map { .failure($0) } ?? .success(preflight.id))
             } catch {

@@ -1,3 +1,4 @@
+import FCMWire
 import JSON
 import NIOCore
 import PushModel
@@ -6,8 +7,8 @@ import PushModel
 struct LegacySendRequest: Sendable {
     /// To whom.
     let recipient: Recipient
-    /// What to send; otherwise why nobody gets it.
-    let content: Result<MessageContent, LegacyError>
+    /// What to send; otherwise why it is sent to no one.
+    let content: Result<FCMMessage, LegacyError>
     /// The app that registrations must be of; `nil`: any.
     let restrictedPackageName: String?
     /// Whether nothing is to be kept.
@@ -23,8 +24,8 @@ struct LegacySendRequest: Sendable {
         case topic(Topic)
         /// `condition`.
         case condition(Condition)
-        /// Nobody is named.
-        case nobody
+        /// The request names no recipient.
+        case missing
     }
 
     /// The most `registration_ids`.
@@ -79,14 +80,14 @@ struct LegacySendRequest: Sendable {
                     .badRequest,
                     "Number of messages on bulk (\(tokens.count)) exceeds maximum allowed (\(tokenLimit))")
             }
-            return tokens.isEmpty ? .nobody : .many(tokens)
+            return tokens.isEmpty ? .missing : .many(tokens)
         case (nil, nil, let text?):
             do throws(ConditionSyntaxError) {
                 return .condition(try Condition(parsing: text.lowercasedOutsideQuotes))
             } catch {
                 throw FCMError(.badRequest, "condition: malformed at byte \(error.offset): \(error.message).")
             }
-        case (nil, nil, nil): return .nobody
+        case (nil, nil, nil): return .missing
         default:
             throw FCMError(.badRequest, "Must use only one of \"to\", \"registration_ids\" and \"condition\".")
         }

@@ -1,79 +1,80 @@
-extension OpenAPI {
-    /// FCM's Message resource (fcm.v1.json), field by field.
-    static let message = Area(
-        name: "Message", operations: [],
-        schemas: [
-            "Message": .request([
-                "name": .string.saying("Set by the gateway."), "data": strings, "notification": .named("Notification"),
-                "android": .named("AndroidConfig"), "androidV2": .named("AndroidConfigV2"),
-                "webpush": .named("WebpushConfig"), "apns": .named("ApnsConfig"), "fcmOptions": .named("FcmOptions"),
-                "fid": .string, "token": .string,
-                "topic": .text(matching: "^(/topics/)?[a-zA-Z0-9-_.~%]{1,900}$"), "condition": .string,
-            ]).saying("Names exactly one of fid, token, topic and condition, unless a target stands beside it."),
-            "Notification": .request(["title": .string, "body": .string, "image": .string]),
-            "FcmOptions": label, "AndroidFcmOptions": label,
-            "ApnsFcmOptions": .request(["analyticsLabel": .string, "image": .string]),
-            "WebpushFcmOptions": .request(["analyticsLabel": .string, "link": .string]),
-            "ApnsConfig": .request([
-                "headers": strings, "payload": anything, "fcmOptions": .named("ApnsFcmOptions"),
-                "liveActivityToken": .string,
-            ]),
-            "WebpushConfig": .request([
-                "headers": strings, "data": strings, "notification": anything,
-                "fcmOptions": .named("WebpushFcmOptions"),
-            ]),
-            "AndroidConfig": .request([
-                "collapseKey": .string, "priority": .choice(["NORMAL", "HIGH"]), "ttl": .duration,
-                "restrictedPackageName": .string, "data": strings, "notification": .named("AndroidNotification"),
-                "fcmOptions": .named("AndroidFcmOptions"), "directBootOk": .boolean, "bandwidthConstrainedOk": .boolean,
-                "restrictedSatelliteOk": .boolean,
-            ]),
-            "AndroidConfigV2": .request([
-                "collapseKey": .string, "ttl": .duration, "restrictedPackageName": .string, "data": strings,
-                "fcmOptions": .named("AndroidFcmOptions"), "directBootOk": .boolean, "bandwidthConstrainedOk": .boolean,
-                "restrictedSatelliteOk": .boolean, "remoteNotification": .named("AndroidRemoteNotification"),
-                "backgroundSync": .named("AndroidBackgroundSyncMessage"),
-            ]).saying("Excludes android."),
-            "AndroidRemoteNotification": .request([
-                "notification": .named("AndroidNotificationV2"), "mutableContent": .boolean,
-                "useAsV1DataMessage": .boolean,
-            ]),
-            "AndroidBackgroundSyncMessage": .request([:]),
-            "AndroidNotification": .request([
-                "title": .string, "body": .string, "icon": .string, "color": color, "sound": .string, "tag": .string,
-                "clickAction": .string, "bodyLocKey": .string, "bodyLocArgs": texts, "titleLocKey": .string,
-                "titleLocArgs": texts, "channelId": .string, "ticker": .string, "sticky": .boolean, "eventTime": .time,
-                "localOnly": .boolean, "notificationPriority": priority, "defaultSound": .boolean,
-                "defaultVibrateTimings": .boolean, "defaultLightSettings": .boolean, "vibrateTimings": durations,
-                "visibility": visibility, "notificationCount": .integer, "lightSettings": .named("LightSettings"),
-                "image": .string, "bypassProxyNotification": .boolean,
-                "proxy": .choice(["PROXY_UNSPECIFIED", "ALLOW", "DENY", "IF_PRIORITY_LOWERED"]),
-            ]),
-            "AndroidNotificationV2": .request([
-                "id": .integer, "title": .string, "body": .string, "icon": .string, "color": color, "sound": .string,
-                "tag": .string, "clickAction": .string, "bodyLocKey": .string, "bodyLocArgs": texts,
-                "titleLocKey": .string, "titleLocArgs": texts, "channelId": .string, "ticker": .string,
-                "sticky": .boolean, "eventTime": .time, "localOnly": .boolean, "notificationPriority": priority,
-                "defaultSound": .boolean, "defaultVibrateTimings": .boolean, "defaultLightSettings": .boolean,
-                "vibrateTimings": durations, "visibility": visibility, "notificationCount": .integer,
-                "lightSettings": .named("LightSettings"), "image": .string,
-            ]),
-            "LightSettings": .request([
-                "color": .named("Color"), "lightOnDuration": .duration, "lightOffDuration": .duration,
-            ]),
-            "Color": .request(["red": part, "green": part, "blue": part, "alpha": part]),
-        ])
+import FCMWire
+import JSON
+import PushModel
 
-    private static let strings = Schema.map(of: .string)
-    private static let anything = Schema.map(of: .any)
-    private static let texts = Schema.list(of: .string)
-    private static let durations = Schema.list(of: .duration)
-    private static let label = Schema.request([
-        "analyticsLabel": .text(matching: "^[a-zA-Z0-9-_.~%]{0,50}$")
-    ])
-    private static let color = Schema.text(matching: "^#[0-9a-fA-F]{6}$")
-    private static let part = Schema.number.with("minimum", .integer(0)).with("maximum", .integer(1))
-    private static let priority = Schema.choice(
-        ["UNSPECIFIED", "MIN", "LOW", "DEFAULT", "HIGH", "MAX"].map { "PRIORITY_" + $0 })
-    private static let visibility = Schema.choice(["VISIBILITY_UNSPECIFIED", "PRIVATE", "PUBLIC", "SECRET"])
+extension OpenAPI {
+    /// FCM's Message resource, made from the schema that requests are decoded by.
+    static let message = Area(
+        name: "Message", operations: [], schemas: Schemas(MessageComponents(of: MessageSchema.message).schemas))
+}
+
+/// The components of the document that a message type and the types of its fields become, each once.
+private struct MessageComponents {
+    private(set) var schemas: [(name: String, schema: OpenAPI.Schema)] = []
+
+    /// Describes `type` and every type that it reaches.
+    init(of type: MessageSchema) {
+        add(type)
+    }
+
+    private mutating func add(_ type: MessageSchema) {
+        let name = Self.name(of: type)
+        guard !schemas.contains(where: { $0.name == name }) else { return }
+        let place = schemas.count
+        schemas.append((name, .any))
+        var fields: [(name: String, schema: OpenAPI.Schema)] = []
+        for (field, type) in type.declarations {
+            let schema = self.schema(of: type)
+            fields.append((ObjectReader.camelCase(field), Self.rules["\(name).\(field)"]?(schema) ?? schema))
+        }
+        let schema = OpenAPI.Schema.request(fields)
+        schemas[place].schema = Self.rules[name]?(schema) ?? schema
+    }
+
+    /// A type's name in the document: without its package and the type that it is nested in. The two types of light
+    /// settings are alike, and one here.
+    private static func name(of type: MessageSchema) -> String {
+        type.name.split(separator: ".").last.map(String.init) ?? type.name
+    }
+
+    private mutating func schema(of type: MessageSchema.FieldType) -> OpenAPI.Schema {
+        switch type {
+        case .string: return .string
+        case .bool: return .boolean
+        case .int32: return .integer
+        case .float: return .number
+        case .duration: return .duration
+        case .timestamp: return .time
+        case .enumeration(let values): return .choice(values.values)
+        case .list(let element): return .list(of: schema(of: element))
+        case .stringMap: return .map(of: .string)
+        case .structure: return .map(of: .any)
+        case .message(let type):
+            add(type)
+            return .named(Self.name(of: type))
+        }
+    }
+
+    /// What the schema does not say: forms of texts, ranges, and sentences for readers.
+    private static let rules: [String: @Sendable (OpenAPI.Schema) -> OpenAPI.Schema] = [
+        "Message": {
+            $0.saying("Names exactly one of fid, token, topic and condition, unless a target stands beside it.")
+        },
+        "Message.name": { $0.saying("Set by the gateway.") },
+        "Message.topic": { _ in .text(matching: "^(/topics/)?[a-zA-Z0-9-_.~%]{1,900}$") },
+        "FcmOptions.analytics_label": label, "AndroidFcmOptions.analytics_label": label,
+        "AndroidConfigV2": { $0.saying("Excludes android.") },
+        "AndroidNotification.color": color, "AndroidNotificationV2.color": color,
+        "Color.red": part, "Color.green": part, "Color.blue": part, "Color.alpha": part,
+    ]
+
+    @Sendable private static func label(_: OpenAPI.Schema) -> OpenAPI.Schema {
+        .text(matching: "^[a-zA-Z0-9-_.~%]{0,50}$")
+    }
+
+    @Sendable private static func color(_: OpenAPI.Schema) -> OpenAPI.Schema { .text(matching: "^#[0-9a-fA-F]{6}$") }
+
+    @Sendable private static func part(_ schema: OpenAPI.Schema) -> OpenAPI.Schema {
+        schema.with("minimum", .integer(0)).with("maximum", .integer(1))
+    }
 }

@@ -72,7 +72,7 @@ extension OpenAPI {
                     "web": .request([
                         "origin": .string, "endpoint": .string, "p256dh": .string, "auth": .string,
                         "application_pub_key": .string,
-                    ]), "fcm_sdk_version": .string, "user": .string.saying("Who uses the device; empty for nobody."),
+                    ]), "fcm_sdk_version": .string, "user": .string.saying("Who uses the device; empty for no user."),
                     "userToken": .string.saying("A Firebase custom token for the user: what a client proves it with."),
                 ]
             ).saying("Of ios or web."),

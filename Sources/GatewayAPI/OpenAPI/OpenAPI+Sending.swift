@@ -1,3 +1,4 @@
+import FCMWire
 import HTTPTypes
 import PushModel
 import Store

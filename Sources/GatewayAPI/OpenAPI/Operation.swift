@@ -105,6 +105,20 @@ extension OpenAPI {
         /// The tag of the operations.
         let name: String
         let operations: [Operation]
-        let schemas: KeyValuePairs<String, Schema>
+        let schemas: Schemas
+    }
+    /// Schemas of the document's components by their names, in order.
+    struct Schemas: ExpressibleByDictionaryLiteral, Sendable {
+        /// The schemas.
+        let list: [(name: String, schema: Schema)]
+
+        /// Lists schemas.
+        init(_ list: [(name: String, schema: Schema)]) {
+            self.list = list
+        }
+
+        init(dictionaryLiteral elements: (String, Schema)...) {
+            list = elements.map { (name: $0.0, schema: $0.1) }
+        }
     }
 }

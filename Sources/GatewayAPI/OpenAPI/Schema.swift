@@ -64,6 +64,13 @@ extension OpenAPI {
             object(properties, required: required).with("additionalProperties", .bool(false))
         }
 
+        /// A request with fields that are listed elsewhere.
+        static func request(_ fields: [(name: String, schema: Schema)]) -> Schema {
+            Schema(type: "object")
+                .with("properties", .object(fields.map { .init($0.name, $0.schema.json) }))
+                .with("additionalProperties", .bool(false))
+        }
+
         /// A schema of the document's components.
         static func named(_ name: String) -> Schema {
             Schema([.init("$ref", .string("#/components/schemas/\(name)"))])

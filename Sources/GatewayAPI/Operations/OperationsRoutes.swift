@@ -9,10 +9,10 @@ import Store
 /// API's listener nothing of teams, keys and apps.
 enum OperationsRoutes {
     /// Those of a listener.
-    static func all(on routes: ListenerConfiguration.Routes) -> [Route] {
+    static func all(on routes: GatewayListener.Routes, _ state: GatewayState) -> [Route] {
         switch routes {
-        case .api(withOperations: false): [health, readiness(on: routes)]
-        case .api(withOperations: true), .operations: [health, readiness(on: routes), metrics]
+        case .api(withOperations: false): [health, readiness(on: routes, state)]
+        case .api(withOperations: true), .operations: [health, readiness(on: routes, state), metrics(state)]
         }
     }
 
@@ -21,19 +21,21 @@ enum OperationsRoutes {
 
     private static let health = Route.open(.get, "/healthz") { _ in Response(json: alive) }.withAnyQuery
 
-    private static let metrics = Route.open(.get, "/metrics") { call in
-        Response(
-            status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: call.services.metricsText())))
-    }.withAnyQuery
+    private static func metrics(_ state: GatewayState) -> Route {
+        Route.open(.get, "/metrics") { _ in
+            Response(
+                status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: state.metricsText())))
+        }.withAnyQuery
+    }
 
     // An upstream that is down does not make the gateway unready: it still accepts, and delivers later.
-    private static func readiness(on routes: ListenerConfiguration.Routes) -> Route {
+    private static func readiness(on routes: GatewayListener.Routes, _ state: GatewayState) -> Route {
         Route.open(.get, "/readyz") { call in
-            let store = await call.services.storeState()
+            let store = await state.store()
             let problems = (call.services.acceptor.isStopping ? ["The gateway is stopping."] : []) + store.problems
             return Readiness(
-                problems: problems, isWritable: store.isWritable, upstreams: call.services.upstreams()
+                problems: problems, isWritable: store.isWritable, upstreams: state.upstreams()
             ).response(on: routes)
         }.withAnyQuery
     }
@@ -50,7 +52,7 @@ struct Readiness: Sendable {
 
     /// The answer of `/readyz`: on the API's listener only whether it is ready, and why not when there is no listener for
     /// operations; there everything.
-    func response(on routes: ListenerConfiguration.Routes) -> Response {
+    func response(on routes: GatewayListener.Routes) -> Response {
         let isReady = problems.isEmpty && isWritable
         var members: [JSONValue.Member] = [.init("status", .string(isReady ? "ready" : "unready"))]
         if routes != .api(withOperations: false) {

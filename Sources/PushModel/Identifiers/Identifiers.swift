@@ -80,6 +80,15 @@ package struct UserID: TextIdentifier {
         self.rawValue = rawValue
     }
 
+    /// Whether there is something to see of it. One of blanks and of characters that show nothing, such as U+200B, comes from
+    /// a field that was left empty too.
+    package var isVisible: Bool {
+        !rawValue.unicodeScalars.allSatisfy { scalar in
+            scalar.properties.isWhitespace || scalar.properties.isDefaultIgnorableCodePoint
+                || scalar.properties.generalCategory == .format
+        }
+    }
+
     /// Whether both are the same bytes: Swift's strings would also be equal when they only look the same.
     package static func == (lhs: UserID, rhs: UserID) -> Bool {
         lhs.rawValue.utf8.elementsEqual(rhs.rawValue.utf8)

@@ -12,7 +12,7 @@ extension TextIdentifier {
 
 extension String {
     /// Whether the text is one to `limit` characters long, all of them ASCII letters, digits or one of `others`.
-    func isMade(of others: StaticString, upTo limit: Int) -> Bool {
+    package func isMade(of others: StaticString, upTo limit: Int) -> Bool {
         guard !isEmpty, utf8.count <= limit else { return false }
         let allowed = others.description.utf8
         return utf8.allSatisfy { byte in

@@ -6,8 +6,8 @@ package struct Message: Sendable {
     package let project: ProjectID
     /// To whom.
     package let recipient: Recipient
-    /// What was asked, decoded.
-    package let content: MessageContent
+    /// What it says.
+    package let body: MessageBody
     /// How it is to be delivered.
     package let options: DeliveryOptions
     /// The queue its pushes wait in, decided at accept.
@@ -42,13 +42,13 @@ package struct Message: Sendable {
 
     /// Puts a message together.
     package init(
-        id: MessageID, project: ProjectID, recipient: Recipient, content: MessageContent, options: DeliveryOptions,
+        id: MessageID, project: ProjectID, recipient: Recipient, body: MessageBody, options: DeliveryOptions,
         lane: Lane, acceptedAt: Timestamp, expiresAt: Timestamp
     ) {
         self.id = id
         self.project = project
         self.recipient = recipient
-        self.content = content
+        self.body = body
         self.options = options
         self.lane = lane
         self.acceptedAt = acceptedAt

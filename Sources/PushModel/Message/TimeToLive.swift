@@ -19,17 +19,3 @@ package enum TimeToLive: Hashable, Sendable {
         }
     }
 }
-
-extension MessageContent {
-    /// The time to live that the sender asked for with `apns-expiration`, counted from `time`.
-    ///
-    /// `0` and times that have passed mean ``TimeToLive/once``, as at APNs. A push type with a default of its own
-    /// (Push to Talk: once) has it when the sender asked for nothing.
-    package func timeToLive(acceptedAt time: Timestamp) -> TimeToLive {
-        switch apns.headers.expiration ?? apns.headers.namedPushType?.defaultExpiration {
-        case nil: .standard
-        case .once: .once
-        case .until(let end): end > time ? .lasting(min(end - time, TimeToLive.limit)) : .once
-        }
-    }
-}

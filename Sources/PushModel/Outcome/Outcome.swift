@@ -1,11 +1,11 @@
 /// What became of one attempt to push. Each attempt ends in exactly one.
 package enum Outcome: Hashable, Sendable {
-    /// APNs took it. Not "delivered": only the device can say that.
+    /// The service took it. Not "delivered": only the device can say that.
     case accepted
-    /// APNs refused it for good. `since`: with 410, when APNs last saw the token dead.
-    case rejected(APNSReason, since: Timestamp?)
-    /// APNs or a paused lane says: later. `after`: how long to wait at least, when the answer said so.
-    case throttled(APNSReason, after: Duration?)
+    /// The service refused it for good.
+    case rejected(Refusal)
+    /// The service or a pause says: later. `after`: how long to wait at least, when the answer said so.
+    case throttled(Refusal, after: Duration?)
     /// Provably not processed: may be repeated freely.
     case notSent(TransportCause)
     /// Sent, and no answer came: a repeat may be a duplicate.

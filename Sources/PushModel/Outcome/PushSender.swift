@@ -12,7 +12,7 @@ package struct Push: Sendable {
     /// Whether somebody waits for what becomes of it: during a pause such a push is the next probe.
     package let isAwaited: Bool
     /// Body and headers, shared by the pushes of a broadcast.
-    package let content: ApplePush
+    package let content: any ComposedPush
     /// The body for this device: `content.payload`, or with its FID spliced in.
     package let payload: [UInt8]
     /// `apns-id`.
@@ -21,7 +21,7 @@ package struct Push: Sendable {
     /// Puts a push together. A device token of which nothing is known is a suspect.
     package init(
         route: PushRoute, lane: Lane, deviceToken: DeviceToken, isProven: Bool = false, isAwaited: Bool = false,
-        content: ApplePush, payload: [UInt8], id: APNSID
+        content: any ComposedPush, payload: [UInt8], id: APNSID
     ) {
         self.route = route
         self.lane = lane
@@ -104,7 +104,7 @@ package protocol PushSender: Sendable {
 
     /// Sets what is called after ``heldRoutes`` changed: a route was added or went away, or its ``HeldRoute`` changed by
     /// anything but the passing of time. `body` is called from any thread, without a lock held, and must not block. It
-    /// is not called when a ``HeldRoute/retryAfter`` has passed: whoever waits for that sleeps so long, or until the next
+    /// is not called when a ``HeldRoute/retryAfter`` has passed: a caller that waits for that sleeps so long, or until the next
     /// call. To be set once, before the first push.
     func onHeldRoutesChange(_ body: @escaping @Sendable () -> Void)
 }
@@ -169,6 +169,8 @@ package struct UpstreamStatus: Hashable, Sendable {
     package var goAways: [String: Int]
     /// The projects whose apps push through it.
     package var projects: Set<ProjectID> = []
+    /// The apps in their environments whose pushes go to it.
+    package var routes: Set<PushRoute> = []
     /// What gets no pushes for now because APNs refused it: the whole upstream, or topics and apps of it.
     package var pauses: [UpstreamPause] = []
     /// How far the gateway's clock is ahead of APNs' (negative: behind), to the second; `nil`: not known yet.
@@ -223,15 +225,15 @@ package struct UpstreamPause: Hashable, Sendable {
 
     /// What is held back.
     package var part: Part
-    /// Why: APNs' reason.
-    package var reason: APNSReason
+    /// Why: the service's reason.
+    package var reason: Reason
     /// Since when.
     package var since: Timestamp
     /// When the next probe may go; in the past: with the next push, or one is on its way.
     package var nextProbe: Timestamp
 
     /// Describes a pause.
-    package init(part: Part, reason: APNSReason, since: Timestamp, nextProbe: Timestamp) {
+    package init(part: Part, reason: Reason, since: Timestamp, nextProbe: Timestamp) {
         self.part = part
         self.reason = reason
         self.since = since

@@ -52,8 +52,15 @@ package enum StoredToken: Hashable {
         }
     }
 
-    /// The token as text, for the registration with this FID.
-    package func text(after fid: String) -> String {
+    /// The token of the registration with this FID.
+    package func token(of fid: String) throws -> RegistrationToken {
+        guard let token = RegistrationToken(rawValue: text(after: fid)) else {
+            throw StoreError.invalid("a registration token")
+        }
+        return token
+    }
+
+    private func text(after fid: String) -> String {
         switch self {
         case .seed(let bytes): fid + Self.prefix + Self.text(of: bytes)
         case .tail(let tail): fid + tail
@@ -90,6 +97,28 @@ package enum StoredToken: Hashable {
     }
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+}
+
+extension RegistrationID {
+    /// A new FID from the system's generator of random numbers.
+    package static func random() throws -> RegistrationID {
+        var generator = SystemRandomNumberGenerator()
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+        let first = Array("cdef".utf8)
+        var text = [first[Int.random(in: 0..<4, using: &generator)]]
+        text.reserveCapacity(22)
+        while text.count < 22 {
+            var bits: UInt64 = generator.next()
+            for _ in 0..<min(10, 22 - text.count) {
+                text.append(alphabet[Int(bits & 63)])
+                bits >>= 6
+            }
+        }
+        guard let id = RegistrationID(rawValue: String(decoding: text, as: UTF8.self)) else {
+            throw StoreError.invalid("a registration id")
+        }
+        return id
+    }
 }
 
 extension RegistrationToken {

@@ -1,9 +1,9 @@
-import Simulators
 import ArgumentParser
 import Foundation
 import Logging
 import PushModel
 import ServiceLifecycle
+import Simulators
 
 /// `herald dev`: a gateway with a simulated APNs, ready to try, everything on the loopback interface.
 struct DevCommand: AsyncParsableCommand {

@@ -1,9 +1,7 @@
 import APNS
 import ArgumentParser
 import Foundation
-import Logging
 import PushModel
-import SQLiteStorage
 import Store
 
 /// `herald doctor`: whether the gateway of a configuration could do its work, from this machine and as this user.
@@ -11,11 +9,11 @@ struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Check configuration, store, credentials and the way to APNs.",
         discussion: """
-            Reads the configuration as serve does, opens the store if there is one, and sends one push that nobody can \
+            Reads the configuration as serve does, opens the store if there is one, and sends one push that no device can \
             receive to every APNs endpoint of every app: the answer shows whether address, TLS, credential and topic are \
             right, and how far this machine's clock is from APNs'. A gateway may run meanwhile.
             With --ledger it does something else: it recounts the whole store from its rows and compares the sums, the \
-            law of every message and the pages of the file. It reads one snapshot, also beside a running gateway.
+            law of every message and the pages of the file, each of these in one snapshot, also beside a running gateway.
             Exit codes: 0 all well or warnings only, 1 the ledger is off, 69 something failed, 74 disk, 78 configuration.
             """)
 
@@ -77,13 +75,11 @@ struct DoctorCommand: AsyncParsableCommand {
     /// Looks at the store without making one.
     private static func store(_ configuration: GatewayConfiguration) async -> Finding {
         let directory = configuration.dataDirectory
-        guard FileManager.default.fileExists(atPath: directory + "/herald.db") else {
+        guard FileManager.default.fileExists(atPath: configuration.storeFile) else {
             return missingStore(directory)
         }
         do {
-            let store = try SQLiteStore(
-                directory: directory, role: .command,
-                logger: Logger(label: "store", factory: { _ in SwiftLogNoOpLogHandler() }))
+            let store = try configuration.openStore(as: .command)
             let state = await store.state()
             try store.close()
             if let problem = state.problems.first { return Finding(.bad, "store", "\(directory): \(problem)") }

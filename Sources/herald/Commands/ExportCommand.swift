@@ -8,7 +8,8 @@ struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Write the record of every delivery to a file.",
         discussion:
-            "An interrupted export leaves FILE and FILE.cursor; the same command with --resume goes on from there.")
+            "What is there under the name of FILE stays until the export is complete. An interrupted one leaves FILE.part "
+            + "and FILE.cursor; the same command with --resume goes on from there.")
 
     @OptionGroup var gateway: GatewayOptions
     @Option(help: "The file to write.") var out: String?
@@ -40,13 +41,16 @@ struct ExportCommand: AsyncParsableCommand {
             end: end ?? now.rfc3339,
             format: format.rawValue, pageToken: nil, bytes: 0, rows: 0)
         let file = ExportFile(path: out)
-        var cursor = try resume ? file.resumed(given: start, end, matching: fresh) : file.begun(with: fresh)
-        try await write(to: file, from: &cursor, client)
+        var cursor = try resume ? file.resumed(given: start, end, matching: fresh) : fresh
+        try await write(to: file, from: &cursor, isBegun: resume, client)
         Console.standard.progress("")
         Console.standard.error("\(cursor.rows) rows in \(out)")
     }
 
-    private func write(to file: ExportFile, from cursor: inout ExportCursor, _ client: GatewayClient) async throws {
+    private func write(
+        to file: ExportFile, from cursor: inout ExportCursor, isBegun: Bool, _ client: GatewayClient
+    ) async throws {
+        var isBegun = isBegun
         while true {
             var query = [
                 ("startTime", cursor.start), ("endTime", cursor.end), ("format", cursor.format),
@@ -54,6 +58,9 @@ struct ExportCommand: AsyncParsableCommand {
             ]
             if let token = cursor.pageToken { query.append(("pageToken", token)) }
             let answer = try await client.project(.GET, "export", query: query)
+            // Not before there is something to write: a gateway that refuses leaves every file as it was.
+            if !isBegun { cursor = try file.begun(with: cursor) }
+            isBegun = true
             try file.append(answer.body, then: answer.nextPageToken, &cursor)
             Console.standard.progress("\(cursor.rows) rows, \(cursor.bytes) bytes")
             if answer.nextPageToken == nil { return }
@@ -82,17 +89,40 @@ struct ExportCursor: Codable, Hashable {
     var rows: Int
 }
 
-/// The file of an export with its cursor.
+/// The file of an export with its cursor. It is written beside its place and put there when it is complete: until then the
+/// file of an earlier export stays, and who has that one open reads nothing of this one.
 struct ExportFile {
     /// The file.
     let path: String
+
+    /// The file while it is not complete. What is no regular file, as /dev/null, is written itself.
+    var partPath: String { isInPlace ? path : target + ".part" }
+
+    /// The file that the path leads to, behind links.
+    private var target: String { URL(filePath: path).resolvingSymlinksInPath().path }
+
+    private var isInPlace: Bool {
+        do {
+            let kind = try FileManager.default.attributesOfItem(atPath: target)[.type] as? FileAttributeType
+            return kind != .typeRegular
+        } catch {
+            // It is not there yet.
+            return false
+        }
+    }
 
     /// The cursor's file.
     var cursorPath: String { path + ".cursor" }
 
     /// Starts anew: an empty file, which only its owner can read, and its cursor.
     func begun(with cursor: ExportCursor) throws(Failure) -> ExportCursor {
-        try Self.inputOutput(path) { try PrivateFile(path: path).makeEmpty() }
+        try Self.inputOutput(partPath) {
+            // Of an interrupted export; somebody may have it open.
+            if !isInPlace, FileManager.default.fileExists(atPath: partPath) {
+                try FileManager.default.removeItem(atPath: partPath)
+            }
+            try PrivateFile(path: partPath).makeEmpty()
+        }
         try save(cursor)
         return cursor
     }
@@ -115,20 +145,21 @@ struct ExportFile {
                 "\(cursorPath) is of another export (\(cursor.project), \(cursor.format), "
                     + "\(cursor.start) to \(cursor.end)); give the same options or leave --resume out")
         }
-        try Self.inputOutput(path) {
-            let handle = try FileHandle(forUpdating: URL(filePath: path))
+        try Self.inputOutput(partPath) {
+            let handle = try FileHandle(forUpdating: URL(filePath: partPath))
             guard try handle.seekToEnd() >= cursor.bytes else { throw CocoaError(.fileReadCorruptFile) }
             try handle.truncate(atOffset: cursor.bytes)
-            try FileManager.default.setAttributes([.posixPermissions: NSNumber(value: 0o600)], ofItemAtPath: path)
+            try FileManager.default.setAttributes([.posixPermissions: NSNumber(value: 0o600)], ofItemAtPath: partPath)
             try handle.close()
         }
         return cursor
     }
 
-    /// Appends a page, makes it durable, then moves the cursor; removes the cursor after the last page.
+    /// Appends a page, makes it durable, then moves the cursor; puts the file in its place after the last page and removes
+    /// the cursor.
     func append(_ page: [UInt8], then next: String?, _ cursor: inout ExportCursor) throws(Failure) {
-        try Self.inputOutput(path) {
-            let handle = try FileHandle(forUpdating: URL(filePath: path))
+        try Self.inputOutput(partPath) {
+            let handle = try FileHandle(forUpdating: URL(filePath: partPath))
             try handle.seek(toOffset: cursor.bytes)
             try handle.write(contentsOf: Data(page))
             try handle.synchronize()
@@ -141,6 +172,7 @@ struct ExportFile {
         cursor.rows += lines - (hasHeader ? 1 : 0)
         cursor.pageToken = next
         guard next == nil else { return try save(cursor) }
+        if !isInPlace { try Self.inputOutput(path) { try PrivateFile(path: partPath).move(over: target) } }
         try Self.inputOutput(cursorPath) { try FileManager.default.removeItem(atPath: cursorPath) }
     }
 

@@ -5,12 +5,19 @@ import JSON
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import PushModel
+import Synchronization
 
-/// `--gateway`, `--key`, `--project`, or the environment.
+/// `--gateway`, `--ca`, `--key`, `--project`, or the environment.
 struct GatewayOptions: ParsableArguments {
     @Option(help: "The gateway's address (HERALD_GATEWAY, or http://127.0.0.1:8080).")
     var gateway: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Trust the certificate authorities in this PEM file and no others (HERALD_CA).", valueName: "file"))
+    var ca: String?
 
     @Option(help: "An API key (HERALD_KEY; the variable keeps it out of the process list).")
     var key: String?
@@ -34,7 +41,8 @@ struct GatewayOptions: ParsableArguments {
         guard let url = URL(string: base), let scheme = url.scheme, ["http", "https"].contains(scheme),
             url.host() != nil
         else { throw Failure(.usage, "\(base) is not an address; write it like http://127.0.0.1:8080") }
-        return GatewayClient(base: base, key: key, project: project)
+        let ca = (ca ?? environment["HERALD_CA"]).flatMap { $0.isEmpty ? nil : $0 }
+        return GatewayClient(base: base, key: key, project: project, caFile: ca)
     }
 }
 
@@ -46,17 +54,41 @@ struct GatewayClient: Sendable {
     let key: String
     /// The project.
     let project: ProjectID
+    /// The authorities that sign the gateway's certificate; `nil`: those of this machine.
+    var caFile: String?
 
     /// The most bytes of an answer: a page of an export.
     private static let answerLimitBytes = 256 << 20
 
-    /// One for the process, like the shared one, which would try to connect again for a minute.
-    private static let http: HTTPClient = {
+    /// One for the process and each file of authorities, like the shared one, which would try to connect again for a
+    /// minute.
+    private static let clients = Mutex<[String?: HTTPClient]>([:])
+
+    private static func http(trusting caFile: String?) throws(Failure) -> HTTPClient {
+        if let client = clients.withLock({ $0[caFile] }) { return client }
         var configuration = HTTPClient.Configuration()
         configuration.timeout.connect = .seconds(10)
         configuration.connectionPool.retryConnectionEstablishment = false
-        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    }()
+        if let caFile { configuration.tlsConfiguration = try tls(trusting: caFile) }
+        return clients.withLock { [configuration] clients in
+            if let client = clients[caFile] { return client }
+            let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+            clients[caFile] = client
+            return client
+        }
+    }
+
+    private static func tls(trusting caFile: String) throws(Failure) -> TLSConfiguration {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        do {
+            let authorities = try NIOSSLCertificate.fromPEMFile(caFile)
+            guard !authorities.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
+            configuration.trustRoots = .certificates(authorities)
+        } catch {
+            throw Failure(.usage, "\(caFile): no PEM certificates that can be read; --ca takes those of authorities")
+        }
+        return configuration
+    }
 
     /// An answer of success.
     struct Answer {
@@ -99,14 +131,14 @@ struct GatewayClient: Sendable {
             request.headers.add(name: "content-type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: body.bytes))
         }
+        let http = try Self.http(trusting: caFile)
         let response: HTTPClientResponse
         let bytes: ByteBuffer
         do {
-            response = try await Self.http.execute(request, timeout: .seconds(60))
+            response = try await http.execute(request, timeout: .seconds(60))
             bytes = try await response.body.collect(upTo: Self.answerLimitBytes)
         } catch {
-            throw Failure(
-                .unavailable, "can't reach \(base): \(Self.reason(error)); is the gateway running? (--gateway)")
+            throw Failure(.unavailable, "can't reach \(base): \(Self.reason(error))")
         }
         let answer = Answer(
             body: Array(bytes.readableBytesView), nextPageToken: response.headers.first(name: "x-next-page-token"))
@@ -162,12 +194,31 @@ struct GatewayClient: Sendable {
         .joined()
     }
 
-    private static func reason(_ error: any Error) -> String {
+    /// Why there is no answer, and what to do.
+    static func reason(_ error: any Error) -> String {
+        if error is NIOSSLError || error is BoringSSLError || error is NIOSSLExtraError { return tlsReason("\(error)") }
+        return "\(connectionReason(error)); is the gateway running? (--gateway)"
+    }
+
+    /// The library's texts are for its developers.
+    private static func tlsReason(_ text: String) -> String {
+        if text.contains("CERTIFICATE_VERIFY_FAILED") {
+            return "its certificate is not signed by an authority that is trusted; name the file of your authority "
+                + "(--ca, HERALD_CA)"
+        }
+        if text.contains("alidateHostname") || text.contains("ostname") {
+            return "its certificate is of another name; use one of its names (--gateway)"
+        }
+        if text.contains("WRONG_VERSION_NUMBER") { return "it does not speak TLS; is it http://? (--gateway)" }
+        return "the TLS handshake failed"
+    }
+
+    private static func connectionReason(_ error: any Error) -> String {
         switch error {
         case let error as HTTPClientError where error == .connectTimeout || error == .deadlineExceeded:
             "no answer in time"
         case let error as NIOConnectionError:
-            error.connectionErrors.first.map { reason($0.error) } ?? "no address for that name"
+            error.connectionErrors.first.map { connectionReason($0.error) } ?? "no address for that name"
         case let error as IOError:
             switch error.errnoCode {
             case ECONNREFUSED: "connection refused"

@@ -1,9 +1,8 @@
 import ArgumentParser
+import Foundation
 import GatewayAPI
 import JSON
-import Logging
 import PushModel
-import SQLiteStorage
 import Store
 
 /// `herald key`: API keys, made and revoked in the store itself, also while the gateway runs.
@@ -42,7 +41,7 @@ struct KeyCommand: AsyncParsableCommand {
                 throw Failure(.usage, "--expires \(expiresAt.rfc3339) is not in the future")
             }
             let key = APIKey(project: project, role: role, at: now, name: name, expiresAt: expiresAt)
-            try await KeyCommand.withStore(configuration) { store throws(StoreError) in
+            try await KeyCommand.withStore(configuration, isMade: true) { store throws(StoreError) in
                 try await store.insert(key.record, by: .command)
             }
             if json {
@@ -123,19 +122,34 @@ struct KeyCommand: AsyncParsableCommand {
         throw Failure(.configuration, "no project \(project) in \(configuration.projectsDirectory); \(hint)")
     }
 
+    /// Opens the store for a command.
+    ///
+    /// - Parameter isMade: whether a store that is not there is made.
     static func withStore<Result>(
-        _ configuration: GatewayConfiguration, _ body: (SQLiteStore) async throws(StoreError) -> Result
+        _ configuration: GatewayConfiguration, isMade: Bool = false,
+        _ body: (any AdministeredStore) async throws(StoreError) -> Result
     ) async throws(Failure) -> Result {
+        if !isMade { try checkForStore(configuration) }
         do {
-            let store = try SQLiteStore(
-                directory: configuration.dataDirectory, role: .command,
-                logger: Logger(label: "store", factory: { _ in SwiftLogNoOpLogHandler() }))
+            let store = try configuration.openStore(as: .command)
             let result = try await body(store)
             try store.close()
             return result
         } catch {
             throw Failure(store: error, in: configuration)
         }
+    }
+
+    /// Refuses to go on where there is no store: a path that is wrong would lead to a new one, with nothing in it.
+    static func checkForStore(_ configuration: GatewayConfiguration) throws(Failure) {
+        guard !FileManager.default.fileExists(atPath: configuration.dataDirectory + "/herald.db") else { return }
+        throw Failure(
+            .configuration,
+            configuration.problem(
+                .data,
+                "there is no store in \(configuration.dataDirectory); name the gateway's directory (a path without / in "
+                    + "front begins where the command runs), or start the gateway once, which makes it"
+            ).description)
     }
 
     private static func members(_ key: APIKeyRecord) -> [JSONValue.Member] {

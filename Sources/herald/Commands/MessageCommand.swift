@@ -26,17 +26,12 @@ struct MessageCommand: AsyncParsableCommand {
         return id
     }
 
-    /// The states that are listed.
-    enum State: String, ExpressibleByArgument, CaseIterable {
-        case active, paused, cancelled, complete
-    }
-
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List messages, the newest first.")
 
         @OptionGroup var gateway: GatewayOptions
-        @Option(help: "Only those in a state: \(State.allCases.map(\.rawValue).joined(separator: ", ")).")
-        var state: State?
+        @Option(help: "Only those in a state: \(MessageStateFilter.allCases.map(\.rawValue).joined(separator: ", ")).")
+        var state: MessageStateFilter?
         @Option(help: "How many messages to list.") var limit = 20
         @Flag(help: "Print the messages as JSON, one a line.") var json = false
 

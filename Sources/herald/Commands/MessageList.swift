@@ -1,10 +1,11 @@
+import ArgumentParser
 import NIOHTTP1
 import PushModel
 
 /// The recent messages of a project, as `herald message list` and `herald report` show them.
 struct MessageList {
     /// Only those in this state; `nil`: all.
-    var state: MessageCommand.State?
+    var state: MessageStateFilter?
     /// The most that are shown.
     var limit: Int
 
@@ -16,4 +17,9 @@ struct MessageList {
         guard !messages.isEmpty else { return Console.standard.print("No messages.") }
         Console.standard.print(MessageReport.table(messages.map(MessageReport.init)))
     }
+}
+
+/// The states by which messages are listed.
+enum MessageStateFilter: String, ExpressibleByArgument, CaseIterable {
+    case active, paused, cancelled, complete
 }

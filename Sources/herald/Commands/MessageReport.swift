@@ -48,7 +48,7 @@ struct MessageReport: Hashable {
         ("cancelled", "cancelled", "×"), ("inFlight", "in flight", "·"),
     ]
 
-    /// Reads a report; what is missing counts as nothing.
+    /// Reads a report; missing fields count as nothing.
     init(_ value: JSONValue) {
         name = value["name"]?.stringValue ?? ""
         state = value["state"]?.stringValue ?? ""

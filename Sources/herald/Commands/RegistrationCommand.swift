@@ -1,9 +1,7 @@
 import ArgumentParser
 import Foundation
 import JSON
-import Logging
 import PushModel
-import SQLiteStorage
 import Store
 
 /// `herald registration`: many registrations at once, and what became of one.
@@ -55,7 +53,7 @@ struct RegistrationCommand: AsyncParsableCommand {
         private var rejectsPath: String { rejects ?? (path == "-" ? "stdin.rejects" : "\(path).rejects") }
 
         private func run(
-            _ format: RegistrationFormat, _ apps: [AppID: APNSEnvironment], _ store: SQLiteStore
+            _ format: RegistrationFormat, _ apps: [AppID: APNSEnvironment], _ store: any StoreAdministration
         ) async throws -> RegistrationImport.Summary {
             let handle =
                 try path == "-"
@@ -99,7 +97,7 @@ struct RegistrationCommand: AsyncParsableCommand {
 
         /// Goes to where the import was broken off, or forgets that there was one.
         private func start(
-            _ lines: inout RegistrationLines, _ source: String, _ store: SQLiteStore
+            _ lines: inout RegistrationLines, _ source: String, _ store: any StoreAdministration
         ) async throws -> RegistrationImport.Summary {
             guard resume else {
                 try await store.forgetImportPosition(of: source)
@@ -121,7 +119,7 @@ struct RegistrationCommand: AsyncParsableCommand {
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Write the active registrations of a project, with their topics, as import reads them.",
-            discussion: "The file holds secrets: whoever has a registration token can have the device pushed to.")
+            discussion: "The file holds secrets: a registration token is enough to send to its device.")
 
         @OptionGroup var file: ConfigurationOption
         @Argument(help: "The file; - for standard output.") var path: String
@@ -136,6 +134,7 @@ struct RegistrationCommand: AsyncParsableCommand {
                 throw Failure(.usage, "\(path): give --format ndjson or --format csv")
             }
             try KeyCommand.check(project, in: configuration)
+            try KeyCommand.checkForStore(configuration)
             let store = try RegistrationCommand.store(configuration)
             do {
                 let (count, last) = try await write(RegistrationEncoder(format: format), from: store)
@@ -148,7 +147,7 @@ struct RegistrationCommand: AsyncParsableCommand {
         }
 
         private func write(
-            _ encoder: RegistrationEncoder, from store: SQLiteStore
+            _ encoder: RegistrationEncoder, from store: any StoreAdministration
         ) async throws -> (count: Int, last: Int64) {
             let handle = try handle()
             var key = RegistrationKey(rawValue: after)
@@ -201,11 +200,9 @@ struct RegistrationCommand: AsyncParsableCommand {
         }
     }
 
-    private static func store(_ configuration: GatewayConfiguration) throws(Failure) -> SQLiteStore {
+    private static func store(_ configuration: GatewayConfiguration) throws(Failure) -> any StoreAdministration {
         do {
-            return try SQLiteStore(
-                directory: configuration.dataDirectory, role: .command,
-                logger: Logger(label: "store", factory: { _ in SwiftLogNoOpLogHandler() }))
+            return try configuration.openStore(as: .command)
         } catch {
             throw Failure(store: error, in: configuration)
         }

@@ -9,8 +9,8 @@ struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send", abstract: "Send a message to a device, a topic, a condition or a user.",
         discussion:
-            "--message takes a whole FCM v1 message as JSON (a file, or - for standard input); the other options "
-            + "build one.")
+            "--message takes a whole FCM v1 message as JSON (a file, or - for standard input), alone or as the request's "
+            + "body with what stands beside it (validate_only, target, delivery); the other options build one.")
 
     @OptionGroup var gateway: GatewayOptions
 
@@ -52,24 +52,29 @@ struct SendCommand: AsyncParsableCommand {
         if message != nil {
             let isBuilt = title != nil || body != nil || badge != nil || sound != nil || label != nil || !data.isEmpty
             guard !isBuilt, priority == nil, collapseID == nil else {
-                throw ValidationError("--message is the whole message; only a target goes with it.")
+                throw ValidationError(
+                    "--message is the whole message; only a target and how it is delivered go with it.")
             }
         }
     }
 
     func run() async throws {
         let client = try gateway.client()
-        try await confirm(client)
+        // Once: standard input can't be read again.
+        let request = try request()
+        let isOnlyChecked = request["validate_only"] == .bool(true) || request["validateOnly"] == .bool(true)
+        if !isOnlyChecked { try await confirm(request, client) }
         var headers = idempotencyKey.map { [("idempotency-key", $0)] } ?? []
         if wait { headers.append(("prefer", "wait=\(Self.waitSeconds)")) }
-        let answer = try await client.project(.POST, "messages:send", body: try request(), headers: headers)
+        let answer = try await client.project(.POST, "messages:send", body: request, headers: headers)
         let value = try answer.json()
         if json {
             Console.standard.print(answer.text)
         } else {
-            Console.standard.print(dryRun ? Self.preflight(value) : value["name"]?.stringValue ?? "")
+            Console.standard.print(isOnlyChecked ? Self.preflight(value) : value["name"]?.stringValue ?? "")
+            for warning in Self.warnings(value) { Console.standard.error(warning) }
         }
-        if wait, !dryRun { try await untilEnded(value, client) }
+        if wait, !isOnlyChecked { try await untilEnded(value, client) }
     }
 
     /// How long the gateway is asked to wait for the outcome of a single push: the longest it does.
@@ -95,9 +100,10 @@ struct SendCommand: AsyncParsableCommand {
     static let unconfirmedLimit = 1000
 
     /// Asks a person before a message goes to many.
-    private func confirm(_ client: GatewayClient) async throws {
-        guard !yes, !dryRun, !(token != nil || fid != nil), Console.standard.isInteractive else { return }
-        let preflight = try await client.project(.POST, "messages:send", body: try request(validateOnly: true)).json()
+    private func confirm(_ request: JSONValue, _ client: GatewayClient) async throws {
+        guard !yes, !(token != nil || fid != nil), Console.standard.isInteractive else { return }
+        let check = JSONValue.object(Self.onlyChecked(request.members))
+        let preflight = try await client.project(.POST, "messages:send", body: check).json()
         try Self.confirm(audience: preflight["audience"]?.integerValue ?? 0) { question in
             Console.standard.ask(question)
         }
@@ -112,15 +118,37 @@ struct SendCommand: AsyncParsableCommand {
         }
     }
 
-    /// The whole request.
-    ///
-    /// - Parameter validateOnly: whether it is only checked; by default as `--dry-run` says.
-    func request(validateOnly: Bool? = nil) throws(Failure) -> JSONValue {
-        var request: [JSONValue.Member] = [.init("message", try content())]
+    /// The whole request: that of the file, with what the options say in place of what it says.
+    func request() throws(Failure) -> JSONValue {
+        var request: [JSONValue.Member] = []
+        if let message { request = try Self.read(message) }
+        if !request.contains(where: { $0.name == "message" }) { request = [.init("message", .object(request))] }
+        if !target.isEmpty || user != nil { request.removeAll { $0.name == "target" } }
+        for place in request.indices where request[place].name == "message" {
+            request[place] = .init("message", message == nil ? built : addressed(request[place].value))
+        }
         if let user { request.append(.init("target", .object([.init("user", .string(user))]))) }
-        if let delivery { request.append(.init("delivery", delivery)) }
-        if validateOnly ?? dryRun { request.append(.init("validate_only", .bool(true))) }
-        return .object(request)
+        if let delivery {
+            let others = request.last { $0.name == "delivery" }?.value.members.filter(isKept) ?? []
+            request.removeAll { $0.name == "delivery" }
+            request.append(.init("delivery", .object(others + delivery.members)))
+        }
+        return .object(dryRun ? Self.onlyChecked(request) : request)
+    }
+
+    /// The request with `validate_only`.
+    private static func onlyChecked(_ request: [JSONValue.Member]) -> [JSONValue.Member] {
+        request.filter { !["validate_only", "validateOnly"].contains($0.name) }
+            + [.init("validate_only", .bool(true))]
+    }
+
+    /// Whether no option stands in place of a member of the file's `delivery`.
+    private func isKept(_ member: JSONValue.Member) -> Bool {
+        switch member.name {
+        case "rate", "finishBy", "finish_by": rate == nil && finishBy == nil
+        case "collapseRepeats", "collapse_repeats": !keepRepeats
+        default: true
+        }
     }
 
     private var delivery: JSONValue? {
@@ -144,16 +172,17 @@ struct SendCommand: AsyncParsableCommand {
         return lines.joined(separator: "\n")
     }
 
-    /// The `message` object.
-    func content() throws(Failure) -> JSONValue {
-        var members = target
-        if let message {
-            members = try Self.read(message).members.filter { member in
-                (target.isEmpty && user == nil) || !["token", "fid", "topic", "condition"].contains(member.name)
-            }
-            members = target + members
-            return .object(members)
+    /// What the gateway warns of, a line each.
+    static func warnings(_ value: JSONValue) -> [String] {
+        (value["warnings"]?.elements ?? []).map { warning in
+            let parts = [warning["field"]?.stringValue, warning["description"]?.stringValue].compactMap(\.self)
+            return "warning: \(Table.safe(parts.joined(separator: ": ")))"
         }
+    }
+
+    /// The message that the options make.
+    private var built: JSONValue {
+        var members = target
         let notification = Self.object([("title", title.map(JSONValue.string)), ("body", body.map(JSONValue.string))])
         if let notification { members.append(.init("notification", notification)) }
         if !data.isEmpty { members.append(.init("data", .object(data.map(Self.entry)))) }
@@ -162,6 +191,12 @@ struct SendCommand: AsyncParsableCommand {
             members.append(.init("fcm_options", .object([.init("analytics_label", .string(label))])))
         }
         return .object(members)
+    }
+
+    /// The file's message, to whom the options say.
+    private func addressed(_ message: JSONValue) -> JSONValue {
+        guard !target.isEmpty || user != nil, case .object(let members) = message else { return message }
+        return .object(target + members.filter { !["token", "fid", "topic", "condition"].contains($0.name) })
     }
 
     private var target: [JSONValue.Member] {
@@ -192,7 +227,8 @@ struct SendCommand: AsyncParsableCommand {
         return .init(String(parts[0]), .string(parts.count > 1 ? String(parts[1]) : ""))
     }
 
-    private static func read(_ path: String) throws(Failure) -> JSONValue {
+    /// The members of the object in a file.
+    private static func read(_ path: String) throws(Failure) -> [JSONValue.Member] {
         let bytes: Data
         do {
             bytes =
@@ -201,11 +237,15 @@ struct SendCommand: AsyncParsableCommand {
         } catch {
             throw Failure(.inputOutput, "\(path): can't be read: \(error.localizedDescription)")
         }
+        let value: JSONValue
         do {
-            let value = try JSONValue(parsing: Array(bytes))
-            return value["message"] ?? value
+            value = try JSONValue(parsing: Array(bytes))
         } catch {
             throw Failure(.usage, "\(path): not JSON at byte \(error.offset): \(error.message)")
         }
+        guard case .object(let members) = value else {
+            throw Failure(.usage, "\(path): not a JSON object: write {\"message\": {…}}, or the message alone")
+        }
+        return members
     }
 }

@@ -1,9 +1,5 @@
 import ArgumentParser
-import Foundation
 import Logging
-import Metrics
-import ServiceLifecycle
-import UnixSignals
 
 /// `herald serve`: the gateway in the foreground, as a supervisor wants it.
 struct ServeCommand: AsyncParsableCommand {
@@ -29,54 +25,5 @@ struct ServeCommand: AsyncParsableCommand {
             configuration: configuration, metrics: metrics, logger: log.logger(label: "herald"))
         try await GatewayProcessSetup.run(
             [gateway], shutdownLimit: .seconds(configuration.limits.shutdownSeconds), log: log)
-    }
-}
-
-/// `--config`.
-struct ConfigurationOption: ParsableArguments {
-    @Option(name: .customLong("config"), help: "The gateway's configuration file.")
-    var path = "Config/herald.yaml"
-
-    /// Reads the file and the environment.
-    func read() throws(Failure) -> GatewayConfiguration {
-        do {
-            return try GatewayConfiguration.read(
-                file: path, environment: ProcessInfo.processInfo.environment)
-        } catch {
-            throw error.failure
-        }
-    }
-}
-
-/// What a process that runs a gateway sets up once.
-enum GatewayProcessSetup {
-    /// Connects swift-log and swift-metrics; once in a process.
-    static func bootstrap(log: LogFactory) -> PrometheusRegistry {
-        let metrics = PrometheusRegistry()
-        MetricsSystem.bootstrap(metrics)
-        LoggingSystem.bootstrap { log.handler(label: $0) }
-        return metrics
-    }
-
-    /// Runs services until SIGTERM or SIGINT, and ends the process soon after `shutdownLimit` whatever they do.
-    static func run(_ services: [any Service], shutdownLimit: Duration, log: LogFactory) async throws {
-        // A peer that goes away while we write is an error of that write, not the end of the process.
-        let brokenPipes = await UnixSignalsSequence(trapping: .sigpipe)
-        var logger = log.logger(label: "lifecycle")
-        logger.logLevel = max(log.level, .warning)
-        var configuration = ServiceGroupConfiguration(
-            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        configuration.maximumGracefulShutdownDuration = shutdownLimit + .seconds(1)
-        let group = ServiceGroup(configuration: configuration)
-        let watch = ShutdownWatch(
-            signals: await UnixSignalsSequence(trapping: .sigterm, .sigint), limit: shutdownLimit + .seconds(3),
-            logger: log.logger(label: "herald"))
-        async let _: Void = watch.run()
-        do {
-            try await group.run()
-        } catch is CancellationError {
-            // Only the limit cancels: what was not finished is in the store and goes on with the next start.
-        }
-        _ = brokenPipes
     }
 }

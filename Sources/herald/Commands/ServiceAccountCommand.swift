@@ -3,7 +3,6 @@ import Foundation
 import GatewayAPI
 import JSON
 import PushModel
-import SQLiteStorage
 import Store
 
 /// `herald service-account`: accounts for Admin SDKs, made and revoked in the store itself, also while the gateway runs.
@@ -47,7 +46,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
             let now = Timestamp.systemTime()
             let account = ServiceAccount(email: email, role: role, createdAt: now)
             try await output.write(credential) { () throws(Failure) in
-                let isNew = try await KeyCommand.withStore(configuration) { store throws(StoreError) in
+                let isNew = try await KeyCommand.withStore(configuration, isMade: true) { store throws(StoreError) in
                     try await store.insert(account, with: credential.record(at: now), by: .command)
                 }
                 guard isNew else {
@@ -178,7 +177,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
 
     private static func change(
         _ account: ServiceAccountEmail, _ file: ConfigurationOption, _ outcome: String,
-        _ body: (SQLiteStore) async throws(StoreError) -> Bool
+        _ body: (any AdministeredStore) async throws(StoreError) -> Bool
     ) async throws {
         guard try await KeyCommand.withStore(try file.read(), body) else { throw unknown(account) }
         Console.standard.print("Account \(account) \(outcome).")

@@ -1,8 +1,8 @@
-import Simulators
 import ArgumentParser
 import Logging
 import PushModel
 import ServiceLifecycle
+import Simulators
 
 /// `herald simulate`: stands in for the services upstream.
 struct SimulateCommand: AsyncParsableCommand {
@@ -15,7 +15,7 @@ struct SimulateCommand: AsyncParsableCommand {
             commandName: "apns", abstract: "Run a simulated APNs on the loopback interface.",
             discussion: """
                 It makes its certificates and a provider key in the state directory, and keeps them. With scenarios it \
-                plays Apple at its worst: each connection plays one, drawn by weight, for example
+                plays an APNs in trouble: each connection plays one, drawn by weight, for example
 
                   herald simulate apns --scenario goaway-partial --scenario slow=2,medianMilliseconds=100 --seed 7
 

@@ -141,7 +141,7 @@ struct CertificateSection {
 
     // MARK: What the files hold
 
-    /// What is wrong, at the field that mends it.
+    /// The problem, at the field that mends it.
     private func problem(of error: SigningError, path: String, keyPath: String) -> ConfigurationProblem {
         let keyField = section.has("certificateKey") ? "certificateKey" : main
         let message = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message

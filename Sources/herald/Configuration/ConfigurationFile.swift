@@ -73,27 +73,46 @@ struct ConfigurationFile {
         case .duplicatedKeysInMapping(let duplicates, let context):
             let key = duplicates.first ?? ""
             let first = context.mark
-            let line = repetition(of: key, after: first)
+            let lines = lines()
+            let line = Self.repetition(of: key, after: first, in: lines)
+            let field = Self.parents(of: first, in: lines).map { "\($0).\(key)" } ?? key
             return ConfigurationProblem(
-                place(line ?? first.line), field: key, "given twice (first on line \(first.line)); remove one")
+                place(line ?? first.line), field: field, "given twice (first on line \(first.line)); remove one")
         case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
             return ConfigurationProblem(place(nil), "not valid YAML")
         }
     }
 
+    /// The file's lines, whatever they end with; none when it can't be read any more.
+    private func lines() -> [Substring] {
+        let text = FileManager.default.contents(atPath: path).flatMap { String(data: $0, encoding: .utf8) } ?? ""
+        return text.split(omittingEmptySubsequences: false) { ["\n", "\r\n", "\r"].contains($0) }
+    }
+
     /// The line of the second `key` at the same column as the first: the parser tells only where the first one stands.
-    private func repetition(of key: String, after first: Mark) -> Int? {
-        guard let text = FileManager.default.contents(atPath: path).flatMap({ String(data: $0, encoding: .utf8) })
-        else {
-            return nil
-        }
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    private static func repetition(of key: String, after first: Mark, in lines: [Substring]) -> Int? {
         for index in lines.indices.dropFirst(first.line) {
             let rest = lines[index].dropFirst(first.column - 1)
             let lead = lines[index].prefix(first.column - 1)
             if lead.allSatisfy({ $0 == " " || $0 == "-" }), rest.hasPrefix(key + ":") { return index + 1 }
         }
         return nil
+    }
+
+    /// The keys that a key stands below, as `listen`; `nil`: none, or an element of a list.
+    private static func parents(of key: Mark, in lines: [Substring]) -> String? {
+        var (names, column) = ([String](), key.column)
+        for line in lines.prefix(key.line).reversed() where column > 1 {
+            let lead = line.prefix { $0 == " " }
+            guard let name = line.dropFirst(lead.count).firstMatch(of: /^([A-Za-z]\w*):/)?.output.1 else {
+                if line.dropFirst(lead.count).hasPrefix("-"), lead.count < column { return nil }
+                continue
+            }
+            guard lead.count + 1 < column else { continue }
+            names.insert(String(name), at: 0)
+            column = lead.count + 1
+        }
+        return names.isEmpty ? nil : names.joined(separator: ".")
     }
 }
 

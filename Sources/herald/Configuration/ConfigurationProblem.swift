@@ -17,7 +17,7 @@ struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible {
     var place: ConfigurationPlace
     /// The path of the field, such as `apps[0].apns.team`; `nil` when the file as a whole is meant.
     var field: String?
-    /// What is wrong and what to do.
+    /// The mistake and the remedy.
     var text: String
 
     /// Describes a problem.

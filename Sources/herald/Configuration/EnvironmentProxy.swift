@@ -1,4 +1,4 @@
-import APNS
+import Upstream
 
 /// The proxy that the environment names, as curl and other Unix programs understand it: `https_proxy` or `HTTPS_PROXY`,
 /// and the exceptions in `no_proxy` or `NO_PROXY`. The names in lower case win.
@@ -6,7 +6,7 @@ import APNS
 /// What lies on this machine is always reached directly.
 struct EnvironmentProxy: Sendable {
     /// The proxy.
-    let proxy: APNSProxy
+    let proxy: UpstreamProxy
     /// Hosts, domains (with or without a dot before them), addresses, each with or without a port; `*`: everything.
     private let exceptions: [String]
 
@@ -27,7 +27,7 @@ struct EnvironmentProxy: Sendable {
     }
 
     /// The proxy that leads to `endpoint`; `nil`: the way is direct.
-    func proxy(for endpoint: APNSEndpoint) -> APNSProxy? {
+    func proxy(for endpoint: UpstreamEndpoint) -> UpstreamProxy? {
         let host = endpoint.host.lowercased()
         if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || Self.isLoopback(host) { return nil }
         return exceptions.contains { Self.covers($0, host, endpoint.port) } ? nil : proxy
@@ -43,7 +43,7 @@ struct EnvironmentProxy: Sendable {
         if exception == "*" { return true }
         var name = exception
         // A single colon separates a port; several are an IPv6 address.
-        if let place = APNSEndpoint(text: exception) {
+        if let place = UpstreamEndpoint(text: exception) {
             guard place.port == port else { return false }
             name = place.host
         } else if name.hasPrefix("["), name.hasSuffix("]") {

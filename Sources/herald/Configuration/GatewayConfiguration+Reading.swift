@@ -199,7 +199,7 @@ private struct SettingsReader {
         return variable
     }
 
-    /// Adds what is wrong with the names of keys and variables.
+    /// Adds the problems with the names of keys and variables.
     func refuseUnknown(problems: inout [ConfigurationProblem]) {
         problems += early
         for (name, section) in sections {
@@ -258,7 +258,7 @@ private struct SettingsReader {
     func integer(
         _ field: String, in range: ClosedRange<Int>, into value: inout Int?, problems: inout [ConfigurationProblem]
     ) {
-        // What is below the range stays only when nothing was read.
+        // A value below the range stays only when nothing was read.
         var number = range.lowerBound - 1
         integer(field, in: range, into: &number, problems: &problems)
         if range.contains(number) { value = number }

@@ -1,7 +1,8 @@
-import APNS
 import Delivery
 import GatewayAPI
+import HTTPListener
 import Logging
+import Upstream
 
 /// What `Config/herald.yaml` and the environment say about a gateway.
 struct GatewayConfiguration: Sendable {
@@ -126,7 +127,7 @@ struct GatewayConfiguration: Sendable {
         var windowSeconds = 60
     }
 
-    /// What is logged, and how.
+    /// The level and the form of log lines.
     struct Log: Hashable, Sendable {
         /// `log.level`.
         var level = Logger.Level.info
@@ -149,7 +150,7 @@ extension GatewayConfiguration {
         places[setting] ?? ConfigurationPlace(source: "Config/herald.yaml", line: nil)
     }
 
-    /// What is wrong with a value that was read but can't be used.
+    /// The problem of a value that was read but can't be used.
     func problem(_ setting: Setting, _ text: String) -> ConfigurationProblem {
         let place = place(of: setting)
         // An option of the command line says itself what it sets.
@@ -163,35 +164,35 @@ extension GatewayConfiguration {
     }
 
     /// The listener as the API module takes it.
-    var listener: ListenerConfiguration {
+    var listener: GatewayListener {
         var tls: (certificateFile: String, keyFile: String)?
         if let certificate = listen.certificate, let key = listen.key {
             tls = (certificate, key)
         }
-        var listener = ListenerConfiguration(
-            host: listen.host, port: listen.port, tls: tls,
-            bodyLimits: BodyLimits(standard: limits.bodyBytes, batch: limits.batchBodyBytes),
-            shutdownLimit: .seconds(limits.shutdownSeconds))
-        listener.routes = .api(withOperations: operations == nil)
-        listener.connectionLimits = connectionLimits(descriptors: DescriptorLimit.current)
-        return listener
+        var http = ListenerConfiguration(
+            host: listen.host, port: listen.port, tls: tls, shutdownLimit: .seconds(limits.shutdownSeconds))
+        http.connectionLimits = connectionLimits(descriptors: DescriptorLimit.current)
+        return GatewayListener(
+            http, bodyLimits: BodyLimits(standard: limits.bodyBytes, batch: limits.batchBodyBytes),
+            routes: .api(withOperations: operations == nil))
     }
 
     /// The listener for operations; `nil`: there is none.
-    var operationsListener: ListenerConfiguration? {
+    var operationsListener: GatewayListener? {
         guard let operations else { return nil }
-        var listener = ListenerConfiguration(
-            host: operations.host, port: operations.port, tls: nil, bodyLimits: BodyLimits(),
-            shutdownLimit: .seconds(limits.shutdownSeconds))
-        listener.routes = .operations
-        listener.connectionLimits = ConnectionLimits(total: Self.operationsConnections)
-        return listener
+        var http = ListenerConfiguration(
+            host: operations.host, port: operations.port, tls: nil, shutdownLimit: .seconds(limits.shutdownSeconds))
+        http.connectionLimits = ConnectionLimits(total: Self.operationsConnections)
+        return GatewayListener(http, routes: .operations)
     }
+
+    /// As many topics as clients of one address make in an hour: at the usual `topics.clientLimit` they need four days.
+    private static let hourlyNewTopics = 100
 
     /// As many connections as the listener for operations takes.
     private static let operationsConnections = 32
 
-    /// How many connections the API takes: what is configured, as far as the process's descriptors go. Of these a
+    /// How many connections the API takes: the configured number, as far as the process's descriptors go. Of these a
     /// quarter, at least 96 and at most half, stays for the store, for APNs and for connections that are closing.
     ///
     /// - Parameter descriptors: `nil`: unknown.
@@ -208,16 +209,18 @@ extension GatewayConfiguration {
 
     /// How often clients may ask, as the API module takes it.
     var clientRates: ClientRateLimits.Rates {
-        ClientRateLimits.Rates(
+        var rates = ClientRateLimits.Rates(
             address: limits.clientAddressRate, registration: limits.clientRegistrationRate,
             project: limits.clientProjectRate, newRegistrationAddress: limits.newRegistrationAddressRate,
             newRegistrationProject: limits.newRegistrationProjectRate, failures: limits.failedAuthenticationRate,
             proxies: limits.proxies)
+        rates.hourlyNewTopics = limits.clientAddressRate > 0 ? Self.hourlyNewTopics : 0
+        return rates
     }
 
     /// The limits as the APNs module takes them.
-    var badDeviceTokenLimits: BadDeviceTokenLimits {
-        var limits = BadDeviceTokenLimits()
+    var badDeviceTokenLimits: DoubtfulAddressLimits {
+        var limits = DoubtfulAddressLimits()
         limits.share = badDeviceTokens.share
         limits.atLeast = badDeviceTokens.atLeast
         limits.window = .seconds(badDeviceTokens.windowSeconds)

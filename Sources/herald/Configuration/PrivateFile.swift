@@ -53,7 +53,7 @@ struct PrivateFile {
         try FileManager.default.setAttributes([.posixPermissions: NSNumber(value: 0o600)], ofItemAtPath: path)
     }
 
-    /// Writes a file that is its owner's alone from its first byte, whoever may enter the directory.
+    /// Writes a file that only its owner may read from its first byte on, whatever the directory's mode.
     ///
     /// It is written in a private directory beside its place, and put in its place in one step when `body` has returned;
     /// if that throws, nothing changes.
@@ -92,7 +92,7 @@ struct PrivateFile {
     }
 
     /// Moves it to `place` in one step: what was there is there until then. Foundation would have to remove it first.
-    private func move(over place: String) throws {
+    func move(over place: String) throws {
         guard let code = FileReplacement.move(path, over: place) else { return }
         throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
     }

@@ -1,6 +1,7 @@
 import APNS
 import PushModel
 import Signing
+import Upstream
 
 /// One project file, read and checked, keys loaded.
 struct ProjectConfiguration: Sendable {
@@ -101,7 +102,7 @@ struct AppConfiguration: Sendable {
     /// `apns.team`, `apns.key` and `apns.keyID`, or the certificate.
     var credential: APNSCredential
     /// `apns.endpoint`.
-    var endpoints: [APNSEnvironment: APNSEndpoint]
+    var endpoints: [APNSEnvironment: UpstreamEndpoint]
     /// `apns.trust`; `nil`: the system's authorities.
     var trustFile: String?
     /// `apns.proxy`.
@@ -115,7 +116,7 @@ enum ProxyChoice: Sendable {
     /// `none`.
     case direct
     /// This one, for every endpoint.
-    case proxy(APNSProxy)
+    case proxy(UpstreamProxy)
 }
 
 /// All project files of a directory.

@@ -2,9 +2,27 @@ import APNS
 import Foundation
 import PushModel
 import Signing
+import Upstream
 
 /// Reads one project file: `project`, `number`, `weight` and `apps`.
 struct ProjectFile {
+    /// Every field of a project file, by section; `""` is the top.
+    static let keys: [String: [String]] = [
+        "": ["project", "number", "weight", "apps", "registrations", "topics"],
+        "registrations": ["staleAfterDays", "stale", "requireInstallation"],
+        "topics": ["clientLimit", "clientPattern"],
+        "apps": ["id", "platform", "apns", "firebaseKeys"],
+        "apps.apns": APNSSection.keys,
+        "apps.apns.endpoint": APNSEnvironment.allCases.map(\.rawValue),
+    ]
+
+    /// Adds a problem for each field that the section must not have.
+    static func refuseUnknown(
+        _ name: String, in section: ConfigurationSection, problems: inout [ConfigurationProblem]
+    ) {
+        section.refuseUnknownKeys(known: keys[name] ?? [], problems: &problems)
+    }
+
     /// What one file gave: parts are `nil` when a problem was added for them.
     struct Content {
         var id: ProjectID?
@@ -27,8 +45,7 @@ struct ProjectFile {
         let root = ConfigurationFile(path: path).section(
             purpose: "a project file needs project, number and apps", problems: &problems)
         guard let root else { return nil }
-        root.refuseUnknownKeys(
-            known: ["project", "number", "weight", "apps", "registrations", "topics"], problems: &problems)
+        Self.refuseUnknown("", in: root, problems: &problems)
         var content = Content()
         content.id = projectID(root, problems: &problems)
         content.places["project"] = root.place("project")
@@ -74,7 +91,7 @@ struct ProjectFile {
         _ root: ConfigurationSection, into content: inout Content, problems: inout [ConfigurationProblem]
     ) {
         guard root.has("registrations"), let block = root.section("registrations", problems: &problems) else { return }
-        block.refuseUnknownKeys(known: ["staleAfterDays", "stale", "requireInstallation"], problems: &problems)
+        Self.refuseUnknown("registrations", in: block, problems: &problems)
         if let days = block.integer("staleAfterDays", in: 1...3650, problems: &problems) {
             content.stale.afterDays = days
         }
@@ -89,7 +106,7 @@ struct ProjectFile {
     private func topicPolicy(_ root: ConfigurationSection, problems: inout [ConfigurationProblem]) -> TopicPolicy {
         var policy = TopicPolicy()
         guard root.has("topics"), let block = root.section("topics", problems: &problems) else { return policy }
-        block.refuseUnknownKeys(known: ["clientLimit", "clientPattern"], problems: &problems)
+        Self.refuseUnknown("topics", in: block, problems: &problems)
         if let limit = block.integer("clientLimit", in: 0...10_000_000, problems: &problems) {
             policy.clientLimit = limit
         }
@@ -127,7 +144,7 @@ private struct AppSection {
             if let id { content.webApps.append(id) }
             return nil
         }
-        section.refuseUnknownKeys(known: ["id", "platform", "apns", "firebaseKeys"], problems: &problems)
+        ProjectFile.refuseUnknown("apps", in: section, problems: &problems)
         let firebaseKeys =
             section.choice("firebaseKeys", of: FirebaseKeys.self, problems: &problems) ?? .standard
         guard section.has("apns"), !section.isEmpty("apns") else {
@@ -173,7 +190,7 @@ private struct APNSSection {
     struct Upstream {
         var environment: APNSEnvironment
         var credential: APNSCredential
-        var endpoints: [APNSEnvironment: APNSEndpoint]
+        var endpoints: [APNSEnvironment: UpstreamEndpoint]
         var trustFile: String?
         var proxy: ProxyChoice
     }
@@ -183,7 +200,7 @@ private struct APNSSection {
     let app: AppID?
 
     func read(problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]) -> Upstream? {
-        section.refuseUnknownKeys(known: Self.keys, problems: &problems)
+        ProjectFile.refuseUnknown("apps.apns", in: section, problems: &problems)
         let environment =
             section.choice("environment", of: APNSEnvironment.self, problems: &problems) ?? .production
         let endpoints = endpoints(problems: &problems)
@@ -321,13 +338,13 @@ private struct APNSSection {
 
     private func proxyCredentials(
         problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]
-    ) -> APNSProxy.Credentials? {
+    ) -> UpstreamProxy.Credentials? {
         let key = "proxyCredentialsFile"
         guard let path = section.text(key, problems: &problems) else { return nil }
         do {
             let line = try ConfigurationFile.text(of: path, in: path).trimmingCharacters(in: .newlines)
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, let found = APNSProxy.Credentials(checked: String(parts[0]), String(parts[1]))
+            guard parts.count == 2, let found = UpstreamProxy.Credentials(checked: String(parts[0]), String(parts[1]))
             else {
                 problems.append(section.problem(key, "\(path): expected one line user:password"))
                 return nil
@@ -341,13 +358,13 @@ private struct APNSSection {
     }
 
     /// Apple's endpoints with those over them that the file names; `nil` after a problem.
-    private func endpoints(problems: inout [ConfigurationProblem]) -> [APNSEnvironment: APNSEndpoint]? {
+    private func endpoints(problems: inout [ConfigurationProblem]) -> [APNSEnvironment: UpstreamEndpoint]? {
         var endpoints = Dictionary(
-            uniqueKeysWithValues: APNSEnvironment.allCases.map { ($0, APNSEndpoint.apple($0)) })
+            uniqueKeysWithValues: APNSEnvironment.allCases.map { ($0, UpstreamEndpoint.apple($0)) })
         guard section.has("endpoint") else { return endpoints }
         if section.isSection("endpoint") {
             guard let block = section.section("endpoint", problems: &problems) else { return nil }
-            block.refuseUnknownKeys(known: APNSEnvironment.allCases.map(\.rawValue), problems: &problems)
+            ProjectFile.refuseUnknown("apps.apns.endpoint", in: block, problems: &problems)
             for environment in APNSEnvironment.allCases where block.has(environment.rawValue) {
                 guard let endpoint = Self.endpoint(block, environment.rawValue, problems: &problems) else { return nil }
                 endpoints[environment] = endpoint
@@ -360,9 +377,9 @@ private struct APNSSection {
 
     private static func endpoint(
         _ section: ConfigurationSection, _ key: String, problems: inout [ConfigurationProblem]
-    ) -> APNSEndpoint? {
+    ) -> UpstreamEndpoint? {
         guard let text = section.text(key, problems: &problems) else { return nil }
-        guard let endpoint = APNSEndpoint(text: text) else {
+        guard let endpoint = UpstreamEndpoint(text: text) else {
             problems.append(
                 section.problem(key, "\"\(text)\" is not host:port; write it like api.push.apple.com:443"))
             return nil
@@ -371,7 +388,7 @@ private struct APNSSection {
     }
 }
 
-extension APNSEndpoint {
+extension UpstreamEndpoint {
     /// Reads `host:port`; an IPv6 address stands in brackets.
     init?(text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),

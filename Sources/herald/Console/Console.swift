@@ -51,7 +51,7 @@ struct Console: Sendable {
         write(text + "\n", to: .standardError)
     }
 
-    /// Repaints a line of progress on standard error; nothing when nobody watches.
+    /// Repaints a line of progress on standard error; nothing when that is no terminal.
     func progress(_ text: String) {
         guard isErrorTerminal else { return }
         write("\r\u{1b}[K" + text, to: .standardError)
@@ -70,7 +70,7 @@ struct Console: Sendable {
         do {
             try handle.write(contentsOf: Data(text.utf8))
         } catch {
-            // Nobody reads any more, as in `herald report | head`.
+            // The reader has gone, as in `herald report | head`.
         }
     }
 

@@ -2,7 +2,6 @@ import Foundation
 import GatewayAPI
 import Logging
 import PushModel
-import SQLiteStorage
 import Store
 
 /// The service account of the demo: `sa.json` in the state directory, the same key on every start.
@@ -18,15 +17,13 @@ struct DevelopmentAccount {
     func credential(_ state: DevelopmentState, logger: Logger) async throws(Failure) -> ServiceAccountFile {
         let credential: ServiceAccountFile
         do {
-            let store = try SQLiteStore(directory: state.dataDirectory, role: .command, logger: logger)
+            let store = try state.configuration.openStore(as: .command, logger: logger)
             credential = try await usable(stored() ?? made(), store)
             try store.close()
         } catch let error as Failure {
             throw error
         } catch let error as StoreError {
-            var configuration = GatewayConfiguration()
-            configuration.places = state.places
-            throw Failure(store: error, in: configuration)
+            throw Failure(store: error, in: state.configuration)
         } catch {
             throw Failure(.software, "\(error)")
         }
@@ -65,7 +62,9 @@ struct DevelopmentAccount {
     }
 
     /// The credential when its key works or can be put back, or a new one.
-    private func usable(_ credential: ServiceAccountFile, _ store: SQLiteStore) async throws -> ServiceAccountFile {
+    private func usable(_ credential: ServiceAccountFile, _ store: any AdministeredStore) async throws
+        -> ServiceAccountFile
+    {
         var credential = credential
         let found = try await store.serviceAccountKey(credential.keyID)
         if let found, found.isUsable { return credential }

@@ -1,9 +1,9 @@
-import SQLiteStorage
-import Simulators
 import Foundation
 import GatewayAPI
 import Logging
 import PushModel
+import SQLiteStorage
+import Simulators
 import Store
 
 /// What `herald dev` keeps in its state directory: identity of the simulator, store, project file, API keys and a service
@@ -29,6 +29,14 @@ struct DevelopmentState {
     var places: [GatewayConfiguration.Setting: ConfigurationPlace] {
         let option = ConfigurationPlace(source: "--state", line: nil)
         return [.data: option, .projects: option]
+    }
+
+    /// The configuration that its store is opened with.
+    var configuration: GatewayConfiguration {
+        var configuration = GatewayConfiguration()
+        configuration.dataDirectory = dataDirectory
+        configuration.places = places
+        return configuration
     }
 
     private var keysFile: String { directory + "/keys.json" }
@@ -100,14 +108,12 @@ struct DevelopmentState {
     func keys(logger: Logger) async throws(Failure) -> Keys {
         var stored = try readKeys()
         do {
-            let store = try SQLiteStore(directory: dataDirectory, role: .command, logger: logger)
+            let store = try configuration.openStore(as: .command, logger: logger)
             for role in Role.allCases {
                 stored[role.rawValue] = try await usable(stored[role.rawValue], role, store)
             }
             try store.close()
         } catch let error as StoreError {
-            var configuration = GatewayConfiguration()
-            configuration.places = places
             throw Failure(store: error, in: configuration)
         } catch {
             throw Failure(.software, "\(error)")
@@ -124,7 +130,7 @@ struct DevelopmentState {
     }
 
     /// The stored key when it works, or a new one.
-    private func usable(_ stored: StoredKey?, _ role: Role, _ store: SQLiteStore) async throws -> StoredKey {
+    private func usable(_ stored: StoredKey?, _ role: Role, _ store: any AdministeredStore) async throws -> StoredKey {
         guard let project = ProjectID(rawValue: Self.projectName) else { preconditionFailure("a constant id") }
         if let stored {
             guard let record = try await store.apiKey(stored.id) else {

@@ -1,5 +1,5 @@
-import Simulators
 import ServiceLifecycle
+import Simulators
 
 /// Prints each push that arrives at the simulator, as a phone would show it.
 struct PushPrinter: Service {

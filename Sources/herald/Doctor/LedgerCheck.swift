@@ -1,13 +1,11 @@
 import Foundation
-import Logging
-import SQLiteStorage
 import Store
 import Synchronization
 
 /// Recounts everything in a store from its rows: `herald doctor --ledger`.
 ///
-/// It works beside a running gateway, in many short snapshots (see `SQLiteStore.check`), so that `herald.db-wal` does not
-/// grow because of it.
+/// It works beside a running gateway, in many short snapshots, so that the journal of the store does not grow because of
+/// it.
 struct LedgerCheck {
     let configuration: GatewayConfiguration
 
@@ -18,7 +16,7 @@ struct LedgerCheck {
     ///
     /// - Throws: ``Failure`` when there is no store, or it can't be opened or read.
     func findings() async throws(Failure) -> [Finding] {
-        let file = configuration.dataDirectory + "/herald.db"
+        let file = configuration.storeFile
         guard FileManager.default.fileExists(atPath: file) else {
             throw Failure(
                 .inputOutput,
@@ -27,9 +25,7 @@ struct LedgerCheck {
         let start = ContinuousClock.now
         var problems: [String]
         do throws(StoreError) {
-            let store = try SQLiteStore(
-                directory: configuration.dataDirectory, role: .command,
-                logger: Logger(label: "store", factory: { _ in SwiftLogNoOpLogHandler() }))
+            let store = try configuration.openStore(as: .command)
             problems = try await Self.check(store, Self.size(of: file))
             try store.close()
         } catch {
@@ -42,7 +38,7 @@ struct LedgerCheck {
         return [Finding(.good, "ledger", "\(file) (\(Self.size(of: file))) balances; recounted in \(seconds) s")]
     }
 
-    private static func check(_ store: SQLiteStore, _ size: String) async throws(StoreError) -> [String] {
+    private static func check(_ store: any StoreAdministration, _ size: String) async throws(StoreError) -> [String] {
         let count = Count()
         let progress = Task {
             let start = ContinuousClock.now

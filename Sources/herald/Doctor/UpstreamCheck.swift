@@ -1,10 +1,12 @@
 import APNS
+import FCMWire
 import Logging
 import PushModel
+import Upstream
 
 /// Asks every APNs endpoint of the configuration whether it would take our pushes.
 ///
-/// There is no request without a device, so a push that nobody can receive goes to each (app, environment): to a device
+/// There is no request without a device, so a push that no device can receive goes to each (app, environment): to a device
 /// token of zeros, in the background, not stored. The refusal "BadDeviceToken" is the good answer: name lookup, TCP, TLS,
 /// HTTP/2, the credential and the topic were all accepted before it.
 struct UpstreamCheck {
@@ -33,10 +35,10 @@ struct UpstreamCheck {
         return zip(probes, outcomes).map { finding(of: $0, $1, among: upstreams) } + Self.clocks(upstreams)
     }
 
-    /// One push to nobody.
+    /// One push to a device token that no device has.
     private struct Probe {
         let push: Push
-        let endpoint: APNSEndpoint
+        let endpoint: UpstreamEndpoint
     }
 
     private func probes() -> [Probe] {
@@ -91,12 +93,16 @@ struct UpstreamCheck {
         let place = "\(probe.endpoint)"
         switch outcome {
         case .accepted: return Finding(.good, subject, "\(place) takes pushes")
-        case .rejected(.badDeviceToken, _), .rejected(.unregistered, _), .rejected(.deviceTokenNotForTopic, _):
+        case .rejected(let refusal) where refusal.scope.isAboutAddress:
             return Finding(.good, subject, "\(place) takes pushes; the credential and the topic are accepted")
-        case .rejected(let reason, _), .throttled(let reason, _):
-            let meaning = APNSReasonTable.row(of: reason)?.meaning ?? "APNs gives no more details."
-            let isPassing = [.serviceUnavailable, .internalServerError, .shutdown, .tooManyRequests].contains(reason)
-            return Finding(isPassing ? .warning : .bad, subject, "\(place) answers \(reason): \(meaning)")
+        case .rejected(let refusal), .throttled(let refusal, _):
+            let meaning = APNSReasonTable.catalog[refusal.reason]?.meaning ?? "APNs gives no more details."
+            let isPassing =
+                switch refusal.scope {
+                case .load(.address), .load(.service), .load(.failure), .connection(.closing): true
+                case .push, .addressDead, .addressDoubtful, .topic, .credential, .connection, .load: false
+                }
+            return Finding(isPassing ? .warning : .bad, subject, "\(place) answers \(refusal.reason): \(meaning)")
         case .notSent(let cause), .unknown(let cause):
             let failure = Self.failure(at: probe.endpoint, among: upstreams) ?? cause.rawValue
             return Finding(.bad, subject, "\(place) can't be used: \(failure)")
@@ -119,12 +125,12 @@ struct UpstreamCheck {
         }
     }
 
-    /// Seconds that nobody needs to care about.
+    /// A skew in seconds up to which nothing goes wrong.
     private static let tolerableSkew: Int64 = 60
     /// Seconds beyond which a provider token is refused: it is renewed after 45 minutes and good for an hour.
     private static let workableSkew: Int64 = 15 * 60
 
-    private static func failure(at endpoint: APNSEndpoint, among upstreams: [UpstreamStatus]) -> String? {
+    private static func failure(at endpoint: UpstreamEndpoint, among upstreams: [UpstreamStatus]) -> String? {
         upstreams.first { $0.name.hasPrefix("\(endpoint) ") && $0.lastFailure != nil }?.lastFailure
     }
 }

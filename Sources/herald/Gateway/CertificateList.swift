@@ -1,4 +1,5 @@
 import GatewayAPI
+import HTTPListener
 import PushModel
 import Synchronization
 

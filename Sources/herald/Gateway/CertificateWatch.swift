@@ -39,7 +39,7 @@ final class CertificateWatch: Service {
         self.logger = logger
     }
 
-    /// What is watched now.
+    /// The files that are watched now.
     var watched: [WatchedCertificate] { certificates.withLock { $0 } }
 
     /// Watches these certificates from now on, and looks at them at once.

@@ -1,6 +1,5 @@
 import Foundation
 import NIOCore
-import SQLiteStorage
 import Store
 
 extension Failure {

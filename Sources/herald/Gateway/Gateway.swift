@@ -2,9 +2,9 @@ import APNS
 import Delivery
 import Foundation
 import GatewayAPI
+import HTTPListener
 import Logging
 import PushModel
-import SQLiteStorage
 import ServiceLifecycle
 import Store
 import UnixSignals
@@ -15,7 +15,7 @@ import UnixSignals
 /// serves until graceful shutdown and closes the store at the end.
 struct Gateway: Service {
     private let configuration: GatewayConfiguration
-    private let store: SQLiteStore
+    private let store: any AdministeredStore
     private let acceptor: MessageAcceptor
     private let runner: DeliveryRunner
     private let housekeeper: Housekeeper
@@ -67,20 +67,21 @@ struct Gateway: Service {
         let holder = GatewayHolder(
             command: command, address: configuration.listen.url(port: configuration.listen.port),
             since: Timestamp.systemTime())
-        let store = try SQLiteStore(
-            directory: configuration.dataDirectory, role: .gateway, holder: holder, logger: logger)
-        // What is delivered goes by a time that does not jump back when somebody sets the clock.
+        let store = try configuration.openStore(as: .gateway, holder: holder, logger: logger)
+        // Deliveries go by a time that does not jump back when the clock is set.
         let start = ContinuousClock.now
         let time = SteadyTime(
             system: Timestamp.systemTime, uptime: { ContinuousClock.now - start }, lastRecordedAt: store.lastRecordedAt)
         let limits = configuration.deliveryLimits
         let admission = Admission(in: store, limits: limits)
+        let composer = AppleComposer()
         let runner = DeliveryRunner(
             name: "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)", store: store,
-            sender: sender, projects: directory, limits: limits, admission: admission, clock: ContinuousClock(),
-            wallTime: { time.now() }, random: { Double.random(in: 0..<1) }, logger: logger)
+            sender: sender, composer: composer, projects: directory, limits: limits, refusals: APNSReasonTable.catalog,
+            admission: admission, clock: ContinuousClock(), wallTime: { time.now() },
+            random: { Double.random(in: 0..<1) }, logger: logger)
         acceptor = MessageAcceptor(
-            store: store, admission: admission, runner: runner, wallTime: { time.now() })
+            store: store, composer: composer, admission: admission, runner: runner, wallTime: { time.now() })
         housekeeper = Housekeeper(
             [
                 .idempotencyKeys(of: store), .endedRegistrations(of: store), .accessTokens(of: store),
@@ -94,7 +95,8 @@ struct Gateway: Service {
             store: store, acceptor: acceptor,
             controller: MessageController(store: store, runner: runner, wallTime: { time.now() }),
             projects: directory, upstreams: { sender.upstreams }, storeState: { await store.state() },
-            recentReasons: { runner.recentReasons(of: $0) }, certificates: { certificateList.status(of: $0) },
+            recentReasons: { runner.recentReasons(of: $0) }, refusals: APNSReasonTable.catalog,
+            certificates: { certificateList.status(of: $0) },
             metricsText: {
                 metrics.setUpstreams(sender.upstreams)
                 metrics.setCertificates(certificates.watched)
@@ -178,7 +180,8 @@ struct Gateway: Service {
         guard let listener = configuration.operationsListener else { return nil }
         let server = try GatewayServer(listener: listener, services: services) { [logger = services.logger] port in
             logger.notice(
-                "listening for operations", metadata: ["address": "http://\(listener.host):\(port)", "port": "\(port)"])
+                "listening for operations",
+                metadata: ["address": "http://\(listener.http.host):\(port)", "port": "\(port)"])
         }
         return NamedListener(
             server: server, configuration: configuration, host: .operationsHost, port: .operationsPort)
@@ -190,10 +193,10 @@ struct Gateway: Service {
     /// - Throws: ``Failure`` with the line to print and the exit code.
     func run() async throws {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
-        // Stopped from last to first: no new messages, no new requests, no more questions how it is, no new claims; the
-        // runner ends the connections.
+        // Stopped from last to first: no new messages and claims, no new requests, no more questions how it is. The runner
+        // winds down meanwhile and ends the connections to APNs.
         var services: [any Service] = [
-            runner,
+            DeliveryService(runner: runner),
             housekeeper,
             keyUses,
             certificates,
@@ -204,7 +207,7 @@ struct Gateway: Service {
             services.append(listenerWatch)
         }
         if let operations { services.append(operations) }
-        services += [server, AcceptGate(acceptor: acceptor)]
+        services += [server, AcceptGate(acceptor: acceptor, runner: runner)]
         // A port in use stops the others in order too: what they had begun is finished, and only one line is told.
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(

@@ -2,9 +2,11 @@ import Delivery
 import ServiceLifecycle
 import UnixSignals
 
-/// Refuses new messages as the first step of a shutdown, also on connections that stay open.
+/// The first step of a shutdown: refuses new messages, also on connections that stay open, and lets the delivery wind
+/// down beside the requests that are under way. A caller that does not come to its end takes no time from the pushes.
 struct AcceptGate: Service {
     let acceptor: MessageAcceptor
+    let runner: DeliveryRunner
 
     func run() async throws {
         do {
@@ -13,6 +15,21 @@ struct AcceptGate: Service {
             // Stopping either way.
         }
         acceptor.stop()
+        runner.stop()
+    }
+}
+
+/// The delivery, which ``AcceptGate`` stops: it may be over before its turn to stop comes.
+struct DeliveryService: Service {
+    let runner: DeliveryRunner
+
+    func run() async throws {
+        try await runner.run()
+        do {
+            try await gracefulShutdown()
+        } catch is CancellationError {
+            // Stopping either way.
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-import GatewayAPI
+import HTTPListener
 import Logging
 import PushModel
 

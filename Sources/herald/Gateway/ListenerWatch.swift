@@ -1,4 +1,4 @@
-import GatewayAPI
+import HTTPListener
 import Logging
 import Metrics
 import PushModel
@@ -15,7 +15,7 @@ final class ListenerWatch: Service {
     /// Time between two warnings.
     static let reminder: Duration = .seconds(86_400)
 
-    /// What is watched.
+    /// The files that are watched.
     let certificate: ListenerCertificate
     private let clock: any Clock<Duration>
     private let wallTime: WallTime

@@ -1,9 +1,9 @@
 import Foundation
 import GatewayAPI
+import HTTPListener
 import Logging
 import Metrics
 import PushModel
-import SQLiteStorage
 import ServiceLifecycle
 import Store
 import Synchronization
@@ -13,7 +13,7 @@ import UnixSignals
 /// why; when the store can be opened, it serves.
 ///
 /// What only another configuration can cure ends it at once, with a line and a code. `herald dev` does not wait: it runs
-/// at a terminal, where whoever started it reads the line and starts it again; nothing depends on its answers.
+/// at a terminal, where its user reads the line and starts it again; nothing depends on its answers.
 struct PatientGateway: Service {
     let configuration: GatewayConfiguration
     let metrics: PrometheusRegistry
@@ -36,8 +36,8 @@ struct PatientGateway: Service {
 
     /// Opens something as often as it takes: a disk that could be written to a moment ago may be full again.
     ///
-    /// - Parameter waiting: waits after a failure that may pass; `false`: nobody wants it any more.
-    /// - Returns: `nil` when nobody wants it any more.
+    /// - Parameter waiting: waits after a failure that may pass; `false`: the gateway is stopping.
+    /// - Returns: `nil` when the gateway is stopping.
     /// - Throws: a failure that does not pass, and what waiting throws.
     static func opened<Opened>(
         _ open: () throws(Failure) -> Opened, waiting: (Failure) async throws -> Bool
@@ -59,7 +59,7 @@ struct PatientGateway: Service {
     /// - Returns: `false` when the gateway is stopped first.
     private func wait(after failure: Failure) async throws -> Bool {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
-        let problem = Problem(failure.message)
+        let problem = StartProblem(failure.message)
         logger.error(
             "the store can't be opened; every request is answered 503 until it can",
             metadata: ["error": "\(failure.message)"])
@@ -99,19 +99,20 @@ struct PatientGateway: Service {
     }
 
     /// The listener for operations, if there is to be one.
-    private func operationsListener(_ problem: Problem) throws -> NamedListener? {
+    private func operationsListener(_ problem: StartProblem) throws -> NamedListener? {
         guard let listener = configuration.operationsListener else { return nil }
         let server = try UnavailableServer(listener: listener, problem: { problem.text }, logger: logger) {
             [logger] port in
             logger.notice(
-                "listening for operations", metadata: ["address": "http://\(listener.host):\(port)", "port": "\(port)"])
+                "listening for operations",
+                metadata: ["address": "http://\(listener.http.host):\(port)", "port": "\(port)"])
         }
         return NamedListener(
             server: server, configuration: configuration, host: .operationsHost, port: .operationsPort)
     }
 
     /// What callers are told.
-    private final class Problem: Sendable {
+    private final class StartProblem: Sendable {
         private let state: Mutex<String>
 
         var text: String {
@@ -125,7 +126,7 @@ struct PatientGateway: Service {
     }
 
     /// Tries to open the store again and again; `false` when the gateway is stopped first.
-    private func untilOpen(_ problem: Problem) async throws(Failure) -> Bool {
+    private func untilOpen(_ problem: StartProblem) async throws(Failure) -> Bool {
         while true {
             do {
                 // A file system has no signal for being writable again.
@@ -134,7 +135,7 @@ struct PatientGateway: Service {
                 return false
             }
             do throws(StoreError) {
-                try SQLiteStore(directory: configuration.dataDirectory, role: .gateway, logger: logger).close()
+                try configuration.openStore(as: .gateway, logger: logger).close()
                 return true
             } catch {
                 let failure = Failure(store: error, in: configuration)

@@ -2,7 +2,8 @@ import APNS
 import Logging
 import PushModel
 
-/// Reads the project files again and puts them in force: all of them, or none when one is wrong.
+/// Reads the project files again and puts them in force: all of them, or none when one is wrong. A directory without any
+/// is wrong too: a deployment has emptied it and not filled it yet.
 struct ProjectReloader: Sendable {
     private let directory: String
     private let place: ConfigurationPlace
@@ -40,6 +41,10 @@ struct ProjectReloader: Sendable {
         do throws(ConfigurationError) {
             let projects = try ProjectSet.read(
                 directory: directory, configuredAt: place, environmentProxy: environmentProxy)
+            guard !projects.projects.isEmpty else {
+                let text = "no project files (*.yaml) in \(directory); to serve none, stop the gateway"
+                throw ConfigurationError(problems: [ConfigurationProblem(place, field: "projects", text)])
+            }
             do {
                 try useUpstreams(projects.upstreams)
             } catch {

@@ -18,7 +18,7 @@ final class LogOutput: Sendable {
         do {
             try FileHandle.standardError.write(contentsOf: Data((line + "\n").utf8))
         } catch {
-            // A closed standard error leaves nobody to tell.
+            // Standard error is closed: there is no other place to report it.
         }
     }
 

@@ -60,7 +60,7 @@ extension PrometheusRegistry {
     final class Series: CounterHandler, FloatingPointCounterHandler, MeterHandler, CountedRecorder, TimerHandler,
         Sendable
     {
-        private struct State {
+        private struct Values {
             var value = 0.0
             var buckets: [UInt64]
             var count: UInt64 = 0
@@ -68,12 +68,12 @@ extension PrometheusRegistry {
         }
 
         private let kind: Kind
-        private let state: Mutex<State>
+        private let state: Mutex<Values>
 
         init(kind: Kind) {
             self.kind = kind
             state = Mutex(
-                State(buckets: kind == .histogram ? Array(repeating: 0, count: PrometheusRegistry.buckets.count) : []))
+                Values(buckets: kind == .histogram ? Array(repeating: 0, count: PrometheusRegistry.buckets.count) : []))
         }
 
         func increment(by amount: Int64) { add(Double(amount)) }

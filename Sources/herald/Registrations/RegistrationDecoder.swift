@@ -89,7 +89,7 @@ struct RegistrationDecoder: Sendable {
         guard let reason, reason.utf8.count <= 100 else {
             throw problem(.quarantineReason, "missing beside quarantined_at, or longer than 100 bytes")
         }
-        return Quarantine(time: time, reason: APNSReason(rawValue: reason))
+        return Quarantine(time: time, reason: Reason(rawValue: reason))
     }
 
     private static func topics(_ fields: [RegistrationColumn: Field]) throws(LineProblem) -> [ImportedTopic] {

@@ -37,7 +37,7 @@ enum RegistrationColumn: String, CaseIterable {
     case quarantineReason = "quarantine_reason"
 }
 
-/// What is wrong with one line.
+/// A mistake in one line.
 struct LineProblem: Error, Hashable {
     /// The column; `nil`: the line itself.
     var column: String?

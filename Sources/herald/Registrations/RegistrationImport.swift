@@ -1,6 +1,5 @@
 import Foundation
 import PushModel
-import SQLiteStorage
 import Store
 
 /// Reads a file of registrations into a store, chunk by chunk: parsing on all cores, beside the one writer.
@@ -27,7 +26,7 @@ struct RegistrationImport {
 
     private static let batchSize = 8192
 
-    let store: SQLiteStore
+    let store: any StoreAdministration
     let project: ProjectID
     let decoder: RegistrationDecoder
     /// The name under which the store keeps the position.
@@ -59,7 +58,7 @@ struct RegistrationImport {
                 let began = clock.now
                 try await take(chunk, lines.fingerprint, &summary)
                 // A gateway may start or end meanwhile.
-                let pace = ImportPace(isBesideGateway: store.isBesideGateway)
+                let pace = store.importPace
                 size = pace.size(after: size, took: clock.now - began, limit: Self.batchSize)
                 if pace.rest > .zero { try await self.rest(pace.rest) }
             }
@@ -134,9 +133,14 @@ struct RegistrationImport {
     }
 
     private func stopped(at wrong: Reject, chunk: RegistrationRecord, _ summary: Summary) -> Failure {
-        Failure(
+        let problem = wrong.problem.text(line: wrong.record.line)
+        // Before the first chunk is in the store there is no place to go on from.
+        guard summary.imported + summary.rejected > 0 else {
+            return Failure(.refused, "\(problem)\nnothing was imported; mend the line, then start again")
+        }
+        return Failure(
             .refused,
-            "\(wrong.problem.text(line: wrong.record.line))\n\(summary.imported) registrations of the lines before line "
+            "\(problem)\n\(summary.imported) registrations of the lines before line "
                 + "\(chunk.line) are in the store; mend the line, then go on with --resume")
     }
 }

@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// What is there in a gateway that bodies are sent to.
 struct FuzzScene: Sendable {
-    /// A registration of the user nobody, and its installation.
+    /// A registration of the user no-one, and its installation.
     var install: TestGateway.Install
     var token: String
     /// The same once more, for what deletes: the first is to last.

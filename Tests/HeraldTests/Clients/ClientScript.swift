@@ -1,5 +1,5 @@
-import Simulators
 import Foundation
+import Simulators
 import TestSupport
 import Testing
 
@@ -61,7 +61,7 @@ struct Python: Sendable {
         "HERALD_PYTHON_LEGACY", needs: "firebase_admin, pyfcm",
         "HERALD_PYTHON_LEGACY has to name a Python with firebase-admin 6.9 and pyfcm 1.5")
 
-    /// Where it is; `nil`: nobody said.
+    /// Where it is; `nil`: the variable is not set.
     private let path: String?
     /// What tests that need it say when it is not there.
     let expectation: Comment
@@ -84,7 +84,7 @@ struct Python: Sendable {
     }
 
     /// Runs it; what it prints, to standard error too. Whatever wants to go anywhere but here ends at a port on which
-    /// nobody listens.
+    /// nothing listens.
     func run(
         _ arguments: [String], environment: [String: String] = [:]
     ) async throws -> (status: Int32, lines: [String]) {

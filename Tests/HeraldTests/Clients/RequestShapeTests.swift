@@ -1,5 +1,5 @@
-import Simulators
 import Foundation
+import Simulators
 import TestSupport
 import Testing
 

@@ -1,10 +1,10 @@
-import Simulators
 import Foundation
+import Simulators
 import TestSupport
 import Testing
 
 /// A wall clock that is set under a running gateway: what waits, waits by elapsed time.
-@Suite(.heavy, .timeLimit(.minutes(30)), .enabled(if: FaultShim.compiler != nil))
+@Suite(.serialized, .heavy, .timeLimit(.minutes(30)), .enabled(if: FaultShim.compiler != nil))
 struct ClockStepTests {
     @Test(arguments: [-3600, 3600, 31 * 86_400])
     func retriesRunByElapsedTimeWhenTheClockIsSet(seconds: Int64) async throws {

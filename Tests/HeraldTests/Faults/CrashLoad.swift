@@ -51,7 +51,7 @@ final class CrashLoad: Sendable {
         self.key = key
         self.tokens = tokens
         var configuration = HTTPClient.Configuration()
-        // A port that nobody listens on any more is not tried again: the next gateway has another.
+        // A port without a listener is not tried again: the next gateway has another.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout.connect = .seconds(1)
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
@@ -120,7 +120,7 @@ final class CrashLoad: Sendable {
         }
     }
 
-    /// Nobody asks a gateway again that has gone; the run names the next one.
+    /// A gateway that has gone is not asked again; the run names the next one.
     private func forget(_ baseURL: String) {
         state.withLock { if $0.baseURL == baseURL { $0.baseURL = nil } }
     }

@@ -1,12 +1,12 @@
-import Simulators
 import Foundation
+import Simulators
 import TestSupport
 import Testing
 
 /// The promise of a 200: whatever kills the gateway, and however often, the message reaches every recipient.
 ///
 /// `HERALD_CRASH_SEED` repeats a run, `HERALD_CRASH_KILLS` makes it longer.
-@Suite(.heavy, .timeLimit(.minutes(30)))
+@Suite(.serialized, .heavy, .timeLimit(.minutes(30)))
 struct CrashTests {
     private static let deviceCount = 300
     private static let inFlight = 100
@@ -35,7 +35,7 @@ struct CrashTests {
         try await GatewayUnderTest.with(settings: settings, recordingLimit: 10_000_000) { test in
             let run = try await Self.run(test, kills: kills, random: SeededRandom(seed: seed))
             let process = try await test.start()
-            let books = try await CrashBooks.whenComplete(process, test.keys)
+            let books = try await DeliveryRecords.whenComplete(process, test.keys)
             let findings = CrashFindings(run, books, inFlightLimit: Self.inFlight)
             print("crash: \(findings.summary)")
             #expect(findings.problems.isEmpty, "seed \(seed): \(findings.problems.prefix(20))")

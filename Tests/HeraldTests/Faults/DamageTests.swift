@@ -1,12 +1,12 @@
-import Simulators
 import AsyncHTTPClient
 import Foundation
 import GRDB
+import Simulators
 import TestSupport
 import Testing
 
 /// A database file with garbage in it: named, served around, and no reason to end.
-@Suite(.heavy, .timeLimit(.minutes(30)))
+@Suite(.serialized, .heavy, .timeLimit(.minutes(30)))
 struct DamageTests {
     @Test(arguments: ["ledger_block", "message"])
     func aDamagedFileIsNamedAndWhatIsSoundIsServed(table: String) async throws {

@@ -1,10 +1,10 @@
-import Simulators
 import Foundation
+import Simulators
 import TestSupport
 import Testing
 
 /// A disk that fails under a running gateway: nothing is lost, nothing ends, callers are told, and it goes on by itself.
-@Suite(.heavy, .timeLimit(.minutes(30)), .enabled(if: FaultShim.compiler != nil))
+@Suite(.serialized, .heavy, .timeLimit(.minutes(30)), .enabled(if: FaultShim.compiler != nil))
 struct DiskFaultTests {
     /// A way for a disk to fail.
     struct Fault: Sendable, CustomTestStringConvertible {
@@ -54,7 +54,28 @@ struct DiskFaultTests {
         }
     }
 
-    @Test func readsThatFailAreRefusedAndPass() async throws {
+    @Test func termDoesNotWaitForADiskThatHasNothingToTake() async throws {
+        let shim = try await FaultShim()
+        try await GatewayUnderTest.with { test in
+            let file = test.directory.file("projects/demo.yaml")
+            let project = try String(contentsOfFile: file, encoding: .utf8)
+            // A port without a listener.
+            try project.replacing(/endpoint: .*/, with: "endpoint: 127.0.0.1:1")
+                .write(toFile: file, atomically: true, encoding: .utf8)
+            let process = try await test.start(environment: shim.environment)
+            let steps = FaultSteps(process: process, keys: test.keys)
+            _ = try await WholeGatewayTests.registerDevices(30, process, test.keys)
+            #expect(try await steps.broadcast("waits").status == 200)
+            try shim.failDisk(writing: ENOSPC)
+            try steps.expectUnavailable(try await steps.broadcast("refused"))
+            let start = ContinuousClock.now
+            #expect(await process.end(with: SIGTERM) == 0)
+            // Far below the limit of the shutdown (20 s), for a machine that is busy.
+            #expect(start.duration(to: .now) < .seconds(8))
+        }
+    }
+
+    @Test func failedReadsAreRefusedAndServiceResumes() async throws {
         let shim = try await FaultShim()
         try await GatewayUnderTest.with { test in
             let process = try await test.start(environment: shim.environment)

@@ -1,8 +1,8 @@
-import Simulators
 import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOPosix
+import Simulators
 import TestSupport
 import Testing
 

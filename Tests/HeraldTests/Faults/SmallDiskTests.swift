@@ -1,11 +1,12 @@
-import Simulators
 import Foundation
+import Simulators
 import TestSupport
 import Testing
 
 /// A disk that is really full or read-only: a small file system of its own holds the data directory.
 @Suite(
-    .heavy, .timeLimit(.minutes(30)), .enabled("mounting a tmpfs has to be allowed", { await SmallDisk.isPossible() }))
+    .serialized, .heavy, .timeLimit(.minutes(30)),
+    .enabled("mounting a tmpfs has to be allowed", { await SmallDisk.isPossible() }))
 struct SmallDiskTests {
     /// A gateway whose data directory is on a small disk.
     private struct Rig {
@@ -46,7 +47,7 @@ struct SmallDiskTests {
         }
     }
 
-    @Test func aFullDiskIsToldAndPasses() async throws {
+    @Test func aFullDiskIsReportedAndServiceResumes() async throws {
         try await Self.with { rig in
             let steps = try await rig.start()
             let devices = try await WholeGatewayTests.registerDevices(30, steps.process, steps.keys)

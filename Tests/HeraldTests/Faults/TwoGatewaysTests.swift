@@ -12,7 +12,7 @@ struct TwoGatewaysTests {
         #expect(line.contains("Another gateway (\(command), process \(process), on \(address), since 20"), "\(line)")
     }
 
-    @Test func aSecondServeNamesTheFirst() async throws {
+    @Test func aSecondServeIsRefusedWithTheFirstsProcess() async throws {
         let fixture = try ServeFixture()
         let first = try await GatewayProcess.serving(config: fixture.file)
         let second = try await GatewayProcess.run(["serve", "--config", fixture.file])

@@ -6,12 +6,12 @@ struct ConnectionCredentials {
 
     /// - unbound: no valid token came yet. Next: bound.
     /// - bound: to the team and key of `token`, in use since `since` (seconds). Stays bound; the token may change.
-    private enum State {
+    private enum Binding {
         case unbound
         case bound(token: ProviderToken, since: Int64)
     }
 
-    private var state = State.unbound
+    private var binding = Binding.unbound
     /// The client's certificate, verified; `nil`: it showed none, so that each push needs a token.
     let certificate: PushCertificate?
     /// The shortest time between two provider tokens on this connection.
@@ -26,7 +26,7 @@ struct ConnectionCredentials {
 
     /// The token that was accepted last.
     var token: ProviderToken? {
-        switch state {
+        switch binding {
         case .unbound: nil
         case .bound(let token, _): token
         }
@@ -37,9 +37,9 @@ struct ConnectionCredentials {
     /// A new token is one with another text. It is early when neither its `iat` nor the clock is 20 minutes past the
     /// one before: a token that was old when the connection began may be renewed soon after.
     mutating func admit(_ token: ProviderToken, now: Int64) throws(Refusal) {
-        switch state {
+        switch binding {
         case .unbound:
-            state = .bound(token: token, since: now)
+            binding = .bound(token: token, since: now)
         case .bound(let current, let since):
             if token.text == current.text { return }
             guard token.teamID == current.teamID else { throw .invalidProviderToken }
@@ -47,7 +47,7 @@ struct ConnectionCredentials {
             guard
                 token.issuedAt - current.issuedAt >= renewalSeconds || now - since >= renewalSeconds
             else { throw .tooManyProviderTokenUpdates }
-            state = .bound(token: token, since: now)
+            binding = .bound(token: token, since: now)
         }
     }
 }

@@ -28,7 +28,7 @@ package struct SimulatorIdentity: Sendable {
     let rulesFile: String
     let scenariosFile: String
 
-    /// Reads the directory, makes what is missing.
+    /// Reads the directory, makes missing files.
     ///
     /// - Parameter topics: bundle ids that the generated key may push to; empty: any. They count when the key is made;
     ///   afterwards `provider-keys.json` has them.
@@ -79,7 +79,7 @@ package struct SimulatorIdentity: Sendable {
         configuration.shutdownTimeout = .seconds(1)
         guard let clientCAFile else { return try NIOSSLContext(configuration: configuration) }
         do {
-            // Not just the name of the file: without a certificate in it nobody would be verified.
+            // Not just the name of the file: without a certificate in it no client would be verified.
             let authorities = try NIOSSLCertificate.fromPEMFile(clientCAFile)
             configuration.trustRoots = .certificates(authorities)
             configuration.certificateVerification = .optionalVerification

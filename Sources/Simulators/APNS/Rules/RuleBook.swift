@@ -48,7 +48,7 @@ package final class RuleBook: Sendable {
 }
 
 extension Rule {
-    /// What is left of the rule after one push.
+    /// The rest of the rule after one push.
     fileprivate func usedOnce() -> Rule? {
         guard let times else { return self }
         guard times > 1 else { return nil }

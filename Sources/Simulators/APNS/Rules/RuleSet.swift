@@ -59,7 +59,7 @@ package struct RuleSet: Sendable, Codable, Hashable {
 }
 
 extension DecodingError {
-    /// The key and what is wrong with it, in one line.
+    /// The key and its problem, in one line.
     var problem: String {
         switch self {
         case .keyNotFound(let key, let context):

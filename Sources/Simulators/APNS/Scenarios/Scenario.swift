@@ -1,4 +1,4 @@
-/// One way in which APNs can be at its worst, with how often connections play it and its parameters.
+/// One kind of trouble with APNs, with how often connections play it and its parameters.
 ///
 /// As JSON an object with `name`, optionally `weight`, and the parameters of that scenario, all of them numbers:
 ///
@@ -35,7 +35,7 @@ package struct Scenario: Sendable, Hashable, Codable {
 
     /// Reads `NAME[=WEIGHT][,PARAMETER=VALUE…]`.
     ///
-    /// - Throws: ``SimulatorError`` that says what is wrong.
+    /// - Throws: ``SimulatorError`` with the mistake.
     package init(text: String) throws {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         let head = parts[0].split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

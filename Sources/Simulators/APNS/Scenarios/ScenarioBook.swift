@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A change holds for connections that are open too: each draws again with its next push.
 package final class ScenarioBook: Sendable {
-    private struct State {
+    private struct Draws {
         var set = ScenarioSet()
         var start: Int64 = 0
         /// How many connections drew since the set is in force.
@@ -13,7 +13,7 @@ package final class ScenarioBook: Sendable {
         var plays: [Int: Int] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Mutex(Draws())
     private let changes = Atomic(0)
     private let wallTimeMilliseconds: @Sendable () -> Int64
 
@@ -28,7 +28,7 @@ package final class ScenarioBook: Sendable {
     /// Replaces all scenarios; the draws start again.
     package func set(_ set: ScenarioSet) {
         let now = wallTimeMilliseconds()
-        state.withLock { $0 = State(set: set, start: now) }
+        state.withLock { $0 = Draws(set: set, start: now) }
         changes.add(1, ordering: .releasing)
     }
 

@@ -39,7 +39,7 @@ enum ScenarioParameter: String, Sendable, CaseIterable, CodingKey {
         }
     }
 
-    /// What is wrong with `value`; `nil`: nothing.
+    /// The problem of a value; `nil`: none.
     func problem(with value: Double) -> String? {
         guard range.contains(value), !isWhole || value == value.rounded() else {
             let bounds = isWhole ? "\(Int(range.lowerBound)) to \(Int(range.upperBound))" : "0 to 1"

@@ -3,13 +3,12 @@ import NIOCore
 import NIOHTTP2
 import NIOSSL
 import NIOTLS
-import Synchronization
 
 /// Sets accepted sockets up: TLS, then HTTP/2 if the client chose it.
 struct Acceptor: Sendable {
     let tls: NIOSSLContext
     let judge: PushJudge
-    let limits: ConnectionHandler.StreamLimits
+    let limits: StreamLimits
     let scenarios: ScenarioBook
     let open: OpenConnections
     let logger: Logger
@@ -78,57 +77,5 @@ private final class HandshakeErrorHandler: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         logger.debug("Connection error", metadata: ["error": "\(error)"])
         context.close(promise: nil)
-    }
-}
-
-/// The connections that are open, to end them at shutdown.
-final class OpenConnections: Sendable {
-    private struct State {
-        var channels: [ObjectIdentifier: any Channel] = [:]
-        var isDraining = false
-    }
-
-    private let state = Mutex(State())
-
-    func add(_ channel: any Channel) {
-        let id = ObjectIdentifier(channel)
-        let isLate = state.withLock { state in
-            if !state.isDraining { state.channels[id] = channel }
-            return state.isDraining
-        }
-        guard !isLate else { return channel.close(promise: nil) }
-        channel.closeFuture.whenComplete { [weak self] _ in
-            _ = self?.state.withLock { $0.channels.removeValue(forKey: id) }
-        }
-    }
-
-    /// Lets HTTP/2 connections finish, closes all others, and after `grace` whatever is left.
-    func drain(grace: Duration) async {
-        let channels = state.withLock { state in
-            state.isDraining = true
-            return Array(state.channels.values)
-        }
-        let milliseconds = grace.components.seconds * 1000 + grace.components.attoseconds / 1_000_000_000_000_000
-        for channel in channels {
-            let deadline = channel.eventLoop.scheduleTask(in: .milliseconds(milliseconds)) {
-                channel.close(promise: nil)
-            }
-            channel.closeFuture.whenComplete { _ in deadline.cancel() }
-            channel.eventLoop.execute {
-                do {
-                    try channel.pipeline.syncOperations.handler(type: ConnectionHandler.self).drain()
-                } catch {
-                    // Not (yet) an HTTP/2 connection: nothing was begun on it.
-                    channel.close(promise: nil)
-                }
-            }
-        }
-        for channel in channels {
-            do {
-                try await channel.closeFuture.get()
-            } catch {
-                // It is closed, which is what was waited for.
-            }
-        }
     }
 }

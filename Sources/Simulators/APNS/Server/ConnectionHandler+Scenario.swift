@@ -40,7 +40,7 @@ extension ConnectionHandler {
         return isAdmitted
     }
 
-    /// Does what is not about an answer. `id`: the stream of the push that it is about, if it is about one.
+    /// Performs the actions that don't change an answer. `id`: the stream of the push that it is about, if it is about one.
     func perform(_ actions: [ScenarioAction], on id: HTTP2StreamID? = nil, context: ChannelHandlerContext) {
         for action in actions {
             switch action {
@@ -145,7 +145,7 @@ extension ConnectionHandler {
             play?.tokenIntervalSeconds.map(Int64.init) ?? ConnectionCredentials.renewalSeconds
     }
 
-    /// Plays what is in force now, and undoes what the scenario before it left.
+    /// Plays the scenario that is in force now, and undoes what the scenario before it left.
     func drawAgainAfterChange(context: ChannelHandlerContext) {
         guard scenarios.generation != generation else { return }
         let windowBefore = play?.windowBytes
@@ -165,68 +165,5 @@ extension ConnectionHandler {
             openWindows(bytes: Self.windowBytes, context: context)
         }
         perform(act(.opened), context: context)
-    }
-}
-
-extension Answer {
-    /// Changes the answer as the scenario asks.
-    ///
-    /// - Returns: whether that was all there is to do.
-    mutating func follow(_ action: ScenarioAction, now: Int64) -> Bool {
-        switch action {
-        case .answer(let answer):
-            status = answer.status
-            reason = answer.reason
-            timestamp = answer.ageSeconds.map { now - Int64($0) * 1000 }
-            retryAfterSeconds = answer.retryAfterSeconds
-            return true
-        case .delay(let milliseconds):
-            delayMilliseconds += milliseconds
-            return true
-        case .bigHeaders(let bytes):
-            additionalHeaderBytes = bytes
-            return true
-        case .resetStream, .drop, .freeze:
-            status = nil
-            return false
-        case .hold, .release, .goAway, .close, .limitStreams, .openWindows, .tick:
-            return false
-        }
-    }
-
-    /// Headers that mean nothing, in lines of at most 1,000 bytes.
-    var additionalHeaders: HPACKHeaders {
-        var headers = HPACKHeaders()
-        var left = additionalHeaderBytes
-        while left > 0 {
-            let bytes = min(left, 1000)
-            headers.add(
-                name: "x-simulated-\(headers.count)", value: String(repeating: "x", count: bytes),
-                indexing: .nonIndexable)
-            left -= bytes
-        }
-        return headers
-    }
-}
-
-/// Stands between TLS and HTTP/2 and lets nothing through once it is shut, not even what HTTP/2 does by itself. Used
-/// on one event loop only.
-final class FreezeGate: ChannelDuplexHandler {
-    typealias InboundIn = NIOAny
-    typealias OutboundIn = NIOAny
-
-    var isShut = false
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !isShut else { return }
-        context.fireChannelRead(data)
-    }
-
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard !isShut else {
-            promise?.succeed()
-            return
-        }
-        context.write(data, promise: promise)
     }
 }

@@ -11,17 +11,6 @@ final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
 
-    /// How streams are limited.
-    struct StreamLimits: Sendable {
-        /// `SETTINGS_MAX_CONCURRENT_STREAMS` in the end.
-        var limit: Int
-        /// Whether it is 1 until a push with a good provider token was answered, as with Apple.
-        var beginsWithOne: Bool
-
-        /// What the first SETTINGS frame says.
-        var initial: Int { beginsWithOne ? 1 : limit }
-    }
-
     /// Body bytes after which a request is answered without waiting for its end. Up to there even a body that is much
     /// too long is read, since not every client takes an answer to half a request.
     private static let longestBodyBytes = 1 << 20
@@ -68,7 +57,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     var streamLimit: Int
     /// SETTINGS that the client did not acknowledge yet.
     var settingsUnderWay = 1
-    /// What is left of the connection's window.
+    /// The rest of the connection's window.
     private(set) var windowLeftBytes = ConnectionHandler.windowBytes
     /// By how much a scenario opened the windows of streams.
     var windowBytesGiven: [HTTP2StreamID: Int] = [:]
@@ -321,17 +310,5 @@ final class ConnectionHandler: ChannelInboundHandler {
         if error is NIOHTTP2Errors.MaxStreamsViolation { judge.tally.streamLimitViolated() }
         // An error of one stream was answered with RST_STREAM; one of the connection with GOAWAY, and that is the end.
         if goAwayWatch.sawGoAway || !(error is any NIOHTTP2Error) { context.close(promise: nil) }
-    }
-}
-
-/// Learns that `NIOHTTP2Handler` said GOAWAY because of a connection error. Used on one event loop only.
-final class GoAwayWatch: NIOHTTP2FrameDelegate {
-    private(set) var sawGoAway = false
-    /// Whether the one that comes now was said on purpose.
-    var expectsGoAway = false
-
-    func wroteFrame(_ frame: HTTP2Frame) {
-        guard !expectsGoAway, case .goAway(_, let code, _) = frame.payload, code != .noError else { return }
-        sawGoAway = true
     }
 }

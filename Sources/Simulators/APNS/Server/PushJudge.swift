@@ -1,20 +1,5 @@
 import NIOCore
 
-/// The answer to one request.
-struct Answer: Hashable {
-    /// `nil`: none at all.
-    var status: Int?
-    var reason: String?
-    /// With 410: milliseconds since 1970.
-    var timestamp: Int64?
-    var apnsID: String
-    var delayMilliseconds = 0
-    /// A `retry-after` header; `nil`: none.
-    var retryAfterSeconds: Int?
-    /// Bytes of additional headers.
-    var additionalHeaderBytes = 0
-}
-
 /// Decides about requests, by Apple's checks and then by the rules, and records what became of them.
 struct PushJudge: Sendable {
     let checks: RequestChecks

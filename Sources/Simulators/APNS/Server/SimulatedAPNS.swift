@@ -7,7 +7,7 @@ import ServiceLifecycle
 ///
 /// Like Apple it allows one stream on a new connection and widens after the first answer, binds a connection to one
 /// team and key (or takes the client's certificate instead), and says GOAWAY before it goes. Beyond what Apple checks stand the ``RuleBook``, and the
-/// ``ScenarioBook`` with Apple at its worst.
+/// ``ScenarioBook`` with an APNs in trouble.
 package final class SimulatedAPNS: Service {
     /// How a simulator listens and what it knows.
     package struct Configuration: Sendable {

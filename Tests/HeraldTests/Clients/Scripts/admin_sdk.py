@@ -287,8 +287,8 @@ def a_full_queue_is_a_quota(setting, client):
 
 @check("unavailable")
 def a_gateway_without_a_store_is_unavailable(setting, client):
-    nobody = Device("", "c" * 22 + ":" + "x" * 140)
-    response = asyncio.run(messaging.send_each_async([message(nobody)], dry_run=False, app=client)).responses[0]
+    unknown = Device("", "c" * 22 + ":" + "x" * 140)
+    response = asyncio.run(messaging.send_each_async([message(unknown)], dry_run=False, app=client)).responses[0]
     expect(type(response.exception) is exceptions.UnavailableError, repr(response.exception))
 
 

@@ -67,8 +67,8 @@ def a_dry_run_sends_nothing(setting, client):
 @check("everyday")
 def topics_and_conditions_are_taken(setting, client):
     names = [
-        client.notify(topic_name="nobody", notification_title="Goal")["name"],
-        client.notify(topic_condition="'nobody' in topics", notification_title="Goal")["name"]]
+        client.notify(topic_name="empty", notification_title="Goal")["name"],
+        client.notify(topic_condition="'empty' in topics", notification_title="Goal")["name"]]
     expect_equal([complete(setting, name)["audience"] for name in names], [0, 0])
 
 

@@ -59,7 +59,7 @@ def run(begin):
             traceback.print_exc(file=sys.stdout)
             sys.stdout.flush()
     print("done", len(checks), flush=True)
-    # Not exit(): some clients keep threads that nobody joins.
+    # Not exit(): some clients keep threads that are never joined.
     os._exit(1 if failures else 0)
 
 

@@ -1,0 +1,39 @@
+import PushModel
+import Upstream
+
+/// APNs as an upstream sees it, for one credential.
+struct APNSService: PushService {
+    let credential: UpstreamKey.Credential
+
+    var name: String { "APNs" }
+
+    func requests(for indices: [Int], of batch: [Push]) -> [PushRequest] {
+        var builder = RequestBuilder()
+        return indices.map { builder.request(for: batch[$0]) }
+    }
+
+    func topic(of push: Push) -> String { push.content.topic }
+
+    /// Those of another topic than the certificate's are `TopicDisallowed` here: APNs would say the same, and hold it
+    /// against the connection.
+    func refusedPushes(among indices: [Int], of batch: [Push]) -> RefusedPushes? {
+        switch credential {
+        case .providerKey: return nil
+        case .certificate(let certificate, _):
+            let refused = indices.filter { !((batch[$0].content as? ApplePush).map(certificate.allows) ?? false) }
+            if refused.isEmpty { return nil }
+            return RefusedPushes(indices: refused, refusal: Refusal(.topicDisallowed, .topic))
+        }
+    }
+
+    func refusal(status: Int, body: [UInt8]) -> Refusal {
+        let error = ErrorBody(body)
+        return Refusal(apnsStatus: status, reason: error.reason, timestamp: error.timestamp)
+    }
+
+    func meaning(of reason: Reason) -> String? { APNSReasonTable.catalog[reason]?.meaning }
+
+    var overload: Refusal { Refusal(.serviceUnavailable, .load(.service)) }
+    var addressOverload: Refusal { Refusal(.tooManyRequests, .load(.address)) }
+    var addressDoubt: Refusal { Refusal(.badDeviceToken, .addressDoubtful) }
+}

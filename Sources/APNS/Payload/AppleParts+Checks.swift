@@ -1,0 +1,56 @@
+import FCMWire
+import PushModel
+
+/// What depends on the app that a message goes to.
+extension AppleParts {
+    /// Device management needs a certificate, some other push types a provider token.
+    func checkCredential(of app: App) throws(InvalidMessage) {
+        let problem: String
+        switch app.credential {
+        case .certificate where pushType.requiresProviderToken:
+            problem = "a provider token (team and key), and the app \(app.id.rawValue) has a certificate."
+        case .providerToken where pushType.requiresCertificate:
+            problem = "the push certificate of device management, and the app \(app.id.rawValue) has a provider token."
+        case .certificate, .providerToken: return
+        }
+        throw InvalidMessage([
+            FieldViolation(
+                field: headers.pushTypeField, description: "The push type \(pushType.rawValue) needs \(problem)")
+        ])
+    }
+
+    /// What the topic of a device-management certificate begins with (Apple, "MDM", `Topic`).
+    private static let managementPrefix = "com.apple.mgmt."
+
+    /// The app's own topic with the suffix of the push type: APNs takes no other for the app's tokens.
+    func topic(of app: AppID) throws(InvalidMessage) -> String {
+        if pushType == .mdm { return try managementTopic(of: app) }
+        let topic = app.rawValue + pushType.topicSuffix
+        guard let named = headers.topic, named != topic else { return topic }
+        throw InvalidMessage(
+            header: "apns-topic",
+            "apns-topic must be \(topic) for the push type \(pushType.rawValue) to the app \(app.rawValue).")
+    }
+
+    /// The topic of device management is the user ID of its certificate, not an app's.
+    private func managementTopic(of app: AppID) throws(InvalidMessage) -> String {
+        let topic = headers.topic ?? app.rawValue
+        guard !topic.hasPrefix(Self.managementPrefix) else { return topic }
+        throw InvalidMessage(
+            header: "apns-topic",
+            "apns-topic must be the user ID of the device-management certificate: \(Self.managementPrefix)…")
+    }
+
+    func checkSize(of payload: [UInt8], isSpliced: Bool, template: AppleTemplate) throws(InvalidMessage) {
+        let fid = String(repeating: "c", count: 22)
+        let size = payload.count + (isSpliced ? ApplePush.registrationIDEntry(fid).utf8.count : 0)
+        let limit = pushType.payloadLimitBytes
+        guard size > limit else { return }
+        throw InvalidMessage([
+            FieldViolation(
+                field: template.largestField(of: size),
+                description: "iOS message is too big: its APNs payload has \(size) bytes, the limit is \(limit).",
+                cause: .payloadTooLarge)
+        ])
+    }
+}

@@ -1,0 +1,83 @@
+package import FCMWire
+import JSON
+package import PushModel
+
+extension ApplePush {
+    /// Builds body and headers of `content` for one app, by the table in `APNSMapping`, and checks what depends on the
+    /// app: its credential, its topic, Apple's limits on the finished bytes. Whether the content is right in itself was
+    /// checked when it was decoded.
+    ///
+    /// - Throws: ``InvalidMessage`` that names the field, for size both sizes.
+    package convenience init(_ content: FCMMessage, in context: PushContext) throws(InvalidMessage) {
+        if context.isForMany { try content.checkForBroadcast() }
+        var template = AppleTemplate(content)
+        template.values.merge(context.values(label: content.label), uniquingKeysWith: { _, new in new })
+        // A device-management wake-up is exactly `{"mdm": …}`.
+        let keys = template.headers.namedPushType == .mdm ? FirebaseKeys.none : context.app.firebaseKeys
+        let parts = AppleParts(try template.composed(keys: keys), of: content)
+        try parts.checkCredential(of: context.app)
+        let topic = try parts.topic(of: context.app.id)
+        let payload = parts.payload.canonicalBytes
+        let offset = keys == .full ? 1 : nil
+        try parts.checkSize(of: payload, isSpliced: offset != nil, template: template)
+        self.init(
+            payload: payload, pushType: parts.pushType, topic: topic, priority: parts.priority,
+            expiration: parts.headers.expiration ?? parts.pushType.defaultExpiration ?? .until(context.expiresAt),
+            collapseID: parts.headers.collapseID ?? context.collapseID(of: parts), id: parts.headers.id,
+            registrationIDOffset: offset)
+    }
+
+    /// What is spliced in at ``registrationIDOffset`` for one registration: right behind the opening brace, in front
+    /// of the gateway's other keys.
+    static func registrationIDEntry(_ id: String) -> String {
+        "\"\(APNSMapping.registrationIDKey)\":\"\(id)\","
+    }
+}
+
+extension FCMMessage {
+    /// What names one device cannot go to many.
+    fileprivate func checkForBroadcast() throws(InvalidMessage) {
+        if apns.headers.id != nil {
+            throw InvalidMessage(header: "apns-id", "apns-id names one push: it cannot be set for several devices.")
+        }
+        if apns.liveActivityToken != nil {
+            throw InvalidMessage([
+                FieldViolation(
+                    field: "message.apns.live_activity_token",
+                    description: "A Live Activity token names one activity: it cannot be set for several devices.")
+            ])
+        }
+    }
+}
+
+extension AppleTemplate {
+    /// The field that alone makes up more than half of `size` bytes of payload; otherwise the message.
+    func largestField(of size: Int) -> String {
+        // The sender's own alert replaces title and body.
+        let replaced: Set<FCMSource> =
+            values[.payload]?["aps"]?["alert"].map { $0 != .null } ?? false ? [.title, .body] : []
+        let fields: [FCMSource] = [.title, .body, .data, .payload]
+        let largest = fields.first { source in
+            !replaced.contains(source) && (values[source]?.canonicalBytes.count ?? 0) > size / 2
+        }
+        return largest.map { "message.\($0.rawValue)" } ?? "message"
+    }
+}
+
+extension PushContext {
+    /// The collapse id of an alert whose sender gave none. It has at most 64 bytes, as a message id has.
+    fileprivate func collapseID(of parts: AppleParts) -> String? {
+        collapsesRepeats && parts.pushType == .alert ? message.rawValue : nil
+    }
+
+    /// What the gateway adds.
+    fileprivate func values(label: AnalyticsLabel?) -> [FCMSource: JSONValue] {
+        var values: [FCMSource: JSONValue] = [
+            .messageID: .string(message.rawValue), .sender: .string(String(projectNumber)),
+        ]
+        values[.broadcastTopic] = broadcastTopic.map { .string("/topics/" + $0.rawValue) }
+        values[.isLabelled] = label.map { _ in .string("1") }
+        values[.label] = label.map { .string($0.rawValue) }
+        return values
+    }
+}

@@ -1,0 +1,168 @@
+import PushModel
+import Store
+
+/// What a submission comes to: its recipients, its finished pushes, and every rule that it breaks.
+struct SubmissionPlan {
+    /// The id that it would have.
+    let id: MessageID
+    /// How long it is worth delivering.
+    let life: Lifetime
+    /// To whom, as the store takes it.
+    let recipient: NewMessage.Recipient
+    /// The queue that its pushes wait in.
+    let lane: Lane
+    /// What it says to each app that it may reach: each has its own bytes and so its own size.
+    let pushes: [AppID: any ComposedPush]
+    /// What is wrong with it, one for each app that it can't be built for; empty: nothing.
+    let violations: [InvalidMessage]
+    /// What it counts for against the limits: about what the store will keep.
+    let bytes: Int
+    /// What reports show of it.
+    let facts: MessageFacts
+    /// The routes of a single registration; of others they are not known.
+    let routes: [PushRoute]
+    /// How many single deliveries the store makes of it; 0 for a fan-out.
+    let singles: Int
+
+    /// Plans a submission that is accepted at `now` as `id`.
+    init(of submission: Submission, id: MessageID, acceptedAt now: Timestamp, composer: any PushComposer) {
+        self.id = id
+        life = Lifetime(of: submission.content, acceptedAt: now)
+        let keys = submission.recipient.keys
+        recipient = submission.recipient.stored(keys)
+        let (pushes, violations) = submission.composed(as: id, until: life.expiresAt, by: composer)
+        self.pushes = pushes
+        self.violations = violations
+        let push = submission.apps.lazy.compactMap { pushes[$0] }.first
+        let priority = push?.priority ?? .immediate
+        let isFew =
+            switch recipient {
+            case .registration: true
+            case .topic, .condition: false
+            case .list, .user: keys.count <= NewMessage.smallListLimit
+            }
+        lane = isFew && (priority == .immediate || submission.isAwaited) ? .interactive : .bulk
+        singles = isFew ? max(1, keys.count) : 0
+        bytes = (push?.payload.count ?? 0) + MemoryLayout<Int64>.size * keys.count
+        facts = MessageFacts(
+            label: submission.content.label, isDisplayed: submission.content.isDisplayed,
+            // The gateway's own collapse id is none of the sender's.
+            collapseKey: push?.collapseID.flatMap { $0 == id.rawValue ? nil : $0 },
+            priority: priority.rawValue, timeToLiveSeconds: life.timeToLiveSeconds,
+            credential: submission.credential)
+        if case .registration(let registration) = submission.recipient {
+            routes = [
+                PushRoute(
+                    project: submission.project.id, app: registration.app, environment: registration.environment)
+            ]
+        } else {
+            routes = []
+        }
+    }
+}
+
+extension Submission.Recipient {
+    /// The registrations that are named, each once, in the order of the store.
+    fileprivate var keys: [RegistrationKey] {
+        switch self {
+        case .registration, .topic, .condition: []
+        case .list(let addressees), .user(_, let addressees):
+            Set(addressees.map(\.key)).sorted()
+        }
+    }
+
+    fileprivate func stored(_ keys: [RegistrationKey]) -> NewMessage.Recipient {
+        switch self {
+        case .registration(let registration): .registration(registration.key, registration.id)
+        case .topic(let topic): .topic(topic)
+        case .condition(let condition): .condition(condition)
+        case .list: .list(keys)
+        case .user(let user, _): .user(user, keys)
+        }
+    }
+
+    /// The field of the request that names it.
+    fileprivate var field: String {
+        switch self {
+        case .registration: "message.token"
+        case .topic: "message.topic"
+        case .condition: "message.condition"
+        case .list: "tokens"
+        case .user: "target.user"
+        }
+    }
+
+    fileprivate var isForMany: Bool {
+        if case .registration = self { false } else { true }
+    }
+}
+
+extension Submission {
+    /// The apps that it may reach, in the order of their ids.
+    fileprivate var apps: [AppID] {
+        switch recipient {
+        case .registration(let registration): [registration.app]
+        case .topic, .condition: project.apps.keys.sorted { $0.rawValue < $1.rawValue }
+        case .list(let addressees), .user(_, let addressees):
+            Set(addressees.map(\.app)).sorted { $0.rawValue < $1.rawValue }
+        }
+    }
+
+    /// The push of every app, and what is wrong.
+    fileprivate func composed(
+        as id: MessageID, until expiresAt: Timestamp, by composer: any PushComposer
+    ) -> (pushes: [AppID: any ComposedPush], violations: [InvalidMessage]) {
+        var violations = recipientViolations.map { [$0] } ?? []
+        var pushes: [AppID: any ComposedPush] = [:]
+        var topic: Topic?
+        if case .topic(let name) = recipient { topic = name }
+        for name in apps {
+            guard let app = project.apps[name] else {
+                violations.append(
+                    InvalidMessage(
+                        recipient.field,
+                        "The registration belongs to the app \(name), which project \(project.id) does not have."))
+                continue
+            }
+            // Nothing is composed for a platform that nothing is sent to.
+            guard app.platform.isServed else { continue }
+            do throws(InvalidMessage) {
+                pushes[name] = try composer.compose(
+                    content,
+                    in: PushContext(
+                        message: id, projectNumber: project.number, broadcastTopic: topic,
+                        isForMany: recipient.isForMany, collapsesRepeats: options.collapsesRepeats, app: app,
+                        expiresAt: expiresAt))
+            } catch {
+                violations.append(error)
+            }
+        }
+        return (pushes, violations)
+    }
+
+    /// What is wrong with whom it goes to.
+    private var recipientViolations: InvalidMessage? {
+        switch recipient {
+        case .registration(let registration) where registration.project != project.id:
+            InvalidMessage(recipient.field, "The registration is not of project \(project.id).")
+        case .topic where project.apps.isEmpty, .condition where project.apps.isEmpty:
+            InvalidMessage(recipient.field, "The project \(project.id) has no apps to send to.")
+        case .list(let addressees) where addressees.isEmpty, .user(_, let addressees) where addressees.isEmpty:
+            InvalidMessage(recipient.field, "There is no active registration to send to.")
+        case .list(let addressees) where addressees.count > NewMessage.listLimit,
+            .user(_, let addressees) where addressees.count > NewMessage.listLimit:
+            InvalidMessage(
+                recipient.field,
+                "A message goes to at most \(NewMessage.listLimit) registrations that it names; these are "
+                    + "\(addressees.count).")
+        case .registration, .topic, .condition, .list, .user: nil
+        }
+    }
+}
+
+extension InvalidMessage {
+    /// One wrong field.
+    fileprivate init(_ field: String, _ description: String) {
+        self.init([FieldViolation(field: field, description: description)])
+    }
+}

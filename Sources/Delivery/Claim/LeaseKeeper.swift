@@ -1,0 +1,68 @@
+import Logging
+import PushModel
+import Store
+
+/// Keeps this run enrolled as a worker of the store: renews its lease, takes over from workers that are gone, and enrols
+/// anew when the own one was taken over.
+struct LeaseKeeper: Sendable {
+    /// Names the workers for operators.
+    let name: String
+    let store: any DeliveryStore
+    let lease: WorkerLease
+    let gates: [LaneGate]
+    let clock: any Clock<Duration>
+    let wallTime: WallTime
+    let random: @Sendable () -> Double
+    let logger: Logger
+    /// Deliveries of another worker were taken over.
+    let onTakeover: @Sendable () -> Void
+
+    /// Enrols a worker: from now on claims begin.
+    func enroll() async throws(StoreError) {
+        let worker = try await store.enroll(name, until: wallTime() + WorkerLease.length)
+        lease.begin(worker)
+        for gate in gates { gate.update { $0.use(worker) } }
+    }
+
+    /// Keeps the lease until the task is cancelled.
+    func run() async {
+        while !Task.isCancelled {
+            await lease.changed.wait(atMost: WorkerLease.interval, on: clock)
+            guard !Task.isCancelled else { return }
+            do throws(StoreError) {
+                // One time for both: were the clock set forwards between them, the own lease would have run out.
+                let now = wallTime()
+                if let worker = lease.worker {
+                    try await renew(worker, at: now)
+                }
+                if lease.worker == nil { try await enroll() }
+                try await takeOver(at: now)
+            } catch {
+                logger.warning("the worker's lease can't be renewed", metadata: ["error": "\(error)"])
+                // Asked again soon if there is no worker, otherwise with the next renewal.
+                if lease.worker == nil { await clock.pause(StoreBackoff.delay(failures: 4, random: random())) }
+                if lease.worker == nil { lease.changed.raise() }
+            }
+        }
+    }
+
+    private func renew(_ worker: WorkerID, at now: Timestamp) async throws(StoreError) {
+        do throws(StoreError) {
+            try await store.renew(worker, until: now + WorkerLease.length)
+        } catch {
+            guard error.isConflict else { throw error }
+            if lease.lose(worker) {
+                logger.warning("the worker's lease was taken over", metadata: ["worker": "\(worker.rawValue)"])
+            }
+            for gate in gates { gate.update { $0.lose(worker) } }
+        }
+    }
+
+    private func takeOver(at now: Timestamp) async throws(StoreError) {
+        let count = try await store.takeOver(at: now)
+        guard count > 0 else { return }
+        logger.notice("took over deliveries of a worker that is gone", metadata: ["count": "\(count)"])
+        for gate in gates { gate.wake() }
+        onTakeover()
+    }
+}

@@ -1,0 +1,214 @@
+import PushModel
+import Store
+
+/// Builds the pushes of claimed deliveries, a batch for each route; what needs no attempt gets its result at once.
+///
+/// Written for pages: project, app and finished push are looked up when message or app changes, not for each delivery.
+struct PushBatchBuilder {
+    /// Pushes of one route, with their deliveries in the same order.
+    struct Batch {
+        let route: PushRoute
+        var deliveries: DeliveryList
+        var pushes: [Push] = []
+    }
+
+    /// What the deliveries of one message to one app have in common.
+    private struct AppPlan {
+        let id: AppID
+        let app: App?
+        let push: (any ComposedPush)?
+        let canProbe: Bool
+        /// The batch of each environment.
+        var production: Int?
+        var sandbox: Int?
+    }
+
+    private let claims: [ClaimedDelivery]
+    private let lane: Lane
+    private let now: Timestamp
+    private let random: @Sendable () -> Double
+    private var slots: [PushRoute: Int] = [:]
+    // Of the message that is open:
+    private var expiresAt = Timestamp(milliseconds: .max)
+    private var seed: UInt64 = 0
+    private var ownID: APNSID?
+    private var isOnce = false
+    private var isAwaited = false
+    private var activityToken: DeviceToken?
+    private var apps: [AppPlan] = []
+    /// What is to be sent.
+    private(set) var batches: [Batch] = []
+    /// What is clear without an attempt.
+    private(set) var decided: [Settlement] = []
+
+    init(_ claims: [ClaimedDelivery], lane: Lane, now: Timestamp, random: @escaping @Sendable () -> Double) {
+        self.claims = claims
+        self.lane = lane
+        self.now = now
+        self.random = random
+    }
+
+    /// The deliveries that are added next are of this message.
+    ///
+    /// - Parameter isAwaited: whether their sender waits for their end.
+    mutating func open(_ message: Message, _ content: any MessageContent, isAwaited: Bool = false) {
+        self.isAwaited = isAwaited
+        expiresAt = message.expiresAt
+        seed = message.id.seed
+        ownID = content.pushID
+        isOnce = content.timeToLive(acceptedAt: message.acceptedAt) == .once
+        activityToken = content.activityToken
+        apps = []
+    }
+
+    /// Adds the delivery at `place` of the claims, which is of the open message.
+    ///
+    /// - Parameter look: looks an app up, and what the message says to it; asked once for each app. `nil`: the app is
+    ///   not there, or the message can't be built any more.
+    mutating func add(_ place: Int, look: (AppID) -> (app: App?, push: (any ComposedPush)?)) {
+        let index = plan(for: claims[place].registration.app, look)
+        let traits = DeliveryTraits(
+            apnsID: ownID ?? APNSID(seed: seed, registration: claims[place].registration.key), isOnce: isOnce,
+            isForActivity: activityToken != nil, canProbe: apps[index].canProbe)
+        if now < expiresAt, claims[place].registration.isActive, claims[place].history.probingSince == nil,
+            !isOnce || !claims[place].history.isInterrupted, let push = apps[index].push
+        {
+            let isSuspect = activityToken != nil || !claims[place].registration.isProven
+            append(place, traits, push, claims[place].registration.environment, index, isSuspect: isSuspect)
+            return
+        }
+        // Rare: the whole delivery is looked at.
+        let delivery = OpenDelivery(claims[place], lane: lane, traits: traits)
+        if let result = early(delivery, apps[index]) {
+            decided.append(Settlement(delivery: claims[place], result: result))
+        } else if let push = apps[index].push {
+            append(place, traits, push, delivery.environment, index, isSuspect: delivery.isSuspect)
+        }
+    }
+
+    /// The delivery at `place` has no message in the store.
+    mutating func addMissing(_ place: Int) {
+        let delivery = OpenDelivery(unknown: claims[place], lane: lane)
+        decided.append(Settlement(delivery: claims[place], result: delivery.messageMissing(at: now)))
+    }
+
+    /// The store could not read the message: the delivery goes back until its time runs out, and does not hold up the
+    /// lane.
+    mutating func addUnreadable(_ place: Int) {
+        let delivery = OpenDelivery(unknown: claims[place], lane: lane)
+        let result = delivery.setBack(by: .messageUnreadable, at: now, random: random())
+        decided.append(Settlement(delivery: claims[place], result: result))
+    }
+
+    /// The result that needs no attempt; `nil`: there is to be one.
+    private func early(_ delivery: OpenDelivery, _ plan: AppPlan) -> Settlement.Result? {
+        if now >= delivery.expiresAt { return delivery.expired(at: now) }
+        if !delivery.claim.registration.isActive { return delivery.unregistered(at: now) }
+        if delivery.isOnce, delivery.claim.history.isInterrupted { return delivery.spent(at: now) }
+        if plan.app == nil { return delivery.setBack(by: .noRoute, at: now, random: random()) }
+        if let app = plan.app, !app.platform.isServed { return delivery.unserved(at: now) }
+        if delivery.isProbe, !delivery.canProbe { return delivery.unprobed(at: now) }
+        return plan.push == nil ? delivery.unbuildable(at: now) : nil
+    }
+
+    private mutating func append(
+        _ place: Int, _ traits: DeliveryTraits, _ content: any ComposedPush, _ environment: APNSEnvironment,
+        _ index: Int,
+        isSuspect: Bool
+    ) {
+        let slot = slot(of: index, environment, project: claims[place].project)
+        batches[slot].deliveries.append(place, traits)
+        batches[slot].pushes.append(
+            Push(
+                route: batches[slot].route, lane: lane,
+                deviceToken: activityToken ?? claims[place].registration.deviceToken, isProven: !isSuspect,
+                isAwaited: isAwaited, content: content,
+                payload: content.isPersonal ? content.payload(for: claims[place].registration.id) : content.payload,
+                id: traits.apnsID))
+    }
+
+    private mutating func plan(for id: AppID, _ look: (AppID) -> (app: App?, push: (any ComposedPush)?)) -> Int {
+        if let known = apps.firstIndex(where: { $0.id == id }) { return known }
+        let (app, push) = look(id)
+        apps.append(AppPlan(id: id, app: app, push: push, canProbe: app?.reachesBothEnvironments ?? false))
+        return apps.count - 1
+    }
+
+    private mutating func slot(of index: Int, _ environment: APNSEnvironment, project: ProjectID) -> Int {
+        switch environment {
+        case .production: if let known = apps[index].production { return known }
+        case .sandbox: if let known = apps[index].sandbox { return known }
+        }
+        let route = PushRoute(project: project, app: apps[index].id, environment: environment)
+        let slot = slots[route] ?? batches.count
+        if slot == batches.count {
+            slots[route] = slot
+            var batch = Batch(route: route, deliveries: DeliveryList(of: claims))
+            batch.pushes.reserveCapacity(claims.count)
+            batches.append(batch)
+        }
+        switch environment {
+        case .production: apps[index].production = slot
+        case .sandbox: apps[index].sandbox = slot
+        }
+        return slot
+    }
+}
+
+/// What a delivery's settlement needs to know of its message and app, beside the claim. No references in it: it is
+/// copied for each push.
+struct DeliveryTraits: Sendable {
+    /// The `apns-id` of each of its attempts.
+    var apnsID: APNSID
+    /// Whether APNs gets one attempt only (`apns-expiration: 0`).
+    var isOnce: Bool
+    /// Whether it goes to the token of a Live Activity.
+    var isForActivity: Bool
+    /// Whether the app reaches the environment that the registration is not of.
+    var canProbe: Bool
+}
+
+/// Some of the deliveries that were claimed together, with their traits. The claims stay as the store gave them: a push
+/// costs no copy of its claim before it is settled.
+struct DeliveryList: Sendable {
+    private let claims: [ClaimedDelivery]
+    private var places: [Int32] = []
+    private var traits: [DeliveryTraits] = []
+
+    /// None of `claims` yet.
+    init(of claims: [ClaimedDelivery]) {
+        self.claims = claims
+        places.reserveCapacity(claims.count)
+        traits.reserveCapacity(claims.count)
+    }
+
+    /// How many there are.
+    var count: Int { places.count }
+
+    /// Adds the delivery at a place of the claims.
+    mutating func append(_ place: Int, _ traits: DeliveryTraits) {
+        places.append(Int32(truncatingIfNeeded: place))
+        self.traits.append(traits)
+    }
+
+    /// The delivery number `index` of the list.
+    func delivery(_ index: Int, lane: Lane) -> OpenDelivery {
+        OpenDelivery(claims[Int(places[index])], lane: lane, traits: traits[index])
+    }
+}
+
+extension OpenDelivery {
+    /// Opens a claimed delivery.
+    init(_ claim: ClaimedDelivery, lane: Lane, traits: DeliveryTraits) {
+        self.init(
+            claim: claim, lane: lane, isOnce: traits.isOnce, isForActivity: traits.isForActivity,
+            apnsID: traits.apnsID, canProbe: traits.canProbe)
+    }
+
+    /// Opens a claimed delivery whose message is not known.
+    init(unknown claim: ClaimedDelivery, lane: Lane) {
+        self.init(
+            claim: claim, lane: lane, isOnce: false, isForActivity: false,
+            apnsID: APNSID(message: claim.message, registration: claim.registration.key), canProbe: false)
+    }
+}

@@ -1,0 +1,162 @@
+package import Metrics
+import PushModel
+import Store
+import Synchronization
+
+/// The runner's figures for operators. Labels come from small sets.
+final class DeliveryMetrics: Sendable {
+    private struct Key: Hashable {
+        var metric: MetricName
+        var outcome: String
+        var reason: String
+    }
+
+    /// Counters that were used, so that the factory is asked once for each.
+    private let counters = Mutex<[Key: Counter]>([:])
+    private let reasons = Mutex(RecentReasons())
+    private let latency = CountedHistogram(MetricName.deliveryLatency)
+    private let inFlightGauges: [Lane: Gauge]
+    private let backlogGauges: [Lane: Gauge]
+
+    private let correctedEnvironments = Counter(label: MetricName.correctedEnvironments.rawValue)
+    private let quarantines = Counter(label: MetricName.quarantines.rawValue)
+
+    private let labels: ReasonLabels
+
+    init(inFlightLimit: Int, refusals: RefusalCatalog) {
+        labels = ReasonLabels(catalog: refusals)
+        func gauges(_ name: MetricName) -> [Lane: Gauge] {
+            Dictionary(
+                uniqueKeysWithValues: Lane.allCases.map {
+                    ($0, Gauge(label: name.rawValue, dimensions: [("lane", $0.rawValue)]))
+                })
+        }
+        inFlightGauges = gauges(.inFlight)
+        backlogGauges = gauges(.backlog)
+        for gauge in gauges(.inFlightLimit).values { gauge.record(inFlightLimit) }
+    }
+
+    /// Pushes in flight in a lane.
+    func inFlight(_ count: Int, in lane: Lane) {
+        inFlightGauges[lane]?.record(count)
+    }
+
+    /// Deliveries in the store that have not ended.
+    func backlog(_ counts: [Lane: Int]) {
+        for lane in Lane.allCases { backlogGauges[lane]?.record(counts[lane] ?? 0) }
+    }
+
+    /// Counts attempts that ended.
+    func count(_ attempts: AttemptCounts) {
+        if attempts.accepted > 0 {
+            counter(Key(metric: .attempts, outcome: Outcome.accepted.metricLabel, reason: "")).increment(
+                by: attempts.accepted)
+        }
+        for (outcome, count) in attempts.others {
+            counter(Key(metric: .attempts, outcome: outcome.metricLabel, reason: outcome.reasonLabel)).increment(
+                by: count)
+        }
+    }
+
+    /// Counts a recorded batch.
+    func count(_ settlements: [Settlement]) {
+        var accepted = 0
+        var others: [Key: Int] = [:]
+        var latencies: [Int64: Int] = [:]
+        for settlement in settlements {
+            guard case .ended(let entry) = settlement.result else { continue }
+            if entry.outcome == .accepted {
+                accepted += 1
+                latencies[entry.latencyMilliseconds, default: 0] += 1
+            } else {
+                let key = Key(
+                    metric: .deliveries, outcome: entry.outcome.rawValue, reason: labels.label(of: entry.reason))
+                others[key, default: 0] += 1
+            }
+        }
+        if accepted > 0 {
+            others[Key(metric: .deliveries, outcome: LedgerOutcome.accepted.rawValue, reason: "")] = accepted
+        }
+        for (key, count) in others { counter(key).increment(by: count) }
+        for (milliseconds, count) in latencies { latency.record(Double(milliseconds) / 1000, times: count) }
+        note(settlements)
+    }
+
+    /// Why deliveries of a project ended within the last hour that were not accepted.
+    func recentReasons(of project: ProjectID, at now: Timestamp) -> [ReasonCount] {
+        reasons.withLock { $0.counts(of: project, at: now) }
+    }
+
+    /// Notes for the last hour's reasons what of a batch was not accepted.
+    private func note(_ settlements: [Settlement]) {
+        let others = settlements.lazy.compactMap { settlement -> (ProjectID, LedgerEntry)? in
+            guard case .ended(let entry) = settlement.result, entry.outcome != .accepted else { return nil }
+            return (settlement.delivery.project, entry)
+        }
+        reasons.withLock { reasons in
+            for (project, entry) in others {
+                reasons.count(project, entry.outcome, labels.label(of: entry.reason), at: entry.time)
+            }
+        }
+    }
+
+    /// Counts what a recorded batch taught about registrations.
+    func count(_ verdicts: VerdictCounts) {
+        let corrected = verdicts.total(\.corrected)
+        if corrected > 0 { correctedEnvironments.increment(by: corrected) }
+        let quarantined = verdicts.total(\.quarantined)
+        if quarantined > 0 { quarantines.increment(by: quarantined) }
+    }
+
+    private func counter(_ key: Key) -> Counter {
+        counters.withLock { counters in
+            if let counter = counters[key] { return counter }
+            let counter = Counter(
+                label: key.metric.rawValue, dimensions: [("outcome", key.outcome), ("reason", key.reason)])
+            counters[key] = counter
+            return counter
+        }
+    }
+}
+
+/// Attempts that ended, by outcome.
+struct AttemptCounts {
+    /// Those that APNs accepted: nearly all.
+    private(set) var accepted = 0
+    /// The others.
+    private(set) var others: [Outcome: Int] = [:]
+
+    /// Counts an attempt.
+    mutating func add(_ outcome: Outcome) {
+        if case .accepted = outcome {
+            accepted += 1
+        } else {
+            others[outcome, default: 0] += 1
+        }
+    }
+}
+
+/// A recorder that takes the same value many times at once, which the metrics API has no word for.
+package protocol CountedRecorder: RecorderHandler {
+    /// Records `value` `count` times.
+    func record(_ value: Double, times count: Int)
+}
+
+/// A histogram that is written in batches where the backend can.
+struct CountedHistogram: Sendable {
+    // The handler itself: a Recorder does not show it. It lives as long as the gateway.
+    private let recorder: any RecorderHandler
+
+    init(_ name: MetricName) {
+        recorder = MetricsSystem.factory.makeRecorder(label: name.rawValue, dimensions: [], aggregate: true)
+    }
+
+    /// Records `value` `count` times.
+    func record(_ value: Double, times count: Int) {
+        if let counted = recorder as? any CountedRecorder {
+            counted.record(value, times: count)
+        } else {
+            for _ in 0..<count { recorder.record(value) }
+        }
+    }
+}

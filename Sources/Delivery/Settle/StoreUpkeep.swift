@@ -1,0 +1,96 @@
+import Logging
+import PushModel
+import Store
+
+/// The store's work beside the lanes: books what was cancelled, ends pauses, mends times that a wrong clock wrote, and keeps
+/// the gauges that only the store knows.
+struct StoreUpkeep: Sendable {
+    let store: any MessageStore & DeliveryStore
+    let gates: [LaneGate]
+    let admission: Admission
+    let metrics: DeliveryMetrics
+    let clock: any Clock<Duration>
+    let wallTime: WallTime
+    let random: @Sendable () -> Double
+    let logger: Logger
+    /// Raised when there may be something to book as cancelled.
+    let cancelled = AutoResetEvent()
+
+    /// How often the gauges of the store are read.
+    private static let gaugeInterval: Duration = .seconds(15)
+    /// Deliveries that are changed in one step.
+    private static let step = 5000
+
+    /// Works until the task is cancelled.
+    func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.observe() }
+            group.addTask { await self.bookCancelled() }
+        }
+    }
+
+    /// Books what cancelled messages have left, at the start and after each cancellation.
+    private func bookCancelled() async {
+        var failures = 0
+        while !Task.isCancelled {
+            do throws(StoreError) {
+                let count = try await store.bookCancelled(limit: Self.step, at: wallTime())
+                failures = 0
+                if count < Self.step { await cancelled.wait() }
+            } catch {
+                if Task.isCancelled { return }
+                failures += 1
+                logger.warning("cancelled deliveries can't be booked", metadata: ["error": "\(error)"])
+                await clock.pause(StoreBackoff.delay(failures: failures, random: random()))
+            }
+        }
+    }
+
+    private func observe() async {
+        while !Task.isCancelled {
+            do throws(StoreError) {
+                metrics.backlog(try await store.backlog())
+                admission.record()
+                try await store.clampTimes(to: wallTime())
+                if try await store.endExpiredPauses(limit: Self.step, at: wallTime()) > 0 {
+                    for gate in gates { gate.wake() }
+                }
+                try await bookExpired()
+                try await bringForward()
+            } catch {
+                if Task.isCancelled { return }
+                logger.warning("the store's gauges can't be read", metadata: ["error": "\(error)"])
+            }
+            await clock.pause(Self.gaugeInterval)
+        }
+    }
+
+    /// Ends what no claim comes to before its time has run out: its route is held, or its message has a pace.
+    private func bookExpired() async throws(StoreError) {
+        var total = 0
+        while !Task.isCancelled {
+            let count = try await store.bookExpired(limit: Self.step, at: wallTime())
+            total += count
+            if count < Self.step { break }
+        }
+        guard total > 0 else { return }
+        logger.warning("deliveries expired before an attempt", metadata: ["count": "\(total)"])
+        admission.record()
+    }
+
+    /// Makes due what waits longer than any back-off lasts: from an earlier run, or since a step of the clock was undone.
+    private func bringForward() async throws(StoreError) {
+        var total = 0
+        while !Task.isCancelled {
+            let now = wallTime()
+            let count = try await store.bringForward(
+                waitingBeyond: now + RetryBounds.longestWait, to: now, count: Self.step)
+            total += count
+            if count < Self.step { break }
+        }
+        guard total > 0 else { return }
+        logger.warning(
+            "deliveries that a wrong clock made wait for long are due now", metadata: ["count": "\(total)"])
+        for gate in gates { gate.wake() }
+    }
+}

@@ -1,0 +1,106 @@
+package import JSON
+package import PushModel
+
+/// What a v1 `Message` says beside its target, decoded and checked (fcm.v1.json, `Message`).
+///
+/// `source` is the message as the sender wrote it, and the other fields are read from it: ``init(source:)`` of a request
+/// and ``init(stored:)`` of the store read alike, and only the first refuses.
+package struct FCMMessage: Sendable {
+    /// The `message` object of the request, members in the sender's order, of duplicates the last.
+    package let source: JSONValue
+    /// The basic template for all platforms.
+    package let notification: NotificationTemplate?
+    /// Custom keys, values always strings, in the sender's order.
+    package let data: [DataEntry]
+    /// The `apns` block.
+    package let apns: APNSConfig
+    /// `apns.fcm_options.analytics_label`, otherwise `fcm_options.analytics_label`.
+    package let label: AnalyticsLabel?
+
+    /// FCM's notification template.
+    package struct NotificationTemplate: Hashable, Sendable {
+        /// `title`.
+        package var title: String?
+        /// `body`.
+        package var body: String?
+        /// `image`, a URL.
+        package var image: String?
+    }
+
+    /// A platform that a message may have a block for and that nothing is sent to.
+    package enum OtherPlatform: String, Hashable, Sendable, CaseIterable {
+        /// `android` or `android_v2`.
+        case android
+        /// `webpush`.
+        case webpush
+    }
+
+    /// The platforms that the message has blocks for and that nothing is sent to: the blocks were checked and are kept in
+    /// ``source``.
+    package var otherPlatforms: [OtherPlatform] {
+        let names = Set(MessageSchema.message.fields(of: source).map(\.name))
+        return OtherPlatform.allCases.filter { platform in
+            switch platform {
+            case .android: names.contains("android") || names.contains("android_v2")
+            case .webpush: names.contains("webpush")
+            }
+        }
+    }
+
+    /// One custom key.
+    package struct DataEntry: Hashable, Sendable {
+        /// The key; never a reserved one.
+        package var key: String
+        /// The value.
+        package var value: String
+    }
+
+    /// The `apns` block of a message.
+    package struct APNSConfig: Sendable {
+        /// Header values as given, names in lower case, checked.
+        package var headers: APNSHeaders
+        /// `payload`: an object, or `nil` when absent.
+        package var payload: JSONValue?
+        /// `fcm_options.image`.
+        package var image: String?
+        /// `live_activity_token`: the Live Activity's own token, to which the push goes instead of the device's.
+        package var liveActivityToken: DeviceToken?
+    }
+}
+
+// MARK: - What store and delivery ask for
+
+extension FCMMessage: MessageContent {
+    /// The content of an accepted message: as it was decoded at accept, otherwise read from the stored bytes.
+    package init(_ body: MessageBody) throws(UnreadableContent) {
+        switch body {
+        case .decoded(let content as FCMMessage): self = content
+        case .decoded, .stored:
+            do {
+                self.init(stored: try JSONValue(parsing: body.bytes))
+            } catch {
+                throw UnreadableContent()
+            }
+        }
+    }
+
+    package var bytes: [UInt8] { source.bytes }
+
+    package var isDisplayed: Bool { AppleParts(of: self).isDisplayed }
+
+    package var pushID: APNSID? { apns.headers.id }
+
+    package var activityToken: DeviceToken? { apns.liveActivityToken }
+
+    /// The time to live that the sender asked for with `apns-expiration`, counted from `time`.
+    ///
+    /// `0` and times that have passed mean ``TimeToLive/once``, as at APNs. A push type with a default of its own
+    /// (Push to Talk: once) has it when the sender asked for nothing.
+    package func timeToLive(acceptedAt time: Timestamp) -> TimeToLive {
+        switch apns.headers.expiration ?? apns.headers.namedPushType?.defaultExpiration {
+        case nil: .standard
+        case .once: .once
+        case .until(let end): end > time ? .lasting(min(end - time, TimeToLive.limit)) : .once
+        }
+    }
+}

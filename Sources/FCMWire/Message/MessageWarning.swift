@@ -1,0 +1,77 @@
+import JSON
+package import PushModel
+
+/// What a message most likely does not mean, though no rule forbids it. It is accepted, and its sender told.
+package struct MessageWarning: Hashable, Sendable {
+    /// What programs tell warnings apart by; the names are stable.
+    package enum Reason: String, Hashable, Sendable, CaseIterable {
+        /// A key of `aps` or `alert` that Apple does not have and that is nearly one it has.
+        case misspelledKey = "MISSPELLED_KEY"
+        /// Blocks of other platforms, and nothing for Apple's devices.
+        case onlyOtherPlatforms = "ONLY_OTHER_PLATFORMS"
+        /// `apns-expiration` is in the past.
+        case expired = "EXPIRED"
+    }
+
+    /// Why.
+    package let reason: Reason
+    /// The field.
+    package let field: String
+    /// A sentence for the sender.
+    package let description: String
+}
+
+extension FCMMessage {
+    /// As many keys are compared with Apple's at most: a payload full of keys must not cost more than others.
+    private static let keyLimit = 20
+
+    /// What its sender may want to know of a message that is accepted at `time`.
+    package func warnings(acceptedAt time: Timestamp) -> [MessageWarning] {
+        keyWarnings + platformWarnings + expirationWarnings(at: time)
+    }
+
+    private var keyWarnings: [MessageWarning] {
+        guard let aps = apns.payload?["aps"] else { return [] }
+        let path = "message.apns.payload.aps"
+        return Self.misspelled(in: aps, among: APSKind.apsKeys, at: path)
+            + (aps["alert"].map { Self.misspelled(in: $0, among: APSKind.alertKeys, at: "\(path).alert") } ?? [])
+    }
+
+    private static func misspelled(
+        in value: JSONValue, among known: [String: APSKind], at path: String
+    ) -> [MessageWarning] {
+        guard case .object(let members) = value else { return [] }
+        let strange = members.lazy.filter { known[$0.name] == nil && $0.value != .null }
+        return strange.prefix(keyLimit).compactMap { member in
+            Spelling.closest(to: member.name, among: Array(known.keys)).map { meant in
+                MessageWarning(
+                    reason: .misspelledKey, field: "\(path).\(member.name.excerpt)",
+                    description: "Apple has no key \(member.name.excerpt): did you mean \(meant)? It is sent as it is.")
+            }
+        }
+    }
+
+    private var platformWarnings: [MessageWarning] {
+        let names = MessageSchema.message.fields(of: source).map(\.name)
+        let others = ["android", "android_v2", "webpush"]
+        guard let first = names.first(where: others.contains),
+            !names.contains(where: ["notification", "data", "apns"].contains)
+        else { return [] }
+        return [
+            MessageWarning(
+                reason: .onlyOtherPlatforms, field: "message.\(first)",
+                description: "The message has nothing for Apple's devices: they get an empty background push. Add "
+                    + "notification, data or apns.")
+        ]
+    }
+
+    private func expirationWarnings(at time: Timestamp) -> [MessageWarning] {
+        guard case .until(let end)? = apns.headers.expiration, end <= time else { return [] }
+        return [
+            MessageWarning(
+                reason: .expired, field: "message.apns.headers.apns-expiration",
+                description: "apns-expiration is in the past: the message is tried once. It is a time in seconds since "
+                    + "1970; 0 says that one attempt is meant.")
+        ]
+    }
+}

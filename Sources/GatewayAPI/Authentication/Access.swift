@@ -1,0 +1,66 @@
+import PushModel
+import Store
+
+/// Who may use a route.
+struct Access: Hashable, Sendable {
+    /// The roles that may.
+    let roles: [Role]
+    /// What the route does, for the text of a refusal.
+    let action: String
+
+    /// A batch of requests; what each of them may do is decided for it. Not for clients, whose keys are in everybody's
+    /// hands: a batch holds much memory.
+    static let batch = Access(roles: [.admin, .sender], action: "sending batches")
+    /// Everything with messages and what became of them.
+    static let send = Access(roles: [.admin, .sender], action: "sending")
+    /// Pausing, resuming and cancelling messages.
+    static let control = Access(roles: [.admin, .sender], action: "controlling messages")
+    /// Reports, deliveries, exports.
+    static let read = Access(roles: [.admin, .sender], action: "reading reports")
+    /// A new registration, by the app.
+    static let register = Access(roles: [.admin, .client], action: "registering")
+    /// An app install of its own, with tokens of its own.
+    static let install = Access(roles: [.admin, .client], action: "managing installations")
+    /// What devices report of messages.
+    static let receipts = Access(roles: [.admin, .client], action: "reporting receipts")
+    /// A look at a registration.
+    static let readRegistration = Access(roles: [.admin, .client], action: "reading a registration")
+    /// A change of a registration by the app, and of its user by a backend.
+    static let changeRegistration = Access(roles: [.admin, .sender, .client], action: "changing a registration")
+    /// The end of a registration.
+    static let endRegistration = Access(roles: [.admin, .client], action: "ending a registration")
+    /// What is known of a registration whose token the caller has.
+    static let readInstance = Access(roles: [.admin, .sender, .client], action: "reading a registration")
+    /// The end of many quarantines at once.
+    static let liftQuarantine = Access(roles: [.admin], action: "lifting quarantines")
+    /// The end of registrations that are in quarantine for long.
+    static let prune = Access(roles: [.admin], action: "pruning registrations")
+    /// Lists of registrations, and who followed whom on a device.
+    static let listRegistrations = Access(roles: [.admin], action: "listing registrations")
+    /// The audit log.
+    static let readAudit = Access(roles: [.admin], action: "reading the audit log")
+    /// How a project's deliveries go now: it names files, teams and keys.
+    static let readStatus = Access(roles: [.admin], action: "reading the status")
+    /// The states of many registrations at once, named by the tokens that a sender holds.
+    static let checkRegistrations = Access(roles: [.admin, .sender], action: "checking registrations")
+    /// The topics of a registration.
+    static let topics = Access(roles: [.admin, .sender, .client], action: "changing topics")
+    /// The topics of many registrations at once.
+    static let topicBatch = Access(roles: [.admin, .sender, .client], action: "changing topics in batches")
+    /// Device groups: who may send to a device may also put it into a group.
+    static let deviceGroups = Access(roles: [.admin, .sender], action: "changing device groups")
+    /// The topics of a project, with how many registrations each has.
+    static let listTopics = Access(roles: [.admin, .sender], action: "listing topics")
+    /// Registrations made from device tokens.
+    static let importTokens = Access(roles: [.admin], action: "importing device tokens")
+
+    /// Throws when a caller may not.
+    func check(_ caller: Caller) throws(FCMError) {
+        guard roles.contains(caller.role) else {
+            let needed = roles.map(\.rawValue).joined(separator: " or ")
+            throw FCMError(
+                .permissionDenied,
+                "\(caller.credential.name) has the role \(caller.role.rawValue); \(action) needs the role \(needed).")
+        }
+    }
+}

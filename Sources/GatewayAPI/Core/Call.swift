@@ -1,0 +1,93 @@
+import HTTPListener
+import Hummingbird
+import HummingbirdCore
+import JSON
+import Logging
+import NIOCore
+import PushModel
+
+/// A request on its way through a route.
+struct Call: Sendable {
+    /// The request.
+    let request: Request
+    /// Captures and logger.
+    let context: GatewayRequestContext
+    /// What the API stands on.
+    let services: RequestServices
+    /// The largest body in bytes.
+    var bodyLimitBytes: Int
+    /// Room for bodies that arrive; `nil`: the caller is a backend.
+    var bodies: BodyGate?
+    /// Who signs assertions.
+    let signers: AccountSigners
+    /// The listener's connections that proved a backend's credential; `nil`: there is no listener.
+    let provenConnections: ProvenConnections?
+
+    /// How large the body says it will be; as large as it may be when it does not say.
+    var announcedBytes: Int {
+        // What a body holds when it is decoded it does not say.
+        guard request.headers[.contentEncoding] == nil else { return bodyLimitBytes }
+        let length = request.headers[.contentLength].flatMap { Int($0) }
+        return length.map { min(max($0, 0), bodyLimitBytes) } ?? bodyLimitBytes
+    }
+
+    /// The query.
+    var query: Query { Query(request.uri) }
+
+    /// Counts the request's connection among those that proved a backend's credential.
+    func proveConnection() { provenConnections?.insert(context.channel) }
+
+    /// Logs for this request.
+    var logger: Logger { context.logger }
+
+    /// A capture of the path, percent-decoded once: the router hands it on raw.
+    func parameter(_ name: String) throws(FCMError) -> String {
+        guard let text = context.parameters[name[...]]?.percentDecoded else {
+            throw .badRequest("name", "The path has a broken percent-encoding.")
+        }
+        return text
+    }
+
+    /// The body, in one piece.
+    func body() async throws(FCMError) -> RequestBody {
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bodyLimitBytes {
+            throw .bodyTooLarge(limitBytes: bodyLimitBytes)
+        }
+        let coding = try ContentCoding(request.headers)
+        return RequestBody(bytes: try coding.decoded(try await collectedBody(), limitBytes: bodyLimitBytes))
+    }
+
+    /// The body as JSON; an empty one as an empty object where `allowsEmpty`.
+    func json(allowsEmpty: Bool = false) async throws(FCMError) -> ObjectReader {
+        let body = try await body()
+        if allowsEmpty && body.bytes.readableBytes == 0 { return try ObjectReader(root: .object([])) }
+        return try body.json()
+    }
+
+    private func collectedBody() async throws(FCMError) -> ByteBuffer {
+        do {
+            guard let bodies else { return try await request.body.collect(upTo: bodyLimitBytes) }
+            var room = BodyRoom(in: bodies, of: clientAddress)
+            defer { room.leave() }
+            var body = ByteBuffer()
+            for try await var part in request.body {
+                guard body.readableBytes + part.readableBytes <= bodyLimitBytes else {
+                    throw FCMError.bodyTooLarge(limitBytes: bodyLimitBytes)
+                }
+                try room.take(part.readableBytes)
+                body.writeBuffer(&part)
+            }
+            return body
+        } catch let error as FCMError {
+            throw error
+        } catch is NIOTooManyBytesError {
+            throw FCMError.bodyTooLarge(limitBytes: bodyLimitBytes)
+        } catch {
+            // Everything else is the connection's: reset, closed, or no HTTP any more.
+            var ended = FCMError(
+                .badRequest, "The request's body ended early or is not HTTP.", reason: .incompleteRequest)
+            ended.cause = "\(type(of: error))"
+            throw ended
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import HTTPListener
+import Hummingbird
+import Logging
+import NIOCore
+
+/// What travels with a request through the router.
+struct GatewayRequestContext: IdentifiedRequestContext {
+    /// The router's own part.
+    var coreContext: CoreRequestContextStorage
+    /// The request's id.
+    var id = ""
+    /// The IP address of the peer; `nil` where there is none.
+    let address: String?
+    /// The connection, or of HTTP/2 the stream.
+    let channel: any Channel
+    /// Whether the request is a part of a multipart batch.
+    private(set) var isPart = false
+
+    /// Starts an empty context.
+    init(source: Source) {
+        coreContext = CoreRequestContextStorage(source: source)
+        channel = source.channel
+        address = source.channel.remoteAddress?.ipAddress
+    }
+
+    /// Starts the context of a part of a batch: what is the router's own is new, the rest the batch's.
+    init(partOf batch: GatewayRequestContext) {
+        self = batch
+        coreContext = CoreRequestContextStorage(source: batch)
+        isPart = true
+    }
+}

@@ -1,0 +1,33 @@
+package import HTTPListener
+import Hummingbird
+import HummingbirdCore
+import NIOCore
+import ServiceLifecycle
+
+/// A listener of the gateway. Runs until graceful shutdown: it then stops accepting and finishes running requests, for
+/// as long as the configuration allows.
+package struct GatewayServer: Service {
+    private let listener: Listener<RouterResponder<GatewayRequestContext>>
+
+    /// The listener's certificate; `nil`: it speaks no TLS.
+    package var certificate: ListenerCertificate? { listener.certificate }
+
+    /// Prepares a server.
+    ///
+    /// - Parameter onListening: called with the bound port once the socket listens.
+    /// - Throws: an error whose description names the file when certificate or key can't be used.
+    package init(
+        listener: GatewayListener, services: GatewayServices,
+        onListening: @escaping @Sendable (_ port: Int) -> Void
+    ) throws {
+        let router = GatewayRouter(services: services, limits: listener.bodyLimits, routes: listener.routes)
+        self.listener = try Listener(
+            listener.http, name: listener.routes.name, responder: router.responder(provenConnections:),
+            faultAnswer: FaultAnswer.init, logger: services.logger, onListening: onListening)
+    }
+
+    /// Serves until graceful shutdown.
+    ///
+    /// - Throws: an `IOError` with `EADDRINUSE` when the port is in use.
+    package func run() async throws { try await listener.run() }
+}

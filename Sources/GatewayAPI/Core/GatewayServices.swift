@@ -1,0 +1,64 @@
+package import Delivery
+package import Logging
+package import PushModel
+package import Store
+
+/// What the HTTP API stands on.
+package struct GatewayServices: Sendable {
+    /// What every request may use.
+    package var request: RequestServices
+    /// How the gateway is, for the few routes that show it to operators.
+    package var state: GatewayState
+    /// When API keys were used.
+    package var keyUses: KeyUses
+    /// Logs requests.
+    package var logger: Logger
+
+    /// Puts the services together.
+    package init(
+        store: any APIStore,
+        acceptor: MessageAcceptor, controller: MessageController, projects: ProjectDirectory,
+        upstreams: @escaping @Sendable () -> [UpstreamStatus],
+        storeState: @escaping @Sendable () async -> StoreState,
+        recentReasons: @escaping @Sendable (ProjectID) -> [ReasonCount] = { _ in [] },
+        refusals: RefusalCatalog,
+        certificates: @escaping @Sendable (ProjectID) -> [CertificateStatus] = { _ in [] },
+        metricsText: @escaping @Sendable () -> String,
+        clientLimits: ClientRateLimits = ClientRateLimits(.none), publicURL: @escaping @Sendable () -> String,
+        keyUses: KeyUses = KeyUses(),
+        wallTime: @escaping WallTime, logger: Logger
+    ) {
+        request = RequestServices(
+            store: store, acceptor: acceptor, controller: controller, projects: projects, clientLimits: clientLimits,
+            publicURL: publicURL, refusals: refusals, wallTime: wallTime)
+        var state = GatewayState()
+        state.upstreams = upstreams
+        state.store = storeState
+        state.recentReasons = recentReasons
+        state.certificates = certificates
+        state.metricsText = metricsText
+        self.state = state
+        self.keyUses = keyUses
+        self.logger = logger
+    }
+}
+
+/// What every request may use.
+package struct RequestServices: Sendable {
+    /// Everything that is kept.
+    package var store: any APIStore
+    /// Takes messages in.
+    package var acceptor: MessageAcceptor
+    /// Pauses, resumes and cancels messages.
+    package var controller: MessageController
+    /// The projects as configured.
+    package var projects: ProjectDirectory
+    /// How often clients may ask.
+    package var clientLimits: ClientRateLimits
+    /// Under which URL clients reach the gateway, without a slash at the end.
+    package var publicURL: @Sendable () -> String
+    /// What the reasons in the ledger stand for.
+    package var refusals: RefusalCatalog
+    /// Wall time.
+    package var wallTime: WallTime
+}

@@ -1,0 +1,17 @@
+package import Delivery
+package import PushModel
+package import Store
+
+/// How the gateway is, as operators are told: read when it is asked for.
+package struct GatewayState: Sendable {
+    /// The upstreams.
+    package var upstreams: @Sendable () -> [UpstreamStatus] = { [] }
+    /// The store.
+    package var store: @Sendable () async -> StoreState = { StoreState() }
+    /// Why deliveries of a project ended within the last hour that were not accepted.
+    package var recentReasons: @Sendable (ProjectID) -> [ReasonCount] = { _ in [] }
+    /// The listener's certificate and those of a project's apps.
+    package var certificates: @Sendable (ProjectID) -> [CertificateStatus] = { _ in [] }
+    /// The metrics in Prometheus' text format.
+    package var metricsText: @Sendable () -> String = { "" }
+}

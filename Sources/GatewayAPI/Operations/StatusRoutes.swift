@@ -1,0 +1,85 @@
+import Delivery
+import Hummingbird
+import JSON
+import PushModel
+import Store
+
+/// How deliveries of a project go now: pauses, backlog, the last hour's reasons, connections, store, certificates.
+enum StatusRoutes {
+    static func all(_ state: GatewayState) -> [Route] {
+        [.project(.get, "status", .readStatus) { try await status($0, state) }]
+    }
+
+    /// How many reasons are shown.
+    static let shownReasons = 20
+
+    /// Only what is the project's: of upstreams those that its apps use, without pauses of others' topics and apps.
+    private static func status(_ call: ProjectCall, _ state: GatewayState) async throws -> Response {
+        let backlog = try await call.services.store.backlog(of: call.project.id)
+        let store = await state.store()
+        let upstreams = state.upstreams().filter { $0.projects.contains(call.project.id) }
+        let pauses = upstreams.flatMap { upstream in
+            upstream.pauses.filter { call.project.isMet(by: $0.part) }.map { pause in
+                JSONValue.object([.init("upstream", .string(upstream.name))] + Readiness.pause(pause))
+            }
+        }
+        return Response(
+            json: .object([
+                .init("time", .string(call.now.rfc3339)),
+                .init("pauses", .array(pauses)),
+                .init("backlog", .array(backlog.map(share))),
+                .init("reasons", .array(state.recentReasons(call.project.id).prefix(shownReasons).map(reason))),
+                .init("upstreams", .array(upstreams.map(upstream))),
+                .init(
+                    "store",
+                    .object([
+                        .init("writable", .bool(store.isWritable)),
+                        .init("problems", .array(store.problems.map { .string($0) })),
+                    ])),
+                .init("certificates", .array(state.certificates(call.project.id).map(certificate))),
+            ]))
+    }
+
+    private static func share(_ share: BacklogShare) -> JSONValue {
+        var members: [JSONValue.Member] = [.init("lane", .string(share.lane.rawValue))]
+        if let app = share.app { members.append(.init("app", .string(app.rawValue))) }
+        members += [
+            .init("waiting", .integer(share.waiting)), .init("inFlight", .integer(share.inFlight)),
+            .init("paused", .integer(share.paused)),
+        ]
+        return .object(members)
+    }
+
+    private static func reason(_ reason: ReasonCount) -> JSONValue {
+        .object([
+            .init("outcome", .string(reason.outcome.rawValue.uppercased())), .init("reason", .string(reason.reason)),
+            .init("count", .integer(reason.count)),
+        ])
+    }
+
+    /// As on the listener for operations; its pauses stand in a list of their own.
+    private static func upstream(_ upstream: UpstreamStatus) -> JSONValue {
+        var unpaused = upstream
+        unpaused.pauses = []
+        return Readiness.state(unpaused)
+    }
+
+    private static func certificate(_ certificate: CertificateStatus) -> JSONValue {
+        .object([
+            .init("subject", .string(certificate.subject)), .init("file", .string(certificate.file)),
+            .init("validUntil", .string(certificate.validUntil.rfc3339)),
+        ])
+    }
+}
+
+extension Project {
+    /// Whether a pause of an upstream that the project uses holds back pushes of it.
+    fileprivate func isMet(by part: UpstreamPause.Part) -> Bool {
+        switch part {
+        case .everything: true
+        // A topic is a bundle id, or one with a suffix such as `.voip`.
+        case .topic(let topic): apps.keys.contains { topic == $0.rawValue || topic.hasPrefix("\($0.rawValue).") }
+        case .route(let route), .suspects(let route): route.project == id
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import JSON
+import PushModel
+import Store
+
+/// A registration as callers see it.
+struct RegistrationView {
+    let registration: Registration
+    private let isStale: Bool
+    private let isWeb: Bool
+
+    init(_ registration: Registration) {
+        self.registration = registration
+        isStale = false
+        isWeb = false
+    }
+
+    /// A view that says whether the registration is stale by the project's policy.
+    init(_ registration: Registration, in call: ProjectCall) {
+        self.registration = registration
+        isStale = call.project.stale.shows(registration, at: call.now)
+        isWeb = call.project.apps[registration.app]?.platform == .web
+    }
+
+    /// The answer to the app that registered.
+    var brief: JSONValue {
+        .object([
+            .init("name", .string(registration.resourceName)), .init("token", .string(registration.token.rawValue)),
+        ])
+    }
+
+    /// Everything but the device token, to those who may hold the registration's; of a browser the host of its push
+    /// service. `more` comes last.
+    func full(
+        web: WebSubscription? = nil, showsToken: Bool = true, and more: [JSONValue.Member] = []
+    ) -> JSONValue {
+        var members: [JSONValue.Member] = [.init("name", .string(registration.resourceName))]
+        if showsToken { members.append(.init("token", .string(registration.token.rawValue))) }
+        members.append(.init("app", .string(registration.app.rawValue)))
+        if isWeb {
+            members.append(.init("platform", .string("WEB")))
+            if let web { members.append(.init("pushService", .string(web.host))) }
+        } else {
+            let environment = registration.environment == .production ? "PROD" : "SANDBOX"
+            members.append(.init("apnsEnvironment", .string(environment)))
+        }
+        if let version = registration.appVersion { members.append(.init("appVersion", .string(version))) }
+        if let user = registration.user { members.append(.init("user", .string(user.rawValue))) }
+        members.append(.init("createTime", .string(registration.createdAt.rfc3339)))
+        return .object(members + stateMembers + more)
+    }
+
+    /// When it was refreshed, whether it is alive, and why not.
+    var stateMembers: [JSONValue.Member] {
+        var members: [JSONValue.Member] = [
+            .init("refreshTime", .string(registration.refreshedAt.rfc3339)), .init("state", .string(state)),
+        ]
+        if isStale { members.append(.init("stale", .bool(true))) }
+        if let quarantine = registration.quarantine, registration.isActive {
+            members += [
+                .init("quarantineTime", .string(quarantine.time.rfc3339)),
+                .init("quarantineReason", .string(quarantine.reason.rawValue)),
+            ]
+        }
+        if let end = registration.end {
+            members += [
+                .init("endTime", .string(end.time.rfc3339)),
+                .init("endCause", .string(end.cause.rawValue.uppercased())),
+            ]
+        }
+        return members
+    }
+
+    private var state: String {
+        guard registration.isActive else { return "ENDED" }
+        return registration.quarantine == nil ? "ACTIVE" : "QUARANTINED"
+    }
+}
+
+extension Registration {
+    /// `projects/<id>/registrations/<fid>`.
+    var resourceName: String { "projects/\(project)/registrations/\(id)" }
+}

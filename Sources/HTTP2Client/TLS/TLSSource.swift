@@ -1,0 +1,91 @@
+import Glibc
+import Logging
+import Synchronization
+
+/// The TLS settings of a pool's next connections. A trust file that changed is read again when a connection is dialed:
+/// certificate authorities are replaced while the program runs, and connections that stand stay as they are.
+final class TLSSource: Sendable {
+    /// What tells one state of a file from another, as far as `stat` does.
+    private struct FileState: Equatable {
+        let device: UInt
+        let inode: UInt
+        let size: Int
+        let changedSeconds: Int
+        let changedNanoseconds: Int
+
+        /// Follows links; `nil`: there is no such file.
+        init?(_ path: String) {
+            var status = stat()
+            guard unsafe stat(path, &status) == 0 else { return nil }
+            device = UInt(status.st_dev)
+            inode = UInt(status.st_ino)
+            size = Int(status.st_size)
+            changedSeconds = status.st_mtim.tv_sec
+            changedNanoseconds = status.st_mtim.tv_nsec
+        }
+    }
+
+    private struct State {
+        var context: TLSContext
+        /// The file's when it was read last, whether that was of use or not.
+        var file: FileState?
+    }
+
+    private let trust: TLSTrust
+    private let identity: TLSIdentity?
+    private let keyLog: KeyLog?
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    /// - Throws: when the trust file or the identity can't be used.
+    init(
+        trust: TLSTrust, identity: TLSIdentity? = nil, keyLog: KeyLog? = nil,
+        logger: Logger
+    ) throws(TransportFailure) {
+        self.trust = trust
+        self.identity = identity
+        self.keyLog = keyLog
+        self.logger = logger
+        // Before it is read: a change in between is noticed with the next dial.
+        let file = Self.state(of: trust)
+        state = Mutex(State(context: try TLSContext(trust: trust, identity: identity, keyLog: keyLog), file: file))
+    }
+
+    /// The settings for a connection that is dialed now. A file that is gone, or that can't be used, leaves the settings
+    /// as they were; it is looked at again when it changes.
+    func context() -> TLSContext {
+        let (context, attempt): (TLSContext, Result<Void, TransportFailure>?) = state.withLock { state in
+            guard let file = Self.state(of: trust), file != state.file else { return (state.context, nil) }
+            state.file = file
+            do throws(TransportFailure) {
+                state.context = try TLSContext(trust: trust, identity: identity, keyLog: keyLog)
+                return (state.context, .success(()))
+            } catch {
+                return (state.context, .failure(error))
+            }
+        }
+        switch attempt {
+        case nil: break
+        case .success: logger.info("the trust file has changed and was read again", metadata: ["file": "\(path)"])
+        case .failure(let failure):
+            logger.error(
+                "the trust file has changed and can't be used; the certificate authorities stay as they were",
+                metadata: ["file": "\(path)", "details": "\(failure.message)"])
+        }
+        return context
+    }
+
+    private var path: String {
+        switch trust {
+        case .system: ""
+        case .file(let path): path
+        }
+    }
+
+    private static func state(of trust: TLSTrust) -> FileState? {
+        switch trust {
+        case .system: nil
+        case .file(let path): FileState(path)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+/// Where a listener listens, and what its connections may take.
+package struct ListenerConfiguration: Sendable {
+    /// Host name or address.
+    package var host: String
+    /// TCP port, 0 for any free one.
+    package var port: Int
+    /// PEM chain and PEM key files: with them the listener speaks TLS, HTTP/2 and HTTP/1.1 by ALPN.
+    package var tls: (certificateFile: String, keyFile: String)?
+    /// How many connections there may be.
+    package var connectionLimits = ConnectionLimits()
+    /// How long requests may go on after the start of a graceful shutdown; then their connections are closed.
+    package var shutdownLimit: Duration
+    /// How long a connection may take to its first byte, and then it is closed; how long a request may take from its first
+    /// byte to its last, and then it is answered 408.
+    package var requestLimit: Duration
+    /// How long an answer waits for a peer that does not read; then the connection is closed.
+    package var answerLimit: Duration
+    /// How long a connection that proved no credential of a backend may stand open without a request; it ends before twice
+    /// the time. Others may for ten minutes.
+    package var idleLimit = Duration.seconds(30)
+
+    /// Describes a listener.
+    package init(
+        host: String, port: Int, tls: (certificateFile: String, keyFile: String)?,
+        shutdownLimit: Duration = .seconds(20), requestLimit: Duration = .seconds(30),
+        answerLimit: Duration = .seconds(120)
+    ) {
+        self.shutdownLimit = shutdownLimit
+        self.requestLimit = requestLimit
+        self.answerLimit = answerLimit
+        self.host = host
+        self.port = port
+        self.tls = tls
+    }
+}

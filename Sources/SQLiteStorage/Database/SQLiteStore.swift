@@ -1,0 +1,123 @@
+package import CoreMetrics
+import GRDB
+package import Logging
+package import PushModel
+package import Store
+
+/// The embedded store: one SQLite database in a directory, WAL, synchronous FULL.
+///
+/// Safe to share; writes go one at a time, reads beside them. ``close()`` ends it.
+package final class SQLiteStore: Sendable {
+    let logger: Logger
+    private let pool: DatabasePool
+    let committer: GroupCommitter
+    private let lookups: ReadBatcher
+    /// Steps of counting audiences that may run at the same time.
+    let audiences = AsyncSemaphore(places: 2)
+    /// Sets times back one at a time.
+    let clamping = AsyncSemaphore(places: 1)
+    private let lock: GatewayLock?
+    /// Workers up to this number belong to gateways that ended before this one took the lock; 0 in a command.
+    let earlierWorkers: Int64
+    private let directory: StoreDirectory
+
+    /// The newest time of recording in the ledger when the store was opened; `nil` when there was none. The wall clock
+    /// may have been set back since.
+    package let lastRecordedAt: Timestamp?
+    let health: StoreHealth
+
+    /// Opens the store in `directory`, makes directory and database if there are none, and migrates.
+    ///
+    /// - Parameters:
+    ///   - holder: who a second gateway is told has the store.
+    ///   - metrics: where the gauges of the queue of writes go; the process' own when `nil`.
+    /// - Throws: ``StoreError`` `.unavailable`, `.inUse` or `.newerSchema`, with the path in the text.
+    package init(
+        directory: String, role: StoreRole, holder: GatewayHolder? = nil, metrics: (any MetricsFactory)? = nil,
+        logger: Logger
+    ) throws(StoreError) {
+        let directory = StoreDirectory(path: directory)
+        try directory.prepare()
+        let lock: GatewayLock? =
+            switch role {
+            case .gateway: try Self.gatewayLock(directory)
+            case .command: nil
+            }
+        if let holder { lock?.note(holder) }
+        do {
+            pool = try Self.open(directory)
+            try Self.migrate(pool, directory, isLocked: lock != nil)
+            lookups = ReadBatcher(pool: pool, metrics: metrics ?? MetricsSystem.factory)
+            earlierWorkers = lock == nil ? 0 : try pool.read { db in try db.number("SELECT max(id) FROM worker") ?? 0 }
+            lastRecordedAt = try pool.read { db in try Self.lastRecordedAt(db) }
+            committer = try GroupCommitter(pool: pool, metrics: metrics ?? MetricsSystem.factory)
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            let reason = StoreError(database: error)
+            throw StoreError(
+                .unavailable, "The store in \(directory.path) can't be opened. \(reason.message)",
+                mayPass: reason.mayPass, underlying: reason.underlying)
+        }
+        self.lock = lock
+        self.directory = directory
+        self.logger = logger
+        health = StoreHealth(path: directory.databasePath, logger: logger)
+        logger.debug("Store opened", metadata: ["store.path": "\(directory.databasePath)"])
+    }
+
+    /// Changes what a second gateway is told, once more is known.
+    package func note(_ holder: GatewayHolder) {
+        lock?.note(holder)
+    }
+
+    /// Whether this is a command's, and a gateway has the store open now.
+    package var isBesideGateway: Bool { lock == nil && GatewayLock.isHeld(in: directory) }
+
+    /// Finishes running work and closes the database. Idempotent.
+    package func close() throws(StoreError) {
+        do {
+            try pool.close()
+        } catch {
+            throw StoreError(database: error)
+        }
+        lock?.release()
+    }
+
+    /// Runs a write in one of the next group commits; returns after the commit, when it is on the disk.
+    ///
+    /// - Parameters:
+    ///   - kind: whose places in the queue it takes.
+    ///   - rows: about how many rows it changes: a group is limited by these.
+    func write<Value: Sendable>(
+        _ kind: WriteKind = .change, rows: Int = 1, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        do {
+            return try await committer.write(kind, rows: rows, body)
+        } catch {
+            throw health.note(StoreError(database: error), isWrite: true)
+        }
+    }
+
+    /// Looks a row up by an index, in one snapshot with whatever else is looked up at this moment.
+    func lookUp<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        do {
+            return try await lookups.read(body)
+        } catch {
+            throw health.note(StoreError(database: error))
+        }
+    }
+
+    /// Reads in one snapshot, beside the writer.
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        do {
+            return try await pool.read(body)
+        } catch {
+            throw health.note(StoreError(database: error))
+        }
+    }
+}

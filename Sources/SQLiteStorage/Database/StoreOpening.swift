@@ -1,0 +1,92 @@
+import CoreMetrics
+import Foundation
+import GRDB
+import Logging
+import PushModel
+import Store
+import Synchronization
+
+extension SQLiteStore {
+    static func lastRecordedAt(_ db: Database) throws -> Timestamp? {
+        let time = try db.number("SELECT value FROM meta WHERE name = 'ledger_clock'") ?? 0
+        return time > 0 ? Timestamp(milliseconds: time) : nil
+    }
+
+    /// Reads at the same time: look-ups, claims and audiences take at most two each, the rest is for lists and reports.
+    private static let readerLimit = 10
+    /// Time between two attempts to get a lock that another process holds, and how many there are: 5 seconds.
+    static let busyStep: TimeInterval = 0.002
+    static let busyAttempts = 2500
+
+    /// Called by SQLite before each new attempt to get a lock. Its own way of waiting, with steps of up to 100 ms, is
+    /// out of luck against a process that writes often: the lock is free in the short time between its transactions.
+    static func waitForTurn(attempts: Int) -> Bool {
+        guard attempts < busyAttempts else { return false }
+        // The lock of another process: there is no signal to wait for.
+        Thread.sleep(forTimeInterval: busyStep)
+        return true
+    }
+
+    static func open(_ directory: StoreDirectory) throws -> DatabasePool {
+        var configuration = Configuration()
+        configuration.label = "store"
+        configuration.foreignKeysEnabled = true
+        configuration.journalMode = .wal
+        configuration.busyMode = .callback(Self.waitForTurn)
+        configuration.maximumReaderCount = readerLimit
+        let pool = try DatabasePool(path: directory.databasePath, configuration: configuration)
+        // The pool sets NORMAL when it switches to WAL, which may lose the last commits with the power; "accepted" means
+        // on the disk (sqlite.org/pragma.html#pragma_synchronous).
+        try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
+        return pool
+    }
+
+    /// Migrates under the gateway's lock only: two commands never migrate at once, and a command of a newer version
+    /// never changes the tables under a running gateway.
+    static func migrate(_ pool: DatabasePool, _ directory: StoreDirectory, isLocked: Bool) throws {
+        let migrator = Schema.migrator
+        var lock: GatewayLock?
+        for attempt in 0... {
+            let state = try pool.read { db in
+                (isNewer: try migrator.hasBeenSuperseded(db), isDone: try migrator.hasCompletedMigrations(db))
+            }
+            guard !state.isNewer else {
+                throw StoreError(
+                    .newerSchema,
+                    "The store in \(directory.path) was made by a newer version of Herald; install that version.")
+            }
+            if state.isDone { break }
+            if !isLocked { lock = try GatewayLock(directory: directory) }
+            if isLocked || lock != nil {
+                try migrator.migrate(pool)
+                break
+            }
+            guard attempt < 100 else {
+                throw StoreError(
+                    .inUse,
+                    "The store in \(directory.path) is from an older version and a gateway has it open; "
+                        + "restart the gateway with this version first.")
+            }
+            Thread.sleep(forTimeInterval: 0.05)
+        }
+        lock?.release()
+    }
+
+    /// Takes the gateway's lock. A command holds it for an instant when it makes the tables, hence a few attempts.
+    static func gatewayLock(_ directory: StoreDirectory) throws(StoreError) -> GatewayLock {
+        for _ in 0..<5 {
+            if let lock = try GatewayLock(directory: directory) { return lock }
+            Thread.sleep(forTimeInterval: 0.05)
+        }
+        let holder = GatewayLock.holder(of: directory).map { " (\($0))" } ?? ""
+        throw StoreError(
+            .inUse,
+            "Another gateway\(holder) has the store in \(directory.path) open; stop it first, or give this one a data "
+                + "directory of its own.")
+    }
+}
+
+extension SQLiteStore {
+    /// The file of the database of a store in `directory`.
+    package static func file(in directory: String) -> String { StoreDirectory(path: directory).databasePath }
+}

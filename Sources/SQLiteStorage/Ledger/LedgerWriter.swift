@@ -1,0 +1,202 @@
+import Foundation
+import GRDB
+import PushModel
+import Store
+
+/// The ledger entries of one transaction: gathered one by one, written as a block for each message, with the sums that
+/// reports show and the bounds that exports begin at.
+///
+/// A delivery ends once; the caller sees to it. Within one transaction a delivery that ends twice is refused.
+struct LedgerWriter {
+    /// The most entries of a block: it is read whole, and what reads it shows it in pages of about this size.
+    static let blockLimit = 2000
+
+    /// The message of an entry.
+    struct Source {
+        let message: Int64
+        let project: ProjectID
+        let kind: DeliveryDaySums.Kind
+    }
+
+    /// What ends of one message in this step.
+    private struct Group {
+        let message: Int64
+        let project: ProjectID
+        /// `nil`: the entries are counted already.
+        let kind: DeliveryDaySums.Kind?
+        /// How many ended how, by app.
+        var apps: [(name: AppID, counts: OutcomeCounts)] = []
+        /// The same of entries whose app was not told.
+        var unnamed: [(key: Int64, outcome: LedgerOutcome)] = []
+        var accepted: [LedgerBlock.Entry] = []
+        var others: [LedgerBlock.Entry] = []
+        var reasons: [String] = []
+
+        /// A message has a handful of reasons: looking through them is faster than hashing.
+        mutating func place(of reason: String?) -> Int32 {
+            guard let reason else { return LedgerBlock.Entry.noReason }
+            if let known = reasons.firstIndex(of: reason) { return Int32(known) }
+            reasons.append(reason)
+            return Int32(reasons.count - 1)
+        }
+
+        /// A message has an app or a few, and most entries that of the one before.
+        mutating func count(_ outcome: LedgerOutcome, _ key: Int64, _ app: AppID?) {
+            guard let app else { return unnamed.append((key, outcome)) }
+            let place = apps.lastIndex { $0.name == app } ?? apps.count
+            if place == apps.count { apps.append((app, OutcomeCounts())) }
+            apps[place].counts.add(outcome)
+        }
+    }
+
+    private let db: Database
+    private let recordedAt: Timestamp
+    private var groups: [Group] = []
+    private var places: [Int64: Int] = [:]
+    private var lastPlace = 0
+
+    /// Begins a step.
+    ///
+    /// - Parameter recordedAt: the time of recording, not before that of any block in the store (``LedgerClock``).
+    init(db: Database, recordedAt: Timestamp) {
+        self.db = db
+        self.recordedAt = recordedAt
+    }
+
+    /// Takes the end of a delivery; nothing is written before ``write()``.
+    ///
+    /// - Parameter app: that of the registration; `nil`: it is looked up.
+    mutating func append(_ entry: LedgerEntry, of source: Source, key: RegistrationKey, app: AppID?) {
+        append(
+            LedgerBlock.Entry(
+                key: key.rawValue, endedAt: entry.time.milliseconds, latencyMilliseconds: entry.latencyMilliseconds,
+                attempts: UInt32(clamping: entry.history.attempts),
+                unknownAttempts: UInt32(clamping: entry.history.unknownAttempts),
+                reason: LedgerBlock.Entry.noReason, outcome: entry.outcome),
+            reason: entry.reason, place: place(of: source.message, source.project, source.kind))
+        groups[lastPlace].count(entry.outcome, key.rawValue, app)
+    }
+
+    /// Takes an entry, with its reason beside it, that the sums have already.
+    mutating func append(counted entry: LedgerBlock.Entry, reason: String?, message: Int64, project: ProjectID) {
+        append(entry, reason: reason, place: place(of: message, project, nil))
+    }
+
+    private mutating func append(_ entry: LedgerBlock.Entry, reason: String?, place: Int) {
+        var entry = entry
+        entry.reason = groups[place].place(of: reason)
+        if entry.outcome == .accepted {
+            groups[place].accepted.append(entry)
+        } else {
+            groups[place].others.append(entry)
+        }
+    }
+
+    private mutating func place(of message: Int64, _ project: ProjectID, _ kind: DeliveryDaySums.Kind?) -> Int {
+        if lastPlace < groups.count, groups[lastPlace].message == message { return lastPlace }
+        if let known = places[message] {
+            lastPlace = known
+        } else {
+            lastPlace = groups.count
+            places[message] = lastPlace
+            groups.append(Group(message: message, project: project, kind: kind))
+        }
+        return lastPlace
+    }
+
+    /// Writes what was taken, and begins anew.
+    ///
+    /// - Throws: the database's error, or ``LedgerBlock/encode(_:reasons:)``'s; the transaction must not be committed then.
+    mutating func write() throws {
+        var hours: [ProjectID: ClosedRange<Int64>] = [:]
+        var latencies = LatencyCounts()
+        let table = LedgerBlockTable(db: db)
+        for group in groups {
+            for var entries in [group.accepted, group.others] where !entries.isEmpty {
+                if !Self.isSorted(entries) { entries.sort { $0.key < $1.key } }
+                for start in stride(from: 0, to: entries.count, by: Self.blockLimit) {
+                    let end = min(start + Self.blockLimit, entries.count)
+                    let id = try table.insert(
+                        entries[start..<end], group.reasons, message: group.message, group.project, recordedAt)
+                    hours[group.project] = (hours[group.project]?.lowerBound ?? id)...id
+                }
+                if group.kind != nil { try writeSums(entries, group, &latencies) }
+            }
+        }
+        for (project, blocks) in hours { try table.extend(hour: LedgerHour.hour(of: recordedAt), project, blocks) }
+        try writeDays()
+        groups.removeAll(keepingCapacity: true)
+        places.removeAll(keepingCapacity: true)
+        lastPlace = 0
+    }
+
+    private static func isSorted(_ entries: [LedgerBlock.Entry]) -> Bool {
+        for place in entries.indices.dropFirst() where entries[place - 1].key >= entries[place].key { return false }
+        return true
+    }
+
+    /// Adds to the sums by day: one statement for all deliveries that are alike, whatever their messages.
+    private func writeDays() throws {
+        var sums = DeliveryDaySums()
+        var ids: [AppNames.Name: Int64] = [:]
+        var keys = KeyApps(db: db)
+        for group in groups {
+            guard let kind = group.kind else { continue }
+            for (name, counts) in group.apps {
+                let name = AppNames.Name(project: group.project, app: name)
+                let app = try ids[name] ?? AppTable(db: db).id(name.project, name.app)
+                ids[name] = app
+                for outcome in LedgerOutcome.allCases { sums.add(counts[outcome], app: app, kind, outcome) }
+            }
+            for (key, outcome) in group.unnamed {
+                guard let app = try keys.app(of: key, in: group.project.rawValue) else { continue }
+                sums.add(1, app: app, kind, outcome)
+            }
+        }
+        try sums.write(to: db)
+    }
+
+    /// One statement for each sum instead of one for each entry.
+    private func writeSums(_ entries: [LedgerBlock.Entry], _ group: Group, _ latencies: inout LatencyCounts) throws {
+        for outcome in LedgerOutcome.allCases {
+            var counts = [Int64](repeating: 0, count: group.reasons.count + 1)
+            for entry in entries where entry.outcome == outcome { counts[Int(entry.reason) + 1] += 1 }
+            for (place, count) in counts.enumerated() where count > 0 {
+                let reason = place == 0 ? "" : group.reasons[place - 1]
+                try db.change(Self.addToTally, [group.message, outcome.rawValue, reason, count])
+            }
+        }
+        for entry in entries where entry.outcome == .accepted { latencies.add(entry.latencyMilliseconds) }
+        try latencies.take { bucket, count in try db.change(Self.addToLatency, [group.message, bucket, count]) }
+    }
+
+    private static let addToTally = """
+        INSERT INTO tally (message, outcome, reason, count) VALUES (?, ?, ?, ?)
+        ON CONFLICT (message, outcome, reason) DO UPDATE SET count = count + excluded.count
+        """
+    private static let addToLatency = """
+        INSERT INTO latency (message, bucket, count) VALUES (?, ?, ?)
+        ON CONFLICT (message, bucket) DO UPDATE SET count = count + excluded.count
+        """
+}
+
+/// Counts by bucket in an array: a dictionary would cost more than all else that is done for an accepted delivery.
+private struct LatencyCounts {
+    private var counts = [Int](repeating: 0, count: LatencyHistogram.bucket(forMilliseconds: .max) + 1)
+    private var touched: [Int] = []
+
+    mutating func add(_ milliseconds: Int64) {
+        let bucket = LatencyHistogram.bucket(forMilliseconds: milliseconds)
+        if counts[bucket] == 0 { touched.append(bucket) }
+        counts[bucket] += 1
+    }
+
+    /// Gives each bucket that has a count, and begins anew.
+    mutating func take(_ body: (_ bucket: Int, _ count: Int) throws -> Void) rethrows {
+        for bucket in touched {
+            try body(bucket, counts[bucket])
+            counts[bucket] = 0
+        }
+        touched.removeAll(keepingCapacity: true)
+    }
+}

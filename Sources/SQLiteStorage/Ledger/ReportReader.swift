@@ -1,0 +1,83 @@
+import GRDB
+import PushModel
+import Store
+
+/// Reads reports within one snapshot.
+struct ReportReader {
+    let db: Database
+
+    static let newest = """
+        SELECT \(MessageRow.columns) \(MessageRow.joins) WHERE m.project = ? AND m.seq < ? ORDER BY m.seq DESC LIMIT ?
+        """
+
+    /// The newest messages that are in `state`. Nearly all are complete; for the others there is an index, which SQLite
+    /// uses only when the text has its very condition (sqlite.org/partialindex.html).
+    static func newest(in state: MessageState) -> String {
+        let source = state == .complete ? "" : " INDEXED BY message_open"
+        let condition = state == .complete ? "" : " AND m.state <> 'COMPLETE'"
+        return """
+            SELECT \(MessageRow.columns) \(MessageRow.joins(from: "message m\(source)"))
+            WHERE m.project = ? AND m.seq < ?\(condition) AND m.state = '\(state.rawValue)' ORDER BY m.seq DESC LIMIT ?
+            """
+    }
+
+    static let inPages = "SELECT coalesce(sum(open), 0) FROM page WHERE message = ?"
+    /// A range of the clustered key: as many steps as the message has deliveries that wait, whatever others have.
+    static let pending = "SELECT count(*) FROM pending WHERE message = ?"
+
+    /// Each figure comes from its own rows: that they balance is a law to be checked, not the way they are made.
+    func report(_ row: MessageRow) throws -> DeliveryReport {
+        let inFlight =
+            (try db.number(Self.inPages, [row.seq]) ?? 0)
+            + (try db.number(Self.pending, [row.seq]) ?? 0)
+        let tally = try tally(row.seq)
+        let (claimed, passedOver) = try fanOut(row.seq)
+        return DeliveryReport(
+            message: row.summary, state: row.state, completedAt: row.completedAt,
+            recipients: row.singles + claimed, passedOver: passedOver, ended: tally.ended, inFlight: Int(inFlight),
+            rejectedByReason: tally.rejectedByReason, latency: try latency(row.seq),
+            receipts: try ReceiptTable(db: db).sums(of: row.seq))
+    }
+
+    static let fanOut = """
+        SELECT coalesce(sum(claimed), 0), coalesce(sum(passed_ended), 0), coalesce(sum(passed_quarantined), 0),
+            coalesce(sum(passed_stale), 0)
+        FROM fan_out WHERE message = ?
+        """
+
+    private func fanOut(_ message: Int64) throws -> (claimed: Int, PassedOver) {
+        guard let row = try db.row(Self.fanOut, [message]) else { return (0, PassedOver()) }
+        return (row[0], PassedOver(ended: row[1], quarantined: row[2], stale: row[3]))
+    }
+
+    private func tally(
+        _ message: Int64
+    ) throws -> (ended: [LedgerOutcome: Int], rejectedByReason: [String: Int]) {
+        var ended = Dictionary(uniqueKeysWithValues: LedgerOutcome.allCases.map { ($0, 0) })
+        var rejected: [String: Int] = [:]
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(sql: "SELECT outcome, reason, count FROM tally WHERE message = ?"),
+            arguments: [message])
+        while let row = try rows.next() {
+            let outcome = try LedgerOutcome(storedCase: row[0])
+            let count: Int = row[2]
+            ended[outcome, default: 0] += count
+            if outcome == .rejected { rejected[row[1], default: 0] += count }
+        }
+        return (ended, rejected)
+    }
+
+    private func latency(_ message: Int64) throws -> LatencyPercentiles? {
+        var counts: [Int: Int] = [:]
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(sql: "SELECT bucket, count FROM latency WHERE message = ?"), arguments: [message])
+        while let row = try rows.next() {
+            counts[row[0]] = row[1]
+        }
+        let histogram = LatencyHistogram(counts: counts)
+        guard let p50 = histogram.percentile(50), let p90 = histogram.percentile(90),
+            let p99 = histogram.percentile(99)
+        else { return nil }
+        return LatencyPercentiles(p50: p50, p90: p90, p99: p99)
+    }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import GRDB
+import PushModel
+import Store
+
+/// Writes messages with their work, within one transaction.
+///
+/// A message to a registration or to a few of them makes deliveries of its own; every other one makes shards, whatever
+/// its audience: what accept costs does not depend on it.
+struct AcceptStep {
+    /// A shard is made for so many recipients.
+    static let shardSize: Int64 = 50_000
+    static let insert = """
+        INSERT INTO message (id, project, registration, topic, condition, expression, user, audience, singles, source,
+            bytes, apns_id, label, is_displayed, collapse_key, priority, time_to_live, lane, rate, finish_by,
+            collapses_repeats, state, accepted_at, expires_at, completed_at, \(CredentialUse.columns))
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+    static let insertShard = """
+        INSERT INTO fan_out (message, shard, project, after_key, last_key, last_subscription, refreshed_since, expected,
+            is_open)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)
+        """
+    // Two statements: one with both ends would walk the topic.
+    static let firstSubscriber = "SELECT min(registration) FROM subscription WHERE topic = ?"
+    static let lastSubscriber = "SELECT max(registration) FROM subscription WHERE topic = ?"
+    static let lastRegistration = "SELECT max(key) FROM registration"
+
+    private let db: Database
+    /// Who sends deliveries of the interactive lane right away.
+    private let worker: WorkerID?
+    private var reader: DeliveryRegistrationReader
+
+    /// - Parameter worker: claims nothing when its lease ended.
+    init(db: Database, worker: WorkerID?) throws {
+        self.db = db
+        reader = DeliveryRegistrationReader(db: db)
+        self.worker = try worker.flatMap { try WorkerTable(db: db).isRunning($0) ? $0 : nil }
+    }
+
+    mutating func accept(_ prepared: PreparedMessage) throws -> AcceptResult {
+        let message = prepared.message
+        let keys = IdempotencyTable(db: db, project: message.project)
+        var isFirstOfBatch = false
+        if let key = message.idempotency {
+            let start = message.acceptedAt + (.zero - IdempotencyKey.lifetime)
+            if let batch = key.ofBatch {
+                switch try keys.use(of: batch, since: start) {
+                case .unused: isFirstOfBatch = true
+                case .same: break
+                case .other: return .conflict
+                }
+            }
+            switch try keys.use(of: key, since: start) {
+            case .unused: break
+            case .same(let id): return .repeated(id)
+            case .other: return .conflict
+            }
+        }
+        guard let (seq, recipient, claims) = try write(prepared) else { return .noRegistration }
+        if let key = message.idempotency {
+            try keys.insert(key, message: seq, at: message.acceptedAt)
+            if isFirstOfBatch, let batch = key.ofBatch { try keys.insert(batch, message: seq, at: message.acceptedAt) }
+        }
+        let accepted = Message(
+            id: message.id, project: message.project, recipient: recipient, body: .decoded(message.content),
+            options: message.options, lane: message.lane, acceptedAt: message.acceptedAt, expiresAt: message.expiresAt)
+        return .accepted(accepted, claims: claims)
+    }
+
+    /// - Returns: `nil`: the registration is gone, and nothing was written.
+    private mutating func write(
+        _ prepared: PreparedMessage
+    ) throws -> (seq: Int64, recipient: Message.Recipient, claims: [ClaimedDelivery])? {
+        let message = prepared.message
+        var row = MessageColumns(source: prepared.source)
+        switch message.recipient {
+        case .registration(let key, let id):
+            guard let registration = try reader.find(key.rawValue) else { return nil }
+            row.registration = key
+            let (seq, claims) = try insertSingles([registration], message, &row)
+            return (seq, .registration(key, id), claims)
+        case .topic(let topic):
+            let id = try TopicTable(db: db).id(of: topic, message.project.rawValue)
+            row.topic = id
+            row.audience = try subscribers(of: id)
+            let seq = try insert(message, row)
+            if row.audience > 0 { try insertShards(seq, message, try range(ofTopic: id), row.audience) }
+            return (seq, .topic(topic, audience: Int(row.audience)), [])
+        case .condition(let condition):
+            let expression = StoredExpression(condition.expression)
+            row.condition = (condition.text, expression.text)
+            row.audience = try AudienceCounter(db: db, project: message.project).bound(expression)
+            let seq = try insert(message, row)
+            if row.audience > 0 {
+                try insertShards(seq, message, try range(of: expression, message.project), row.audience)
+            }
+            return (seq, .condition(condition, audience: Int(row.audience)), [])
+        case .list(let keys):
+            let (seq, claims) = try insertList(keys, prepared, &row)
+            return (seq, .list(audience: Int(row.audience)), claims)
+        case .user(let user, let keys):
+            row.user = user
+            let (seq, claims) = try insertList(keys, prepared, &row)
+            return (seq, .user(user, audience: Int(row.audience)), claims)
+        }
+    }
+
+    private mutating func insertList(
+        _ keys: [RegistrationKey], _ prepared: PreparedMessage, _ row: inout MessageColumns
+    ) throws -> (Int64, [ClaimedDelivery]) {
+        let (message, chunks) = (prepared.message, prepared.chunks)
+        guard let last = keys.last, !chunks.isEmpty else {
+            return try insertSingles(try keys.compactMap { try reader.find($0.rawValue) }, message, &row)
+        }
+        row.audience = Int64(keys.count)
+        row.listBytes = chunks.reduce(0) { $0 + $1.keys.count }
+        let seq = try insert(message, row)
+        for chunk in chunks {
+            try db.change(
+                "INSERT INTO message_list (message, last_key, keys) VALUES (?, ?, ?)",
+                [seq, chunk.last.rawValue, chunk.keys])
+        }
+        try insertShards(seq, message, (after: keys[0].rawValue - 1, last: last.rawValue), row.audience)
+        return (seq, [])
+    }
+
+    /// Makes a delivery for each registration, claimed if a worker sends it right away.
+    private mutating func insertSingles(
+        _ registrations: [DeliveryRegistration], _ message: NewMessage, _ row: inout MessageColumns
+    ) throws -> (Int64, [ClaimedDelivery]) {
+        row.audience = Int64(registrations.count)
+        row.singles = registrations.count
+        let seq = try insert(message, row)
+        let claimant = message.lane == .interactive ? worker : nil
+        let pending = PendingTable(db: db)
+        var claims: [ClaimedDelivery] = []
+        for registration in registrations {
+            let route = PushRoute(
+                project: message.project, app: registration.app, environment: registration.environment)
+            try pending.insert(
+                seq, registration.key, message.lane, route: try RouteTable(db: db).id(of: route), worker: claimant,
+                isHeld: false, AttemptHistory(), notBefore: message.acceptedAt)
+            guard claimant != nil else { continue }
+            claims.append(
+                ClaimedDelivery(
+                    message: message.id, project: message.project, acceptedAt: message.acceptedAt,
+                    expiresAt: message.expiresAt, registration: registration, page: nil, history: AttemptHistory()))
+        }
+        return (seq, claims)
+    }
+
+    private func subscribers(of topic: Int64) throws -> Int64 {
+        try db.number(AudienceCounter.subscribers, [topic]) ?? 0
+    }
+
+    /// The range ends at the newest subscriber of now: keys only grow, so one that subscribes later for the first time is
+    /// not even looked at; who subscribes again has a newer number.
+    private func range(ofTopic topic: Int64) throws -> (after: Int64, last: Int64) {
+        let first = try db.number(Self.firstSubscriber, [topic]) ?? 1
+        return (first - 1, try db.number(Self.lastSubscriber, [topic]) ?? 0)
+    }
+
+    /// From the first subscriber of one of the topics to the last; all registrations when it holds without any topic.
+    private func range(
+        of expression: StoredExpression, _ project: ProjectID
+    ) throws -> (after: Int64, last: Int64) {
+        guard !expression.holdsWithoutTopics else { return (0, try db.number(Self.lastRegistration) ?? 0) }
+        var range: (after: Int64, last: Int64)?
+        for topic in expression.topics {
+            guard let id = try TopicTable(db: db).find(topic, in: project) else { continue }
+            let other = try self.range(ofTopic: id)
+            guard other.last > 0 else { continue }
+            range = range.map { (min($0.after, other.after), max($0.last, other.last)) } ?? other
+        }
+        return range ?? (0, 0)
+    }
+
+    /// Cuts a range of keys into shards of one size: several workers do not meet at one cursor then.
+    private func insertShards(
+        _ seq: Int64, _ message: NewMessage, _ range: (after: Int64, last: Int64), _ audience: Int64
+    ) throws {
+        let newest = try TopicTable(db: db).lastSubscription()
+        let width = max(0, range.last - range.after)
+        let count = max(1, min((audience + Self.shardSize - 1) / Self.shardSize, PreparedMessage.shardLimit, width))
+        for shard in 0..<count {
+            func cut(_ value: Int64, _ shard: Int64) -> Int64 {
+                value / count * shard + value % count * shard / count
+            }
+            try db.change(
+                Self.insertShard,
+                [
+                    seq, shard, message.project.rawValue, range.after + cut(width, shard),
+                    range.after + cut(width, shard + 1), newest, message.skipsStaleBefore?.milliseconds,
+                    cut(audience, shard + 1) - cut(audience, shard),
+                ])
+        }
+    }
+
+    private func insert(_ message: NewMessage, _ row: MessageColumns) throws -> Int64 {
+        let isEmpty = row.audience == 0
+        let options = message.options
+        let credential = message.facts.credential
+        try db.change(
+            Self.insert,
+            [
+                message.id.rawValue, message.project.rawValue, row.registration?.rawValue, row.topic,
+                row.condition?.text, row.condition?.expression, row.user?.rawValue, row.audience, row.singles,
+                row.source, row.source.utf8.count + row.listBytes, message.content.pushID?.rawValue,
+                message.facts.label?.rawValue, message.facts.isDisplayed, message.facts.collapseKey,
+                message.facts.priority, message.facts.timeToLiveSeconds, message.lane.code, options.rate,
+                options.finishBy?.milliseconds, options.collapsesRepeats,
+                (isEmpty ? MessageState.complete : .active).rawValue, message.acceptedAt.milliseconds,
+                message.expiresAt.milliseconds, isEmpty ? message.acceptedAt.milliseconds : nil, credential?.id,
+                credential?.name, credential?.role?.rawValue, credential?.address,
+            ])
+        return db.lastInsertedRowID
+    }
+}
+
+/// What the recipient of a message puts into its row.
+private struct MessageColumns {
+    let source: String
+    var registration: RegistrationKey?
+    var topic: Int64?
+    var condition: (text: String, expression: String)?
+    var user: UserID?
+    var audience: Int64 = 0
+    var singles = 0
+    var listBytes = 0
+}

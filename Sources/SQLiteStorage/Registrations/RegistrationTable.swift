@@ -1,0 +1,272 @@
+import Foundation
+import GRDB
+import PushModel
+import Store
+
+/// The registration table within one transaction.
+struct RegistrationTable {
+    let db: Database
+
+    static let byIDInAnyProject = """
+        SELECT \(Registration.joinedColumns) FROM registration r CROSS JOIN app a ON a.id = r.app
+        WHERE r.fid = ?
+        """
+    static let byID = byIDInAnyProject + " AND a.project = ?"
+    static let byForeignTokenInAnyProject = """
+        SELECT \(Registration.joinedColumns) FROM registration r INDEXED BY registration_foreign_token
+        CROSS JOIN app a ON a.id = r.app
+        WHERE typeof(r.token) = 'text' AND substr(r.token, 1, 1) <> ':' AND r.token = ?
+        """
+    static let byForeignToken = byForeignTokenInAnyProject + " AND a.project = ?"
+    static let byDeviceToken = """
+        SELECT key FROM registration WHERE app = ? AND device_token = ? AND ended_at IS NULL
+        """
+
+    func find(_ key: RegistrationKey) throws -> Registration? {
+        try db.row("SELECT \(Registration.columns) FROM registration r WHERE r.key = ?", [key.rawValue])
+            .map { try Registration(row: $0) }
+    }
+
+    func find(_ id: RegistrationID, in project: ProjectID) throws -> Registration? {
+        try db.row(Self.byID, [id.rawValue, project.rawValue]).map { try Registration(row: $0) }
+    }
+
+    /// The registration with this token. It goes by the FID in front of it, which has an index anyway.
+    func find(_ token: RegistrationToken, in project: ProjectID) throws -> Registration? {
+        let row =
+            if let id = token.id {
+                try db.row(Self.byID, [id.rawValue, project.rawValue])
+            } else {
+                try db.row(Self.byForeignToken, [token.rawValue, project.rawValue])
+            }
+        guard let found = try row.map({ try Registration(row: $0) }), found.token.matches(token) else { return nil }
+        return found
+    }
+
+    /// The project of the registration with this token; both unique indexes are over all projects.
+    func project(of token: RegistrationToken) throws -> ProjectID? {
+        let row =
+            if let id = token.id {
+                try db.row(Self.byIDInAnyProject, [id.rawValue])
+            } else {
+                try db.row(Self.byForeignTokenInAnyProject, [token.rawValue])
+            }
+        guard let found = try row.map({ try Registration(row: $0) }), found.token.matches(token) else { return nil }
+        return found.project
+    }
+
+    /// The active registration that holds a device token.
+    func active(_ app: Int64, _ token: DeviceToken) throws -> RegistrationKey? {
+        try db.number(Self.byDeviceToken, [app, Data(token.bytes)]).map(RegistrationKey.init)
+    }
+
+    /// Changes an active registration; its device token and its user have one owner after each other.
+    ///
+    /// - Parameters:
+    ///   - time: when it was refreshed.
+    ///   - auditedAt: when the change is made; `nil`: at `time`.
+    /// - Returns: the registration, or the one that took its place.
+    func change(
+        _ current: Registration, _ change: RegistrationChange, at time: Timestamp, auditedAt: Timestamp? = nil
+    ) throws -> Registration {
+        let app = try AppTable(db: db).id(current.project, current.app)
+        let audit = AuditTable(db: db, time: auditedAt ?? time, credential: change.credential)
+        var change = change
+        var inherited: InheritedState?
+        if let token = change.deviceToken, token != current.deviceToken {
+            if !change.keepsTopics {
+                change.owner = change.owner ?? .noUser
+                try endSubscriptions(of: current.key)
+            }
+            let user = change.owner.map(\.user) ?? current.user
+            let former = try active(app, token).map(existing)
+            // An installation adopts what no installation made, also when it has a registration already.
+            if let former, current.isBound, !former.isBound {
+                inherited = try InheritedState(of: former, toDeviceOf: change.owner?.user ?? current.user, db: db)
+            }
+            if let former { try end(former.key, .moved(from: former, at: time)) }
+            try audit.add(
+                former == nil ? .deviceTokenChanged : .deviceTokenMoved, app, current.id, user,
+                former: former.map { ($0.id, $0.user) })
+        }
+        if current.quarantine != nil { try audit.addLift(of: current) }
+        let changed = try self.changed(current, change, audit, app, at: time)
+        guard let inherited else { return changed }
+        try inherited.pass(to: changed, db: db)
+        return try existing(changed.key)
+    }
+
+    /// Changes it when the holder of the new device token has ended.
+    private func changed(
+        _ current: Registration, _ change: RegistrationChange, _ audit: AuditTable, _ app: Int64, at time: Timestamp
+    ) throws -> Registration {
+        guard let owner = change.owner, owner.user != current.user else {
+            return try refresh(current.key, change, at: time)
+        }
+        guard let user = current.user else {
+            try audit.add(.userAssigned, app, current.id, owner.user, former: nil)
+            return try refresh(current.key, change, at: time)
+        }
+        // The end takes it away.
+        let web = try change.web ?? webSubscription(of: current.key)
+        try end(current.key, RegistrationEnd(time: time, cause: .replaced))
+        let next = try insert(NewRegistration(current, change, app: app, at: time), web: web)
+        try db.change(Self.moveInstallation, [next.key.rawValue, current.key.rawValue])
+        try audit.add(.userChanged, app, next.id, owner.user, former: (current.id, user))
+        return next
+    }
+
+    static let insertion = """
+        INSERT INTO registration (fid, token, app, device_token, environment, user, app_version, created_at,
+            refreshed_at, proven_at, quarantined_at, quarantine_reason, bound)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+
+    /// The installation of a registration goes on with the one that took its place.
+    static let moveInstallation = "UPDATE installation SET registration = ?1 WHERE registration = ?2"
+
+    func insert(_ new: NewRegistration, web: WebSubscription?) throws -> Registration {
+        try db.change(Self.insertion, new.arguments)
+        let key = RegistrationKey(rawValue: db.lastInsertedRowID)
+        if let web { try keep(web, of: key) }
+        return try existing(key)
+    }
+
+    static let update = """
+        UPDATE registration SET device_token = coalesce(?1, device_token), environment = coalesce(?2, environment),
+            app_version = coalesce(?3, app_version), user = coalesce(?6, user),
+            refreshed_at = max(refreshed_at, ?4),
+            proven_at = CASE
+                WHEN coalesce(?1, device_token) = device_token AND coalesce(?2, environment) = environment
+                THEN proven_at END,
+            quarantined_at = NULL, quarantine_reason = NULL
+        WHERE key = ?5
+        """
+
+    /// Changes the given fields; the time of refresh never goes back. Another device token, or the same in another
+    /// environment, has yet to be proven. (In an UPDATE the old values stand on the right.) A quarantine is over: the
+    /// app says that the token is good.
+    private func refresh(_ key: RegistrationKey, _ change: RegistrationChange, at time: Timestamp) throws
+        -> Registration
+    {
+        try db.change(
+            Self.update,
+            [
+                change.deviceToken.map { Data($0.bytes) }, change.environment?.code, change.appVersion,
+                time.milliseconds, key.rawValue, change.owner?.user?.rawValue,
+            ])
+        if let web = change.web { try keep(web, of: key) }
+        return try existing(key)
+    }
+
+    /// Ends an active registration and its subscriptions; those of a superseded one are kept aside.
+    func end(_ key: RegistrationKey, _ end: RegistrationEnd) throws {
+        let isSuperseded = end.cause == .superseded
+        let cause = isSuperseded ? RegistrationEnd.Cause.replaced : end.cause
+        let ended = try db.change(
+            "UPDATE registration SET ended_at = ?, end_cause = ?, superseded = ? WHERE key = ? AND ended_at IS NULL",
+            [end.time.milliseconds, cause.rawValue, isSuperseded ? 1 : nil, key.rawValue])
+        guard ended > 0 else { return }
+        if isSuperseded { try db.change(Self.keepSubscriptions, [key.rawValue]) }
+        try endSubscriptions(of: key)
+    }
+
+    static let prove = """
+        UPDATE registration SET proven_at = ?1, environment = ?2, quarantined_at = NULL, quarantine_reason = NULL
+        WHERE key = ?3 AND device_token = ?4 AND environment = ?5
+            AND (proven_at IS NULL OR environment <> ?2)
+        """
+    static let doubt = """
+        UPDATE registration SET proven_at = NULL
+        WHERE key = ?1 AND device_token = ?2 AND environment = ?3 AND proven_at = ?4
+        """
+    static let quarantine = """
+        UPDATE registration SET quarantined_at = ?1, quarantine_reason = ?2
+        WHERE key = ?3 AND device_token = ?4 AND environment = ?5 AND refreshed_at = ?6
+            AND proven_at IS NULL AND quarantined_at IS NULL AND ended_at IS NULL
+        """
+    static let quarantined = """
+        SELECT key, quarantined_at >= ?3 FROM registration INDEXED BY registration_quarantined
+        WHERE app = ?1 AND key > ?2 AND quarantined_at IS NOT NULL AND ended_at IS NULL ORDER BY key LIMIT 2000
+        """
+    static let lift = "UPDATE registration SET quarantined_at = NULL, quarantine_reason = NULL WHERE key = ?"
+
+    /// Looks at some quarantined registrations of an app and lifts those quarantines that are not older than `time`.
+    ///
+    /// - Returns: how many, and the last key that was looked at; `nil`: there was none.
+    func lift(_ app: Int64, after key: Int64, since time: Timestamp) throws -> (count: Int, last: Int64?) {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(sql: Self.quarantined), arguments: [app, key, time.milliseconds])
+        var count = 0
+        for row in rows where row[1] { count += try db.change(Self.lift, [row[0] as Int64]) }
+        return (count, rows.last?[0])
+    }
+
+    // What an answer says counts for the registration as it was sent to: not when it has another device token or
+    // another environment by now.
+
+    /// Marks the device token as accepted by APNs in `environment`.
+    func prove(_ sent: DeliveryRegistration, in environment: APNSEnvironment, at time: Timestamp) throws {
+        try db.change(
+            Self.prove,
+            [
+                time.milliseconds, environment.code, sent.key.rawValue, Data(sent.deviceToken.bytes),
+                sent.environment.code,
+            ])
+    }
+
+    /// Takes the mark of acceptance back that it was sent with.
+    func doubt(_ sent: DeliveryRegistration) throws {
+        try db.change(
+            Self.doubt,
+            [
+                sent.key.rawValue, Data(sent.deviceToken.bytes), sent.environment.code,
+                sent.provenAt?.milliseconds,
+            ])
+    }
+
+    /// Quarantines an active registration, unless it was refreshed or proven meanwhile.
+    func quarantine(_ sent: DeliveryRegistration, _ quarantine: Quarantine) throws {
+        try db.change(
+            Self.quarantine,
+            [
+                quarantine.time.milliseconds, quarantine.reason.rawValue, sent.key.rawValue,
+                Data(sent.deviceToken.bytes), sent.environment.code, sent.refreshedAt.milliseconds,
+            ])
+    }
+
+    /// Ends a registration that APNs called dead, unless it was refreshed after `deadSince` or has another device
+    /// token by now: then the answer was about the old one.
+    func endUnregistered(_ sent: DeliveryRegistration, deadSince: Timestamp, at time: Timestamp) throws {
+        let ended = try db.change(
+            """
+            UPDATE registration SET ended_at = ?, end_cause = 'unregistered'
+            WHERE key = ? AND ended_at IS NULL AND refreshed_at <= ? AND device_token = ?
+            """,
+            [time.milliseconds, sent.key.rawValue, deadSince.milliseconds, Data(sent.deviceToken.bytes)])
+        if ended > 0 { try endSubscriptions(of: sent.key) }
+    }
+
+    /// Whether a registration is active and has another device token than the one that was sent to.
+    func hasMoved(_ sent: DeliveryRegistration) throws -> Bool {
+        try db.number(
+            "SELECT 1 FROM registration WHERE key = ? AND ended_at IS NULL AND device_token <> ?",
+            [sent.key.rawValue, Data(sent.deviceToken.bytes)]) != nil
+    }
+
+    private func endSubscriptions(of key: RegistrationKey) throws {
+        try db.change("DELETE FROM subscription WHERE registration = ?", [key.rawValue])
+    }
+
+    func existing(_ key: RegistrationKey) throws -> Registration {
+        guard let registration = try find(key) else { throw StoreError.invalid("a registration") }
+        return registration
+    }
+}
+
+extension RegistrationEnd {
+    /// The end of a registration whose device token goes to another one: what an installation has, it can take back.
+    static func moved(from former: Registration, at time: Timestamp) -> RegistrationEnd {
+        RegistrationEnd(time: time, cause: former.isBound ? .superseded : .replaced)
+    }
+}

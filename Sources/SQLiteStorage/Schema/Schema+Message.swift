@@ -1,0 +1,91 @@
+extension Schema {
+    /// A message has one of `registration`, `topic`, `condition` (with `expression`, its parsed form) and `user`, or
+    /// none of them: a list. `singles` are the deliveries that were made at accept, each a row of `pending`; the others
+    /// are made by fan-outs. `bytes` is what counts against the limits. A message that was cancelled has no
+    /// `completed_at` while something of it is open. A topic goes only when no message is of it, hence the index over
+    /// these.
+    ///
+    /// Its registration may be purged long after it ended, hence no foreign key.
+    static let messages = """
+        CREATE TABLE message (
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL UNIQUE,
+            project TEXT NOT NULL,
+            registration INTEGER,
+            topic INTEGER REFERENCES topic (id),
+            condition TEXT,
+            expression TEXT,
+            user TEXT,
+            audience INTEGER NOT NULL CHECK (audience >= 0),
+            singles INTEGER NOT NULL CHECK (singles >= 0),
+            source TEXT NOT NULL,
+            bytes INTEGER NOT NULL CHECK (bytes >= 0),
+            apns_id TEXT,
+            label TEXT,
+            is_displayed INTEGER NOT NULL CHECK (is_displayed IN (0, 1)),
+            collapse_key TEXT,
+            priority INTEGER NOT NULL,
+            time_to_live INTEGER NOT NULL,
+            lane INTEGER NOT NULL CHECK (lane IN (0, 1)),
+            rate INTEGER CHECK (rate > 0),
+            finish_by INTEGER,
+            collapses_repeats INTEGER NOT NULL CHECK (collapses_repeats IN (0, 1)),
+            state TEXT NOT NULL CHECK (state IN ('ACTIVE', 'PAUSED', 'COMPLETE', 'CANCELLED')),
+            accepted_at INTEGER NOT NULL,
+            expires_at INTEGER NOT NULL,
+            completed_at INTEGER,
+            credential_id TEXT,
+            credential_name TEXT,
+            credential_role TEXT
+                CHECK (credential_role IN ('admin', 'sender', 'client')),
+            credential_address TEXT,
+            CHECK ((registration IS NOT NULL) + (topic IS NOT NULL) + (condition IS NOT NULL) + (user IS NOT NULL) <= 1),
+            CHECK ((condition IS NULL) = (expression IS NULL)),
+            CHECK (completed_at IS NULL OR state IN ('COMPLETE', 'CANCELLED')),
+            CHECK (completed_at IS NOT NULL OR state <> 'COMPLETE')
+        ) STRICT;
+        CREATE INDEX message_by_project ON message (project);
+        CREATE INDEX message_open ON message (project, state) WHERE state <> 'COMPLETE';
+        CREATE INDEX message_cancelled ON message (seq) WHERE state = 'CANCELLED' AND completed_at IS NULL;
+        CREATE INDEX message_by_topic ON message (topic) WHERE topic IS NOT NULL;
+        CREATE TRIGGER message_begun AFTER INSERT ON message WHEN new.completed_at IS NULL BEGIN
+            INSERT INTO project (name, messages, bytes, change)
+                VALUES (new.project, 1, new.bytes, 1 + ifnull((SELECT max(change) FROM project), 0))
+                ON CONFLICT (name) DO UPDATE
+                    SET messages = messages + 1, bytes = bytes + excluded.bytes, change = excluded.change;
+        END;
+        CREATE TRIGGER message_ended AFTER UPDATE OF completed_at ON message
+        WHEN old.completed_at IS NULL AND new.completed_at IS NOT NULL BEGIN
+            UPDATE project SET messages = messages - 1, bytes = bytes - old.bytes,
+                change = 1 + (SELECT max(change) FROM project)
+            WHERE name = old.project;
+        END;
+        """
+
+    /// The keys of a list that became a fan-out, packed, until the message is complete.
+    static let messageLists = """
+        CREATE TABLE message_list (
+            message INTEGER NOT NULL REFERENCES message (seq),
+            last_key INTEGER NOT NULL,
+            keys BLOB NOT NULL,
+            PRIMARY KEY (message, last_key)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TRIGGER message_list_done AFTER UPDATE OF completed_at ON message
+        WHEN old.completed_at IS NULL AND new.completed_at IS NOT NULL AND new.registration IS NULL BEGIN
+            DELETE FROM message_list WHERE message = new.seq;
+        END;
+        """
+
+    /// The keys of requests, each with the message that the first of them made.
+    static let idempotencyKeys = """
+        CREATE TABLE idempotency (
+            project TEXT NOT NULL,
+            key TEXT NOT NULL CHECK (length(key) > 0),
+            digest BLOB NOT NULL CHECK (length(digest) = 32),
+            message INTEGER NOT NULL REFERENCES message (seq),
+            used_at INTEGER NOT NULL,
+            PRIMARY KEY (project, key)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX idempotency_used ON idempotency (used_at);
+        """
+}

@@ -1,0 +1,46 @@
+extension Schema {
+    /// `meta` holds numbers by name: `write_probe` counts the checks whether the store can be written, `ledger_clock`
+    /// is the newest time of recording in the ledger, `subscriptions` the number of the newest subscription, and
+    /// `registration_clock` the newest time of a refresh, to the minute: when it is ahead of the clock, times of
+    /// refreshes are to be set back.
+    static let meta = """
+        CREATE TABLE meta (
+            name TEXT NOT NULL PRIMARY KEY,
+            value INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        INSERT INTO meta (name, value) VALUES ('write_probe', 0), ('ledger_clock', 0), ('subscriptions', 0),
+            ('registration_clock', 0);
+        """
+
+    /// `project` holds what accept asks for without counting: active registrations, topics, and the load of messages
+    /// that are not complete. Triggers keep them, so that no path that changes what they count can forget it. `change`
+    /// ascends with each change of the load, so that after a commit only what changed is read.
+    ///
+    /// `app` stands for project and bundle id, `route` for project, app and environment, in rows of other tables.
+    static let projects = """
+        CREATE TABLE project (
+            name TEXT NOT NULL PRIMARY KEY,
+            registrations INTEGER NOT NULL DEFAULT 0 CHECK (registrations >= 0),
+            messages INTEGER NOT NULL DEFAULT 0 CHECK (messages >= 0),
+            bytes INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0),
+            change INTEGER NOT NULL DEFAULT 0,
+            topics INTEGER NOT NULL DEFAULT 0 CHECK (topics >= 0)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX project_changed ON project (change);
+
+        CREATE TABLE app (
+            id INTEGER PRIMARY KEY,
+            project TEXT NOT NULL,
+            name TEXT NOT NULL,
+            UNIQUE (project, name)
+        ) STRICT;
+
+        CREATE TABLE route (
+            id INTEGER PRIMARY KEY,
+            project TEXT NOT NULL,
+            app TEXT NOT NULL,
+            environment TEXT NOT NULL CHECK (environment IN ('production', 'sandbox')),
+            UNIQUE (project, app, environment)
+        ) STRICT;
+        """
+}

@@ -1,0 +1,322 @@
+import Foundation
+import GRDB
+import Logging
+package import PushModel
+package import Store
+
+extension SQLiteStore: DeliveryStore {
+    /// Records results in one transaction; what is not claimed by this worker is refused and changes nothing.
+    package func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> SettleResult {
+        guard !settlements.isEmpty else { return SettleResult() }
+        let result = try await write(.settlement, rows: settlements.count) { db in
+            try WorkerTable(db: db).check(worker)
+            var step = try SettleStep(db: db, worker: worker, newest: Self.newestEnd(of: settlements))
+            var readdressed: [Int] = []
+            for (place, settlement) in settlements.enumerated() {
+                guard let retry = try step.readdressed(settlement) else {
+                    try step.apply(settlement)
+                    continue
+                }
+                if try step.apply(retry) { readdressed.append(place) }
+            }
+            return SettleResult(complete: try step.finish(), refused: step.refused, readdressed: readdressed)
+        }
+        if !result.refused.isEmpty {
+            logger.warning(
+                "Settlements refused: not claimed", metadata: ["store.refused": "\(result.refused.count)"])
+        }
+        return result
+    }
+
+    private static func newestEnd(of settlements: [Settlement]) -> Timestamp? {
+        var newest: Timestamp?
+        for settlement in settlements {
+            if case .ended(let entry) = settlement.result, newest.map({ $0 < entry.time }) ?? true {
+                newest = entry.time
+            }
+        }
+        return newest
+    }
+
+    /// Sums over indexes that hold open work only.
+    package func backlog() async throws(StoreError) -> [Lane: Int] {
+        try await read { db in
+            let backlog = Backlog(db: db)
+            return [.interactive: try backlog.count(.interactive), .bulk: try backlog.count(.bulk)]
+        }
+    }
+}
+
+/// One settle transaction: a bit for each delivery of a page, a row for each single delivery or retry, and sums at the
+/// end.
+///
+/// What this worker has not claimed (settled before, taken over, never handed out) changes nothing and is counted as
+/// refused. A delivery is open in exactly one place, its page or `pending`.
+struct SettleStep {
+    /// The reason of deliveries that end because their message was cancelled.
+    static let cancelled = "Cancelled"
+    /// The reason of deliveries that end because their time ran out before any attempt.
+    static let expired = "Expired"
+
+    static let pageByID = "SELECT message, settled, keys, open FROM page WHERE id = ? AND worker = ?"
+    private static let messageColumns =
+        "seq, id, project, lane, state, accepted_at, apns_id, label, is_displayed"
+    static let messageBySeq = "SELECT \(messageColumns) FROM message WHERE seq = ?"
+    static let messageByID = "SELECT \(messageColumns) FROM message WHERE id = ?"
+    static let putBack = """
+        UPDATE pending SET worker = NULL, route = ?, not_before = ?, attempts = ?, unknown_attempts = ?,
+            interruptions = ?, last_cause = ?, probing_since = ?, refused_by = ?
+        WHERE message = ? AND registration = ? AND worker = ?
+        """
+    static let settlePage = "UPDATE page SET settled = ?, open = ? WHERE id = ?"
+    static let removePage = "DELETE FROM page WHERE id = ?"
+
+    /// The messages of settlements that changed nothing.
+    private(set) var refused: [MessageID] = []
+
+    private let db: Database
+    private let worker: WorkerID
+    /// What the entries of this step get as their time of recording.
+    private let recordedAt: Timestamp
+    private let registrations: RegistrationTable
+    private var ledger: LedgerWriter
+    private var messages: [OpenMessage] = []
+    private var messageIndex: [Int64: Int] = [:]
+    private var messageIndexByID: [MessageID: Int] = [:]
+    private var pages: [OpenPage] = []
+    private var pageIndex: [FanOutPage.ID: Int] = [:]
+    private var lastPage: Int?
+    private var routes: [PushRoute: Int64] = [:]
+
+    /// Begins a step of a worker whose newest end came at `newest`; `nil`: nothing ends in it.
+    init(db: Database, worker: WorkerID, newest: Timestamp?) throws {
+        self.db = db
+        self.worker = worker
+        let clock = LedgerClock(db: db)
+        recordedAt = try newest.map(clock.advance) ?? clock.now()
+        registrations = RegistrationTable(db: db)
+        ledger = LedgerWriter(db: db, recordedAt: recordedAt)
+    }
+
+    /// The retry that takes the place of an end, because the device token that was refused is not the registration's any
+    /// more; `nil`: it is, or no time is left.
+    func readdressed(_ settlement: Settlement) throws -> Settlement? {
+        guard case .ended(let entry) = settlement.result, entry.refusesDeviceToken,
+            entry.time < settlement.delivery.expiresAt,
+            try registrations.hasMoved(settlement.delivery.registration)
+        else { return nil }
+        return Settlement(delivery: settlement.delivery, result: .retry(entry.history, notBefore: entry.time))
+    }
+
+    /// - Returns: whether it changed anything.
+    @discardableResult
+    mutating func apply(_ settlement: Settlement) throws -> Bool {
+        let isApplied =
+            if let page = settlement.delivery.page {
+                try applyToPage(page, settlement)
+            } else {
+                try applyToPending(settlement)
+            }
+        if !isApplied { refused.append(settlement.delivery.message) }
+        return isApplied
+    }
+
+    /// Writes ledger, pages and messages.
+    ///
+    /// - Returns: messages that are complete now.
+    mutating func finish() throws -> [MessageID] {
+        try ledger.write()
+        for page in pages where page.isChanged {
+            if page.open > 0 {
+                try db.change(Self.settlePage, [page.settled.data, page.open, page.id.rawValue])
+            } else {
+                try db.change(Self.removePage, [page.id.rawValue])
+            }
+        }
+        let table = MessageTable(db: db)
+        var completed: [MessageID] = []
+        for message in messages {
+            guard let time = message.lastEnd else { continue }
+            if try table.completeIfDone(message.seq, at: time) { completed.append(message.id) }
+        }
+        return completed
+    }
+
+    private mutating func applyToPage(_ id: FanOutPage.ID, _ settlement: Settlement) throws -> Bool {
+        let delivery = settlement.delivery
+        guard let page = try page(id), messages[pages[page].message].id == delivery.message,
+            let index = pages[page].index(of: delivery.registration.key.rawValue), pages[page].settled.settle(index)
+        else { return false }
+        pages[page].open -= 1
+        pages[page].isChanged = true
+        let message = pages[page].message
+        switch settlement.result {
+        case .ended(let entry): try ended(entry, message, delivery)
+        case .retry(let history, _) where messages[message].state == .cancelled:
+            cancelled(history, message, delivery.registration)
+        case .retry(let history, let notBefore):
+            let known = messages[message]
+            try PendingTable(db: db).insert(
+                known.seq, delivery.registration.key, known.lane, route: try route(of: delivery), worker: nil,
+                isHeld: known.state != .active, history, notBefore: notBefore)
+        }
+        return true
+    }
+
+    private mutating func applyToPending(_ settlement: Settlement) throws -> Bool {
+        let delivery = settlement.delivery
+        guard let message = try message(delivery.message) else { return false }
+        let key = delivery.registration.key
+        switch settlement.result {
+        case .ended(let entry):
+            guard try take(key.rawValue, message) else { return false }
+            try ended(entry, message, delivery)
+        case .retry(let history, _) where messages[message].state == .cancelled:
+            guard try take(key.rawValue, message) else { return false }
+            cancelled(history, message, delivery.registration)
+        case .retry(let history, let notBefore):
+            return try db.change(
+                Self.putBack,
+                [
+                    try route(of: delivery), notBefore.milliseconds, history.attempts, history.unknownAttempts,
+                    history.interruptions, history.lastCause, history.probingSince?.milliseconds,
+                    history.refusedBy?.rawValue, messages[message].seq, key.rawValue, worker.rawValue,
+                ]) > 0
+        }
+        return true
+    }
+
+    private func take(_ key: Int64, _ message: Int) throws -> Bool {
+        try db.change(PendingTable.take, [messages[message].seq, key, worker.rawValue]) > 0
+    }
+
+    /// Appends a ledger entry, and notes what it taught about the registration.
+    private mutating func ended(_ entry: LedgerEntry, _ message: Int, _ delivery: ClaimedDelivery) throws {
+        append(entry, message, delivery.registration.key, delivery.registration.app)
+        switch entry.verdict {
+        case .proven(let environment)?:
+            try registrations.prove(delivery.registration, in: environment, at: entry.time)
+        case .doubtful?: try registrations.doubt(delivery.registration)
+        case .refused(let reason)?:
+            try registrations.quarantine(delivery.registration, Quarantine(time: entry.time, reason: reason))
+        case .dead(let since)?:
+            try registrations.endUnregistered(delivery.registration, deadSince: since, at: entry.time)
+        case nil: break
+        }
+    }
+
+    private mutating func append(_ entry: LedgerEntry, _ message: Int, _ key: RegistrationKey, _ app: AppID?) {
+        let known = messages[message]
+        ledger.append(entry, of: known.source, key: key, app: app)
+        if known.lastEnd.map({ $0 < entry.time }) ?? true { messages[message].lastEnd = entry.time }
+    }
+
+    /// A delivery ends because its message was cancelled: with the clock of the ledger, which the cancelling moved.
+    private mutating func cancelled(_ history: AttemptHistory, _ message: Int, _ registration: DeliveryRegistration) {
+        end(.cancelled, Self.cancelled, history, message, registration.key, registration.app, at: recordedAt)
+    }
+
+    private mutating func end(
+        _ outcome: LedgerOutcome, _ reason: String, _ history: AttemptHistory, _ message: Int, _ key: RegistrationKey,
+        _ app: AppID? = nil, at time: Timestamp
+    ) {
+        let known = messages[message]
+        let entry = LedgerEntry(
+            outcome: outcome, reason: reason, verdict: nil, history: history, time: time,
+            latencyMilliseconds: max(0, (time - known.acceptedAt).wholeMilliseconds), apnsID: known.apnsID(key))
+        append(entry, message, key, app)
+    }
+
+    private mutating func route(of delivery: ClaimedDelivery) throws -> Int64 {
+        let route = PushRoute(
+            project: delivery.project, app: delivery.registration.app, environment: delivery.registration.environment)
+        if let known = routes[route] { return known }
+        let number = try RouteTable(db: db).id(of: route)
+        routes[route] = number
+        return number
+    }
+
+    private mutating func page(_ id: FanOutPage.ID) throws -> Int? {
+        if let lastPage, pages[lastPage].id == id { return lastPage }
+        if let known = pageIndex[id] {
+            lastPage = known
+            return known
+        }
+        guard let row = try db.row(Self.pageByID, [id.rawValue, worker.rawValue]) else { return nil }
+        let (seq, settled, keys, open): (Int64, Data, Data, Int) = (row[0], row[1], row[2], row[3])
+        let page = OpenPage(
+            id: id, message: try message(seq), keys: try PackedKeys.keys(keys), settled: KeyBitmap(settled), open: open)
+        guard page.keys.count <= page.settled.bytes.count * 8 else { throw StoreError.invalid("a page") }
+        pages.append(page)
+        pageIndex[id] = pages.count - 1
+        lastPage = pages.count - 1
+        return lastPage
+    }
+
+    private mutating func message(_ id: MessageID) throws -> Int? {
+        if let known = messageIndexByID[id] { return known }
+        guard let row = try db.row(Self.messageByID, [id.rawValue]) else { return nil }
+        if let known = messageIndex[row[0]] { return known }
+        return try add(row)
+    }
+
+    private mutating func message(_ seq: Int64) throws -> Int {
+        if let known = messageIndex[seq] { return known }
+        guard let row = try db.row(Self.messageBySeq, [seq]) else { throw StoreError.invalid("a page") }
+        return try add(row)
+    }
+
+    private mutating func add(_ row: Row) throws -> Int {
+        let project = try ProjectID(stored: row[2])
+        let source = LedgerWriter.Source(
+            message: row[0], project: project,
+            kind: DeliveryDaySums.Kind(acceptedAt: row[5], label: row[7], isDisplayed: row[8]))
+        let message = OpenMessage(
+            seq: row[0], id: try MessageID(stored: row[1]), project: project,
+            lane: Lane(code: row[3]), state: try MessageState(storedCase: row[4]),
+            acceptedAt: Timestamp(milliseconds: row[5]),
+            chosenID: try (row[6] as String?).map { try APNSID(stored: $0) }, source: source)
+        messages.append(message)
+        messageIndex[message.seq] = messages.count - 1
+        messageIndexByID[message.id] = messages.count - 1
+        return messages.count - 1
+    }
+}
+
+// Deliveries that the store itself ends.
+extension SettleStep {
+    /// The reason of deliveries to registrations that were purged: APNs' word for it.
+    private static let unregistered = "Unregistered"
+
+    /// Ends a due delivery that was claimed and whose registration is gone.
+    mutating func endPurged(_ due: PendingTable.Due, at time: Timestamp) throws {
+        let message = try message(due.message)
+        guard try take(due.key, message) else { return }
+        end(.rejected, Self.unregistered, due.history, message, RegistrationKey(rawValue: due.key), at: time)
+    }
+
+    /// Ends a recipient of a claimed page whose registration is gone.
+    mutating func endPurged(_ key: Int64, of page: FanOutTable.ReleasedPage, at time: Timestamp) throws {
+        guard let index = try self.page(page.id), let place = pages[index].index(of: key),
+            pages[index].settled.settle(place)
+        else { return }
+        pages[index].open -= 1
+        pages[index].isChanged = true
+        end(
+            .rejected, Self.unregistered, AttemptHistory(interruptions: page.interruptions), pages[index].message,
+            RegistrationKey(rawValue: key), at: time)
+    }
+
+    /// Books recipients of a message that is cancelled or whose time has run out and that no worker claims any more; they are
+    /// open nowhere else.
+    mutating func book(
+        _ keys: some Sequence<(key: Int64, history: AttemptHistory)>, of message: Int64, as outcome: LedgerOutcome,
+        at time: Timestamp
+    ) throws {
+        let message = try self.message(message)
+        for (key, history) in keys {
+            let reason = outcome == .cancelled ? Self.cancelled : history.lastCause ?? Self.expired
+            end(outcome, reason, history, message, RegistrationKey(rawValue: key), at: time)
+        }
+    }
+}

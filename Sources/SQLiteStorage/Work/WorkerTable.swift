@@ -1,0 +1,92 @@
+import GRDB
+import Logging
+package import PushModel
+package import Store
+
+extension SQLiteStore {
+    /// A new row; on the disk before it is answered, so that its number is never given twice.
+    package func enroll(_ name: String, until lease: Timestamp) async throws(StoreError) -> WorkerID {
+        try await write(.lease) { db in try WorkerTable(db: db).enroll(name, until: lease) }
+    }
+
+    /// Moves the end of the lease.
+    package func renew(_ worker: WorkerID, until lease: Timestamp) async throws(StoreError) {
+        try await write(.lease) { db in
+            try WorkerTable(db: db).check(worker)
+            try db.change(
+                "UPDATE worker SET lease_until = max(lease_until, ?) WHERE id = ?",
+                [lease.milliseconds, worker.rawValue])
+        }
+    }
+
+    /// Ends workers and gives back their claims. The gateway that holds the lock of the store is the only one: workers
+    /// that enrolled before it opened the store are gone.
+    package func takeOver(at time: Timestamp) async throws(StoreError) -> Int {
+        let rescued = try await write(.lease) { [earlierWorkers] db in
+            try WorkerTable(db: db).takeOver(at: time, earlier: earlierWorkers)
+        }
+        if rescued > 0 { logger.info("Deliveries rescued", metadata: ["store.rescued": "\(rescued)"]) }
+        return rescued
+    }
+}
+
+/// Workers within one transaction.
+struct WorkerTable {
+    let db: Database
+
+    static let isRunning = "SELECT 1 FROM worker WHERE id = ? AND ended_at IS NULL"
+    static let lapsed = """
+        SELECT id FROM worker INDEXED BY worker_running WHERE ended_at IS NULL AND lease_until < ?
+        """
+    static let earlier = "SELECT id FROM worker WHERE id <= ? AND ended_at IS NULL"
+    static let givePendingBack = """
+        UPDATE pending SET worker = NULL, attempts = attempts + 1, unknown_attempts = unknown_attempts + 1,
+            interruptions = interruptions + 1, last_cause = ?2, not_before = min(not_before, ?3)
+        WHERE worker = ?1
+        """
+    static let openInPages = "SELECT coalesce(sum(open), 0) FROM page WHERE worker = ?"
+    static let openShards = """
+        UPDATE fan_out SET is_open = 1 WHERE (message, shard) IN (
+            SELECT p.message, p.shard FROM page p CROSS JOIN message m ON m.seq = p.message
+            WHERE p.worker = ? AND m.state = 'ACTIVE')
+        """
+    static let givePagesBack = """
+        UPDATE page SET worker = NULL, interruptions = interruptions + 1 WHERE worker = ?
+        """
+    /// So many rows of ended workers stay, for who looks into the store.
+    private static let kept: Int64 = 100
+
+    func enroll(_ name: String, until lease: Timestamp) throws -> WorkerID {
+        try db.change("INSERT INTO worker (name, lease_until) VALUES (?, ?)", [name, lease.milliseconds])
+        let id = db.lastInsertedRowID
+        try db.change("DELETE FROM worker WHERE id < ? AND ended_at IS NOT NULL", [id - Self.kept])
+        return WorkerID(rawValue: id)
+    }
+
+    /// Whether a worker still owns what it claimed.
+    func isRunning(_ worker: WorkerID) throws -> Bool {
+        try db.number(Self.isRunning, [worker.rawValue]) != nil
+    }
+
+    /// Throws `.fenced` unless a worker still owns what it claimed.
+    func check(_ worker: WorkerID) throws {
+        guard try isRunning(worker) else {
+            throw StoreError(.fenced, "The lease of worker \(worker.rawValue) was taken over.")
+        }
+    }
+
+    func takeOver(at time: Timestamp, earlier: Int64) throws -> Int {
+        let lapsed = try Int64.fetchSet(db.cachedStatement(sql: Self.lapsed), arguments: [time.milliseconds])
+        let gone = try Int64.fetchSet(db.cachedStatement(sql: Self.earlier), arguments: [earlier])
+        var rescued = 0
+        for worker in lapsed.union(gone).sorted() {
+            rescued += try db.change(
+                Self.givePendingBack, [worker, TransportCause.interrupted.rawValue, time.milliseconds])
+            rescued += Int(try db.number(Self.openInPages, [worker]) ?? 0)
+            try db.change(Self.openShards, [worker])
+            try db.change(Self.givePagesBack, [worker])
+            try db.change("UPDATE worker SET ended_at = ? WHERE id = ?", [time.milliseconds, worker])
+        }
+        return rescued
+    }
+}

@@ -1,0 +1,87 @@
+package import PushModel
+
+/// What an audit entry says was done.
+package enum AuditAction: String, Hashable, Sendable, CaseIterable {
+    /// An API key was made; the subject is its id.
+    case keyCreated = "key.create"
+    /// An API key was revoked.
+    case keyRevoked = "key.revoke"
+    /// A service account was made with its first key; the subject is its email, as in the next five.
+    case accountCreated = "serviceAccount.create"
+    /// A service account got another key.
+    case accountKeyAdded = "serviceAccount.addKey"
+    /// A key of a service account was revoked.
+    case accountKeyRevoked = "serviceAccount.revokeKey"
+    /// A service account was disabled.
+    case accountDisabled = "serviceAccount.disable"
+    /// A service account was enabled again.
+    case accountEnabled = "serviceAccount.enable"
+    /// A service account was deleted with its keys.
+    case accountDeleted = "serviceAccount.delete"
+    /// A registration got a user, another one or none; the subject is its FID since, as in the next one.
+    case userChanged = "registration.changeUser"
+    /// A registration has another device token, perhaps one that another registration had.
+    case deviceTokenChanged = "registration.changeDeviceToken"
+    /// Quarantines of an app were lifted; the subject is its bundle id. Or that of a registration, because its app
+    /// registered again or changed it; the subject is its FID.
+    case quarantineLifted = "quarantine.lift"
+    /// Registrations that were in quarantine for long were ended; the subject is the project.
+    case quarantinePruned = "quarantine.prune"
+    /// A message was paused; the subject is its id, as in the next two.
+    case messagePaused = "message.pause"
+    /// A message was resumed.
+    case messageResumed = "message.resume"
+    /// A message was cancelled.
+    case messageCancelled = "message.cancel"
+}
+
+/// One line of the audit log: who did what to which thing. It never holds a secret, a device token or a payload.
+package struct AuditEntry: Hashable, Sendable {
+    /// When it was done.
+    package var time: Timestamp
+    /// The project that it belongs to.
+    package var project: ProjectID
+    /// What was done.
+    package var action: AuditAction
+    /// The thing that it was done to, see ``AuditAction``.
+    package var subject: String
+    /// More about it, by name: a role, a key's id, the users before and after.
+    package var details: [String: String]
+    /// Who did it.
+    package var credential: CredentialUse
+
+    /// Puts an entry together.
+    package init(
+        time: Timestamp, project: ProjectID, action: AuditAction, subject: String, details: [String: String] = [:],
+        credential: CredentialUse
+    ) {
+        self.time = time
+        self.project = project
+        self.action = action
+        self.subject = subject
+        self.details = details
+        self.credential = credential
+    }
+}
+
+/// What a list of audit entries keeps.
+package struct AuditFilter: Hashable, Sendable {
+    /// Only entries of this project.
+    package var project: ProjectID?
+    /// Only entries of this action.
+    package var action: AuditAction?
+    /// Only entries about this thing.
+    package var subject: String?
+    /// Only entries of this time or later.
+    package var since: Timestamp?
+
+    /// Puts a filter together.
+    package init(
+        project: ProjectID? = nil, action: AuditAction? = nil, subject: String? = nil, since: Timestamp? = nil
+    ) {
+        self.project = project
+        self.action = action
+        self.subject = subject
+        self.since = since
+    }
+}

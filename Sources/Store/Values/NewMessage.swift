@@ -1,0 +1,78 @@
+package import PushModel
+
+/// A message on its way into the store.
+package struct NewMessage: Sendable {
+    /// Its id.
+    package var id: MessageID
+    /// The project.
+    package var project: ProjectID
+    /// To whom; the audience of a topic or condition is counted by the store.
+    package var recipient: Recipient
+    /// What was asked.
+    package var content: any MessageContent
+    /// How it is to be delivered.
+    package var options: DeliveryOptions
+    /// The queue its pushes wait in.
+    package var lane: Lane
+    /// What reports and exports show of it.
+    package var facts: MessageFacts
+    /// When it was accepted.
+    package var acceptedAt: Timestamp
+    /// When deliveries still open end as expired.
+    package var expiresAt: Timestamp
+    /// What makes a repeated request the same one; `nil`: every request is a new one.
+    package var idempotency: IdempotencyKey?
+    /// Fan-outs pass registrations by that were last refreshed before this time; `nil`: none. What names registrations
+    /// one by one (a hundred at most) reaches them all.
+    package var skipsStaleBefore: Timestamp?
+
+    /// To whom.
+    package enum Recipient: Sendable {
+        /// One registration.
+        case registration(RegistrationKey, RegistrationID)
+        /// A topic.
+        case topic(Topic)
+        /// A condition over topics.
+        case condition(Condition)
+        /// Many registrations of the project, each once, in ascending order, at most ``NewMessage/listLimit``.
+        case list([RegistrationKey])
+        /// The registrations of a user, as ``list(_:)``.
+        case user(UserID, [RegistrationKey])
+    }
+
+    /// The most registrations of one message that names them.
+    package static let listLimit = 100_000
+    /// Up to so many registrations of a list become single deliveries of their own; more become a fan-out.
+    package static let smallListLimit = 100
+
+    /// Puts a message together.
+    package init(
+        id: MessageID, project: ProjectID, recipient: Recipient, content: any MessageContent,
+        options: DeliveryOptions = DeliveryOptions(), lane: Lane, facts: MessageFacts, acceptedAt: Timestamp,
+        expiresAt: Timestamp, idempotency: IdempotencyKey? = nil, skipsStaleBefore: Timestamp? = nil
+    ) {
+        self.id = id
+        self.project = project
+        self.recipient = recipient
+        self.content = content
+        self.options = options
+        self.lane = lane
+        self.facts = facts
+        self.acceptedAt = acceptedAt
+        self.expiresAt = expiresAt
+        self.idempotency = idempotency
+        self.skipsStaleBefore = skipsStaleBefore
+    }
+}
+
+/// What became of one message that was to be accepted.
+package enum AcceptResult: Sendable {
+    /// It is committed. `claims`: the deliveries that were claimed in the same step, to be sent now.
+    case accepted(Message, claims: [ClaimedDelivery])
+    /// The same key and body came before: nothing new is sent.
+    case repeated(MessageID)
+    /// The same key came before with another body.
+    case conflict
+    /// The one registration it was for is not in the store any more: nothing is sent.
+    case noRegistration
+}

@@ -1,0 +1,59 @@
+import HTTP2Client
+
+/// The request of one push, ready for the connection. It wraps the client's own form, so that a batch is built once.
+package struct PushRequest: Sendable {
+    let request: Request
+
+    /// Puts a request together.
+    ///
+    /// - Parameters:
+    ///   - head: what it shares with others; build one for a batch.
+    ///   - path: `:path`.
+    ///   - fields: the header fields of this request alone; they follow those of the head.
+    ///   - isUrgent: whether it goes before those that are not.
+    package init(head: PushRequestHead, path: String, fields: PushRequestFields, body: [UInt8], isUrgent: Bool) {
+        request = Request(head: head.head, path: path, fields: fields.fields, body: body, isUrgent: isUrgent)
+    }
+}
+
+/// What requests have in common: the method POST and header fields. `authorization` is no part of it: the connection
+/// adds the token in force when the stream is opened.
+package struct PushRequestHead: Sendable {
+    let head: RequestHead
+
+    /// Puts a head together.
+    package init(_ fields: PushRequestFields) {
+        head = RequestHead(method: "POST", fields: fields.fields)
+    }
+}
+
+/// Header fields in the form that the client takes.
+package struct PushRequestFields: Sendable {
+    /// What HPACK keeps of a field in its table (RFC 7541 §6.2).
+    package enum Indexing: Sendable {
+        /// Name and value: for what repeats.
+        case always
+        /// The name, from the first field on a connection: for values that differ.
+        case name
+    }
+
+    private(set) var fields: [HeaderField] = []
+
+    /// No fields.
+    package init() {}
+
+    /// One field.
+    package init(_ name: String, _ value: String, indexing: Indexing = .always) {
+        append(name, value, indexing: indexing)
+    }
+
+    /// Adds a field; the name in lower case.
+    package mutating func append(_ name: String, _ value: String, indexing: Indexing = .always) {
+        let kept: HeaderField.Indexing =
+            switch indexing {
+            case .always: .always
+            case .name: .first
+            }
+        fields.append(HeaderField(name, value, indexing: kept))
+    }
+}

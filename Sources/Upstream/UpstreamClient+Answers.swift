@@ -1,0 +1,101 @@
+import HTTP2Client
+import Logging
+import PushModel
+import Synchronization
+
+/// What comes back from the pools.
+extension UpstreamClient {
+    /// Reads what came back, on a loop thread.
+    func read(
+        _ completions: [RequestCompletion], at indices: [Int], of batch: [Push], _ generation: Int,
+        token: AuthorizationToken?
+    ) -> [PushReport] {
+        let received = wallTime()
+        var findings = Findings(count: completions.count)
+        let reports = completions.map { completion in
+            let answer = Answer(completion.exchange, of: service, at: received)
+            let index = indices[completion.index]
+            findings.add(answer, of: index, completion.exchange)
+            if case .notSent(let failure) = completion.exchange, failure.kind == .withdrawn {
+                return givenBack(index, of: batch, generation, after: completion.latency)
+            }
+            return PushReport(index: index, outcome: answer.outcome, latency: completion.latency)
+        }
+        // The token first, so that the new connections begin with the new one.
+        if findings.sawExpiredToken, let token { tokens?.expire(token.issuedAt) }
+        follow(findings, of: batch, generation, token: token, received)
+        congestion.leave(completions.count, good: findings.good, overload: findings.overload)
+        if let after = findings.overload?.after, after > .zero { pools.reconsider() }
+        return reports
+    }
+
+    /// What the answers of one call say.
+    private struct Findings {
+        var answers: [UpstreamControl.Answered] = []
+        var signs: [UpstreamSign] = []
+        var good = 0
+        var overload: CongestionGate.Overload?
+        var sawExpiredToken = false
+        /// The `date` of an answer that has one.
+        var date: String?
+        var unknown: (reason: Reason, status: Int)?
+        var unusualSuccess: Int?
+
+        init(count: Int) {
+            answers.reserveCapacity(count)
+            signs.reserveCapacity(count)
+        }
+
+        mutating func add(_ answer: Answer, of index: Int, _ exchange: Exchange) {
+            answers.append(UpstreamControl.Answered(index: index, meaning: answer.meaning))
+            signs.append(answer.sign)
+            if answer.meaning.isAnswered { good += 1 }
+            if case .overloaded(let after) = answer.meaning {
+                overload = CongestionGate.Overload(after: [overload?.after, after].compactMap { $0 }.max())
+            }
+            if case .tokenExpired = answer.meaning { sawExpiredToken = true }
+            guard case .answered(let response) = exchange else { return }
+            if date == nil, !response.headers.isEmpty { date = response.header("date") }
+            if let reason = answer.unknownReason { unknown = (reason, response.status) }
+            if let status = answer.unusualSuccess { unusualSuccess = status }
+        }
+    }
+
+    private func follow(
+        _ findings: Findings, of batch: [Push], _ generation: Int, token: AuthorizationToken?, _ received: Timestamp
+    ) {
+        let now = uptime()
+        let dispatch = UpstreamControl.Dispatch(
+            generation: generation, tokenAge: token.map { received - $0.issuedAt } ?? .zero)
+        let (skew, control, health, isNew, isUnusual, mayHold) = state.withLock { state in
+            let wasHolding = state.control.isHolding
+            // The clock first: it may explain what is refused.
+            let skew = Self.sample(findings.date, into: &state.skew, received: received, at: now)
+            var actions = state.control.note(
+                findings.answers, of: batch, dispatch, skew: state.skew, at: now, wallTime: received)
+            let health = state.health.note(findings.signs, at: received)
+            if health.contains(.recycle) { actions += state.control.replacement(at: now) }
+            let isNew = findings.unknown.map { state.unknownReasons.note($0.reason.rawValue, at: now) } ?? false
+            let isUnusual =
+                findings.unusualSuccess.map { state.unknownReasons.note("HTTP\($0)", at: now) } ?? false
+            return (skew, actions, health, isNew, isUnusual, wasHolding || state.control.isHolding)
+        }
+        if let skew { tell(skew) }
+        if isNew, let unknown = findings.unknown { tell(unknown.reason, status: unknown.status) }
+        if isUnusual, let status = findings.unusualSuccess {
+            logger.warning(
+                "\(service.name) accepted a push with a status that it does not document; it counts as accepted",
+                metadata: ["status": "\(status)"])
+        }
+        act(on: control)
+        act(on: health)
+        if mayHold { updateHold() }
+    }
+
+    private static func sample(
+        _ date: String?, into skew: inout ClockSkew, received: Timestamp, at now: Duration
+    ) -> ClockSkew.Action? {
+        guard let date, skew.wantsSample(at: now), let time = HTTPDate.time(of: date, now: received) else { return nil }
+        return skew.sample(date: time, received: received, at: now)
+    }
+}

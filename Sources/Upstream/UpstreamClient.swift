@@ -1,0 +1,270 @@
+import HTTP2Client
+import Logging
+import PushModel
+import Synchronization
+
+/// The client of one endpoint with one credential: pools of connections, the token that their requests carry, and what
+/// the service's answers ask for. ``UpstreamRouter`` opens and closes it.
+package final class UpstreamClient: Sendable {
+    /// Its name for operators.
+    private let name: String
+    let service: any PushService
+    let pools: UpstreamPools
+    /// `nil`: a certificate needs no tokens.
+    package let tokens: (any AuthorizationSource)?
+    private let queueLimit: Int
+    let wallTime: WallTime
+    let uptime: Uptime
+    let logger: Logger
+    let congestion: CongestionGate
+    let state: Mutex<Reactions>
+    /// What was told last. Lock order: this one, then `state`, the gate's and the pools'.
+    private let told = Mutex(UpstreamHold())
+    private let holdChanged: @Sendable () -> Void
+    /// The token that the pools were given last.
+    private let announced = Mutex<AuthorizationToken?>(nil)
+
+    /// Everything that answers change.
+    struct Reactions {
+        var health = UpstreamHealth()
+        var control: UpstreamControl
+        var skew = ClockSkew()
+        var unknownReasons = UnknownReasons()
+    }
+
+    init(
+        name: String, service: any PushService, pools: UpstreamPools, tokens: (any AuthorizationSource)?,
+        doubtfulAddresses: DoubtfulAddressLimits = DoubtfulAddressLimits(), wallTime: @escaping WallTime,
+        uptime: @escaping Uptime, logger: Logger, holdChanged: @escaping @Sendable () -> Void = {}
+    ) {
+        self.name = name
+        self.service = service
+        self.holdChanged = holdChanged
+        self.pools = pools
+        self.tokens = tokens
+        // Each pool has a queue for each lane.
+        queueLimit = pools.queueLimit * pools.count * 2
+        self.wallTime = wallTime
+        self.uptime = uptime
+        congestion = CongestionGate(overload: service.overload, uptime: uptime)
+        state = Mutex(Reactions(control: UpstreamControl(service: service, limits: doubtfulAddresses)))
+        var logger = logger
+        logger[metadataKey: "upstream"] = "\(name)"
+        self.logger = logger
+        congestion.onChange { [weak self] in self?.updateHold() }
+    }
+
+    /// Sends the pushes of `batch` at `indices`; suspends while the queue of a pool that they take is full or the
+    /// upstream is slowed down. What is held back is reported at once.
+    func send(
+        _ batch: [Push], at wanted: [Int], report: @escaping @Sendable ([PushReport]) -> Void
+    ) async {
+        let indices = admitted(wanted, of: batch, report: report)
+        guard let first = indices.first else { return }
+        let isUrgent = batch[first].lane == .interactive
+        var rest = indices[...]
+        while !rest.isEmpty {
+            switch await congestion.enter(rest.count, isUrgent: isUrgent, isReturning: rest.count < indices.count) {
+            case .granted(let count):
+                await submit(rest.prefix(count), of: batch, report: report)
+                rest = rest.dropFirst(count)
+            case .held(let refusal, let pause):
+                let outcome = Outcome.throttled(refusal, after: pause)
+                report(rest.map { PushReport(index: $0, outcome: outcome, latency: .zero, isAttempt: false) })
+                return
+            case .closed:
+                report(rest.map { PushReport(index: $0, outcome: .notSent(.shutdown), latency: .zero) })
+                return
+            }
+        }
+    }
+
+    /// The pushes that the credential may send; the others are reported.
+    private func admitted(
+        _ indices: [Int], of batch: [Push], report: @Sendable ([PushReport]) -> Void
+    ) -> [Int] {
+        guard let refused = service.refusedPushes(among: indices, of: batch) else { return indices }
+        report(
+            refused.indices.map {
+                PushReport(index: $0, outcome: .rejected(refused.refusal), latency: .zero, isAttempt: false)
+            })
+        let others = Set(refused.indices)
+        return indices.filter { !others.contains($0) }
+    }
+
+    /// Submits pushes that have their place in the congestion window, as far as they may go.
+    private func submit(
+        _ indices: ArraySlice<Int>, of batch: [Push], report: @escaping @Sendable ([PushReport]) -> Void
+    ) async {
+        let token: AuthorizationToken?
+        do {
+            token = try tokens?.current()
+        } catch {
+            congestion.leave(indices.count, good: 0)
+            fail(indices, because: error, report: report)
+            return
+        }
+        if let token { announce(token) }
+        let now = uptime()
+        let (selection, isHolding) = state.withLock { state in
+            let selection = state.control.admit(indices, of: batch, with: token, at: now)
+            return (selection, state.control.isHolding)
+        }
+        act(on: selection.actions)
+        // A probe may be among them.
+        if isHolding { updateHold() }
+        if !selection.held.isEmpty {
+            congestion.leave(selection.held.count, good: 0)
+            report(
+                selection.held.map {
+                    PushReport(
+                        index: $0.index, outcome: .throttled($0.refusal, after: $0.after), latency: .zero,
+                        isAttempt: false, isBeingProbed: $0.isBeingProbed)
+                })
+        }
+        guard !selection.admitted.isEmpty else { return }
+        let parts = pools.parts(of: selection.admitted, in: batch, at: wallTime()).map { part in
+            (part, service.requests(for: part.indices, of: batch).map(\.request))
+        }
+        let generation = selection.generation
+        @Sendable func hand(_ part: UpstreamPools.Part, _ requests: [Request]) async {
+            await part.pool.submit(requests) { index in
+                self.objection(to: batch[part.indices[index]], of: generation) == nil
+            } completion: { completions in
+                report(self.read(completions, at: part.indices, of: batch, generation, token: token))
+            }
+        }
+        if parts.count == 1 { return await hand(parts[0].0, parts[0].1) }
+        // All pools at the same time: the full queue of one must not hold back the others.
+        await withDiscardingTaskGroup { tasks in
+            for (part, requests) in parts {
+                tasks.addTask { await hand(part, requests) }
+            }
+        }
+    }
+
+    /// Gives the pools a token that they have not, unless another call was faster with a later one.
+    private func announce(_ token: AuthorizationToken) {
+        announced.withLock { last in
+            guard token.number > last?.number ?? -1 else { return }
+            pools.use(token, isNewSeries: last.map { $0.series != token.series } ?? false)
+            last = token
+        }
+    }
+
+    /// The upstream as operators see it.
+    var status: UpstreamStatus {
+        let statistics = pools.statistics
+        var status = UpstreamStatus(
+            name: name, isReachable: statistics.connections > 0 || statistics.lastFailure == nil,
+            lastFailure: statistics.lastFailure, connections: statistics.connections,
+            streamsInUse: statistics.streamsInUse, streamLimit: statistics.streamLimit, queued: statistics.queued,
+            queueLimit: queueLimit, circuit: UpstreamCircuit(statistics.circuit), failedDials: statistics.failedDials,
+            goAways: statistics.goAwaysByReason)
+        let (now, wallTime) = (uptime(), wallTime())
+        (status.pauses, status.clockSkew) = state.withLock {
+            ($0.control.pauses(at: now, wallTime: wallTime), $0.skew.skew)
+        }
+        status.paceLimit = congestion.limit
+        return status
+    }
+
+    /// Replaces the connections after a change of what the key may push to, and tries at once what is held back.
+    func renew() {
+        let now = uptime()
+        act(on: state.withLock { $0.control.renew(at: now) })
+        updateHold()
+    }
+
+    /// Ends what waits in front of the pools as `notSent(shutdown)`, and whatever comes later.
+    func turnAway() {
+        congestion.close()
+    }
+
+    /// Gives back at once, as `notSent(shutdown)`, what would wait for a connection that is not there or for the
+    /// congestion window; the rest goes. ``close(within:)`` follows.
+    func windDown() {
+        congestion.windDown()
+        pools.windDown()
+    }
+
+    /// Takes no more pushes, and closes the pools.
+    func close(within limit: Duration) async {
+        turnAway()
+        await pools.close(within: limit)
+    }
+
+    private func fail(
+        _ indices: ArraySlice<Int>, because error: AuthorizationFailure, report: @Sendable ([PushReport]) -> Void
+    ) {
+        let cause = TransportCause.signingFailed
+        let sign = UpstreamSign.problem(.init(name: cause.rawValue, detail: error.message, remedy: .none))
+        let now = wallTime()
+        act(on: state.withLock { $0.health.note([sign], at: now) })
+        report(indices.map { PushReport(index: $0, outcome: .notSent(cause), latency: .zero) })
+    }
+}
+
+// MARK: - Holding back
+
+extension UpstreamClient {
+    /// What of the upstream is held, as it was told last.
+    var hold: UpstreamHold { told.withLock { $0 } }
+
+    /// Reads what is held, and tells when that has changed.
+    func updateHold() {
+        let hasChanged = told.withLock { told in
+            let now = uptime()
+            var hold = state.withLock { $0.control.hold }
+            let wish = congestion.wish(at: now)
+            hold.congestion = wish.rest
+            hold.crowd = wish.crowd
+            hold.circuit = circuitRest(at: now)
+            hold.steady(by: told)
+            guard hold != told else { return false }
+            told = hold
+            return true
+        }
+        if hasChanged { holdChanged() }
+    }
+
+    /// While one of the pools has a connection that works, the upstream is not held for the sake of the other.
+    private func circuitRest(at now: Duration) -> HoldRest? {
+        let statistics = pools.statistics
+        guard statistics.workingConnections == 0, let nextDial = statistics.nextDial else { return nil }
+        return HoldRest(
+            until: nextDial > .zero ? now + nextDial : .zero, isTrying: statistics.isTrying,
+            limit: HoldRest.circuitLimit)
+    }
+
+    /// Why a push that was admitted with this generation is not to go after all, and for how long; `nil`: it is.
+    private func objection(to push: Push, of generation: Int) -> (refusal: Refusal, after: Duration)? {
+        let now = uptime()
+        if let objection = state.withLock({ $0.control.objection(to: push, of: generation, at: now) }) {
+            return objection
+        }
+        return congestion.rest(at: now).map { (service.overload, $0) }
+    }
+
+    /// The report of a push that waited for a stream when it became clear that it is not to go. What held it may be
+    /// over by now: then it may come again at once.
+    func givenBack(
+        _ index: Int, of batch: [Push], _ generation: Int, after latency: Duration
+    ) -> PushReport {
+        let (refusal, pause) = objection(to: batch[index], of: generation) ?? (service.overload, .zero)
+        let isBeingProbed = state.withLock { $0.control.isProbing(for: batch[index]) }
+        return PushReport(
+            index: index, outcome: .throttled(refusal, after: pause), latency: latency, isAttempt: false,
+            isBeingProbed: isBeingProbed)
+    }
+}
+
+extension UpstreamCircuit {
+    fileprivate init(_ circuit: Circuit) {
+        switch circuit {
+        case .closed: self = .closed
+        case .open: self = .open
+        case .halfOpen: self = .halfOpen
+        }
+    }
+}

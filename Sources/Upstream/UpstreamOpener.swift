@@ -1,0 +1,57 @@
+import HTTP2Client
+import Logging
+import PushModel
+
+/// An upstream that is to be opened.
+package struct UpstreamDescription: Sendable {
+    /// How it is reached.
+    package var configuration: UpstreamConfiguration
+    /// Which service it leads to, with one credential.
+    package var service: any PushService
+    /// The tokens that its requests carry; `nil`: none.
+    package var tokens: (any AuthorizationSource)?
+
+    /// Describes an upstream.
+    package init(
+        configuration: UpstreamConfiguration, service: any PushService, tokens: (any AuthorizationSource)?
+    ) {
+        self.configuration = configuration
+        self.service = service
+        self.tokens = tokens
+    }
+}
+
+/// Opens upstreams with what they all have in common.
+struct UpstreamOpener: Sendable {
+    let transport: any RequestTransport
+    let connectionLimit: Int
+    let doubtfulAddresses: DoubtfulAddressLimits
+    let wallTime: WallTime
+    let uptime: Uptime
+    let logger: Logger
+
+    /// Opens an upstream; nothing is dialed.
+    ///
+    /// - Parameter holdChanged: called when what it holds has changed, from any thread, without a lock held.
+    func open(
+        _ description: UpstreamDescription, holdChanged: @escaping @Sendable () -> Void
+    ) throws(UpstreamConfigurationError) -> UpstreamClient {
+        var configuration = description.configuration.poolConfiguration
+        // Pools are made before their upstream.
+        let reachChanged = ChangeCallback()
+        configuration.reachChanged = { reachChanged.call() }
+        configuration.connectionLimit = connectionLimit
+        let pools: UpstreamPools
+        do {
+            pools = try UpstreamPools(configuration, transport: transport)
+        } catch {
+            throw UpstreamConfigurationError(error, in: description.configuration)
+        }
+        let upstream = UpstreamClient(
+            name: description.configuration.name, service: description.service, pools: pools,
+            tokens: description.tokens, doubtfulAddresses: doubtfulAddresses, wallTime: wallTime, uptime: uptime,
+            logger: logger, holdChanged: holdChanged)
+        reachChanged.set { [weak upstream] in upstream?.updateHold() }
+        return upstream
+    }
+}

@@ -1,0 +1,19 @@
+import PushModel
+import Store
+import StoreConformance
+import Testing
+
+/// The fake store accepts messages as every store does.
+@Suite(.timeLimit(.minutes(1)))
+struct FakeStoreTests {
+    @Test(arguments: AcceptCase.all)
+    func theFakeStoreConforms(to claim: AcceptCase) async throws {
+        let store = FakeStore()
+        let registration = Sample.registration(1)
+        await store.add(registration)
+        try await claim.run(
+            on: AcceptSubject(
+                store: store, project: Sample.projectID, registration: (registration.key, registration.id)))
+        #expect(await store.violations == [])
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import HTTPTypes
+import JSON
+import PushModel
+import Testing
+
+@testable import GatewayAPI
+
+/// The document at `/openapi.json` against the routes, itself, and FCM's own schema.
+struct OpenAPITests {
+    private let document = OpenAPIDocument(routes: RouteTable.described, areas: OpenAPI.areas).json
+
+    private var operations: [OpenAPI.Operation] { OpenAPI.areas.flatMap(\.operations) }
+
+    private func members(_ value: JSONValue?) -> [JSONValue.Member] {
+        guard case .object(let members)? = value else { return [] }
+        return members
+    }
+
+    @Test func everyRouteHasAnOperationAndEveryOperationARoute() {
+        let routes = Set(RouteTable.described.map { "\($0.method) \($0.path)" })
+        let documented = Set(operations.map { "\($0.method) \($0.path)" })
+        let missing = routes.subtracting(documented).sorted()
+        let idle = documented.subtracting(routes).sorted()
+        #expect(missing.isEmpty, "add an OpenAPI.Operation for: \(missing.joined(separator: ", "))")
+        #expect(idle.isEmpty, "there is no route for: \(idle.joined(separator: ", "))")
+        #expect(Set(operations.map(\.id)).count == operations.count, "an operationId stands twice")
+    }
+
+    @Test func theDocumentListsThemAll() {
+        let listed = members(document["paths"]).flatMap { path in
+            members(path.value).map { "\($0.name.uppercased()) \(path.name)" }
+        }
+        #expect(Set(listed) == Set(RouteTable.described.map { "\($0.method) \($0.path)" }))
+        #expect(listed.count == RouteTable.described.count)
+    }
+
+    @Test func everyCaptureIsExplained() {
+        for route in RouteTable.described {
+            for match in route.path.matches(of: /\{([a-zA-Z]+)\}/) {
+                let name = String(match.1)
+                #expect(RouteDescription.captureTexts[name] != nil, "\(name) in \(route.path)")
+            }
+        }
+    }
+
+    @Test func everyErrorStatusIsExplained() {
+        let statuses = operations.flatMap(\.errors)
+        for status in Set(statuses) { #expect(RouteDescription.errorTexts[status] != nil, "\(status)") }
+    }
+
+    @Test func schemasThatAreNamedAreThereAndAllAreUsed() throws {
+        let schemas = Set(members(document["components"]?["schemas"]).map(\.name))
+        let text = String(decoding: document.bytes, as: UTF8.self)
+        // A slash may stand escaped in JSON.
+        let names = text.replacing("\\/", with: "/").matches(of: /#\/components\/schemas\/([A-Za-z0-9]+)"/)
+        let used = Set(names.map { String($0.1) })
+        #expect(used.subtracting(schemas) == [])
+        #expect(schemas.subtracting(used) == [])
+    }
+
+    @Test func keysAndTheirErrorsFollowFromTheRoute() throws {
+        let send = try #require(document["paths"]?["/v1/projects/{project}/messages:send"]?["post"])
+        #expect(
+            members(send["responses"]).map(\.name) == [
+                "200", "400", "401", "403", "404", "408", "409", "413", "415", "429", "431", "500", "503",
+            ])
+        #expect(send["security"] != .array([]))
+        #expect(send["description"] == .string("For the role admin or sender."))
+        let health = try #require(document["paths"]?["/healthz"]?["get"])
+        #expect(members(health["responses"]).map(\.name) == ["200", "400", "431", "500"])
+        #expect(health["security"] == .array([]))
+    }
+
+    @Test func anyoneMayReadIt() async throws {
+        let gateway = try await TestGateway()
+        let answer = try await gateway.request(.get, "/openapi.json", as: nil)
+        #expect(answer.status == 200)
+        #expect(answer.headers[.contentType] == "application/json; charset=UTF-8")
+        #expect(try answer.json == document)
+    }
+
+    /// FCM's discovery document: a field that one of the two lacks, or has with another type, is named.
+    @Test func messagesHaveFCMsFields() throws {
+        let discovery = try JSONValue(
+            parsing: Array(try Checkout.text("Tests/FCMWireTests/Resources/fcm.v1.json").utf8))
+        // The two requests for light settings are one schema here.
+        let aliases = ["GoogleFirebaseFcmV1AndroidNotificationV2LightSettings": "LightSettings"]
+        var pending = ["Message"]
+        var seen: Set<String> = []
+        while let name = pending.popLast() {
+            guard seen.insert(name).inserted else { continue }
+            let ours = document["components"]?["schemas"]?[aliases[name] ?? name]
+            let theirs = members(discovery["schemas"]?[name]?["properties"])
+            #expect(Set(members(ours?["properties"]).map(\.name)) == Set(theirs.map(\.name)), "\(name)")
+            for field in theirs {
+                let mine = ours?["properties"]?[field.name]
+                if let reference = field.value["$ref"]?.stringValue {
+                    pending.append(reference)
+                    let expected = "#/components/schemas/\(aliases[reference] ?? reference)"
+                    #expect(mine?["$ref"]?.stringValue == expected, "\(name).\(field.name)")
+                } else {
+                    #expect(mine?["type"] == field.value["type"], "\(name).\(field.name)")
+                    #expect(mine?["enum"] == field.value["enum"], "\(name).\(field.name)")
+                    #expect(mine?["items"]?["type"] == field.value["items"]?["type"], "\(name).\(field.name)")
+                }
+            }
+        }
+        #expect(seen.count > 15)
+    }
+}

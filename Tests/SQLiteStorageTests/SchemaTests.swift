@@ -1,0 +1,98 @@
+import Foundation
+import GRDB
+import Logging
+import Store
+import TestSupport
+import Testing
+
+@testable import SQLiteStorage
+
+/// The schema guards what the code relies on.
+@Suite(.timeLimit(.minutes(5)))
+struct SchemaTests {
+    /// A statement that breaks a rule, beside rows that keep all of them.
+    struct Violation: Sendable, CustomTestStringConvertible {
+        let rule: String
+        let sql: String
+
+        var testDescription: String { rule }
+    }
+
+    private static let rows = """
+        INSERT INTO app (id, project, name) VALUES (1, 'demo', 'com.example.app');
+        INSERT INTO route (id, project, app, environment) VALUES (1, 'demo', 'com.example.app', 'production');
+        INSERT INTO registration (key, fid, token, app, device_token, environment, created_at, refreshed_at)
+            VALUES (1, 'cAAAAAAAAAAAAAAAAAAAAA', zeroblob(24), 1, x'd701', 0, 5, 6);
+        INSERT INTO topic (id, project, name) VALUES (1, 'demo', 'news');
+        INSERT INTO message (seq, id, project, registration, audience, singles, source, bytes, is_displayed, priority,
+            time_to_live, lane, collapses_repeats, state, accepted_at, expires_at)
+            VALUES (1, '0:1-a', 'demo', 1, 1, 1, '{}', 2, 0, 10, 60, 0, 1, 'ACTIVE', 7, 60007);
+        INSERT INTO fan_out (message, shard, project, after_key, last_key, last_subscription, expected, is_open)
+            VALUES (1, 0, 'demo', 0, 9, 0, 1, 1);
+        """
+
+    private static let violations = [
+        Violation(
+            rule: "two active registrations of one device token",
+            sql: """
+                INSERT INTO registration (fid, token, app, device_token, environment, created_at, refreshed_at)
+                VALUES ('dAAAAAAAAAAAAAAAAAAAAA', zeroblob(24), 1, x'd701', 0, 5, 6)
+                """),
+        Violation(rule: "an end without a cause", sql: "UPDATE registration SET ended_at = 9"),
+        Violation(
+            rule: "superseded without being replaced",
+            sql: "UPDATE registration SET ended_at = 9, end_cause = 'deleted', superseded = 1"),
+        Violation(rule: "a quarantine without a reason", sql: "UPDATE registration SET quarantined_at = 9"),
+        Violation(rule: "a message to two targets", sql: "UPDATE message SET topic = 1"),
+        Violation(rule: "a complete message without a time", sql: "UPDATE message SET state = 'COMPLETE'"),
+        Violation(rule: "a time of completion of an active message", sql: "UPDATE message SET completed_at = 9"),
+        Violation(rule: "a shard of a route without its parent", sql: "UPDATE fan_out SET only_route = 1"),
+        Violation(
+            rule: "a page whose bits are not as many as its recipients",
+            sql: "INSERT INTO page (message, shard, claimed, open, settled, keys) VALUES (1, 0, 9, 9, x'00', x'01')"),
+        Violation(
+            rule: "a page without an open delivery",
+            sql: "INSERT INTO page (message, shard, claimed, open, settled, keys) VALUES (1, 0, 1, 0, x'00', x'01')"),
+        Violation(
+            rule: "more unknown attempts than attempts",
+            sql: """
+                INSERT INTO pending (message, registration, lane, route, not_before, attempts, unknown_attempts)
+                VALUES (1, 1, 0, 1, 0, 1, 2)
+                """),
+        Violation(
+            rule: "a delivery of a message that is not there",
+            sql: "INSERT INTO pending (message, registration, lane, route, not_before) VALUES (9, 1, 0, 1, 0)"),
+        Violation(
+            rule: "a ledger block of accepted and rejected deliveries",
+            sql: """
+                INSERT INTO ledger_block (message, project, recorded_at, first_key, last_key, rows, outcomes, entries)
+                VALUES (1, 'demo', 9, 1, 2, 2, 3, x'00')
+                """),
+        Violation(
+            rule: "a digest that is no SHA-256",
+            sql: """
+                INSERT INTO idempotency (project, key, digest, message, used_at)
+                VALUES ('demo', 'k', zeroblob(31), 1, 9)
+                """),
+        Violation(rule: "fewer subscribers than none", sql: "UPDATE topic SET subscribers = -1"),
+        Violation(rule: "text in a column of numbers", sql: "UPDATE message SET audience = 'many'"),
+    ]
+
+    @Test(arguments: violations)
+    func theSchemaRefuses(_ violation: Violation) throws {
+        let database = try DatabaseQueue()
+        try Schema.migrator.migrate(database)
+        try database.write { db in try db.execute(sql: Self.rows) }
+        #expect(throws: DatabaseError.self) {
+            try database.write { db in try db.execute(sql: violation.sql) }
+        }
+    }
+
+    @Test func migratingAgainChangesNothing() throws {
+        let database = try DatabaseQueue()
+        try Schema.migrator.migrate(database)
+        let first = try database.read { db in try Row.fetchAll(db, sql: "SELECT * FROM sqlite_schema") }
+        try Schema.migrator.migrate(database)
+        #expect(try database.read { db in try Row.fetchAll(db, sql: "SELECT * FROM sqlite_schema") } == first)
+    }
+}

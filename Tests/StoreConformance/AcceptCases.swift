@@ -1,0 +1,151 @@
+package import PushModel
+package import Store
+import Testing
+
+/// A store to accept messages, which was empty at first, with one active registration.
+package struct AcceptSubject: Sendable {
+    /// The store.
+    package let store: any MessageStore
+    /// The project of the registration.
+    package let project: ProjectID
+    /// To which registration messages go.
+    package let registration: (key: RegistrationKey, id: RegistrationID)
+
+    /// Describes a store.
+    package init(
+        store: any MessageStore, project: ProjectID, registration: (key: RegistrationKey, id: RegistrationID)
+    ) {
+        self.store = store
+        self.project = project
+        self.registration = registration
+    }
+
+    /// A message with an idempotency key.
+    fileprivate func message(
+        _ key: String, _ digest: UInt8, at time: Int64 = 1000, batch: String? = nil
+    ) throws -> NewMessage {
+        var message = NewMessage(sampleFor: .registration(registration.key, registration.id), in: project, at: time)
+        message.idempotency = IdempotencyKey(key: key, digest: Array(repeating: digest, count: 32), batch: batch)
+        return message
+    }
+
+    fileprivate func accept(_ messages: [NewMessage]) async throws -> [String] {
+        try await store.accept(messages, claimedBy: nil).map(\.kind)
+    }
+
+    fileprivate func accept(_ message: NewMessage) async throws -> String {
+        try await accept([message])[0]
+    }
+}
+
+/// A claim about accepting messages, which needs no more of a store than ``Store/MessageStore``. Every implementation
+/// runs all of ``all``, one that keeps nothing over the end of its process too.
+package struct AcceptCase: Sendable, CustomTestStringConvertible {
+    /// The claim.
+    package let name: String
+    private let body: @Sendable (AcceptSubject) async throws -> Void
+
+    private init(_ name: String, _ body: @escaping @Sendable (AcceptSubject) async throws -> Void) {
+        self.name = name
+        self.body = body
+    }
+
+    /// The claim.
+    package var testDescription: String { name }
+
+    /// Checks the claim.
+    package func run(on subject: AcceptSubject) async throws {
+        try await body(subject)
+    }
+
+    private static let day = IdempotencyKey.lifetime.wholeMilliseconds
+
+    /// All claims.
+    package static let all: [AcceptCase] = [
+        AcceptCase("what is known of keys is read in their order, and ends with their lifetime") { subject in
+            let new = try subject.message("a", 1)
+            #expect(try await subject.accept(new) == "accepted")
+            let keys = [("b", 1), ("a", 1), ("a", 2)].map { name, digest in
+                IdempotencyKey(key: name, digest: Array(repeating: digest, count: 32))
+            }
+            let store = subject.store
+            func uses(at time: Int64, in project: ProjectID) async throws -> [IdempotencyUse] {
+                try await store.uses(of: keys, in: project, at: Timestamp(milliseconds: time))
+            }
+            #expect(try await uses(at: 1000 + day, in: subject.project) == [.unused, .same(new.id), .other])
+            #expect(try await uses(at: 1001 + day, in: subject.project) == [.unused, .unused, .unused])
+            let other = try #require(ProjectID(rawValue: "other"))
+            #expect(try await uses(at: 1000 + day, in: other) == [.unused, .unused, .unused])
+        },
+        AcceptCase("the same key and body is the same message, another body a conflict, for a day") { subject in
+            let first = try subject.message("a", 1)
+            #expect(
+                try await subject.accept([
+                    first, subject.message("a", 1), subject.message("a", 2), subject.message("b", 1),
+                ]) == ["accepted", "repeated \(first.id)", "conflict", "accepted"])
+            var foreign = try subject.message("a", 1)
+            foreign.project = try #require(ProjectID(rawValue: "other"))
+            #expect(try await subject.accept(foreign) == "accepted")
+
+            // Whether forgotten or not, a key counts for a day.
+            #expect(try await subject.accept(subject.message("a", 2, at: 1000 + day)) == "conflict")
+            #expect(try await subject.accept(subject.message("a", 2, at: 1001 + day)) == "accepted")
+            let store = subject.store
+            func forget(_ time: Int64, _ limit: Int = 10) async throws -> Int {
+                try await store.forgetIdempotencyKeys(before: Timestamp(milliseconds: time), limit: limit)
+            }
+            #expect(try await forget(1000) == 0)
+            #expect(try await forget(1001, 1) == 1)
+            #expect(try await forget(1001) == 1)
+            #expect(try await subject.accept(subject.message("b", 2)) == "accepted")
+        },
+        AcceptCase("the key of a batch is used up with its first item") { subject in
+            let items = try (0..<2).map { try subject.message("k:\($0)", 1, batch: "k") }
+            #expect(try await subject.accept(items) == ["accepted", "accepted"])
+            let again = try (0..<3).map { try subject.message("k:\($0)", 1, batch: "k") }
+            #expect(
+                try await subject.accept(again)
+                    == ["repeated \(items[0].id)", "repeated \(items[1].id)", "accepted"], "the rest of the batch")
+            let other = try (0..<4).map { try subject.message("k:\($0)", 2, batch: "k") }
+            #expect(try await subject.accept(other) == ["conflict", "conflict", "conflict", "conflict"])
+            let batch = IdempotencyKey(key: "k", digest: Array(repeating: 1, count: 32))
+            let uses = try await subject.store.uses(
+                of: [batch], in: subject.project, at: Timestamp(milliseconds: 1000))
+            #expect(uses == [.same(items[0].id)])
+            let next = try subject.message("k:0", 2, at: 1001 + day, batch: "k")
+            #expect(try await subject.accept(next) == "accepted", "a day later")
+        },
+        AcceptCase("of requests with one key that race, one is accepted") { subject in
+            let messages = try (0..<40).map { try subject.message("k\($0 % 4)", UInt8($0 % 8 / 4)) }
+            let results = try await withThrowingTaskGroup(of: (Int, String).self) { group in
+                for (number, message) in messages.enumerated() {
+                    group.addTask { (number, try await subject.accept(message)) }
+                }
+                return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            }
+            for key in 0..<4 {
+                let mine = (0..<40).filter { $0 % 4 == key }
+                let winners = mine.filter { results[$0] == "accepted" }
+                #expect(winners.count == 1)
+                guard let winner = winners.first else { continue }
+                for number in mine where number != winner {
+                    let isSame = number % 8 / 4 == winner % 8 / 4
+                    #expect(results[number] == (isSame ? "repeated \(messages[winner].id)" : "conflict"))
+                }
+            }
+            #expect(subject.store.load.total.messages == 4)
+        },
+    ]
+}
+
+extension AcceptResult {
+    /// The result in words.
+    var kind: String {
+        switch self {
+        case .accepted: "accepted"
+        case .repeated(let id): "repeated \(id)"
+        case .conflict: "conflict"
+        case .noRegistration: "no registration"
+        }
+    }
+}
