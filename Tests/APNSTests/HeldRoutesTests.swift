@@ -24,14 +24,14 @@ struct HeldRoutesTests {
             let exchange = Shared(first)
             self.exchange = exchange
             fixture = SenderFixture(
-                transport: FakeTransport { _ in exchange.value.withLock { $0 } }, badDeviceTokens: badDeviceTokens)
+                transport: FakeTransport { _ in exchange.withLock { $0 } }, badDeviceTokens: badDeviceTokens)
             try fixture.sender.use([
                 fixture.app(endpoints: production), fixture.app("com.example.other", endpoints: production),
             ])
             fixture.sender.onHeldRoutesChange { [weak self] in self?.changes.withLock { $0 += 1 } }
         }
 
-        func answers(_ new: Exchange?) { exchange.value.withLock { $0 = new } }
+        func answers(_ new: Exchange?) { exchange.withLock { $0 = new } }
         var held: [PushRoute: HeldRoute] { fixture.sender.heldRoutes }
         var changeCount: Int { changes.withLock { $0 } }
         var pool: FakePool { fixture.transport.pools[0] }

@@ -164,21 +164,21 @@ struct CongestionGateTests {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 let entry = await gate.enter(10, isUrgent: false)
-                order.value.withLock { $0.append("normal") }
+                order.withLock { $0.append("normal") }
                 // An eighth is left to urgent ones.
                 #expect(entry == .granted(9))
             }
             await gate.waitUntil(waiting: 10)
             group.addTask {
                 let entry = await gate.enter(10, isUrgent: true)
-                order.value.withLock { $0.append("urgent") }
+                order.withLock { $0.append("urgent") }
                 #expect(entry == .granted(10))
                 gate.leave(10, good: 0)
             }
             await gate.waitUntil(waiting: 20)
             gate.leave(10, good: 0)
         }
-        #expect(order.value.withLock { $0 } == ["urgent", "normal"])
+        #expect(order.withLock { $0 } == ["urgent", "normal"])
     }
 
     @Test func `A part of what is wanted is granted`() async {
@@ -219,7 +219,7 @@ struct CongestionGateTests {
     {
         await fill(10)
         let told = Shared<[CrowdedLanes]>([])
-        gate.onChange { told.value.withLock { $0.append(gate.crowd) } }
+        gate.onChange { told.withLock { $0.append(gate.crowd) } }
         let count = CongestionGate.crowdBegin + 100
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -235,7 +235,7 @@ struct CongestionGateTests {
                 }
             }
             await gate.waitUntil(waiting: count)
-            #expect(told.value.withLock { $0 } == [.bulk])
+            #expect(told.withLock { $0 } == [.bulk])
             // All that are in flight come back, and nine go: the tenth place is left to urgent ones.
             var (left, inFlight) = (count, 10)
             while left > 0 {
@@ -245,7 +245,7 @@ struct CongestionGateTests {
                 await gate.waitUntil(waiting: left)
             }
         }
-        #expect(told.value.withLock { $0 } == [.bulk, .none])
+        #expect(told.withLock { $0 } == [.bulk, .none])
     }
 
     @Test func `A crowd of urgent pushes is one of both lanes, and has gone when all are sent away`() async {
@@ -298,13 +298,13 @@ struct CongestionGateTests {
                             Issue.record("turned away")
                             return
                         }
-                        most.value.withLock { state in
+                        most.withLock { state in
                             state.now += count
                             state.all += count
                             state.most = max(state.most, state.now)
                         }
                         await Task.yield()
-                        most.value.withLock { $0.now -= count }
+                        most.withLock { $0.now -= count }
                         gate.leave(count, good: 0)
                         rest -= count
                     }
@@ -312,8 +312,8 @@ struct CongestionGateTests {
             }
         }
         let expected = (0..<200).reduce(0) { $0 + 1 + ($1 &* Int(seed)) % 9 }
-        #expect(most.value.withLock { $0.all } == expected)
-        #expect(most.value.withLock { $0.most } <= 7)
+        #expect(most.withLock { $0.all } == expected)
+        #expect(most.withLock { $0.most } <= 7)
     }
 }
 

@@ -1,4 +1,3 @@
-import FCMWire
 import PushModel
 import TestSupport
 import Testing
