@@ -11,17 +11,17 @@ package struct APNSAppConfiguration: Sendable {
     /// What shows APNs who pushes.
     package var credential: APNSCredential
     /// Where each environment's requests go.
-    package var endpoints: [APNSEnvironment: UpstreamEndpoint]
+    package var endpoints: [PushEnvironment: UpstreamEndpoint]
     /// The certificate authorities to trust; `nil`: the system's.
     package var trustFile: String?
     /// The proxy that leads to each environment's endpoint; without an entry the way is direct.
-    package var proxies: [APNSEnvironment: UpstreamProxy]
+    package var proxies: [PushEnvironment: UpstreamProxy]
 
     /// Describes the way of one app.
     package init(
         project: ProjectID, app: AppID, credential: APNSCredential,
-        endpoints: [APNSEnvironment: UpstreamEndpoint], trustFile: String?,
-        proxies: [APNSEnvironment: UpstreamProxy] = [:]
+        endpoints: [PushEnvironment: UpstreamEndpoint], trustFile: String?,
+        proxies: [PushEnvironment: UpstreamProxy] = [:]
     ) {
         self.project = project
         self.app = app
@@ -34,8 +34,8 @@ package struct APNSAppConfiguration: Sendable {
     /// Describes the way of an app that has a provider key.
     package init(
         project: ProjectID, app: AppID, teamID: String, keyID: String, key: ES256PrivateKey,
-        endpoints: [APNSEnvironment: UpstreamEndpoint], trustFile: String?,
-        proxies: [APNSEnvironment: UpstreamProxy] = [:]
+        endpoints: [PushEnvironment: UpstreamEndpoint], trustFile: String?,
+        proxies: [PushEnvironment: UpstreamProxy] = [:]
     ) {
         self.init(
             project: project, app: app, credential: .providerKey(teamID: teamID, keyID: keyID, key: key),
@@ -53,7 +53,7 @@ package enum APNSCredential: Sendable {
 
 extension UpstreamEndpoint {
     /// Apple's own endpoint of an environment.
-    package static func apple(_ environment: APNSEnvironment) -> UpstreamEndpoint {
+    package static func apple(_ environment: PushEnvironment) -> UpstreamEndpoint {
         switch environment {
         case .production: UpstreamEndpoint(host: "api.push.apple.com", port: 443)
         case .sandbox: UpstreamEndpoint(host: "api.sandbox.push.apple.com", port: 443)

@@ -58,7 +58,7 @@ package final class APNSSender: PushSender {
             let key = UpstreamKey(app, endpoint: endpoint, proxy: app.proxies[environment])
             // All upstreams of a credential share its tokens, those that are kept included.
             let tokens = draft.tokens { $0.credential == key.credential } ?? tokenSource(of: app.credential)
-            try draft.add(PushRoute(project: app.project, app: app.app, environment: environment), to: key) {
+            try draft.add(PushRoute(project: app.project, app: app.app, channel: .apns(environment)), to: key) {
                 UpstreamDescription(
                     configuration: UpstreamConfiguration(
                         name: key.name, endpoint: endpoint, trustFile: key.trustFile, proxy: key.proxy,

@@ -20,7 +20,7 @@ struct RequestBuilder {
     /// The request of one push.
     mutating func request(for push: Push) -> PushRequest {
         PushRequest(
-            head: head(of: push.content), path: path(to: push.deviceToken),
+            head: head(of: push.content), path: path(to: push.address),
             fields: PushRequestFields("apns-id", push.id.rawValue, indexing: .name), body: push.payload,
             isUrgent: push.lane == .interactive)
     }
@@ -58,7 +58,9 @@ struct RequestBuilder {
     private static let prefix = Array("/3/device/".utf8)
 
     /// `/3/device/<token>`, written digit by digit: this runs for each push.
-    private mutating func path(to token: DeviceToken) -> String {
+    private mutating func path(to address: Address) -> String {
+        // The route is one of APNs, and so is its channel.
+        guard case .apple(let token, _) = address else { preconditionFailure("a push to another service") }
         text.removeAll(keepingCapacity: true)
         text.append(contentsOf: Self.prefix)
         for byte in token.bytes {

@@ -6,29 +6,26 @@ package struct DeliveryRegistration: Hashable, Sendable {
     package var id: RegistrationID
     /// Its app.
     package var app: AppID
-    /// Where APNs finds the device.
-    package var deviceToken: DeviceToken
-    /// The APNs environment that issued ``deviceToken``.
-    package var environment: APNSEnvironment
+    /// Where its push service finds it.
+    package var address: Address
     /// Whether it has not ended.
     package var isActive: Bool
     /// When the app last registered, refreshed or rotated it.
     package var refreshedAt: Timestamp
-    /// When APNs first accepted a push to ``deviceToken``; `nil` while it never did.
+    /// When its push service first accepted a push to ``address``; `nil` while it never did.
     package var provenAt: Timestamp?
     /// Whether it is quarantined.
     package var isQuarantined: Bool
 
     /// Puts it together.
     package init(
-        key: RegistrationKey, id: RegistrationID, app: AppID, deviceToken: DeviceToken, environment: APNSEnvironment,
+        key: RegistrationKey, id: RegistrationID, app: AppID, address: Address,
         isActive: Bool, refreshedAt: Timestamp, provenAt: Timestamp?, isQuarantined: Bool
     ) {
         self.key = key
         self.id = id
         self.app = app
-        self.deviceToken = deviceToken
-        self.environment = environment
+        self.address = address
         self.isActive = isActive
         self.refreshedAt = refreshedAt
         self.provenAt = provenAt
@@ -38,12 +35,18 @@ package struct DeliveryRegistration: Hashable, Sendable {
     /// Takes what a delivery needs from a registration.
     package init(_ registration: Registration) {
         self.init(
-            key: registration.key, id: registration.id, app: registration.app, deviceToken: registration.deviceToken,
-            environment: registration.environment, isActive: registration.isActive,
+            key: registration.key, id: registration.id, app: registration.app, address: registration.address,
+            isActive: registration.isActive,
             refreshedAt: registration.refreshedAt, provenAt: registration.provenAt,
             isQuarantined: registration.quarantine != nil)
     }
 
-    /// Whether APNs has ever accepted a push to ``deviceToken``. Otherwise the token is a suspect.
+    /// Whether its push service has ever accepted a push to ``address``. Otherwise the address is a suspect.
     package var isProven: Bool { provenAt != nil }
+
+    /// By which way it is reached.
+    package var channel: Channel { address.channel }
+
+    /// Its app among those of the project.
+    package var appKey: AppKey { AppKey(address.platform, app) }
 }

@@ -5,8 +5,8 @@ package struct Project: Hashable, Sendable {
     package let id: ProjectID
     /// The project number (FCM's sender id), unique in a gateway; accepted in paths wherever the id is.
     package let number: Int64
-    /// Its apps by bundle id.
-    package let apps: [AppID: App]
+    /// Its apps by platform and id.
+    package let apps: [AppKey: App]
     /// What becomes of registrations that were not refreshed for long.
     package let stale: StalePolicy
     /// Which topics its clients may make.
@@ -17,7 +17,7 @@ package struct Project: Hashable, Sendable {
     /// Whether clients register with an installation only.
     package let requiresInstallation: Bool
 
-    /// Puts a project together; `apps` have different ids. A weight outside of 1 to 100 becomes the nearer end.
+    /// Puts a project together; `apps` differ in platform or id. A weight outside of 1 to 100 becomes the nearer end.
     package init(
         id: ProjectID, number: Int64, apps: [App], stale: StalePolicy = StalePolicy(),
         topics: TopicPolicy = TopicPolicy(), weight: Int = 1, requiresInstallation: Bool = true
@@ -28,47 +28,124 @@ package struct Project: Hashable, Sendable {
         self.stale = stale
         self.topics = topics
         self.weight = min(max(weight, 1), 100)
-        self.apps = Dictionary(apps.map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
+        self.apps = Dictionary(apps.map { ($0.key, $0) }, uniquingKeysWith: { _, last in last })
+    }
+
+    /// Its apps with this id, of any platform, in the order of the platforms' names.
+    package func apps(_ id: AppID) -> [App] {
+        apps.values.filter { $0.id == id }.sorted { $0.key < $1.key }
     }
 }
 
 /// An app of a project.
 package struct App: Hashable, Sendable {
-    /// The bundle id of an Apple app, the host of a web app.
+    /// What it has of one platform and no other.
+    package enum Service: Hashable, Sendable {
+        /// Reached by Apple's push service.
+        case apple(DeviceService)
+        /// Reached by Google's push service. Nothing is sent to it yet.
+        case android
+        /// Reached by the push services of browsers. Nothing is sent to it yet.
+        case web
+    }
+
+    /// The bundle id of an Apple app, the package name of an Android app, the host of a web app.
     package let id: AppID
     /// By what it is reached.
-    package let platform: Platform
+    package let service: Service
+
+    /// Describes an app.
+    package init(id: AppID, service: Service) {
+        self.id = id
+        self.service = service
+    }
+
+    /// Describes an Apple app.
+    package init(
+        id: AppID, environment: PushEnvironment, firebaseKeys: FirebaseKeys,
+        credential: CredentialKind = .providerToken, reachesBothEnvironments: Bool = false
+    ) {
+        self.init(
+            id: id,
+            service: .apple(
+                DeviceService(
+                    environment: environment, firebaseKeys: firebaseKeys, credential: credential,
+                    reachesBothEnvironments: reachesBothEnvironments)))
+    }
+
+    /// Describes a web app: the host of the pages that register.
+    package init(web id: AppID) {
+        self.init(id: id, service: .web)
+    }
+
+    /// The platform.
+    package var platform: Platform {
+        switch service {
+        case .apple: .apple
+        case .android: .android
+        case .web: .web
+        }
+    }
+
+    /// What tells it from the project's other apps.
+    package var key: AppKey { AppKey(platform, id) }
+
+    /// What an Apple app has; `nil`: it is none.
+    package var deviceService: DeviceService? {
+        guard case .apple(let service) = service else { return nil }
+        return service
+    }
+
+    /// Whether each environment has an endpoint of its own: a device token that is refused in one can be tried in the
+    /// other.
+    package var reachesBothEnvironments: Bool { deviceService?.reachesBothEnvironments ?? false }
+
+    /// The channels of its registrations.
+    package var channels: [Channel] { Channel.all.filter { $0.platform == platform } }
+}
+
+/// How an app with device tokens is reached and what its payloads carry.
+package struct DeviceService: Hashable, Sendable {
     /// The environment of registrations that do not name one.
-    package let environment: APNSEnvironment
+    package let environment: PushEnvironment
     /// Which of FCM's own keys its payloads carry.
     package let firebaseKeys: FirebaseKeys
     /// By what its upstream knows the gateway: some push types need the one, some the other.
-    package let credential: APNSCredentialKind
+    package let credential: CredentialKind
     /// Whether each environment has an endpoint of its own: a device token that is refused in one can be tried in the
     /// other.
     package let reachesBothEnvironments: Bool
 
-    /// Describes an Apple app.
+    /// Describes a service.
     package init(
-        id: AppID, environment: APNSEnvironment, firebaseKeys: FirebaseKeys,
-        credential: APNSCredentialKind = .providerToken, reachesBothEnvironments: Bool = false
+        environment: PushEnvironment, firebaseKeys: FirebaseKeys, credential: CredentialKind = .providerToken,
+        reachesBothEnvironments: Bool = false
     ) {
-        self.id = id
-        platform = .apple
         self.environment = environment
         self.firebaseKeys = firebaseKeys
         self.credential = credential
         self.reachesBothEnvironments = reachesBothEnvironments
     }
+}
 
-    /// Describes a web app: the host of the pages that register. Nothing is sent to it yet.
-    package init(web id: AppID) {
+/// What tells an app from the others of its project: an Apple and an Android app may have one id.
+package struct AppKey: Hashable, Sendable {
+    /// By what it is reached.
+    package let platform: Platform
+    /// The id.
+    package let id: AppID
+
+    /// Names an app.
+    package init(_ platform: Platform, _ id: AppID) {
+        self.platform = platform
         self.id = id
-        platform = .web
-        environment = .production
-        firebaseKeys = .none
-        credential = .providerToken
-        reachesBothEnvironments = false
+    }
+}
+
+extension AppKey: Comparable {
+    /// By id, then by platform.
+    package static func < (lhs: AppKey, rhs: AppKey) -> Bool {
+        (lhs.id.rawValue, lhs.platform.rawValue) < (rhs.id.rawValue, rhs.platform.rawValue)
     }
 }
 
@@ -76,6 +153,8 @@ package struct App: Hashable, Sendable {
 package enum Platform: String, Hashable, Sendable, CaseIterable {
     /// Apple's push service.
     case apple
+    /// Google's push service, for Android.
+    case android
     /// The push service of a browser.
     case web
 
@@ -83,13 +162,13 @@ package enum Platform: String, Hashable, Sendable, CaseIterable {
     package var isServed: Bool {
         switch self {
         case .apple: true
-        case .web: false
+        case .android, .web: false
         }
     }
 }
 
 /// The two kinds of credential that APNs takes.
-package enum APNSCredentialKind: String, Hashable, Sendable, CaseIterable {
+package enum CredentialKind: String, Hashable, Sendable, CaseIterable {
     /// A provider token in each request, signed with a provider key.
     case providerToken
     /// A client certificate for the connection.
@@ -107,14 +186,14 @@ package enum FirebaseKeys: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The two separate worlds of APNs: a device token of one is a BadDeviceToken in the other.
-package enum APNSEnvironment: String, Hashable, Sendable, CaseIterable {
+package enum PushEnvironment: String, Hashable, Sendable, CaseIterable {
     /// `api.push.apple.com`: App Store, TestFlight and enterprise builds.
     case production
     /// `api.sandbox.push.apple.com`: development builds.
     case sandbox
 
     /// The other one of the two.
-    package var other: APNSEnvironment {
+    package var other: PushEnvironment {
         switch self {
         case .production: .sandbox
         case .sandbox: .production

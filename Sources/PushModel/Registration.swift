@@ -10,10 +10,8 @@ package struct Registration: Hashable, Sendable {
     package let project: ProjectID
     /// The app that was installed.
     package let app: AppID
-    /// Where APNs finds the device.
-    package var deviceToken: DeviceToken
-    /// The APNs environment that issued ``deviceToken``.
-    package var environment: APNSEnvironment
+    /// Where its push service finds it.
+    package var address: Address
     /// Who uses the device, as the app said it; `nil`: it did not say.
     package var user: UserID?
     /// The app's version as the app said it.
@@ -24,7 +22,7 @@ package struct Registration: Hashable, Sendable {
     package var refreshedAt: Timestamp
     /// When and why it ended; `nil` while it is active.
     package var end: RegistrationEnd?
-    /// When APNs first accepted a push to ``deviceToken``; `nil` while it never did.
+    /// When its push service first accepted a push to ``address``; `nil` while it never did.
     package var provenAt: Timestamp?
     /// Since when and why fan-outs pass it by; `nil`: they do not.
     package var quarantine: Quarantine?
@@ -35,7 +33,7 @@ package struct Registration: Hashable, Sendable {
     /// Puts a registration together from its parts.
     package init(
         key: RegistrationKey, id: RegistrationID, token: RegistrationToken, project: ProjectID, app: AppID,
-        deviceToken: DeviceToken, environment: APNSEnvironment, appVersion: String?, createdAt: Timestamp,
+        address: Address, appVersion: String?, createdAt: Timestamp,
         refreshedAt: Timestamp, end: RegistrationEnd?, provenAt: Timestamp? = nil, quarantine: Quarantine? = nil,
         user: UserID? = nil, isBound: Bool = false
     ) {
@@ -44,8 +42,7 @@ package struct Registration: Hashable, Sendable {
         self.token = token
         self.project = project
         self.app = app
-        self.deviceToken = deviceToken
-        self.environment = environment
+        self.address = address
         self.appVersion = appVersion
         self.createdAt = createdAt
         self.refreshedAt = refreshedAt
@@ -59,8 +56,14 @@ package struct Registration: Hashable, Sendable {
     /// Whether it has not ended.
     package var isActive: Bool { end == nil }
 
-    /// Whether APNs has ever accepted a push to ``deviceToken``. Otherwise the token is a suspect.
+    /// Whether its push service has ever accepted a push to ``address``. Otherwise the address is a suspect.
     package var isProven: Bool { provenAt != nil }
+
+    /// By which way it is reached.
+    package var channel: Channel { address.channel }
+
+    /// Its app among those of the project.
+    package var appKey: AppKey { AppKey(address.platform, app) }
 
     /// Whether a message to it alone is taken at `time`: also while its quarantine may yet turn out to be a mistake.
     package func isAddressable(at time: Timestamp) -> Bool {

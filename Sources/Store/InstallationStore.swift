@@ -41,9 +41,6 @@ package protocol InstallationStore: Sendable {
     /// The registration with this key, also an ended one; `nil`: it was purged.
     func registration(_ key: RegistrationKey) async throws(StoreError) -> Registration?
 
-    /// How the browser of an active registration of a web app is reached.
-    func webSubscription(of key: RegistrationKey) async throws(StoreError) -> WebSubscription?
-
     /// Forgets up to `limit` auth tokens that expired before a time.
     ///
     /// - Returns: how many; fewer than `limit`: that was all.

@@ -24,7 +24,9 @@ package protocol MessageStore: Sendable {
 
     /// How many active registrations a message to `recipient` would reach now (preflight), in time that grows with the
     /// audience. Exact as long as no registration begins or ends meanwhile: a large audience is counted in several snapshots.
-    func audience(of recipient: NewMessage.Recipient, in project: ProjectID) async throws(StoreError) -> Int
+    func audience(
+        of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID
+    ) async throws(StoreError) -> Int
 
     /// Pauses, resumes or cancels a message. What changes nothing (pausing a paused message) is no error. What changes
     /// the state leaves an audit entry of `credential`.

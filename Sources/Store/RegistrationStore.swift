@@ -2,7 +2,7 @@ package import PushModel
 
 /// The registry of app installs.
 package protocol RegistrationStore: Sendable {
-    /// Registers an install. (project, app, device token) is unique among active registrations: the same again
+    /// Registers an install. (project, app, address) is unique among active registrations: the same again
     /// refreshes the same one, which ends its quarantine, and keeps its id and token; `isNew` tells which it was.
     ///
     /// A device whose registration has a user and that now says another, or none, gets a new registration with an id
@@ -30,13 +30,13 @@ package protocol RegistrationStore: Sendable {
     /// registrations; `nil`: there is none.
     func projects(of tokens: [RegistrationToken]) async throws(StoreError) -> [ProjectID?]
 
-    /// The active registration of an app that holds a device token.
+    /// The active registration of an app that holds an address; its environment does not matter, nor a browser's keys.
     func registration(
-        holding deviceToken: DeviceToken, of app: AppID, in project: ProjectID
+        holding address: Address, of app: AppID, in project: ProjectID
     ) async throws(StoreError) -> Registration?
 
     /// Changes an active registration and refreshes it, which ends its quarantine. If another active registration of the
-    /// app holds the new device token, that one ends in the same step: as `superseded` if it belongs to an installation,
+    /// app holds the new address, that one ends in the same step: as `superseded` if it belongs to an installation,
     /// otherwise as `replaced`. With another user than it has, the registration itself ends as `replaced`, and a new one
     /// takes its place as with ``register(_:at:)``.
     ///

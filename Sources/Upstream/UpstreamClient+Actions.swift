@@ -64,8 +64,8 @@ extension UpstreamPause.Part {
         switch self {
         case .everything: "everything"
         case .topic(let topic): "topic \(topic)"
-        case .route(let route): "\(route.app) \(route.environment.rawValue)"
-        case .suspects(let route): "\(route.app) \(route.environment.rawValue), unproven device tokens"
+        case .route(let route): "\(route.app) \(route.channel)"
+        case .suspects(let route): "\(route.app) \(route.channel), unproven device tokens"
         }
     }
 }

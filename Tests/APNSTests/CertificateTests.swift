@@ -89,7 +89,7 @@ struct CertificateTests {
     }
 
     private func certificateApp(
-        _ app: String, endpoints: [APNSEnvironment] = [.production, .sandbox]
+        _ app: String, endpoints: [PushEnvironment] = [.production, .sandbox]
     ) throws -> APNSAppConfiguration {
         let made = try simulator.pushCertificate(topics: [app])
         return APNSAppConfiguration(

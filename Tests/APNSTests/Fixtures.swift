@@ -114,7 +114,7 @@ struct SenderFixture {
     func app(
         _ id: String = "com.example.app", team: String = "TEAM123456", key: String = "ABC1234567",
         signer: P256.Signing.PrivateKey? = nil, trust: String? = nil,
-        endpoints: [APNSEnvironment: UpstreamEndpoint] = [
+        endpoints: [PushEnvironment: UpstreamEndpoint] = [
             .production: .apple(.production), .sandbox: .apple(.sandbox),
         ]
     ) throws -> APNSAppConfiguration {
@@ -154,7 +154,7 @@ func makeContent(
 
 /// A push for the project `demo`, to a device token that begins with `number`.
 func makePush(
-    _ number: Int64 = 1, app: String = "com.example.app", environment: APNSEnvironment = .production,
+    _ number: Int64 = 1, app: String = "com.example.app", environment: PushEnvironment = .production,
     lane: Lane = .bulk, isProven: Bool = true, isAwaited: Bool = false, content: ApplePush = makeContent(),
     payload: [UInt8]? = nil
 ) throws -> Push {

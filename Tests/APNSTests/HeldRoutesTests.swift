@@ -12,7 +12,7 @@ import Testing
 /// What the sender tells about routes for which nothing should be taken.
 @Suite(.timeLimit(.minutes(5)))
 struct HeldRoutesTests {
-    private static let production: [APNSEnvironment: UpstreamEndpoint] = [.production: .apple(.production)]
+    private static let production: [PushEnvironment: UpstreamEndpoint] = [.production: .apple(.production)]
 
     /// A sender whose peer's answer the test changes; `nil`: none before the test gives it.
     private final class Scene: Sendable {

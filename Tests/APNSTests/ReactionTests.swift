@@ -8,7 +8,7 @@ import Upstream
 
 @Suite(.timeLimit(.minutes(5)))
 struct UpstreamReactionTests {
-    private let production: [APNSEnvironment: UpstreamEndpoint] = [.production: .apple(.production)]
+    private let production: [PushEnvironment: UpstreamEndpoint] = [.production: .apple(.production)]
 
     @Test func `ExpiredProviderToken renews the token, replaces the connections and lets the push come again`()
         async throws

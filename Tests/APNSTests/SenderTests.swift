@@ -41,7 +41,7 @@ struct SenderTests {
         let fixture = SenderFixture(transport: transport)
         try fixture.sender.use([fixture.app()])
         let batch = try (0..<20).map { (number: Int) throws -> Push in
-            let environment: APNSEnvironment = number % 4 < 2 ? .production : .sandbox
+            let environment: PushEnvironment = number % 4 < 2 ? .production : .sandbox
             return try makePush(Int64(number), environment: environment, payload: [UInt8(number % 2)])
         }
         let outcomes = await fixture.send(batch)
@@ -132,7 +132,7 @@ struct SenderTests {
 
 @Suite(.timeLimit(.minutes(5)))
 struct WaysTests {
-    private let production: [APNSEnvironment: UpstreamEndpoint] = [.production: .apple(.production)]
+    private let production: [PushEnvironment: UpstreamEndpoint] = [.production: .apple(.production)]
 
     @Test func `A pool that stays keeps its connections and its token, one that goes is closed`() async throws {
         let fixture = SenderFixture()

@@ -9,7 +9,7 @@ import Testing
 /// Pushes to device tokens that APNs has never accepted travel apart.
 @Suite(.timeLimit(.minutes(5)))
 struct SuspectTests {
-    private let production: [APNSEnvironment: UpstreamEndpoint] = [.production: .apple(.production)]
+    private let production: [PushEnvironment: UpstreamEndpoint] = [.production: .apple(.production)]
 
     @Test func `Each push takes the pool of its kind and is reported at its own index`() async throws {
         let transport = FakeTransport { request in

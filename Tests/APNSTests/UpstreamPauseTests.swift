@@ -10,7 +10,7 @@ import Testing
 /// A sender over the fake transport: what it holds back, probes and lets go.
 @Suite(.timeLimit(.minutes(5)))
 struct UpstreamPauseTests {
-    private static let production: [APNSEnvironment: UpstreamEndpoint] = [.production: .apple(.production)]
+    private static let production: [PushEnvironment: UpstreamEndpoint] = [.production: .apple(.production)]
 
     /// A peer whose answer the test changes.
     private final class Peer: Sendable {

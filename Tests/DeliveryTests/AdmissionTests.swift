@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct AdmissionTests {
     private func addressees(_ numbers: ClosedRange<Int64>) -> [Addressee] {
-        numbers.map { .init(key: RegistrationKey(rawValue: $0), app: Sample.appID) }
+        numbers.map { .init(key: RegistrationKey(rawValue: $0), app: AppKey(.apple, Sample.appID)) }
     }
 
     @Test func oneInvalidMessageDoesNotStopTheOthersOfABatch() async throws {
@@ -27,11 +27,11 @@ struct AdmissionTests {
             case .success(let accepted):
                 #expect(place != 700)
                 let book = await rig.store.books[accepted.id]
-                guard case .registration(let key, _)? = book?.message.recipient else {
+                guard case .registration(let id)? = book?.message.recipient else {
                     Issue.record("another recipient")
                     return
                 }
-                #expect(key.rawValue == Int64(place + 1))
+                #expect(id == Sample.registration(Int64(place + 1)).id)
             case .failure(.invalid): #expect(place == 700)
             case .failure(let refusal): Issue.record("\(refusal)")
             }
@@ -54,7 +54,7 @@ struct AdmissionTests {
         for number in 1...300 { await rig.store.add(Sample.registration(Int64(number))) }
         let twice = addressees(1...300).reversed() + addressees(100...200)
         let message = try await rig.acceptMessage(Sample.submission(to: .list(Array(twice))))
-        #expect(message.recipient.audience == 300)
+        #expect(message.audience == 300)
         #expect(message.lane == .bulk)
         try await rig.run { rig in
             await rig.store.until { $0.books[message.id]?.isComplete == true }
@@ -165,7 +165,7 @@ struct AdmissionTests {
         #expect(preflight.audience == 500)
         #expect(preflight.expectedDuration == .seconds(5))
         #expect(preflight.refusals.isEmpty)
-        #expect(preflight.payloadBytes[Sample.appID].map { $0 > 30 } == true)
+        #expect(preflight.payloadBytes[AppKey(.apple, Sample.appID)].map { $0 > 30 } == true)
         #expect(await rig.store.books.isEmpty)
         submission.options = DeliveryOptions(finishBy: Sample.start + .seconds(60))
         #expect(try await rig.acceptor.preflight(submission).expectedDuration == .seconds(60))

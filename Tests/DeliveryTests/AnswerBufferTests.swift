@@ -16,7 +16,7 @@ struct AnswerBufferTests {
         for place in 0..<count {
             list.append(
                 place,
-                DeliveryTraits(apnsID: delivery.apnsID, isOnce: false, isForActivity: false, canProbe: false))
+                DeliveryTraits(pushID: delivery.pushID, isOnce: false, isForActivity: false, canProbe: false))
         }
         return SentBatch(list, lane: .bulk, worker: WorkerID(rawValue: 1))
     }

@@ -2,19 +2,24 @@ import APNS
 import FCMWire
 import PushModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Delivery
 
-/// Counts what it composes.
+/// Counts what it reads and composes.
 final class CountingComposer: PushComposer {
     private let composer = AppleComposer()
     private let count = Atomic(0)
+    private let readCount = Atomic(0)
 
     var composed: Int { count.load(ordering: .acquiring) }
+    /// How many messages were read from the store's bytes.
+    var read: Int { readCount.load(ordering: .acquiring) }
 
     func content(stored bytes: [UInt8]) throws(UnreadableContent) -> any MessageContent {
-        try composer.content(stored: bytes)
+        readCount.add(1, ordering: .acquiringAndReleasing)
+        return try composer.content(stored: bytes)
     }
 
     func compose(
@@ -36,7 +41,28 @@ struct ComposerTests {
             let message = try await rig.acceptTopic()
             await rig.store.until { $0.books[message.id]?.isComplete == true }
         }
-        #expect(composer.composed == 1)
+        #expect(composer.composed == 1 && composer.read == 0)
+    }
+
+    /// Once for each app, whatever the channels and pages of its registrations; nothing for a platform without service.
+    @Test(.timeLimit(.minutes(5)))
+    func aMessageIsComposedOnceForEachApp() async throws {
+        let other = AppID(rawValue: "com.example.other")!
+        let apps = [Sample.app(), Sample.app(other), App(id: other, service: .web)]
+        let project = Project(id: Sample.projectID, number: 123, apps: apps)
+        let composer = CountingComposer()
+        let rig = Rig(project: project, composer: composer)
+        for number in 1...1500 as ClosedRange<Int64> {
+            var registration = Sample.registration(number, app: number % 2 == 0 ? other : Sample.appID)
+            if number % 3 == 0 { registration.environment = .sandbox }
+            await rig.store.add(registration, subscribed: true)
+        }
+        try await rig.run { rig in
+            await rig.untilIdle()
+            let message = try await rig.acceptMessage(Sample.submission(to: .topic(Sample.topic), project: project))
+            await rig.store.until { $0.books[message.id]?.isComplete == true }
+        }
+        #expect(composer.composed == 2 && composer.read == 0)
     }
 
     @Test func damagedContentIsUnreadable() throws {
@@ -51,7 +77,7 @@ struct ComposerTests {
         func message(_ number: Int) -> Message {
             Message(
                 id: MessageID(rawValue: "m\(number)")!, project: Sample.projectID,
-                recipient: .topic(Sample.topic, audience: 1), body: .decoded(content), options: DeliveryOptions(),
+                recipient: .topic(Sample.topic), audience: 1, body: .decoded(content), options: DeliveryOptions(),
                 lane: .bulk, acceptedAt: Sample.start, expiresAt: Sample.start)
         }
         let cache = MessageCache(limit: 2)

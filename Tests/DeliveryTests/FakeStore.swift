@@ -3,6 +3,7 @@ import JSON
 import PushModel
 import Store
 import Synchronization
+import TestSupport
 
 /// A store in memory that keeps the rules: only what is waiting can be claimed, only what is claimed can be settled, by
 /// the worker that claimed it, and after each step every message balances. A broken rule lands in ``violations``.
@@ -212,18 +213,13 @@ actor FakeStore: MessageStore, DeliveryStore {
         if let result = new.idempotency.flatMap({ take($0, of: new) }) { return result }
         expect(books[new.id] == nil, "message \(new.id) accepted twice")
         let keys = audience(of: new.recipient)
-        let recipient: Message.Recipient =
-            switch new.recipient {
-            case .registration(let key, let id): .registration(key, id)
-            case .topic(let topic): .topic(topic, audience: keys.count)
-            case .condition(let condition): .condition(condition, audience: keys.count)
-            case .list: .list(audience: keys.count)
-            case .user(let user, _): .user(user, audience: keys.count)
-            }
         expect(keys == keys.sorted() && Set(keys).count == keys.count, "recipients out of order or named twice")
         let message = Message(
-            id: new.id, project: new.project, recipient: recipient, body: .decoded(new.content), options: new.options,
-            lane: new.lane, acceptedAt: new.acceptedAt, expiresAt: new.expiresAt)
+            id: new.id, project: new.project,
+            recipient: new.recipient.map(
+                { registrations[$0]?.id ?? Sample.registration($0.rawValue).id }, many: \.count),
+            audience: keys.count, body: .decoded(new.content), options: new.options, lane: new.lane,
+            acceptedAt: new.acceptedAt, expiresAt: new.expiresAt)
         var book = Book(number: Int64(order.count + 1), message: message, facts: new.facts)
         let isSingle =
             switch new.recipient {
@@ -254,9 +250,9 @@ actor FakeStore: MessageStore, DeliveryStore {
         return .accepted(message, claims: claimed)
     }
 
-    private func audience(of recipient: NewMessage.Recipient) -> [RegistrationKey] {
+    private func audience(of recipient: Recipient<RegistrationKey, [RegistrationKey]>) -> [RegistrationKey] {
         switch recipient {
-        case .registration(let key, _): [key]
+        case .registration(let key): [key]
         case .topic(let topic): (subscribers[topic] ?? []).sorted()
         case .condition(let condition):
             registrations.keys.filter { key in
@@ -291,7 +287,9 @@ actor FakeStore: MessageStore, DeliveryStore {
         counted.withLock { $0 = load }
     }
 
-    func audience(of recipient: NewMessage.Recipient, in project: ProjectID) throws(StoreError) -> Int {
+    func audience(of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID) throws(StoreError)
+        -> Int
+    {
         audience(of: recipient).count { registrations[$0]?.isActive == true && registrations[$0]?.project == project }
     }
 
@@ -470,7 +468,7 @@ actor FakeStore: MessageStore, DeliveryStore {
         let routes = Set(rows.filter { $0.value.due <= time }.keys.compactMap(route))
         try end(crashes)
         return DueRoutes(
-            routes: routes.sorted { $0.environment.rawValue < $1.environment.rawValue },
+            routes: routes.sorted { $0.channel.description < $1.channel.description },
             next: rows.values.map(\.due).filter { $0 > time }.min())
     }
 
@@ -549,7 +547,7 @@ actor FakeStore: MessageStore, DeliveryStore {
         guard case .ended(let entry) = settlement.result, entry.refusesDeviceToken,
             entry.time < settlement.delivery.expiresAt,
             let registration = registrations[settlement.delivery.registration.key], registration.isActive,
-            registration.deviceToken != settlement.delivery.registration.deviceToken
+            registration.address.identity != settlement.delivery.registration.address.identity
         else { return nil }
         return Settlement(delivery: settlement.delivery, result: .retry(entry.history, notBefore: entry.time))
     }
@@ -656,7 +654,7 @@ actor FakeStore: MessageStore, DeliveryStore {
         ledger[key] = LedgerEntry(
             outcome: outcome, reason: outcome == .expired ? history.lastCause ?? "Expired" : nil, verdict: nil,
             history: history, time: time, latencyMilliseconds: 0,
-            apnsID: APNSID(message: key.message, registration: key.registration))
+            pushID: PushID(message: key.message, registration: key.registration))
         books[key.message]?.ended[outcome, default: 0] += 1
     }
 
@@ -760,13 +758,13 @@ actor FakeStore: MessageStore, DeliveryStore {
 
     private func note(_ verdict: DeviceTokenVerdict?, about sent: DeliveryRegistration, at time: Timestamp) {
         guard let registration = registrations[sent.key], registration.isActive,
-            registration.deviceToken == sent.deviceToken
+            registration.address.identity == sent.address.identity
         else { return }
         switch verdict {
-        case .proven(let environment)?:
-            expect(!sent.isProven || sent.environment != environment, "proven twice")
+        case .proven(let channel)?:
+            expect(!sent.isProven || sent.channel != channel, "proven twice")
             registrations[sent.key]?.provenAt = registration.provenAt ?? time
-            registrations[sent.key]?.environment = environment
+            registrations[sent.key]?.address = sent.address.on(channel)
             registrations[sent.key]?.quarantine = nil
         case .doubtful?:
             expect(sent.isProven, "doubted what was never proven")
@@ -816,6 +814,6 @@ actor FakeStore: MessageStore, DeliveryStore {
 extension PushRoute {
     /// The way of a registration.
     init(_ registration: Registration) {
-        self.init(project: registration.project, app: registration.app, environment: registration.environment)
+        self.init(project: registration.project, app: registration.app, channel: registration.channel)
     }
 }

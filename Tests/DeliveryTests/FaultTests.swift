@@ -89,7 +89,7 @@ struct FaultTests {
             }
             // Whatever was accepted has ended; a repeat carries the id of its first.
             let keys = await store.ledger.keys
-            let ids = Set(keys.map { APNSID(message: $0.message, registration: $0.registration) })
+            let ids = Set(keys.map { PushID(message: $0.message, registration: $0.registration) })
             #expect(Set((first.sender.pushes + second.sender.pushes).map(\.id)).isSubset(of: ids))
         }
     }
@@ -100,8 +100,8 @@ struct FaultTests {
         let isComplete = { (store: FakeStore) in await store.books.values.allSatisfy(\.isComplete) }
         if await !isComplete(rig.store) { try await rig.advance(until: isComplete) }
         for book in await rig.store.books.values {
-            #expect(book.ended.values.reduce(0, +) == book.message.recipient.audience)
-            #expect(book.ended[.accepted] == book.message.recipient.audience)
+            #expect(book.ended.values.reduce(0, +) == book.message.audience)
+            #expect(book.ended[.accepted] == book.message.audience)
         }
         #expect(await rig.store.claimed.isEmpty)
         #expect(await rig.store.waiting.isEmpty)

@@ -12,12 +12,12 @@ import Testing
 
 /// What a scripted APNs saw, over all processes. Every third device refuses the connection at first.
 private final class Wire: Sendable {
-    private let state = Mutex((devices: [APNSID: Set<DeviceToken>](), accepted: [APNSID: Int]()))
+    private let state = Mutex((devices: [PushID: Set<DeviceToken>](), accepted: [PushID: Int]()))
 
     /// Who was sent what.
-    var devices: [APNSID: Set<DeviceToken>] { state.withLock { $0.devices } }
+    var devices: [PushID: Set<DeviceToken>] { state.withLock { $0.devices } }
     /// How often each push was accepted.
-    var accepted: [APNSID: Int] { state.withLock { $0.accepted } }
+    var accepted: [PushID: Int] { state.withLock { $0.accepted } }
 
     func answer(_ push: Push, _ attempt: Int) -> Outcome {
         let isRefused = (push.deviceToken.bytes.last ?? 0) % 3 == 0 && attempt == 1
@@ -101,8 +101,8 @@ final class FaultyDay {
         var registrations: [Registration] = []
         for number in 1...20 as ClosedRange<UInt8> {
             let request = RegistrationRequest(
-                project: Sample.projectID, app: Sample.appID, deviceToken: DeviceToken(bytes: [1, number])!,
-                environment: .production, appVersion: nil)
+                project: Sample.projectID, app: Sample.appID,
+                address: .apple(DeviceToken(bytes: [1, number])!, .production), appVersion: nil)
             registrations.append(try await store.register(request, at: Sample.start).registration)
         }
         _ = try await store.subscribe(registrations.map(\.key), to: Sample.topic, at: Sample.start)
@@ -158,7 +158,7 @@ final class FaultyDay {
             Request(submission: try Sample.submission(to: .registration(device)), devices: [device]),
             Request(submission: try Sample.submission(to: .topic(Sample.topic)), devices: registrations),
             Request(
-                submission: try Sample.submission(to: .list(few.map { .init(key: $0.key, app: $0.app) })),
+                submission: try Sample.submission(to: .list(few.map { .init(key: $0.key, app: $0.appKey) })),
                 devices: few),
         ]
         for place in first..<requests.count {
@@ -268,7 +268,7 @@ final class FaultyDay {
         #expect(Set(reports.elements.map(\.message.id)) == Set(requests.compactMap(\.id)))
         #expect(reports.elements.count == requests.count)
         let (devices, accepted) = (wire.devices, wire.accepted)
-        var ids: Set<APNSID> = []
+        var ids: Set<PushID> = []
         for request in requests {
             let id = try #require(request.id)
             let report = try #require(try await store.report(id, in: Sample.projectID))
@@ -279,7 +279,7 @@ final class FaultyDay {
             let byDevice = Dictionary(grouping: rows.elements, by: \.registration)
             #expect(rows.elements.count == request.devices.count)
             for device in request.devices {
-                let push = APNSID(message: id, registration: device.key)
+                let push = PushID(message: id, registration: device.key)
                 ids.insert(push)
                 let row = try #require(byDevice[device.id]?.first)
                 #expect(row.outcome == .accepted || request.isCancelled && row.outcome == .cancelled)

@@ -18,7 +18,7 @@ struct HousekeeperTests {
         for number in 0..<3 {
             let request = RegistrationRequest(
                 project: project, app: AppID(rawValue: "com.example.app")!,
-                deviceToken: DeviceToken(bytes: [1, UInt8(number)])!, environment: .production, appVersion: nil)
+                address: .apple(DeviceToken(bytes: [1, UInt8(number)])!, .production), appVersion: nil)
             let registration = try await store.register(request, at: ended).registration
             try await store.end(
                 registration.key, RegistrationEnd(time: ended + .seconds(1800 * number), cause: .deleted))

@@ -13,8 +13,8 @@ struct LaneScheduleTests {
         Project(id: ProjectID(rawValue: name)!, number: 1, apps: [Sample.app()], weight: weight)
     }
 
-    static func route(_ project: String, _ environment: APNSEnvironment = .production) -> PushRoute {
-        PushRoute(project: ProjectID(rawValue: project)!, app: Sample.appID, environment: environment)
+    static func route(_ project: String, _ environment: PushEnvironment = .production) -> PushRoute {
+        PushRoute(project: ProjectID(rawValue: project)!, app: Sample.appID, channel: .apns(environment))
     }
 
     static func fanOut(

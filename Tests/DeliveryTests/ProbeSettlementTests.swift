@@ -37,7 +37,7 @@ struct ProbeSettlementTests {
     @Test(arguments: [false, true], [false, true])
     func theOtherEnvironmentIsTriedAtOnce(isProven: Bool, isOnce: Bool) throws {
         let delivery = delivery(isOnce: isOnce, isProven: isProven)
-        #expect(!delivery.isProbe && delivery.environment == .production)
+        #expect(!delivery.isProbe && delivery.channel == .apns(.production))
         let (history, notBefore) = try retry(delivery.settlement(of: Self.refusal, at: Self.now, random: 0.9))
         #expect(
             history
@@ -45,8 +45,8 @@ struct ProbeSettlementTests {
                     attempts: 1, lastCause: "BadDeviceToken", probingSince: Self.now, refusedBy: .production))
         #expect(notBefore == Self.now)
         let probe = SettlementTests.delivery(history: history, canProbe: true)
-        #expect(probe.isProbe && probe.environment == .sandbox && probe.isSuspect)
-        #expect(probe.apnsID == delivery.apnsID)
+        #expect(probe.isProbe && probe.channel == .apns(.sandbox) && probe.isSuspect)
+        #expect(probe.pushID == delivery.pushID)
     }
 
     @Test func aClockThatWasSetBackDoesNotVoidTheProbe() throws {
@@ -59,7 +59,7 @@ struct ProbeSettlementTests {
     @Test func anotherDeliverysProofVoidsTheProbe() {
         let history = AttemptHistory(attempts: 1, probingSince: Self.now, refusedBy: .sandbox)
         let delivery = SettlementTests.delivery(history: history, provenAt: Self.now, canProbe: true)
-        #expect(!delivery.isProbe && delivery.environment == .production)
+        #expect(!delivery.isProbe && delivery.channel == .apns(.production))
     }
 
     @Test func aProbeThatWasHeldBackTeachesNothingAndIsNoAttempt() throws {
@@ -76,7 +76,7 @@ struct ProbeSettlementTests {
         let history = AttemptHistory(
             attempts: 1, probingSince: Sample.start + .seconds(-1), refusedBy: .production)
         let delivery = SettlementTests.delivery(history: history, canProbe: true)
-        #expect(!delivery.isProbe && delivery.environment == .production)
+        #expect(!delivery.isProbe && delivery.channel == .apns(.production))
     }
 
     @Test(arguments: [false, true])
@@ -84,7 +84,7 @@ struct ProbeSettlementTests {
         let probe = delivery(probing: true, isProven: isProven)
         let entry = try ended(probe.settlement(of: .accepted, at: Self.now, random: 0))
         #expect(entry.outcome == .accepted && entry.reason == nil)
-        #expect(entry.verdict == .proven(in: .sandbox))
+        #expect(entry.verdict == .proven(in: .apns(.sandbox)))
         #expect(entry.history.attempts == 2)
     }
 
@@ -115,7 +115,7 @@ struct ProbeSettlementTests {
         let refused = try ended(delivery.settlement(of: Self.refusal, at: Self.now, random: 0))
         #expect(refused.reason == "BadDeviceToken" && refused.verdict == nil)
         let accepted = try ended(delivery.settlement(of: .accepted, at: Self.now, random: 0))
-        #expect(accepted.verdict == .proven(in: .production))
+        #expect(accepted.verdict == .proven(in: .apns(.production)))
     }
 
     @Test(arguments: [

@@ -19,9 +19,9 @@ struct ProbeTests {
     }
 
     /// Accepts in these environments and refuses in the others.
-    private static func accepting(_ environments: Set<APNSEnvironment>) -> ScriptedSender.Script {
+    private static func accepting(_ environments: Set<PushEnvironment>) -> ScriptedSender.Script {
         { push, _ in
-            environments.contains(push.route.environment) ? .accepted : .rejected(.badDeviceToken)
+            push.route.channel.environment.map(environments.contains) == true ? .accepted : .rejected(.badDeviceToken)
         }
     }
 
@@ -41,7 +41,7 @@ struct ProbeTests {
         try await rig.run { rig in
             let message = try await rig.accept(to: 1)
             await rig.store.untilEnded(1)
-            #expect(rig.sender.pushes.map(\.route.environment) == [.production, .sandbox])
+            #expect(rig.sender.pushes.map(\.route.channel.environment) == [.production, .sandbox])
             #expect(Set(rig.sender.pushes.map(\.id)).count == 1)
             let entry = try #require(await rig.store.entries(of: message.id).first)
             #expect(entry.outcome == .accepted && entry.history.attempts == 2)
@@ -49,7 +49,7 @@ struct ProbeTests {
             #expect(registration?.environment == .sandbox && registration?.isProven == true)
             _ = try await rig.accept(to: 1)
             await rig.store.untilEnded(2)
-            #expect(rig.sender.pushes.map(\.route.environment) == [.production, .sandbox, .sandbox])
+            #expect(rig.sender.pushes.map(\.route.channel.environment) == [.production, .sandbox, .sandbox])
         }
     }
 
@@ -95,7 +95,7 @@ struct ProbeTests {
             project: Self.project(),
             script: { push, _ in
                 let isSandbox = (push.deviceToken.bytes.last ?? 0) % 2 == 0
-                return push.route.environment == (isSandbox ? .sandbox : .production)
+                return push.route.channel.environment == (isSandbox ? .sandbox : .production)
                     ? .accepted : .rejected(.badDeviceToken)
             })
         await rig.subscribe(200)

@@ -61,7 +61,7 @@ struct RecentReasonsTests {
         func settlement(_ outcome: LedgerOutcome, _ reason: String?) -> Settlement {
             let entry = LedgerEntry(
                 outcome: outcome, reason: reason, verdict: nil, history: AttemptHistory(attempts: 1), time: now,
-                latencyMilliseconds: 1, apnsID: APNSID(message: message, registration: RegistrationKey(rawValue: 1)))
+                latencyMilliseconds: 1, pushID: PushID(message: message, registration: RegistrationKey(rawValue: 1)))
             return Settlement(delivery: delivery, result: .ended(entry))
         }
         metrics.count([

@@ -18,7 +18,7 @@ struct RunnerTests {
 
     @Test func whatIsHeldExpiresAllTheSame() async throws {
         let rig = Rig()
-        let route = PushRoute(project: Sample.projectID, app: Sample.appID, environment: .production)
+        let route = PushRoute(project: Sample.projectID, app: Sample.appID, channel: .apns(.production))
         await rig.subscribe(5)
         try await rig.run { rig in
             await rig.untilIdle()
@@ -46,8 +46,8 @@ struct RunnerTests {
             #expect(entry.history == AttemptHistory(attempts: 1))
             let push = try #require(rig.sender.pushes.first)
             #expect(push.lane == .interactive)
-            #expect(push.id == APNSID(message: message.id, registration: RegistrationKey(rawValue: 7)))
-            #expect(push.id == entry.apnsID)
+            #expect(push.id == PushID(message: message.id, registration: RegistrationKey(rawValue: 7)))
+            #expect(push.id == entry.pushID)
             #expect(push.route.app == Sample.appID)
             #expect(push.deviceToken == Sample.registration(7).deviceToken)
             #expect(await rig.store.books[message.id]?.isComplete == true)

@@ -74,7 +74,7 @@ struct SQLiteDeliveryTests {
             store: store, composer: AppleComposer(), admission: admission, runner: runner, wallTime: wallTime)
         let controller = MessageController(store: store, runner: runner, wallTime: wallTime)
         let registrations = try await register(200, in: store)
-        let addressees = registrations.map { Addressee(key: $0.key, app: $0.app) }
+        let addressees = registrations.map { Addressee(key: $0.key, app: $0.appKey) }
         let group = ServiceGroup(services: [runner], logger: quiet)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
@@ -115,7 +115,7 @@ struct SQLiteDeliveryTests {
         for number in 1...count {
             let token = try #require(DeviceToken(bytes: [1, number]))
             let request = RegistrationRequest(
-                project: Sample.projectID, app: Sample.appID, deviceToken: token, environment: .production,
+                project: Sample.projectID, app: Sample.appID, address: .apple(token, .production),
                 appVersion: nil)
             registrations.append(try await store.register(request, at: Sample.start).registration)
         }

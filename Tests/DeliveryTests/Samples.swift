@@ -31,12 +31,12 @@ enum Sample {
         return Registration(
             key: RegistrationKey(rawValue: number), id: RegistrationID(rawValue: id)!,
             token: RegistrationToken(rawValue: id + ":APA91b_token" + digits)!, project: project, app: app,
-            deviceToken: DeviceToken(bytes: Array("device \(number)".utf8))!, environment: .production,
+            address: .apple(DeviceToken(bytes: Array("device \(number)".utf8))!, .production),
             appVersion: nil, createdAt: start, refreshedAt: start, end: end)
     }
 
     static func submission(
-        to recipient: Submission.Recipient, project: Project = project,
+        to recipient: Recipient<Registration, [Addressee]>, project: Project = project,
         _ json: String = #"{"notification":{"title":"Hello"}}"#
     ) throws -> Submission {
         Submission(

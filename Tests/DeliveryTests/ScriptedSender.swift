@@ -14,7 +14,7 @@ final class ScriptedSender: PushSender {
     }
 
     private struct State {
-        var attempts: [APNSID: Int] = [:]
+        var attempts: [PushID: Int] = [:]
         var pushes: [Push] = []
         var held: [Held] = []
         var standing: Outcome?

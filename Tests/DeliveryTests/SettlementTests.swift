@@ -23,7 +23,7 @@ struct SettlementTests {
                 registration: DeliveryRegistration(registration), page: nil, history: history),
             lane: .interactive, isOnce: isOnce,
             isForActivity: isForActivity,
-            apnsID: APNSID(message: message, registration: registration.key), canProbe: canProbe)
+            pushID: PushID(message: message, registration: registration.key), canProbe: canProbe)
     }
 
     private func ended(_ result: Settlement.Result) throws -> LedgerEntry {
@@ -47,7 +47,7 @@ struct SettlementTests {
         #expect(entry.history.attempts == 3)
         #expect(entry.history.unknownAttempts == 1)
         #expect(entry.latencyMilliseconds == 10_000)
-        #expect(entry.apnsID == delivery.apnsID)
+        #expect(entry.pushID == delivery.pushID)
         #expect(entry.time == Self.now)
     }
 
@@ -55,7 +55,7 @@ struct SettlementTests {
         var delivery = Self.delivery()
         #expect(delivery.isSuspect)
         let entry = try ended(delivery.settlement(of: .accepted, at: Self.now, random: 0))
-        #expect(entry.verdict == .proven(in: .production))
+        #expect(entry.verdict == .proven(in: .apns(.production)))
         delivery = Self.delivery(provenAt: Sample.start)
         #expect(!delivery.isSuspect)
         #expect(try ended(delivery.settlement(of: .accepted, at: Self.now, random: 0)).verdict == nil)

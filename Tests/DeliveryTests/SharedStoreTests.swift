@@ -83,7 +83,7 @@ struct SharedStoreTests {
 
     /// Each recipient once in the ledger, as the second runner recorded it; what was sent twice is the same push.
     private static func check(
-        _ message: Message, _ devices: [Registration], _ taken: Set<APNSID>, _ pushes: [Push], _ store: SQLiteStore
+        _ message: Message, _ devices: [Registration], _ taken: Set<PushID>, _ pushes: [Push], _ store: SQLiteStore
     ) async throws {
         let report = try #require(try await store.report(message.id, in: Sample.projectID))
         #expect(report.recipients == count && report.ended[.accepted] == count && report.inFlight == 0)
@@ -95,7 +95,7 @@ struct SharedStoreTests {
         let sent = Dictionary(grouping: pushes, by: \.id)
         #expect(sent.count == count)
         for row in rows {
-            let id = APNSID(message: message.id, registration: try #require(keys[row.registration]))
+            let id = PushID(message: message.id, registration: try #require(keys[row.registration]))
             #expect(sent[id]?.count == (taken.contains(id) ? 2 : 1))
             #expect(row.history.unknownAttempts == (taken.contains(id) ? 1 : 0))
         }
@@ -106,8 +106,8 @@ struct SharedStoreTests {
         var devices: [Registration] = []
         for number in 1...UInt8(count) {
             let request = RegistrationRequest(
-                project: Sample.projectID, app: Sample.appID, deviceToken: DeviceToken(bytes: [1, number])!,
-                environment: .production, appVersion: nil)
+                project: Sample.projectID, app: Sample.appID,
+                address: .apple(DeviceToken(bytes: [1, number])!, .production), appVersion: nil)
             devices.append(try await store.register(request, at: Sample.start).registration)
         }
         _ = try await store.subscribe(devices.map(\.key), to: Sample.topic, at: Sample.start)

@@ -23,7 +23,8 @@ struct SharingTests {
     ) async throws -> Message {
         for number in numbers { await rig.store.add(Sample.registration(number, project: project.id)) }
         var submission = try Sample.submission(
-            to: .list(numbers.map { .init(key: RegistrationKey(rawValue: $0), app: Sample.appID) }), project: project)
+            to: .list(numbers.map { .init(key: RegistrationKey(rawValue: $0), app: AppKey(.apple, Sample.appID)) }),
+            project: project)
         submission.options = options
         return try await rig.acceptMessage(submission)
     }
@@ -121,7 +122,7 @@ struct SharingTests {
 
     @Test func aHeldRouteWaitsAndTheRestGoesOn() async throws {
         let rig = Rig()
-        let held = PushRoute(project: Sample.projectID, app: Sample.appID, environment: .sandbox)
+        let held = PushRoute(project: Sample.projectID, app: Sample.appID, channel: .apns(.sandbox))
         for number in 1...100 {
             var registration = Sample.registration(Int64(number))
             if number % 2 == 0 { registration.environment = .sandbox }
@@ -132,7 +133,7 @@ struct SharingTests {
             let message = try await rig.acceptTopic()
             let single = try await rig.accept(to: 2)
             await rig.store.untilEnded(50)
-            #expect(rig.sender.pushes.allSatisfy { $0.route.environment == .production })
+            #expect(rig.sender.pushes.allSatisfy { $0.route.channel.environment == .production })
             #expect(await rig.store.books[single.id]?.isComplete == false)
             rig.sender.hold([:])
             await rig.store.until {
@@ -146,7 +147,7 @@ struct SharingTests {
         let rig = Rig()
         await rig.subscribe(100)
         let route = PushRoute(
-            project: Sample.projectID, app: Sample.appID, environment: Sample.registration(1).environment)
+            project: Sample.projectID, app: Sample.appID, channel: Sample.registration(1).channel)
         rig.sender.hold([route: HeldRoute(retryAfter: .seconds(3600), limit: 8, isBulkOnly: true)])
         try await rig.run { rig in
             let message = try await rig.acceptTopic()

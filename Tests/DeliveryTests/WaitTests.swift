@@ -8,7 +8,7 @@ import Testing
 /// Callers who wait for the end of a delivery.
 @Suite(.timeLimit(.minutes(5)))
 struct WaitTests {
-    private static let route = PushRoute(project: Sample.projectID, app: Sample.appID, environment: .production)
+    private static let route = PushRoute(project: Sample.projectID, app: Sample.appID, channel: .apns(.production))
     private static let quiet = #"{"apns":{"headers":{"apns-priority":"5"},"payload":{"aps":{"content-available":1}}}}"#
 
     /// Runs `body` when the lanes know that there is nothing to do.

@@ -56,7 +56,8 @@ struct WorkerTests {
             await rig.untilIdle()
             let message = try await rig.acceptMessage(
                 Sample.submission(
-                    to: .list((1...50).map { .init(key: RegistrationKey(rawValue: $0), app: Sample.appID) })))
+                    to: .list(
+                        (1...50).map { .init(key: RegistrationKey(rawValue: $0), app: AppKey(.apple, Sample.appID)) })))
             #expect(message.lane == .interactive)
             await rig.store.until { $0.books[message.id]?.isComplete == true }
             #expect(await rig.store.calls[.claimDue] == nil)

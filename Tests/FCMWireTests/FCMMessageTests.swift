@@ -305,7 +305,7 @@ struct MessageRuleTests {
         expected.priority = .low
         expected.expiration = .until(Timestamp(seconds: 1_700_000_000))
         expected.collapseID = "score é"
-        expected.id = APNSID(rawValue: "123e4567-e89b-12d3-a456-426614174000")
+        expected.id = PushID(rawValue: "123e4567-e89b-12d3-a456-426614174000")
         #expect(try FCMMessage(source: json(text)).apns.headers == expected)
     }
 

@@ -87,7 +87,7 @@ struct ProjectFileTests {
         try files.write("projects/both.yaml", both.replacing("KEYS", with: files.directory.path))
         let set = try files.read()
         let web = try #require(set.projects.first { $0.id.rawValue == "demo" })
-        #expect(web.apps.values.map(\.platform) == [.web] && web.apps.keys.map(\.rawValue) == ["www.example.com"])
+        #expect(web.apps.values.map(\.platform) == [.web] && web.apps.keys.map(\.id.rawValue) == ["www.example.com"])
         #expect(set.projects.first { $0.id.rawValue == "both" }?.apps.count == 2)
         #expect(set.upstreams.map(\.app.rawValue) == ["com.example.app"])
     }
@@ -142,8 +142,8 @@ struct ProjectFileTests {
         #expect(set.projects.map(\.number) == [123_456_789_012])
         #expect(set.projects.map(\.weight) == [7])
         #expect(app.id.rawValue == "com.example.app")
-        #expect(app.environment == .sandbox)
-        #expect(app.firebaseKeys == .full)
+        #expect(app.deviceService?.environment == .sandbox)
+        #expect(app.deviceService?.firebaseKeys == .full)
         let upstream = try #require(set.upstreams.first)
         guard case .providerKey("TEAM123456", "ABC1234567", _) = upstream.credential else {
             Issue.record("\(upstream.credential)")
@@ -161,8 +161,8 @@ struct ProjectFileTests {
             "projects/demo.yml", Self.project(more: "trust: system").replacing("KEYS", with: files.directory.path))
         let set = try files.read()
         let app = try #require(set.projects.first?.apps.values.first)
-        #expect(app.environment == .production)
-        #expect(app.firebaseKeys == .standard)
+        #expect(app.deviceService?.environment == .production)
+        #expect(app.deviceService?.firebaseKeys == .standard)
         #expect(set.projects.map(\.weight) == [1])
         #expect(set.upstreams.first?.trustFile == nil)
         #expect(

@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct RegistrationImportTests {
     private static let project = ProjectID(rawValue: "demo")!
-    private static let apps: [AppID: APNSEnvironment] = [
+    private static let apps: [AppID: PushEnvironment] = [
         AppID(rawValue: "com.example.app")!: .production, AppID(rawValue: "com.example.dev")!: .sandbox,
     ]
     private let directory: TestDirectory
@@ -69,8 +69,9 @@ struct RegistrationImportTests {
         return (0..<count).map { number in
             var row = ImportedRegistration(
                 app: apps.keys.sorted { $0.rawValue < $1.rawValue }[number % 2],
-                deviceToken: DeviceToken(bytes: (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })!,
-                environment: .allCases.randomElement(using: &random)!)
+                address: .apple(
+                    DeviceToken(bytes: (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })!,
+                    .allCases.randomElement(using: &random)!))
             if Bool.random(using: &random) { row.user = UserID(rawValue: users.randomElement(using: &random)!) }
             if Bool.random(using: &random) {
                 row.appVersion = ["1.2 (3)", "a,b", "\"2\""].randomElement(using: &random)
@@ -188,9 +189,9 @@ struct RegistrationImportTests {
         #expect(rejects.values.allSatisfy { !$0.reason.isEmpty })
         let kept = Set(
             try await store.exportRegistrations(of: Self.project, after: RegistrationKey(rawValue: 0), limit: 999).rows
-                .map(\.deviceToken))
+                .map(\.address))
         for (index, row) in rows.enumerated() where !spoiled.contains(index) {
-            #expect(kept.contains(row.deviceToken))
+            #expect(kept.contains(row.address))
         }
         #expect(try await store.check() == [])
     }

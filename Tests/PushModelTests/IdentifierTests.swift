@@ -6,15 +6,15 @@ struct IdentifierTests {
 
     @Test func theIdOfADeliveryNeverChanges() {
         // Pinned: ids of deliveries in the store must come out the same in every later version.
-        let id = APNSID(message: Self.message, registration: RegistrationKey(rawValue: 42))
+        let id = PushID(message: Self.message, registration: RegistrationKey(rawValue: 42))
         #expect(id.rawValue == "1dcae8ff-99a8-8a95-b564-425fb7628138")
-        #expect(APNSID(message: Self.message, registration: RegistrationKey(rawValue: 42)) == id)
+        #expect(PushID(message: Self.message, registration: RegistrationKey(rawValue: 42)) == id)
     }
 
     @Test func idsAreVersion8UUIDsWithoutCollision() {
         var seen: Set<String> = []
         for key in 1...100_000 {
-            let id = APNSID(message: Self.message, registration: RegistrationKey(rawValue: Int64(key))).rawValue
+            let id = PushID(message: Self.message, registration: RegistrationKey(rawValue: Int64(key))).rawValue
             seen.insert(id)
             let bytes = Array(id.utf8)
             #expect(bytes[14] == UInt8(ascii: "8"))
@@ -22,13 +22,13 @@ struct IdentifierTests {
         }
         #expect(seen.count == 100_000)
         let sample = seen.first ?? ""
-        #expect(APNSID(rawValue: sample)?.rawValue == sample)
+        #expect(PushID(rawValue: sample)?.rawValue == sample)
     }
 
     @Test func idsOfDifferentMessagesDiffer() {
         let ids = (0..<10_000).map { number in
             let message = MessageID(acceptedAt: Timestamp(milliseconds: 1_700_000_000_000), random: UInt64(number))
-            return APNSID(message: message, registration: RegistrationKey(rawValue: 1))
+            return PushID(message: message, registration: RegistrationKey(rawValue: 1))
         }
         #expect(Set(ids).count == ids.count)
     }
@@ -57,7 +57,7 @@ struct IdentifierTests {
         ("ABCDEFAB-0000-8000-8000-000000000000", true),
     ])
     func apnsIdsAreCanonicalUUIDs(text: String, isValid: Bool) {
-        #expect(APNSID(rawValue: text)?.rawValue == (isValid ? text.lowercased() : nil))
+        #expect(PushID(rawValue: text)?.rawValue == (isValid ? text.lowercased() : nil))
     }
 
     @Test(arguments: ["", "a\nb", "\u{7f}", "\u{85}", String(repeating: "ü", count: 129)])
@@ -77,8 +77,8 @@ struct IdentifierTests {
             Registration(
                 key: RegistrationKey(rawValue: 1), id: RegistrationID(rawValue: "cAAAAAAAAAAAAAAAAAAAAA")!,
                 token: RegistrationToken(rawValue: "cAAAAAAAAAAAAAAAAAAAAA:APA91b_x")!,
-                project: ProjectID(rawValue: "p")!, app: AppID(rawValue: "a")!, deviceToken: DeviceToken(bytes: [1])!,
-                environment: .production, appVersion: nil, createdAt: now,
+                project: ProjectID(rawValue: "p")!, app: AppID(rawValue: "a")!,
+                address: .apple(DeviceToken(bytes: [1])!, .production), appVersion: nil, createdAt: now,
                 refreshedAt: Timestamp(milliseconds: day * 86_400_000), end: nil)
         }
         var policy = StalePolicy()

@@ -29,15 +29,15 @@ struct ClaimTruthTests {
         var made: [Registration] = []
         for number in 0..<count {
             let request = RegistrationRequest(
-                project: project, app: app, deviceToken: DeviceToken(bytes: [1, UInt8(number)])!,
-                environment: .production, appVersion: nil)
+                project: project, app: app, address: .apple(DeviceToken(bytes: [1, UInt8(number)])!, .production),
+                appVersion: nil)
             made.append(try await store.register(request, at: Timestamp(milliseconds: 1)).registration)
         }
         _ = try await store.subscribe(made.map(\.key), to: topic, at: Timestamp(milliseconds: 1))
         return made
     }
 
-    private func send(_ recipient: NewMessage.Recipient, _ lane: Lane) async throws {
+    private func send(_ recipient: Recipient<RegistrationKey, [RegistrationKey]>, _ lane: Lane) async throws {
         let content = PlainContent()
         let message = NewMessage(
             id: MessageID(acceptedAt: Timestamp(milliseconds: 5), random: 1), project: project,
@@ -84,7 +84,7 @@ struct ClaimTruthTests {
 
     @Test func aDeviceTokenThatChangedMeanwhileIsTheNewOne() async throws {
         let (page, _) = try await claimPage { all in
-            try await change(all[2], RegistrationChange(deviceToken: Self.token))
+            try await change(all[2], RegistrationChange(address: .deviceToken(Self.token)))
         }
         #expect(page.count == 5 && page[2].deviceToken == Self.token)
     }
@@ -101,9 +101,9 @@ struct ClaimTruthTests {
     }
 
     @Test func whoseRouteIsHeldByNowIsSetAside() async throws {
-        let sandbox = PushRoute(project: project, app: app, environment: .sandbox)
+        let sandbox = PushRoute(project: project, app: app, channel: .apns(.sandbox))
         let (page, all) = try await claimPage(held: [sandbox]) { all in
-            try await change(all[1], RegistrationChange(environment: .sandbox))
+            try await change(all[1], RegistrationChange(address: .environment(.sandbox)))
         }
         #expect(page.map(\.key) == [all[0], all[2], all[3], all[4]].map(\.key))
         let shards = try await store.openFanOuts(limitPerProject: 9, held: [])
@@ -117,11 +117,11 @@ struct ClaimTruthTests {
         let all = try await audience(3)
         try await send(.topic(topic), .bulk)
         let worker = try await store.enroll("w", until: Timestamp(milliseconds: 1 << 50))
-        let sandbox = PushRoute(project: project, app: app, environment: .sandbox)
+        let sandbox = PushRoute(project: project, app: app, channel: .apns(.sandbox))
         let id = try #require(try await store.openFanOuts(limitPerProject: 1, held: [sandbox]).first?.id)
         let first = try await store.claimPage(of: id, limit: 1, held: [sandbox], by: worker, at: time)
         #expect(first.page?.deliveries.map(\.registration.key) == [all[0].key])
-        try await change(all[2], RegistrationChange(deviceToken: all[0].deviceToken, environment: .sandbox))
+        try await change(all[2], RegistrationChange(address: .address(.apple(all[0].deviceToken, .sandbox))))
         let rest = try await store.claimPage(of: id, limit: 9, held: [sandbox], by: worker, at: time)
         #expect(rest.page?.deliveries.map(\.registration.key) == [all[1].key] && rest.isDone)
         let aside = try #require(
@@ -142,7 +142,7 @@ struct ClaimTruthTests {
             try await store.write { db in
                 // Past the change that would name it.
                 try db.execute(
-                    sql: "UPDATE registration SET device_token = x'0909' WHERE key = ?",
+                    sql: "UPDATE registration SET address = x'0909' WHERE key = ?",
                     arguments: [all[4].key.rawValue])
                 try db.execute(sql: "UPDATE registration_change SET registration = 0")
             }
@@ -154,21 +154,21 @@ struct ClaimTruthTests {
         let all = try await audience(3)
         try await send(.list(all.map(\.key)), .interactive)
         let worker = try await store.enroll("w", until: Timestamp(milliseconds: 1 << 50))
-        let route = PushRoute(project: project, app: app, environment: .production)
+        let route = PushRoute(project: project, app: app, channel: .apns(.production))
         let (changes, due) = try await store.read { [time] db in
             (
                 try RegistrationChanges(db: db).number(),
                 try PendingTable(db: db).due(.interactive, route, limit: 9, at: time)
             )
         }
-        try await change(all[0], RegistrationChange(deviceToken: Self.token))
-        try await change(all[1], RegistrationChange(environment: .sandbox))
+        try await change(all[0], RegistrationChange(address: .deviceToken(Self.token)))
+        try await change(all[1], RegistrationChange(address: .environment(.sandbox)))
         let claimed = try await store.write(.claim) { [time] db in
             try PendingTable(db: db).claim(due, readAt: changes, by: worker, at: time)
         }
         #expect(claimed.map(\.registration.key) == [all[0].key, all[2].key])
         #expect(claimed.first?.registration.deviceToken == Self.token)
-        let sandbox = PushRoute(project: project, app: app, environment: .sandbox)
+        let sandbox = PushRoute(project: project, app: app, channel: .apns(.sandbox))
         #expect(try await store.dueRoutes(.interactive, at: time).routes == [sandbox])
         #expect(try await store.check() == [])
     }
@@ -176,10 +176,10 @@ struct ClaimTruthTests {
     @Test func changesAndMovesAreKeptNoLongerThanTheyAreNeeded() async throws {
         let all = try await audience(4)
         try await store.end(all[0].key, RegistrationEnd(time: time, cause: .deleted))
-        let former = "SELECT (SELECT count(*) FROM former_holder) + (SELECT count(*) FROM token_move)"
+        let former = "SELECT (SELECT count(*) FROM former_holder) + (SELECT count(*) FROM address_move)"
         #expect(try await store.lastColumn(of: former) == ["0"], "no fan-out runs")
         try await send(.topic(topic), .bulk)
-        try await change(all[2], RegistrationChange(deviceToken: all[1].deviceToken))
+        try await change(all[2], RegistrationChange(address: .deviceToken(all[1].deviceToken)))
         #expect(try await store.lastColumn(of: former) == ["3"], "two device tokens were left, one was taken")
         let worker = try await store.enroll("w", until: Timestamp(milliseconds: 1 << 50))
         let id = try #require(try await store.openFanOuts(limitPerProject: 1).first?.id)

@@ -38,7 +38,7 @@ struct CrashTests {
         for number in 0..<count {
             let request = RegistrationRequest(
                 project: project, app: AppID(rawValue: "com.example.app")!,
-                deviceToken: DeviceToken(bytes: [1, UInt8(number)])!, environment: .production, appVersion: nil)
+                address: .apple(DeviceToken(bytes: [1, UInt8(number)])!, .production), appVersion: nil)
             let registration = try await store.register(request, at: Timestamp(milliseconds: 1)).registration
             _ = try await store.subscribe([registration.key], to: topic, at: Timestamp(milliseconds: 1))
         }
@@ -60,7 +60,7 @@ struct CrashTests {
                 LedgerEntry(
                     outcome: .accepted, reason: nil, verdict: nil, history: AttemptHistory(attempts: 1),
                     time: Timestamp(milliseconds: 50), latencyMilliseconds: 45,
-                    apnsID: APNSID(message: delivery.message, registration: delivery.registration.key))))
+                    pushID: PushID(message: delivery.message, registration: delivery.registration.key))))
     }
 
     private func retried(_ delivery: ClaimedDelivery) -> Settlement {

@@ -30,14 +30,16 @@ struct FanOutTests {
         for number in 0..<count {
             let request = RegistrationRequest(
                 project: project, app: AppID(rawValue: "com.example.app")!,
-                deviceToken: DeviceToken(bytes: [1, UInt8(number)])!, environment: .production, appVersion: nil)
+                address: .apple(DeviceToken(bytes: [1, UInt8(number)])!, .production), appVersion: nil)
             keys.append(try await store.register(request, at: Timestamp(milliseconds: 1)).registration.key)
         }
         _ = try await store.subscribe(keys, to: Topic(rawValue: "news")!, at: Timestamp(milliseconds: 1))
         return keys
     }
 
-    private func send(_ recipient: NewMessage.Recipient, _ number: UInt64 = 1) async throws -> MessageID {
+    private func send(_ recipient: Recipient<RegistrationKey, [RegistrationKey]>, _ number: UInt64 = 1) async throws
+        -> MessageID
+    {
         let content = PlainContent()
         let message = NewMessage(
             id: MessageID(acceptedAt: Timestamp(milliseconds: 5), random: number), project: project,
@@ -92,7 +94,7 @@ struct FanOutTests {
         #expect(try await claimed(second) == [keys[0].rawValue])
         let report = try #require(try await store.report(id, in: project))
         #expect(report.rejectedByReason == ["Unregistered": 2] && report.inFlight == 1 && report.recipients == 3)
-        let route = PushRoute(project: project, app: AppID(rawValue: "com.example.app")!, environment: .production)
+        let route = PushRoute(project: project, app: AppID(rawValue: "com.example.app")!, channel: .apns(.production))
         let due = try await store.claimDue(.bulk, route, limit: 9, by: second, at: time)
         #expect(due.isEmpty)
         #expect(try await store.report(single, in: project)?.state == .complete)
@@ -162,7 +164,7 @@ struct FanOutTests {
     @Test func aPauseMarksWhatWaitsInStepsAndNothingOfItIsClaimedBetween() async throws {
         let keys = try await audience(40)
         let id = try await send(.list(keys))
-        let route = PushRoute(project: project, app: AppID(rawValue: "com.example.app")!, environment: .production)
+        let route = PushRoute(project: project, app: AppID(rawValue: "com.example.app")!, channel: .apns(.production))
         let worker = try await store.enroll("w", until: Timestamp(milliseconds: 1 << 50))
         _ = try await store.control(id, in: project, .pause, at: time, by: CredentialUse(id: "test"))
         // As if the pause had come this far only.

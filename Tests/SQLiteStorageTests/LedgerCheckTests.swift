@@ -26,11 +26,12 @@ struct LedgerCheckTests {
     @discardableResult
     private func broadcast(_ blocks: [[Int64]], outcome: LedgerOutcome = .accepted) async throws -> Int64 {
         try await store.write { [project] db in
-            try db.execute(sql: "INSERT OR IGNORE INTO app (id, project, name) VALUES (1, 'demo', 'com.example.app')")
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO app (id, project, name, platform) VALUES (1, 'demo', 'com.example.app', 0)")
             for key in blocks.joined() {
                 try db.execute(
                     sql: """
-                        INSERT OR IGNORE INTO registration (key, fid, token, app, device_token, environment,
+                        INSERT OR IGNORE INTO registration (key, fid, token, app, address, channel,
                             created_at, refreshed_at)
                         VALUES (?1, ?2, ?2, 1, ?3, 0, 5, 6)
                         """, arguments: [key, Self.fid(key), Data("\(key)".utf8)])
@@ -38,8 +39,8 @@ struct LedgerCheckTests {
             try db.execute(
                 sql: """
                     INSERT OR IGNORE INTO topic (id, project, name) VALUES (1, 'demo', 'news');
-                    INSERT OR IGNORE INTO route (id, project, app, environment)
-                    VALUES (1, 'demo', 'com.example.app', 'production');
+                    INSERT OR IGNORE INTO route (id, project, app, channel)
+                    VALUES (1, 'demo', 'com.example.app', 0);
                     """)
             let count = blocks.joined().count
             try db.execute(
@@ -76,7 +77,7 @@ struct LedgerCheckTests {
         LedgerEntry(
             outcome: outcome, reason: outcome == .accepted ? nil : "BadTopic", verdict: nil,
             history: AttemptHistory(attempts: 1), time: Timestamp(milliseconds: 4000), latencyMilliseconds: 30,
-            apnsID: APNSID(rawValue: "6c4f6b60-1f4c-4a52-9c1e-2a3b4c5d6e7f")!)
+            pushID: PushID(rawValue: "6c4f6b60-1f4c-4a52-9c1e-2a3b4c5d6e7f")!)
     }
 
     private static func fid(_ key: Int64) -> String {
@@ -92,10 +93,14 @@ struct LedgerCheckTests {
         let name = hasOther ? "com.example.other" : "com.example.app"
         let (counts, statements) = try await store.write { db in
             if hasOther {
-                try db.execute(sql: "INSERT INTO app (project, name) VALUES ('demo', ?)", arguments: [name])
+                try db.execute(
+                    sql: "INSERT INTO app (project, name, platform) VALUES ('demo', ?, 0)", arguments: [name])
             }
             try db.execute(
-                sql: "INSERT INTO former_registration (key, fid, app) VALUES (3, 'x', ?1), (2000, 'y', ?1)",
+                sql: """
+                    INSERT INTO former_registration (key, fid, app)
+                        SELECT column1, column2, app.id FROM (VALUES (3, 'x'), (2000, 'y')), app WHERE app.name = ?1
+                    """,
                 arguments: [name])
             try db.execute(sql: "DELETE FROM registration WHERE key IN (3, 4)")
             try db.execute(sql: "DELETE FROM former_registration WHERE key = 4")
@@ -232,19 +237,19 @@ struct LedgerCheckTests {
         let message = MessageID(rawValue: "0:0")!
         try await broadcast([[3, 1], [2]])
         _ = try await store.lastColumn(
-            of: "INSERT INTO former_registration SELECT r.key, r.fid, a.name FROM registration r "
-                + "JOIN app a ON a.id = r.app WHERE r.key = 3")
+            of: "INSERT INTO former_registration SELECT key, fid, app FROM registration WHERE key = 3")
         _ = try await store.lastColumn(of: "DELETE FROM registration WHERE key = 3")
         let listed = try await store.deliveries(of: message, in: project, outcome: nil, after: nil, limit: 9)
         #expect(listed.elements.map(\.registration.rawValue) == [1, 3, 2].map(Self.fid))
-        #expect(listed.elements.map(\.app.rawValue) == Array(repeating: "com.example.app", count: 3))
+        #expect(listed.elements.map(\.app.id.rawValue) == Array(repeating: "com.example.app", count: 3))
         let rows = try await store.export(
             project: project, from: Timestamp(milliseconds: 0), to: Timestamp(milliseconds: 1 << 40),
             at: Timestamp(milliseconds: 1 << 40), after: nil, limit: 2)
         #expect(rows.elements.map(\.delivery.registration.rawValue) == [1, 3].map(Self.fid))
         #expect(try await store.check() == [])
         // With a second app each registration is looked at, also the one that is gone.
-        _ = try await store.lastColumn(of: "INSERT INTO app (project, name) VALUES ('demo', 'com.example.second')")
+        _ = try await store.lastColumn(
+            of: "INSERT INTO app (project, name, platform) VALUES ('demo', 'com.example.second', 0)")
         #expect(try await store.check() == [])
         try await broadcast([[1, 2]])
         #expect(try await store.check() == [])

@@ -26,7 +26,7 @@ struct LookupTests {
     private func register(_ number: Int, in store: SQLiteStore) async throws -> Registration {
         let request = RegistrationRequest(
             project: Self.project, app: AppID(rawValue: "com.example.app")!,
-            deviceToken: DeviceToken(bytes: [UInt8(number >> 8), UInt8(number & 0xff)])!, environment: .production,
+            address: .apple(DeviceToken(bytes: [UInt8(number >> 8), UInt8(number & 0xff)])!, .production),
             appVersion: nil)
         return try await store.register(request, at: Timestamp(seconds: 1)).registration
     }

@@ -29,7 +29,7 @@ struct RegistrationTests {
     private let importer = CredentialUse(id: CredentialUse.commandID, name: "alice")
 
     private func row(_ number: UInt8) -> ImportedRegistration {
-        ImportedRegistration(app: app, deviceToken: DeviceToken(bytes: [0xd7, number])!, environment: .sandbox)
+        ImportedRegistration(app: app, address: .apple(DeviceToken(bytes: [0xd7, number])!, .sandbox))
     }
 
     private func take(
@@ -91,7 +91,7 @@ struct RegistrationTests {
         #expect(rows.first == full)
         #expect(rows[1].token == foreign.token)
         let found = try await store.registration(token: foreign.token!, in: project)
-        #expect(found?.deviceToken == foreign.deviceToken && found?.createdAt == time)
+        #expect(found?.address == foreign.address && found?.createdAt == time)
         #expect(try await store.check() == [])
         // The same again changes nothing, and what was exported fits too.
         #expect(try await take([full, foreign, row(3)], store) == .committed(refused: [:]))
@@ -104,7 +104,7 @@ struct RegistrationTests {
         let store = try open()
         let made = try await store.register(
             RegistrationRequest(
-                project: project, app: app, deviceToken: row(1).deviceToken, environment: .production, appVersion: nil,
+                project: project, app: app, address: row(1).address.on(.apns(.production)), appVersion: nil,
                 owner: .user(UserID(rawValue: "alice")!)), at: time
         ).registration
         let other = RegistrationID(rawValue: "dAAAAAAAAAAAAAAAAAAAAA")!
@@ -122,7 +122,7 @@ struct RegistrationTests {
         ]
         #expect(try await take(rows + [row(9)], store) == .committed(refused: expected))
         #expect(try await store.importPosition(of: "file")?.imported == 1)
-        #expect(try await exported(store).map(\.deviceToken) == [made.deviceToken, row(9).deviceToken])
+        #expect(try await exported(store).map(\.address) == [made.address, row(9).address])
         #expect(try await store.check() == [])
     }
 
@@ -160,7 +160,7 @@ struct RegistrationTests {
         let before = try await store.registration(id, in: project)
         for number in [2, 3] as [UInt8] {
             let made = try #require(try await register(number, for: id, store))
-            #expect(made.id != id && made.key != owner.key && made.deviceToken == row(number).deviceToken)
+            #expect(made.id != id && made.key != owner.key && made.address == row(number).address)
             #expect(try await store.installation(id, in: project)?.registration == made.key)
             #expect(try await store.registration(id, in: project) == before)
         }
@@ -192,7 +192,7 @@ struct RegistrationTests {
     ) async throws -> Registration? {
         let result = try await store.register(
             RegistrationRequest(
-                project: project, app: app, deviceToken: row(number).deviceToken, environment: .sandbox,
+                project: project, app: app, address: row(number).address.on(.apns(.sandbox)),
                 appVersion: nil, owner: nil), for: id, at: time)
         guard case .registered(let made) = result else { return nil }
         return made
@@ -219,7 +219,7 @@ struct RegistrationTests {
         let store = try open()
         let made = try await store.register(
             RegistrationRequest(
-                project: project, app: app, deviceToken: row(1).deviceToken, environment: .production, appVersion: nil,
+                project: project, app: app, address: row(1).address.on(.apns(.production)), appVersion: nil,
                 owner: .user(UserID(rawValue: "alice")!)), at: Timestamp(milliseconds: 1)
         ).registration
         var next = row(1)
@@ -257,7 +257,7 @@ struct RegistrationTests {
     private func message(_ number: UInt64, to registration: Registration) throws -> NewMessage {
         NewMessage(
             id: MessageID(acceptedAt: time, random: number), project: project,
-            recipient: .registration(registration.key, registration.id),
+            recipient: .registration(registration.key),
             content: PlainContent(),
             lane: .interactive,
             facts: MessageFacts(label: nil, isDisplayed: false, collapseKey: nil, priority: 5, timeToLiveSeconds: 60),
@@ -283,7 +283,7 @@ struct RegistrationTests {
         _ = try await store.control(message.id, in: project, .cancel, at: time, by: .gateway)
         _ = try await store.bookCancelled(limit: 100, at: time)
         try await purge(made, store)
-        let target = Message.Recipient.registration(made.key, made.id)
+        let target = Recipient<RegistrationID, Int>.registration(made.id)
         #expect(try await store.message(message.id, in: project)?.recipient == target)
         #expect(try await store.report(message.id, in: project)?.message.recipient == target)
         for state in [nil, MessageState.cancelled] {
@@ -305,7 +305,7 @@ struct RegistrationTests {
             Issue.record("\(results)")
             return
         }
-        #expect(accepted.recipient == .registration(made[1].key, made[1].id))
+        #expect(accepted.recipient == .registration(made[1].id))
         #expect(try await store.message(gone.id, in: project) == nil)
         #expect(try await store.lastColumn(of: "SELECT count(*) FROM idempotency") == ["0"])
         #expect(try await store.report(accepted.id, in: project)?.inFlight == 1)
@@ -320,7 +320,7 @@ struct RegistrationTests {
         try await store.end(made.key, RegistrationEnd(time: time, cause: .deleted))
         #expect(try await store.purge(endedBefore: time + .milliseconds(1), limit: 9) == 1)
         let kept = try await store.lastColumn(
-            of: "SELECT key || ' ' || fid || ' ' || app FROM former_registration")
+            of: "SELECT f.key || ' ' || f.fid || ' ' || a.name FROM former_registration f JOIN app a ON a.id = f.app")
         #expect(kept == ["\(made.key.rawValue) \(made.id) \(app)"])
         #expect(try await store.check() == [])
     }

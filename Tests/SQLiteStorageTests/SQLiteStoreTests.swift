@@ -163,14 +163,14 @@ struct SQLiteStoreTests {
         let made = try await store.register(
             RegistrationRequest(
                 project: project, app: try #require(AppID(rawValue: "com.example.app")),
-                deviceToken: try #require(DeviceToken(bytes: [1])), environment: .production, appVersion: nil),
+                address: .apple(try #require(DeviceToken(bytes: [1])), .production), appVersion: nil),
             at: Timestamp(milliseconds: 0)
         ).registration
         let chosen = "6c4f6b60-1f4c-4a52-9c1e-2a3b4c5d6e7f"
         let id = MessageID(acceptedAt: Timestamp(milliseconds: 1), random: 1)
         let new = NewMessage(
-            id: id, project: project, recipient: .registration(made.key, made.id),
-            content: PlainContent(#"{"data":{"a":"b"}}"#, pushID: APNSID(rawValue: chosen)),
+            id: id, project: project, recipient: .registration(made.key),
+            content: PlainContent(#"{"data":{"a":"b"}}"#, pushID: PushID(rawValue: chosen)),
             lane: .interactive,
             facts: MessageFacts(label: nil, isDisplayed: false, collapseKey: nil, priority: 5, timeToLiveSeconds: 60),
             acceptedAt: Timestamp(milliseconds: 1), expiresAt: Timestamp(milliseconds: 60_001))
@@ -184,9 +184,9 @@ struct SQLiteStoreTests {
         #expect(try await store.report(id, in: project)?.inFlight == 1)
         #expect(try await store.reports(in: project, after: nil, limit: 1).elements.count == 1)
         let listed = try await store.deliveries(of: id, in: project, outcome: nil, after: nil, limit: 9)
-        #expect(listed.elements.map(\.apnsID?.rawValue) == [chosen])
+        #expect(listed.elements.map(\.pushID?.rawValue) == [chosen])
         let worker = try await store.enroll("test", until: Timestamp(milliseconds: 1))
-        let route = PushRoute(project: project, app: made.app, environment: .production)
+        let route = PushRoute(project: project, app: made.app, channel: .apns(.production))
         let claimed = try await store.claimDue(
             .interactive, route, limit: 1, by: worker, at: Timestamp(milliseconds: 1))
         #expect(claimed.map(\.expiresAt) == [Timestamp(milliseconds: 60_001)])

@@ -19,9 +19,9 @@ struct SchemaTests {
     }
 
     private static let rows = """
-        INSERT INTO app (id, project, name) VALUES (1, 'demo', 'com.example.app');
-        INSERT INTO route (id, project, app, environment) VALUES (1, 'demo', 'com.example.app', 'production');
-        INSERT INTO registration (key, fid, token, app, device_token, environment, created_at, refreshed_at)
+        INSERT INTO app (id, project, name, platform) VALUES (1, 'demo', 'com.example.app', 0);
+        INSERT INTO route (id, project, app, channel) VALUES (1, 'demo', 'com.example.app', 0);
+        INSERT INTO registration (key, fid, token, app, address, channel, created_at, refreshed_at)
             VALUES (1, 'cAAAAAAAAAAAAAAAAAAAAA', zeroblob(24), 1, x'd701', 0, 5, 6);
         INSERT INTO topic (id, project, name) VALUES (1, 'demo', 'news');
         INSERT INTO message (seq, id, project, registration, audience, singles, source, bytes, is_displayed, priority,
@@ -33,11 +33,17 @@ struct SchemaTests {
 
     private static let violations = [
         Violation(
-            rule: "two active registrations of one device token",
+            rule: "two active registrations of one address",
             sql: """
-                INSERT INTO registration (fid, token, app, device_token, environment, created_at, refreshed_at)
+                INSERT INTO registration (fid, token, app, address, channel, created_at, refreshed_at)
                 VALUES ('dAAAAAAAAAAAAAAAAAAAAA', zeroblob(24), 1, x'd701', 0, 5, 6)
                 """),
+        Violation(rule: "a browser without its keys", sql: "UPDATE registration SET channel = 3"),
+        Violation(rule: "a browser's keys of a device", sql: "UPDATE registration SET web_keys = zeroblob(81)"),
+        Violation(rule: "a channel that does not exist", sql: "UPDATE registration SET channel = 4"),
+        Violation(
+            rule: "two apps of one platform and id",
+            sql: "INSERT INTO app (project, name, platform) VALUES ('demo', 'com.example.app', 0)"),
         Violation(rule: "an end without a cause", sql: "UPDATE registration SET ended_at = 9"),
         Violation(
             rule: "superseded without being replaced",

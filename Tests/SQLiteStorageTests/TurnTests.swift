@@ -92,8 +92,8 @@ struct TurnTests {
         let (news, sport) = (Topic(rawValue: "news")!, Topic(rawValue: "sport")!)
         var rows = (0..<120).map { number in
             ImportedRegistration(
-                app: AppID(rawValue: "com.example.app")!, deviceToken: DeviceToken(bytes: [1, UInt8(number)])!,
-                environment: .production)
+                app: AppID(rawValue: "com.example.app")!,
+                address: .apple(DeviceToken(bytes: [1, UInt8(number)])!, .production))
         }
         for index in rows.indices {
             if index % 3 == 0 { rows[index].topics.append(ImportedTopic(news)) }
@@ -109,7 +109,7 @@ struct TurnTests {
         }
         let condition = Condition.Expression.all(.subscribed(news), .not(.subscribed(sport)))
         let neither = Condition.Expression.not(.subscribed(sport))
-        let expected: [(NewMessage.Recipient, Int)] = [
+        let expected: [(Recipient<RegistrationKey, [RegistrationKey]>, Int)] = [
             (.topic(news), 39), (.topic(sport), 59), (.topic(Topic(rawValue: "none")!), 0),
             (.condition(Condition(text: "", expression: condition)), 20),
             (.condition(Condition(text: "", expression: neither)), 58), (.list(keys), 117),

@@ -24,7 +24,7 @@ package struct AcceptSubject: Sendable {
     fileprivate func message(
         _ key: String, _ digest: UInt8, at time: Int64 = 1000, batch: String? = nil
     ) throws -> NewMessage {
-        var message = NewMessage(sampleFor: .registration(registration.key, registration.id), in: project, at: time)
+        var message = NewMessage(sampleFor: .registration(registration.key), in: project, at: time)
         message.idempotency = IdempotencyKey(key: key, digest: Array(repeating: digest, count: 32), batch: batch)
         return message
     }

@@ -1,5 +1,6 @@
 import PushModel
 import Store
+import TestSupport
 import Testing
 
 private let alice = UserID(rawValue: "alice")!
@@ -102,7 +103,8 @@ extension ConformanceCase {
                 _ = try await scene.store.subscribe([held.key], to: news, at: Timestamp(milliseconds: 6))
                 let mover = try await scene.register(number + 10)
                 _ = try await scene.store.change(
-                    mover.key, RegistrationChange(deviceToken: held.deviceToken), at: Timestamp(milliseconds: 7))
+                    mover.key, RegistrationChange(address: .deviceToken(held.deviceToken)),
+                    at: Timestamp(milliseconds: 7))
                 #expect(try await scene.store.registration(held.key)?.end?.cause == .superseded)
                 let time = number == 0 ? 8 + RegistrationEnd.supersededLifetime.components.seconds * 1000 : 8
                 let next = try await scene.register(scene.request(number, owner: taker), of: id, at: time)
@@ -139,8 +141,8 @@ extension ConformanceCase {
         ConformanceCase("each change of a device token and of a user is in the audit, with its credential") { scene in
             let made = try await scene.register(1)
             let changes = [
-                RegistrationChange(deviceToken: Scene.deviceToken(2), credential: ProvenCredential(key("a"))),
-                RegistrationChange(deviceToken: Scene.deviceToken(2), credential: ProvenCredential(key("b"))),
+                RegistrationChange(address: .deviceToken(Scene.deviceToken(2)), credential: ProvenCredential(key("a"))),
+                RegistrationChange(address: .deviceToken(Scene.deviceToken(2)), credential: ProvenCredential(key("b"))),
                 RegistrationChange(owner: .user(alice), credential: ProvenCredential(key("c"))),
             ]
             for (number, change) in changes.enumerated() {
@@ -182,7 +184,7 @@ extension ConformanceCase {
                 // The device token rotates to that of the imported one: by POST, or by PATCH.
                 let time = Timestamp(milliseconds: 8)
                 if number == 1 {
-                    let change = RegistrationChange(deviceToken: former.deviceToken)
+                    let change = RegistrationChange(address: .deviceToken(former.deviceToken))
                     #expect(try await scene.store.change(own.key, change, at: time)?.key == own.key)
                 } else {
                     #expect(try await scene.register(10 + number, of: id, at: 8).key == own.key)

@@ -1,11 +1,12 @@
 import PushModel
 import Store
+import TestSupport
 import Testing
 
 extension Scene {
     /// The device of `former` is that of `registration` from now on.
     func moveDevice(of former: Registration, to registration: Registration, at time: Int64) async throws {
-        let change = RegistrationChange(deviceToken: former.deviceToken)
+        let change = RegistrationChange(address: .deviceToken(former.deviceToken))
         _ = try await store.change(registration.key, change, at: Timestamp(milliseconds: time))
         #expect(try await store.registration(former.id, in: project)?.isActive == false)
     }

@@ -73,7 +73,7 @@ extension ConformanceCase {
         ConformanceCase("an urgent single send is claimed with its accept, by a worker that is there") { scene in
             let made = try await scene.register(1)
             let store = scene.store
-            let new = try scene.newMessage(.registration(made.key, made.id), at: 1000)
+            let new = try scene.newMessage(.registration(made.key), at: 1000)
             let result = try await store.accept([new], claimedBy: scene.worker)
             guard case .accepted(let message, let claims)? = result.first else {
                 Issue.record("\(result)")
@@ -86,18 +86,18 @@ extension ConformanceCase {
             // Ended in the instant before: it is delivered, to be ended by the rules.
             try await store.end(made.key, RegistrationEnd(time: Timestamp(milliseconds: 1), cause: .deleted))
             let late = try await store.accept(
-                [try scene.newMessage(.registration(made.key, made.id), at: 1001)], claimedBy: scene.worker)
+                [try scene.newMessage(.registration(made.key), at: 1001)], claimedBy: scene.worker)
             guard case .accepted(_, let claimed)? = late.first else {
                 Issue.record("\(late)")
                 return
             }
             #expect(claimed.map(\.registration.isActive) == [false])
             // Neither what is not urgent nor for a worker that is gone.
-            var slow = try scene.newMessage(.registration(made.key, made.id), at: 1002)
+            var slow = try scene.newMessage(.registration(made.key), at: 1002)
             slow.lane = .bulk
             let other = try await store.enroll("gone", until: Timestamp(milliseconds: 10))
             _ = try await scene.rescue()
-            let urgent = try scene.newMessage(.registration(made.key, made.id), at: 1003)
+            let urgent = try scene.newMessage(.registration(made.key), at: 1003)
             for result in try await store.accept([slow], claimedBy: scene.worker)
                 + store.accept([urgent], claimedBy: other)
             {
@@ -307,7 +307,7 @@ extension ConformanceCase {
             ConformanceCase("an idempotency key outlives the process") { scene in
                 let made = try await scene.register(1)
                 func message(_ digest: UInt8, at time: Int64) throws -> NewMessage {
-                    var message = try scene.newMessage(.registration(made.key, made.id), at: time)
+                    var message = try scene.newMessage(.registration(made.key), at: time)
                     message.idempotency = IdempotencyKey(key: "a", digest: Array(repeating: digest, count: 32))
                     return message
                 }
@@ -321,7 +321,7 @@ extension ConformanceCase {
             },
             ConformanceCase("a batch is accepted as a whole or not at all") { scene in
                 let made = try await scene.register(1)
-                let good = try scene.newMessage(.registration(made.key, made.id), at: 1000)
+                let good = try scene.newMessage(.registration(made.key), at: 1000)
                 let bad = try scene.newMessage(.list([made.key, made.key]), at: 1000)
                 let store = scene.store
                 try await expectStoreError(.failed) { _ = try await store.accept([good, bad], claimedBy: nil) }
@@ -332,7 +332,7 @@ extension ConformanceCase {
                 let made = try await scene.register(1)
                 let first = try await scene.send(to: made)
                 let bytes = first.body.bytes.count
-                var other = try scene.newMessage(.registration(made.key, made.id), at: 1000)
+                var other = try scene.newMessage(.registration(made.key), at: 1000)
                 other.project = ProjectID(rawValue: "other")!
                 _ = try await scene.store.accept(other)
                 let load = scene.store.load

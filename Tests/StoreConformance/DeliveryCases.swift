@@ -1,5 +1,6 @@
 import PushModel
 import Store
+import TestSupport
 import Testing
 
 extension ConformanceCase {
@@ -219,7 +220,8 @@ extension ConformanceCase {
             _ = try await scene.send(to: made)
             _ = try await scene.send(to: gone)
             _ = try await scene.store.change(
-                made.key, RegistrationChange(deviceToken: Scene.deviceToken(7)), at: Timestamp(milliseconds: 1100))
+                made.key, RegistrationChange(address: .deviceToken(Scene.deviceToken(7))),
+                at: Timestamp(milliseconds: 1100))
             try await scene.store.end(
                 gone.key, RegistrationEnd(time: Timestamp(milliseconds: 1200), cause: .deleted))
             let due = try await scene.claimDue(.interactive)

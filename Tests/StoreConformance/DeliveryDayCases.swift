@@ -42,7 +42,7 @@ extension ConformanceCase {
         ConformanceCase("days come the newest first, page by page, also those without an end") { scene in
             let made = try await scene.register(1)
             for (number, label) in [(0, "b"), (0, "a"), (0, nil), (2, "a"), (5, nil), (5, nil)] as [(Int64, String?)] {
-                var new = try scene.newMessage(.registration(made.key, made.id), at: number * day + 5)
+                var new = try scene.newMessage(.registration(made.key), at: number * day + 5)
                 new.facts.label = label.flatMap(AnalyticsLabel.init(rawValue:))
                 new.facts.isDisplayed = label == nil
                 _ = try await scene.send(new)

@@ -171,7 +171,9 @@ extension FaultyStore: MessageStore {
     package var load: StoreLoad { store.load }
 
     /// See the protocol.
-    package func audience(of recipient: NewMessage.Recipient, in project: ProjectID) async throws(StoreError) -> Int {
+    package func audience(of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID)
+        async throws(StoreError) -> Int
+    {
         try await call(.audience) { () throws(StoreError) in try await store.audience(of: recipient, in: project) }
     }
 

@@ -1,5 +1,6 @@
 import PushModel
 import Store
+import TestSupport
 import Testing
 
 private let home = DeviceGroupName(rawValue: "home")!
@@ -104,7 +105,7 @@ extension ConformanceCase {
                 devices[0].key, RegistrationEnd(time: Timestamp(milliseconds: 5), cause: .deleted))
             // Its device token goes to another registration.
             _ = try await scene.store.change(
-                devices[1].key, RegistrationChange(deviceToken: devices[2].deviceToken),
+                devices[1].key, RegistrationChange(address: .deviceToken(devices[2].deviceToken)),
                 at: Timestamp(milliseconds: 6))
             #expect(try await scene.members(of: key) == [devices[1].key])
             // APNs calls the last one dead.

@@ -1,5 +1,6 @@
 import PushModel
 import Store
+import TestSupport
 import Testing
 
 private let alice = UserID(rawValue: "alice")!
@@ -196,25 +197,27 @@ extension ConformanceCase {
                 #expect((try await scene.store.installation(id, in: scene.project) != nil) == (index > 2))
             }
         },
-        ConformanceCase("a browser's subscription goes with its registration, and ends with it") { scene in
+        ConformanceCase("a browser's subscription goes with its registration") { scene in
             let web = Scene.web("https://push.example.com/a")
             var request = scene.request(1, owner: .user(alice))
-            request.web = web
+            request.address = .web(web)
             let made = try await scene.store.register(request, at: Timestamp(milliseconds: 1)).registration
-            #expect(try await scene.store.webSubscription(of: made.key) == web)
+            #expect(made.address == .web(web) && made.channel == .webPush)
             let moved = Scene.web("https://push.example.com/b")
             let changed = try await scene.store.change(
-                made.key, RegistrationChange(deviceToken: Scene.deviceToken(2), web: moved),
+                made.key, RegistrationChange(address: .address(.web(moved))), at: Timestamp(milliseconds: 2))
+            #expect(changed?.key == made.key && changed?.address == .web(moved))
+            // An Apple device's token is no change to a browser.
+            let same = try await scene.store.change(
+                made.key, RegistrationChange(address: .deviceToken(Scene.deviceToken(2))),
                 at: Timestamp(milliseconds: 2))
-            #expect(changed?.key == made.key)
-            #expect(try await scene.store.webSubscription(of: made.key) == moved)
+            #expect(same?.address == .web(moved))
             // Another user of the same browser.
             let next = try #require(
                 try await scene.store.change(
                     made.key, RegistrationChange(owner: .noUser), at: Timestamp(milliseconds: 3)))
-            #expect(next.key != made.key)
-            #expect(try await scene.store.webSubscription(of: made.key) == nil)
-            #expect(try await scene.store.webSubscription(of: next.key) == moved)
+            #expect(next.key != made.key && next.address == .web(moved))
+            #expect(try await scene.store.registration(made.key)?.isActive == false)
         },
     ]
 }
@@ -222,10 +225,10 @@ extension ConformanceCase {
 extension Scene {
     static func digest(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
 
-    static func web(_ endpoint: String) -> WebSubscription {
+    static func web(_ endpoint: String, secret: UInt8 = 7, applicationKey: [UInt8]? = nil) -> WebSubscription {
         WebSubscription(
-            endpoint: endpoint, key: Array(repeating: 4, count: 65), secret: Array(repeating: 7, count: 16),
-            applicationKey: nil)!
+            endpoint: endpoint, key: Array(repeating: 4, count: 65), secret: Array(repeating: secret, count: 16),
+            applicationKey: applicationKey)!
     }
 
     func install(
@@ -252,7 +255,7 @@ extension Scene {
         _ = try await store.subscribe([made.key], to: Self.topic("news"), at: Timestamp(milliseconds: 6))
         _ = try await send(to: made, at: 7)
         try await settle(
-            try await claimDue(.interactive, at: 8).map { $0.ended(verdict: .proven(in: .sandbox), at: 9) })
+            try await claimDue(.interactive, at: 8).map { $0.ended(verdict: .proven(in: .apns(.sandbox)), at: 9) })
         _ = try await install(fid, token: 1)
         return try #require(try await store.registration(made.key))
     }

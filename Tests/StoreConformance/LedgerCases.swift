@@ -43,7 +43,7 @@ extension ConformanceCase {
             #expect(listed.map(\.outcome) == [.accepted, .rejected, .expired, nil, nil, nil])
             #expect(listed[1].reason == "BadDeviceToken" && listed[1].endedAt == Timestamp(milliseconds: 3000))
             #expect(listed[3].history == AttemptHistory(attempts: 1, unknownAttempts: 1, lastCause: "connection_lost"))
-            #expect(listed[4].apnsID == APNSID(message: message.id, registration: audience[4].key))
+            #expect(listed[4].pushID == PushID(message: message.id, registration: audience[4].key))
             for (outcome, index) in [(LedgerOutcome.accepted, 1), (.rejected, 2), (.expired, 3)] {
                 let only = try await scene.store.deliveries(
                     of: message.id, in: scene.project, outcome: outcome, after: nil, limit: 10)
@@ -146,8 +146,8 @@ extension ConformanceCase {
             let listed = try await scene.deliveries(of: message, limit: 100)
             #expect(listed.map(\.endedAt?.milliseconds) == steps.flatMap { $0.sorted() }.map { 3000 + Int64($0) })
             #expect(
-                listed.map(\.apnsID)
-                    == steps.flatMap { $0.sorted() }.map { APNSID(message: message.id, registration: audience[$0].key) }
+                listed.map(\.pushID)
+                    == steps.flatMap { $0.sorted() }.map { PushID(message: message.id, registration: audience[$0].key) }
             )
         },
         ConformanceCase("open deliveries are listed after those that ended, wherever they are") { scene in
@@ -164,7 +164,7 @@ extension ConformanceCase {
                 #expect(listed.map(\.registration) == expected.map { audience[$0].id }, "pages of \(limit)")
                 #expect(listed.map { $0.outcome == nil } == expected.map { $0 != 3 && $0 != 5 })
                 #expect(
-                    listed.map(\.apnsID) == expected.map { APNSID(message: message.id, registration: audience[$0].key) }
+                    listed.map(\.pushID) == expected.map { PushID(message: message.id, registration: audience[$0].key) }
                 )
             }
             #expect(try await scene.deliveries(of: message, outcome: .accepted, limit: 1).count == 2)

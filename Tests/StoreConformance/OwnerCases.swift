@@ -1,5 +1,6 @@
 import PushModel
 import Store
+import TestSupport
 import Testing
 
 private let alice = UserID(rawValue: "alice")!
@@ -79,7 +80,9 @@ extension ConformanceCase {
             let old = try await scene.register(1, of: .user(alice), at: 1)
             _ = try await scene.send(to: old)
             try await scene.settle(
-                try await scene.claimDue(.interactive).map { $0.ended(verdict: .proven(in: .production), at: 3000) })
+                try await scene.claimDue(.interactive).map {
+                    $0.ended(verdict: .proven(in: .apns(.production)), at: 3000)
+                })
             let next = try await scene.register(1, of: .user(bob), at: 4000)
             #expect(next.key != old.key && next.provenAt == Timestamp(milliseconds: 3000))
         },
@@ -87,7 +90,7 @@ extension ConformanceCase {
             let old = try await scene.register(1, of: .user(alice), at: 1)
             let new = try await scene.register(2, of: .user(bob), at: 1)
             _ = try await scene.store.change(
-                new.key, RegistrationChange(deviceToken: old.deviceToken), at: Timestamp(milliseconds: 7))
+                new.key, RegistrationChange(address: .deviceToken(old.deviceToken)), at: Timestamp(milliseconds: 7))
             for id in [old.id, new.id] {
                 let entries = try await scene.store.audit(of: id, in: scene.project, limit: 9)
                 #expect(entries.map(\.cause) == [.deviceTokenMoved, .userAssigned])

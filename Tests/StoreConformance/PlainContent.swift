@@ -5,11 +5,11 @@ package struct PlainContent: MessageContent {
     package let bytes: [UInt8]
     package let label: AnalyticsLabel? = nil
     package let isDisplayed = true
-    package let pushID: APNSID?
+    package let pushID: PushID?
     package let activityToken: DeviceToken? = nil
 
     /// Makes a content of `text`, which is JSON.
-    package init(_ text: String = #"{"data":{"k":"v"}}"#, pushID: APNSID? = nil) {
+    package init(_ text: String = #"{"data":{"k":"v"}}"#, pushID: PushID? = nil) {
         bytes = Array(text.utf8)
         self.pushID = pushID
     }

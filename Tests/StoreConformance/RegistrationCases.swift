@@ -1,5 +1,6 @@
 import PushModel
 import Store
+import TestSupport
 import Testing
 
 extension ConformanceCase {
@@ -33,11 +34,15 @@ extension ConformanceCase {
             let made = try await scene.register(1)
             let project = scene.project
             let other = AppID(rawValue: "com.example.other")!
-            let token = made.deviceToken
+            let token = made.address
             #expect(try await scene.store.registration(holding: token, of: scene.app, in: project) == made)
             #expect(try await scene.store.registration(holding: token, of: other, in: project) == nil)
             #expect(
-                try await scene.store.registration(holding: Scene.deviceToken(2), of: scene.app, in: project) == nil)
+                try await scene.store.registration(
+                    holding: .apple(Scene.deviceToken(2), .production), of: scene.app, in: project) == nil)
+            #expect(
+                try await scene.store.registration(
+                    holding: made.address.on(.apns(.sandbox)), of: scene.app, in: project) == made)
             try await scene.store.end(made.key, RegistrationEnd(time: Timestamp(milliseconds: 5), cause: .deleted))
             #expect(try await scene.store.registration(holding: token, of: scene.app, in: project) == nil)
         },
@@ -59,7 +64,7 @@ extension ConformanceCase {
             let topic = Scene.topic("news")
             let both = try await scene.audience(2, of: topic)
             let changed = try await scene.store.change(
-                both[0].key, RegistrationChange(deviceToken: both[1].deviceToken, appVersion: "3"),
+                both[0].key, RegistrationChange(address: .deviceToken(both[1].deviceToken), appVersion: "3"),
                 at: Timestamp(milliseconds: 7))
             #expect(changed?.deviceToken == both[1].deviceToken)
             #expect(changed?.token == both[0].token && changed?.refreshedAt.milliseconds == 7)
@@ -67,29 +72,30 @@ extension ConformanceCase {
             let replaced = try await scene.store.registration(both[1].id, in: scene.project)
             #expect(replaced?.end == RegistrationEnd(time: Timestamp(milliseconds: 7), cause: .replaced))
             #expect(try await scene.store.subscription(of: both[1].key, to: topic) == nil)
-            #expect(try await scene.broadcast(topic).recipient == .topic(topic, audience: 1))
+            #expect(try await scene.broadcast(topic).audience == 1)
         },
         ConformanceCase("its own device token again replaces no registration") { scene in
             let made = try await scene.register(1)
             let changed = try await scene.store.change(
-                made.key, RegistrationChange(deviceToken: made.deviceToken), at: Timestamp(milliseconds: 7))
+                made.key, RegistrationChange(address: .deviceToken(made.deviceToken)), at: Timestamp(milliseconds: 7))
             #expect(changed?.isActive == true)
         },
         ConformanceCase("a registration is proven until its device token or environment changes") { scene in
             for (number, change) in [
-                RegistrationChange(deviceToken: Scene.deviceToken(70)), RegistrationChange(environment: .sandbox),
+                RegistrationChange(address: .deviceToken(Scene.deviceToken(70))),
+                RegistrationChange(address: .environment(.sandbox)),
             ].enumerated() {
                 let made = try await scene.register(number)
                 #expect(!made.isProven)
                 _ = try await scene.send(to: made)
                 try await scene.settle(
                     try await scene.claimDue(.interactive).map {
-                        $0.ended(verdict: .proven(in: .production), at: 3000)
+                        $0.ended(verdict: .proven(in: .apns(.production)), at: 3000)
                     })
                 // The same again is no change.
                 let again = try await scene.store.register(scene.request(number), at: Timestamp(milliseconds: 4000))
                 #expect(again.registration.provenAt == Timestamp(milliseconds: 3000))
-                let same = RegistrationChange(deviceToken: made.deviceToken, environment: .production, appVersion: "2")
+                let same = RegistrationChange(address: .address(.apple(made.deviceToken, .production)), appVersion: "2")
                 let touched = try await scene.store.change(made.key, same, at: Timestamp(milliseconds: 5000))
                 #expect(touched?.provenAt == Timestamp(milliseconds: 3000))
                 let changed = try await scene.store.change(made.key, change, at: Timestamp(milliseconds: 6000))
@@ -133,7 +139,7 @@ extension ConformanceCase {
             let results = try await scene.store.unsubscribe(
                 [stranger.key, both[0].key, both[0].key], from: topic)
             #expect(results == [false, true, false])
-            #expect(try await scene.broadcast(topic).recipient == .topic(topic, audience: 1))
+            #expect(try await scene.broadcast(topic).audience == 1)
         },
         ConformanceCase("topics are listed in the order of their bytes, page by page") { scene in
             let made = try await scene.register(1)
@@ -179,7 +185,7 @@ extension ConformanceCase {
             request.project = ProjectID(rawValue: "other")!
             let stranger = try await scene.store.register(request, at: Timestamp(milliseconds: 1)).registration
             _ = try await scene.store.subscribe([stranger.key], to: topic, at: Timestamp(milliseconds: 1))
-            #expect(try await scene.broadcast(topic).recipient == .topic(topic, audience: 1))
+            #expect(try await scene.broadcast(topic).audience == 1)
             #expect(try await scene.claimPage()?.deliveries.count == 1)
         },
     ]

@@ -1,5 +1,6 @@
 import PushModel
 import Store
+import TestSupport
 import Testing
 
 extension ConformanceCase {
@@ -119,7 +120,7 @@ extension ConformanceCase {
             _ = try await scene.store.change(
                 audience[1].key, RegistrationChange(), at: Timestamp(milliseconds: 2500))
             _ = try await scene.store.change(
-                audience[2].key, RegistrationChange(deviceToken: Scene.deviceToken(50)),
+                audience[2].key, RegistrationChange(address: .deviceToken(Scene.deviceToken(50))),
                 at: Timestamp(milliseconds: 100))
             try await scene.settle(
                 page.deliveries.map {
@@ -135,7 +136,7 @@ extension ConformanceCase {
             #expect(now[0]?.end == RegistrationEnd(time: Timestamp(milliseconds: 3000), cause: .unregistered))
             #expect(now[1]?.isActive == true, "refreshed after APNs saw it dead")
             #expect(now[2]?.isActive == true, "the answer was about an older device token")
-            #expect(try await scene.broadcast(topic, at: 4000).recipient == .topic(topic, audience: 2))
+            #expect(try await scene.broadcast(topic, at: 4000).audience == 2)
         },
         ConformanceCase("a delivery whose device token changed meanwhile does not end with the old one") { scene in
             let topic = Scene.topic("news")
@@ -146,7 +147,7 @@ extension ConformanceCase {
             let due = try #require(try await scene.claimDue(.interactive).first)
             for number in [1, 3] {
                 _ = try await scene.store.change(
-                    audience[number].key, RegistrationChange(deviceToken: Scene.deviceToken(50 + number)),
+                    audience[number].key, RegistrationChange(address: .deviceToken(Scene.deviceToken(50 + number))),
                     at: Timestamp(milliseconds: 2500))
             }
             try await scene.store.end(
@@ -196,18 +197,18 @@ extension ConformanceCase {
             #expect(page.deliveries.allSatisfy { !$0.registration.isProven })
             // The third has another device token by now: the answer was about the old one.
             _ = try await scene.store.change(
-                audience[2].key, RegistrationChange(deviceToken: Scene.deviceToken(50)),
+                audience[2].key, RegistrationChange(address: .deviceToken(Scene.deviceToken(50))),
                 at: Timestamp(milliseconds: 2500))
             try await scene.settle([
-                page.deliveries[0].ended(verdict: .proven(in: .production), at: 3000),
+                page.deliveries[0].ended(verdict: .proven(in: .apns(.production)), at: 3000),
                 page.deliveries[1].ended(.rejected, reason: "BadDeviceToken", at: 3000),
-                page.deliveries[2].ended(verdict: .proven(in: .production), at: 3000),
+                page.deliveries[2].ended(verdict: .proven(in: .apns(.production)), at: 3000),
             ])
             _ = try await scene.broadcast(topic, at: 4000)
             let next = try #require(try await scene.claimPage(at: 4500))
             #expect(next.deliveries.map(\.registration.isProven) == [true, false, false])
             // Of two pushes that were under way as suspects the first one counts.
-            try await scene.settle(next.deliveries.map { $0.ended(verdict: .proven(in: .production), at: 5000) })
+            try await scene.settle(next.deliveries.map { $0.ended(verdict: .proven(in: .apns(.production)), at: 5000) })
             let single = try await scene.send(to: audience[0], at: 6000)
             let due = try await scene.claimDue(.interactive, at: 6000)
             #expect(due.map(\.message) == [single.id])
@@ -256,7 +257,7 @@ extension ConformanceCase {
             _ = try await scene.send(to: audience[2], at: 7000)
             let due = try await scene.claimDue(.interactive, at: 7000)
             #expect(due.count == 1 && due[0].registration.isQuarantined)
-            try await scene.settle(due.map { $0.ended(verdict: .proven(in: .production), at: 8000) })
+            try await scene.settle(due.map { $0.ended(verdict: .proven(in: .apns(.production)), at: 8000) })
             let free = try await scene.store.registration(audience[2].id, in: scene.project)
             #expect(free?.quarantine == nil && free?.isProven == true)
         },
@@ -268,9 +269,10 @@ extension ConformanceCase {
             let time = Timestamp(milliseconds: 2500)
             _ = try await scene.store.change(audience[0].key, RegistrationChange(), at: time)
             _ = try await scene.store.change(
-                audience[1].key, RegistrationChange(deviceToken: Scene.deviceToken(50)), at: Timestamp(milliseconds: 0))
+                audience[1].key, RegistrationChange(address: .deviceToken(Scene.deviceToken(50))),
+                at: Timestamp(milliseconds: 0))
             _ = try await scene.store.change(
-                audience[2].key, RegistrationChange(environment: .sandbox), at: Timestamp(milliseconds: 0))
+                audience[2].key, RegistrationChange(address: .environment(.sandbox)), at: Timestamp(milliseconds: 0))
             try await scene.store.end(audience[3].key, RegistrationEnd(time: time, cause: .deleted))
             try await scene.settle(
                 page.deliveries.map {
@@ -285,7 +287,7 @@ extension ConformanceCase {
             let made = try await scene.register(1)
             _ = try await scene.send(to: made)
             try await scene.settle(
-                try await scene.claimDue(.interactive).map { $0.ended(verdict: .proven(in: .production)) })
+                try await scene.claimDue(.interactive).map { $0.ended(verdict: .proven(in: .apns(.production))) })
             // Two pushes under way at once are one occasion.
             for _ in 0..<3 { _ = try await scene.send(to: made) }
             let underWay = try await scene.claimDue(.interactive)
@@ -299,7 +301,9 @@ extension ConformanceCase {
             // A doubt that is older than the next proof is void.
             _ = try await scene.send(to: made)
             try await scene.settle(
-                try await scene.claimDue(.interactive).map { $0.ended(verdict: .proven(in: .production), at: 9000) })
+                try await scene.claimDue(.interactive).map {
+                    $0.ended(verdict: .proven(in: .apns(.production)), at: 9000)
+                })
             try await doubt(underWay[2])
             let proven = try await scene.store.registration(made.id, in: scene.project)
             #expect(proven?.provenAt == Timestamp(milliseconds: 9000))
@@ -321,7 +325,7 @@ extension ConformanceCase {
             for lane in [Lane.interactive, .bulk] {
                 let due = try await scene.claimDue(lane, at: 3000)
                 #expect(due.map(\.history) == [history])
-                try await scene.settle(due.map { $0.ended(verdict: .proven(in: .sandbox), at: 4000) })
+                try await scene.settle(due.map { $0.ended(verdict: .proven(in: .apns(.sandbox)), at: 4000) })
             }
             let corrected = try await scene.store.registration(audience[0].id, in: scene.project)
             #expect(corrected?.environment == .sandbox && corrected?.provenAt == Timestamp(milliseconds: 4000))

@@ -94,12 +94,12 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
     }
 
     private static let groups: [(needs: Set<StorePart>, cases: [ConformanceCase])] = [
-        ([.registrations], registrations + owners + lifeCycle),
+        ([.registrations], registrations + addresses + owners + lifeCycle),
         ([.registrations, .subscriptions], subscriptions + topicLists),
         ([.messages], messages + idempotency),
         ([.messages, .deliveries], deliveries + conditions + lists + routes + rescue + workers + control + faults),
         ([.messages, .deliveries, .ledger], settling + ledger),
-        ([.registrations, .messages, .deliveries], quarantine + changes),
+        ([.registrations, .messages, .deliveries], quarantine + changes + channels),
         ([.messages, .deliveries, .receipts, .ledger], deliveryDays + receipts),
         ([.credentials], credentials),
         ([.credentials, .audit], audit),
@@ -179,11 +179,11 @@ struct Scene {
     }
 
     func request(
-        _ number: Int, version: String? = "1.0", environment: APNSEnvironment = .production,
+        _ number: Int, version: String? = "1.0", environment: PushEnvironment = .production,
         owner: RegistrationOwner? = nil
     ) -> RegistrationRequest {
         RegistrationRequest(
-            project: project, app: app, deviceToken: Self.deviceToken(number), environment: environment,
+            project: project, app: app, address: .apple(Self.deviceToken(number), environment),
             appVersion: version, owner: owner)
     }
 
@@ -207,11 +207,15 @@ struct Scene {
 
     static func topic(_ name: String) -> Topic { Topic(rawValue: name)! }
 
-    func newMessage(_ recipient: NewMessage.Recipient, at time: Int64, number: UInt64? = nil) throws -> NewMessage {
+    func newMessage(_ recipient: Recipient<RegistrationKey, [RegistrationKey]>, at time: Int64, number: UInt64? = nil)
+        throws -> NewMessage
+    {
         NewMessage(sampleFor: recipient, in: project, at: time, number: number)
     }
 
-    mutating func send(_ recipient: NewMessage.Recipient, at time: Int64) async throws -> Message {
+    mutating func send(_ recipient: Recipient<RegistrationKey, [RegistrationKey]>, at time: Int64) async throws
+        -> Message
+    {
         try await send(newMessage(recipient, at: time))
     }
 
@@ -227,7 +231,7 @@ struct Scene {
     }
 
     mutating func send(to registration: Registration, at time: Int64 = 1000) async throws -> Message {
-        try await send(.registration(registration.key, registration.id), at: time)
+        try await send(.registration(registration.key), at: time)
     }
 
     mutating func broadcast(_ topic: Topic, at time: Int64 = 1000) async throws -> Message {
@@ -291,7 +295,10 @@ extension MessageStore {
 
 extension NewMessage {
     /// A message that was accepted at `time`, in milliseconds, and lives for an hour.
-    init(sampleFor recipient: Recipient, in project: ProjectID, at time: Int64, number: UInt64? = nil) {
+    init(
+        sampleFor recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID, at time: Int64,
+        number: UInt64? = nil
+    ) {
         let accepted = Timestamp(milliseconds: time)
         let source = JSONValue.object([
             .init(
@@ -308,7 +315,7 @@ extension NewMessage {
     }
 }
 
-extension NewMessage.Recipient {
+extension Recipient<RegistrationKey, [RegistrationKey]> {
     /// The lane of an urgent message.
     var lane: Lane {
         switch self {
@@ -334,7 +341,7 @@ extension ClaimedDelivery {
                 LedgerEntry(
                     outcome: outcome, reason: reason, verdict: verdict, refusesDeviceToken: refusesDeviceToken,
                     history: history, time: Timestamp(milliseconds: time), latencyMilliseconds: latency,
-                    apnsID: APNSID(message: message, registration: registration.key))))
+                    pushID: PushID(message: message, registration: registration.key))))
     }
 
     /// The delivery is tried again.

@@ -19,18 +19,19 @@ package final class PlainPush: ComposedPush {
 
 /// A push for the project `demo`, to a device token that begins with `number`.
 package func makePush(
-    _ number: Int64 = 1, app: String = "com.example.app", environment: APNSEnvironment = .production,
+    _ number: Int64 = 1, app: String = "com.example.app", environment: PushEnvironment = .production,
     lane: Lane = .bulk, isProven: Bool = true, isAwaited: Bool = false, composed content: any ComposedPush,
     payload: [UInt8]? = nil
 ) throws -> Push {
     let route = PushRoute(
         project: try known(ProjectID(rawValue: "demo")), app: try known(AppID(rawValue: app)),
-        environment: environment)
+        channel: .apns(environment))
     let token = bigEndianBytes(number) + [UInt8](repeating: 0xab, count: 24)
     return Push(
-        route: route, lane: lane, deviceToken: try known(DeviceToken(bytes: token)), isProven: isProven,
+        route: route, lane: lane, address: .apple(try known(DeviceToken(bytes: token)), environment),
+        isProven: isProven,
         isAwaited: isAwaited, content: content, payload: payload ?? content.payload,
-        id: APNSID(
+        id: PushID(
             message: try known(MessageID(rawValue: "0:1-a")), registration: RegistrationKey(rawValue: number)))
 }
 

@@ -39,12 +39,12 @@ struct BadDeviceTokenWindowTests {
 }
 
 struct BusyDevicesTests {
-    private let token: DeviceToken
-    private let other: DeviceToken
+    private let token: Address
+    private let other: Address
 
     init() throws {
-        token = try #require(DeviceToken(bytes: [UInt8](repeating: 1, count: 32)))
-        other = try #require(DeviceToken(bytes: [UInt8](repeating: 2, count: 32)))
+        token = .apple(try #require(DeviceToken(bytes: [UInt8](repeating: 1, count: 32))), .production)
+        other = .apple(try #require(DeviceToken(bytes: [UInt8](repeating: 2, count: 32))), .production)
     }
 
     @Test func `A busy device is left alone for 5 s, the others are not`() {
@@ -98,8 +98,9 @@ struct BusyDevicesTests {
 
     @Test func `The table does not grow beyond its limit`() throws {
         var devices = BusyDevices()
-        func device(_ number: Int) throws -> DeviceToken {
-            try #require(DeviceToken(bytes: (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }))
+        func device(_ number: Int) throws -> Address {
+            let bytes = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+            return .apple(try #require(DeviceToken(bytes: bytes)), .production)
         }
         for number in 0..<BusyDevices.limit + 10 { devices.refused(try device(number), after: nil, at: .zero) }
         #expect(devices.count == BusyDevices.limit)

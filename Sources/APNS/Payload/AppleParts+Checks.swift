@@ -4,13 +4,13 @@ import PushModel
 /// What depends on the app that a message goes to.
 extension AppleParts {
     /// Device management needs a certificate, some other push types a provider token.
-    func checkCredential(of app: App) throws(InvalidMessage) {
+    func checkCredential(_ credential: CredentialKind, of app: AppID) throws(InvalidMessage) {
         let problem: String
-        switch app.credential {
+        switch credential {
         case .certificate where pushType.requiresProviderToken:
-            problem = "a provider token (team and key), and the app \(app.id.rawValue) has a certificate."
+            problem = "a provider token (team and key), and the app \(app.rawValue) has a certificate."
         case .providerToken where pushType.requiresCertificate:
-            problem = "the push certificate of device management, and the app \(app.id.rawValue) has a provider token."
+            problem = "the push certificate of device management, and the app \(app.rawValue) has a provider token."
         case .certificate, .providerToken: return
         }
         throw InvalidMessage([

@@ -9,13 +9,15 @@ extension ApplePush {
     ///
     /// - Throws: ``InvalidMessage`` that names the field, for size both sizes.
     package convenience init(_ content: FCMMessage, in context: PushContext) throws(InvalidMessage) {
+        // What goes to APNs is composed for apps that are reached by it.
+        guard let service = context.app.deviceService else { preconditionFailure("an app of another platform") }
         if context.isForMany { try content.checkForBroadcast() }
         var template = AppleTemplate(content)
         template.values.merge(context.values(label: content.label), uniquingKeysWith: { _, new in new })
         // A device-management wake-up is exactly `{"mdm": …}`.
-        let keys = template.headers.namedPushType == .mdm ? FirebaseKeys.none : context.app.firebaseKeys
+        let keys = template.headers.namedPushType == .mdm ? FirebaseKeys.none : service.firebaseKeys
         let parts = AppleParts(try template.composed(keys: keys), of: content)
-        try parts.checkCredential(of: context.app)
+        try parts.checkCredential(service.credential, of: context.app.id)
         let topic = try parts.topic(of: context.app.id)
         let payload = parts.payload.canonicalBytes
         let offset = keys == .full ? 1 : nil

@@ -17,7 +17,7 @@ package final class ApplePush: ComposedPush {
     /// `apns-collapse-id`.
     package let collapseID: String?
     /// The sender's own `apns-id`; `nil`: derived from message and registration.
-    package let id: APNSID?
+    package let id: PushID?
     /// Where `"google.c.fid":"<fid>",` is spliced into ``payload`` for each device (`firebaseKeys: full`); `nil`: the
     /// bytes go out as they are.
     package let registrationIDOffset: Int?
@@ -28,7 +28,7 @@ package final class ApplePush: ComposedPush {
     /// Takes finished values.
     package init(
         payload: [UInt8], pushType: PushType, topic: String, priority: PushPriority, expiration: APNSExpiration,
-        collapseID: String?, id: APNSID?, registrationIDOffset: Int?
+        collapseID: String?, id: PushID?, registrationIDOffset: Int?
     ) {
         self.payload = payload
         self.pushType = pushType

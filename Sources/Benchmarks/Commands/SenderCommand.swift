@@ -105,7 +105,7 @@ struct SendAPNSCommand: ParsableCommand, Sendable {
         let content = ApplePush(
             payload: Array(Push.body.utf8), pushType: .alert, topic: app.rawValue, priority: .immediate,
             expiration: .until(Timestamp(seconds: 1_900_000_000)), collapseID: nil, id: nil, registrationIDOffset: nil)
-        let route = PushRoute(project: project, app: app, environment: .production)
+        let route = PushRoute(project: project, app: app, channel: .apns(.production))
         let devices = (0..<tokens).compactMap { number in
             DeviceToken(bytes: (0..<32).map { UInt8(truncatingIfNeeded: (number &* 0x9e37_79b9) >> ($0 % 8 * 8)) })
         }
@@ -114,9 +114,10 @@ struct SendAPNSCommand: ParsableCommand, Sendable {
         while sent < pushes {
             let batch = (sent..<min(sent + batch, pushes)).map { number in
                 PushModel.Push(
-                    route: route, lane: .bulk, deviceToken: devices[number % tokens], isProven: true, content: content,
+                    route: route, lane: .bulk, address: .apple(devices[number % tokens], .production), isProven: true,
+                    content: content,
                     payload: content.payload,
-                    id: APNSID(message: message, registration: RegistrationKey(rawValue: Int64(number))))
+                    id: PushID(message: message, registration: RegistrationKey(rawValue: Int64(number))))
             }
             await sender.send(batch) { reports.note($0) }
             sent += batch.count

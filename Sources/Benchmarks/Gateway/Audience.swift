@@ -47,7 +47,7 @@ struct Audience {
         try await withThrowingTaskGroup(of: Registration.self) { group in
             for number in numbers {
                 let request = RegistrationRequest(
-                    project: project, app: app, deviceToken: deviceToken(number), environment: .production,
+                    project: project, app: app, address: .apple(deviceToken(number), .production),
                     appVersion: nil)
                 group.addTask { try await store.register(request, at: now()).registration }
             }

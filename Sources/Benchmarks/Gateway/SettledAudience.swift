@@ -94,9 +94,9 @@ struct SettledAudience {
         precondition(kind == .proven ? delivery.registration.isProven : !delivery.registration.isProven)
         let entry = LedgerEntry(
             outcome: kind == .expired ? .expired : .accepted, reason: kind == .expired ? "Expired" : nil,
-            verdict: kind == .suspects ? .proven(in: .production) : nil, history: AttemptHistory(attempts: 1),
+            verdict: kind == .suspects ? .proven(in: .apns(.production)) : nil, history: AttemptHistory(attempts: 1),
             time: Audience.now(), latencyMilliseconds: 40,
-            apnsID: APNSID(message: delivery.message, registration: delivery.registration.key))
+            pushID: PushID(message: delivery.message, registration: delivery.registration.key))
         return Settlement(delivery: delivery, result: .ended(entry))
     }
 }

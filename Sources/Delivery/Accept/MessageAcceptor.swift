@@ -147,9 +147,9 @@ extension MessageAcceptor {
     private struct Prepared {
         var message: NewMessage
         /// The apps as they were when it was composed for them.
-        var apps: [AppID: App]
+        var apps: [AppKey: App]
         /// What it says to the devices of each app that it may reach.
-        var pushes: [AppID: any ComposedPush]
+        var pushes: [AppKey: any ComposedPush]
         /// What it counts for against the limits.
         var bytes: Int
         /// The ways of its single deliveries, as far as they are known; empty when it has none in the interactive lane.
@@ -261,7 +261,7 @@ extension MessageAcceptor {
     /// Tells the lane of what was not claimed with the commit, and gives it what was composed.
     private func wake(_ item: Prepared, _ message: Message, claimed: Int) {
         guard item.singles == 0 || claimed < item.singles, let runner else { return }
-        let composed = item.pushes.compactMap { id, push in item.apps[id].map { ($0, push) } }
+        let composed = item.pushes.compactMap { key, push in item.apps[key].map { ($0, push) } }
         runner.expect(message, item.message.content, Dictionary(uniqueKeysWithValues: composed))
         runner.wake(item.message.lane)
     }

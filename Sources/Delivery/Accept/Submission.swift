@@ -5,8 +5,8 @@ package import Store
 package struct Submission: Sendable {
     /// The project.
     package var project: Project
-    /// To whom.
-    package var recipient: Recipient
+    /// To whom: active registrations, of many in any order, where repeats count once; at most ``NewMessage/listLimit``.
+    package var recipient: Recipient<Registration, [Addressee]>
     /// What it says.
     package var content: any MessageContent
     /// How it is to be delivered.
@@ -21,23 +21,9 @@ package struct Submission: Sendable {
     /// Whether the message's id is to be a number (``MessageID/init(number:)``).
     package var isNumbered = false
 
-    /// The recipients of a submission.
-    package enum Recipient: Sendable {
-        /// One active registration.
-        case registration(Registration)
-        /// A topic.
-        case topic(Topic)
-        /// A condition over topics.
-        case condition(Condition)
-        /// A multicast: active registrations in any order, repeats count once; 1 to ``NewMessage/listLimit``.
-        case list([Addressee])
-        /// The active registrations of a user, as ``list(_:)``.
-        case user(UserID, [Addressee])
-    }
-
     /// Puts a submission together.
     package init(
-        project: Project, recipient: Recipient, content: any MessageContent,
+        project: Project, recipient: Recipient<Registration, [Addressee]>, content: any MessageContent,
         options: DeliveryOptions = DeliveryOptions(), idempotency: IdempotencyKey? = nil, credential: CredentialUse
     ) {
         self.credential = credential
@@ -59,10 +45,10 @@ package struct Addressee: Hashable, Sendable {
     /// Its number in the store.
     package var key: RegistrationKey
     /// Its app.
-    package var app: AppID
+    package var app: AppKey
 
     /// Names a registration.
-    package init(key: RegistrationKey, app: AppID) {
+    package init(key: RegistrationKey, app: AppKey) {
         self.key = key
         self.app = app
     }

@@ -37,7 +37,7 @@ package struct Preflight: Sendable {
     /// The active registrations that it would reach now.
     package var audience: Int
     /// The size of the finished payload of each app that it can be built for.
-    package var payloadBytes: [AppID: Int]
+    package var payloadBytes: [AppKey: Int]
     /// How long its fan-out would take: by the message's pace, otherwise by the pace of the last pushes; `nil`:
     /// nothing was sent lately.
     package var expectedDuration: Duration?

@@ -8,11 +8,11 @@ struct SubmissionPlan {
     /// How long it is worth delivering.
     let life: Lifetime
     /// To whom, as the store takes it.
-    let recipient: NewMessage.Recipient
+    let recipient: Recipient<RegistrationKey, [RegistrationKey]>
     /// The queue that its pushes wait in.
     let lane: Lane
     /// What it says to each app that it may reach: each has its own bytes and so its own size.
-    let pushes: [AppID: any ComposedPush]
+    let pushes: [AppKey: any ComposedPush]
     /// What is wrong with it, one for each app that it can't be built for; empty: nothing.
     let violations: [InvalidMessage]
     /// What it counts for against the limits: about what the store will keep.
@@ -29,7 +29,7 @@ struct SubmissionPlan {
         self.id = id
         life = Lifetime(of: submission.content, acceptedAt: now)
         let keys = submission.recipient.keys
-        recipient = submission.recipient.stored(keys)
+        recipient = submission.recipient.map(\.key) { _ in keys }
         let (pushes, violations) = submission.composed(as: id, until: life.expiresAt, by: composer)
         self.pushes = pushes
         self.violations = violations
@@ -53,7 +53,7 @@ struct SubmissionPlan {
         if case .registration(let registration) = submission.recipient {
             routes = [
                 PushRoute(
-                    project: submission.project.id, app: registration.app, environment: registration.environment)
+                    project: submission.project.id, app: registration.app, channel: registration.channel)
             ]
         } else {
             routes = []
@@ -61,23 +61,13 @@ struct SubmissionPlan {
     }
 }
 
-extension Submission.Recipient {
+extension Recipient where One == Registration, Many == [Addressee] {
     /// The registrations that are named, each once, in the order of the store.
     fileprivate var keys: [RegistrationKey] {
         switch self {
         case .registration, .topic, .condition: []
         case .list(let addressees), .user(_, let addressees):
             Set(addressees.map(\.key)).sorted()
-        }
-    }
-
-    fileprivate func stored(_ keys: [RegistrationKey]) -> NewMessage.Recipient {
-        switch self {
-        case .registration(let registration): .registration(registration.key, registration.id)
-        case .topic(let topic): .topic(topic)
-        case .condition(let condition): .condition(condition)
-        case .list: .list(keys)
-        case .user(let user, _): .user(user, keys)
         }
     }
 
@@ -91,47 +81,43 @@ extension Submission.Recipient {
         case .user: "target.user"
         }
     }
-
-    fileprivate var isForMany: Bool {
-        if case .registration = self { false } else { true }
-    }
 }
 
 extension Submission {
     /// The apps that it may reach, in the order of their ids.
-    fileprivate var apps: [AppID] {
+    fileprivate var apps: [AppKey] {
         switch recipient {
-        case .registration(let registration): [registration.app]
-        case .topic, .condition: project.apps.keys.sorted { $0.rawValue < $1.rawValue }
+        case .registration(let registration): [registration.appKey]
+        case .topic, .condition: project.apps.keys.sorted()
         case .list(let addressees), .user(_, let addressees):
-            Set(addressees.map(\.app)).sorted { $0.rawValue < $1.rawValue }
+            Set(addressees.map(\.app)).sorted()
         }
     }
 
     /// The push of every app, and what is wrong.
     fileprivate func composed(
         as id: MessageID, until expiresAt: Timestamp, by composer: any PushComposer
-    ) -> (pushes: [AppID: any ComposedPush], violations: [InvalidMessage]) {
+    ) -> (pushes: [AppKey: any ComposedPush], violations: [InvalidMessage]) {
         var violations = recipientViolations.map { [$0] } ?? []
-        var pushes: [AppID: any ComposedPush] = [:]
+        var pushes: [AppKey: any ComposedPush] = [:]
         var topic: Topic?
         if case .topic(let name) = recipient { topic = name }
-        for name in apps {
-            guard let app = project.apps[name] else {
+        for key in apps {
+            guard let app = project.apps[key] else {
                 violations.append(
                     InvalidMessage(
                         recipient.field,
-                        "The registration belongs to the app \(name), which project \(project.id) does not have."))
+                        "The registration belongs to the app \(key.id), which project \(project.id) does not have."))
                 continue
             }
             // Nothing is composed for a platform that nothing is sent to.
             guard app.platform.isServed else { continue }
             do throws(InvalidMessage) {
-                pushes[name] = try composer.compose(
+                pushes[key] = try composer.compose(
                     content,
                     in: PushContext(
                         message: id, projectNumber: project.number, broadcastTopic: topic,
-                        isForMany: recipient.isForMany, collapsesRepeats: options.collapsesRepeats, app: app,
+                        isForMany: recipient.isMany, collapsesRepeats: options.collapsesRepeats, app: app,
                         expiresAt: expiresAt))
             } catch {
                 violations.append(error)

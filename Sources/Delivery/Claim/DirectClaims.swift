@@ -9,7 +9,7 @@ struct DirectClaims: Sendable {
     /// What it says.
     var content: any MessageContent
     /// What it says to the devices of each app, composed for its checks.
-    var pushes: [AppID: any ComposedPush]
+    var pushes: [AppKey: any ComposedPush]
     /// The deliveries, none of which was tried before.
     var deliveries: [ClaimedDelivery]
 }

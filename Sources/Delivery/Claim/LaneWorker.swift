@@ -246,9 +246,9 @@ extension LaneWorker {
     }
 
     private func look(
-        _ id: AppID, _ project: Project?, _ entry: MessageCache.Entry
+        _ key: AppKey, _ project: Project?, _ entry: MessageCache.Entry
     ) -> (app: App?, push: (any ComposedPush)?) {
-        guard let project, let app = project.apps[id] else { return (nil, nil) }
+        guard let project, let app = project.apps[key] else { return (nil, nil) }
         guard app.platform.isServed else { return (app, nil) }
         switch cache.push(of: entry, project: project, app: app, composer: composer) {
         case .success(let push): return (app, push)

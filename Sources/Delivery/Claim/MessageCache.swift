@@ -103,9 +103,9 @@ final class MessageCache: Sendable {
 extension PushContext {
     /// What a message's push for an app depends on.
     fileprivate init(_ message: Message, project: Project, app: App) {
-        let isForMany = if case .registration = message.recipient { false } else { true }
         self.init(
-            message: message.id, projectNumber: project.number, broadcastTopic: message.topic, isForMany: isForMany,
+            message: message.id, projectNumber: project.number, broadcastTopic: message.topic,
+            isForMany: message.recipient.isMany,
             collapsesRepeats: message.options.collapsesRepeats, app: app, expiresAt: message.expiresAt)
     }
 }

@@ -25,9 +25,9 @@ struct ProjectQueue {
     /// Takes over a project as it is configured.
     mutating func configure(_ project: Project) {
         routes = []
-        for app in project.apps.keys {
-            for environment in [APNSEnvironment.production, .sandbox] {
-                routes.insert(PushRoute(project: project.id, app: app, environment: environment))
+        for app in project.apps.values {
+            for channel in app.channels {
+                routes.insert(PushRoute(project: project.id, app: app.id, channel: channel))
             }
         }
     }

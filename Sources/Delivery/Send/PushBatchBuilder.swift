@@ -14,13 +14,13 @@ struct PushBatchBuilder {
 
     /// What the deliveries of one message to one app have in common.
     private struct AppPlan {
-        let id: AppID
+        let key: AppKey
         let app: App?
         let push: (any ComposedPush)?
         let canProbe: Bool
-        /// The batch of each environment.
-        var production: Int?
-        var sandbox: Int?
+        /// The batches of its channels: an app has two at most.
+        var first: (channel: Channel, slot: Int)?
+        var second: (channel: Channel, slot: Int)?
     }
 
     private let claims: [ClaimedDelivery]
@@ -31,7 +31,7 @@ struct PushBatchBuilder {
     // Of the message that is open:
     private var expiresAt = Timestamp(milliseconds: .max)
     private var seed: UInt64 = 0
-    private var ownID: APNSID?
+    private var ownID: PushID?
     private var isOnce = false
     private var isAwaited = false
     private var activityToken: DeviceToken?
@@ -65,16 +65,16 @@ struct PushBatchBuilder {
     ///
     /// - Parameter look: looks an app up, and what the message says to it; asked once for each app. `nil`: the app is
     ///   not there, or the message can't be built any more.
-    mutating func add(_ place: Int, look: (AppID) -> (app: App?, push: (any ComposedPush)?)) {
-        let index = plan(for: claims[place].registration.app, look)
+    mutating func add(_ place: Int, look: (AppKey) -> (app: App?, push: (any ComposedPush)?)) {
+        let index = plan(for: claims[place].registration.appKey, look)
         let traits = DeliveryTraits(
-            apnsID: ownID ?? APNSID(seed: seed, registration: claims[place].registration.key), isOnce: isOnce,
+            pushID: ownID ?? PushID(seed: seed, registration: claims[place].registration.key), isOnce: isOnce,
             isForActivity: activityToken != nil, canProbe: apps[index].canProbe)
         if now < expiresAt, claims[place].registration.isActive, claims[place].history.probingSince == nil,
             !isOnce || !claims[place].history.isInterrupted, let push = apps[index].push
         {
             let isSuspect = activityToken != nil || !claims[place].registration.isProven
-            append(place, traits, push, claims[place].registration.environment, index, isSuspect: isSuspect)
+            append(place, traits, push, claims[place].registration.channel, index, isSuspect: isSuspect)
             return
         }
         // Rare: the whole delivery is looked at.
@@ -82,7 +82,7 @@ struct PushBatchBuilder {
         if let result = early(delivery, apps[index]) {
             decided.append(Settlement(delivery: claims[place], result: result))
         } else if let push = apps[index].push {
-            append(place, traits, push, delivery.environment, index, isSuspect: delivery.isSuspect)
+            append(place, traits, push, delivery.channel, index, isSuspect: delivery.isSuspect)
         }
     }
 
@@ -112,34 +112,36 @@ struct PushBatchBuilder {
     }
 
     private mutating func append(
-        _ place: Int, _ traits: DeliveryTraits, _ content: any ComposedPush, _ environment: APNSEnvironment,
-        _ index: Int,
-        isSuspect: Bool
+        _ place: Int, _ traits: DeliveryTraits, _ content: any ComposedPush, _ channel: Channel,
+        _ index: Int, isSuspect: Bool
     ) {
-        let slot = slot(of: index, environment, project: claims[place].project)
+        let slot = slot(of: index, channel, project: claims[place].project)
+        var address = claims[place].registration.address
+        if let activityToken, case .apns(let environment) = channel {
+            address = .apple(activityToken, environment)
+        } else if address.channel != channel {
+            address = address.on(channel)
+        }
         batches[slot].deliveries.append(place, traits)
         batches[slot].pushes.append(
             Push(
                 route: batches[slot].route, lane: lane,
-                deviceToken: activityToken ?? claims[place].registration.deviceToken, isProven: !isSuspect,
-                isAwaited: isAwaited, content: content,
+                address: address, isProven: !isSuspect, isAwaited: isAwaited, content: content,
                 payload: content.isPersonal ? content.payload(for: claims[place].registration.id) : content.payload,
-                id: traits.apnsID))
+                id: traits.pushID))
     }
 
-    private mutating func plan(for id: AppID, _ look: (AppID) -> (app: App?, push: (any ComposedPush)?)) -> Int {
-        if let known = apps.firstIndex(where: { $0.id == id }) { return known }
-        let (app, push) = look(id)
-        apps.append(AppPlan(id: id, app: app, push: push, canProbe: app?.reachesBothEnvironments ?? false))
+    private mutating func plan(for key: AppKey, _ look: (AppKey) -> (app: App?, push: (any ComposedPush)?)) -> Int {
+        if let known = apps.firstIndex(where: { $0.key == key }) { return known }
+        let (app, push) = look(key)
+        apps.append(AppPlan(key: key, app: app, push: push, canProbe: app?.reachesBothEnvironments ?? false))
         return apps.count - 1
     }
 
-    private mutating func slot(of index: Int, _ environment: APNSEnvironment, project: ProjectID) -> Int {
-        switch environment {
-        case .production: if let known = apps[index].production { return known }
-        case .sandbox: if let known = apps[index].sandbox { return known }
-        }
-        let route = PushRoute(project: project, app: apps[index].id, environment: environment)
+    private mutating func slot(of index: Int, _ channel: Channel, project: ProjectID) -> Int {
+        if let known = apps[index].first, known.channel == channel { return known.slot }
+        if let known = apps[index].second, known.channel == channel { return known.slot }
+        let route = PushRoute(project: project, app: apps[index].key.id, channel: channel)
         let slot = slots[route] ?? batches.count
         if slot == batches.count {
             slots[route] = slot
@@ -147,9 +149,10 @@ struct PushBatchBuilder {
             batch.pushes.reserveCapacity(claims.count)
             batches.append(batch)
         }
-        switch environment {
-        case .production: apps[index].production = slot
-        case .sandbox: apps[index].sandbox = slot
+        if apps[index].first == nil {
+            apps[index].first = (channel, slot)
+        } else {
+            apps[index].second = (channel, slot)
         }
         return slot
     }
@@ -159,7 +162,7 @@ struct PushBatchBuilder {
 /// copied for each push.
 struct DeliveryTraits: Sendable {
     /// The `apns-id` of each of its attempts.
-    var apnsID: APNSID
+    var pushID: PushID
     /// Whether APNs gets one attempt only (`apns-expiration: 0`).
     var isOnce: Bool
     /// Whether it goes to the token of a Live Activity.
@@ -202,13 +205,13 @@ extension OpenDelivery {
     init(_ claim: ClaimedDelivery, lane: Lane, traits: DeliveryTraits) {
         self.init(
             claim: claim, lane: lane, isOnce: traits.isOnce, isForActivity: traits.isForActivity,
-            apnsID: traits.apnsID, canProbe: traits.canProbe)
+            pushID: traits.pushID, canProbe: traits.canProbe)
     }
 
     /// Opens a claimed delivery whose message is not known.
     init(unknown claim: ClaimedDelivery, lane: Lane) {
         self.init(
             claim: claim, lane: lane, isOnce: false, isForActivity: false,
-            apnsID: APNSID(message: claim.message, registration: claim.registration.key), canProbe: false)
+            pushID: PushID(message: claim.message, registration: claim.registration.key), canProbe: false)
     }
 }

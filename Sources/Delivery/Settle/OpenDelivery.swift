@@ -12,7 +12,7 @@ struct OpenDelivery: Sendable {
     /// Whether it goes to the token of a Live Activity: what APNs says of that says nothing about the install.
     let isForActivity: Bool
     /// The `apns-id` of each of its attempts.
-    let apnsID: APNSID
+    let pushID: PushID
     /// Whether the app reaches the environment that the registration is not of.
     let canProbe: Bool
 
@@ -25,14 +25,15 @@ struct OpenDelivery: Sendable {
     /// Whether the attempt goes to the other environment, because the registration's own refused the device token. A
     /// refresh since then makes that void, and so does another delivery whose probe has corrected the environment.
     var isProbe: Bool {
-        guard let since = claim.history.probingSince else { return false }
-        return claim.registration.refreshedAt <= since && claim.history.refusedBy == claim.registration.environment
+        guard let since = claim.history.probingSince, let refusedBy = claim.history.refusedBy else { return false }
+        return claim.registration.refreshedAt <= since && claim.registration.channel.environment == refusedBy
     }
     /// The way that its registration's pushes take.
     var route: PushRoute { claim.route }
     /// Where the attempt goes.
-    var environment: APNSEnvironment {
-        isProbe ? claim.registration.environment.other : claim.registration.environment
+    var channel: Channel {
+        let own = claim.registration.channel
+        return isProbe ? own.other ?? own : own
     }
 }
 
@@ -74,7 +75,7 @@ extension OpenDelivery {
         switch outcome {
         case .accepted:
             return ended(
-                .accepted, reason: nil, verdict: isSuspect && !isForActivity ? .proven(in: environment) : nil,
+                .accepted, reason: nil, verdict: isSuspect && !isForActivity ? .proven(in: channel) : nil,
                 history: claim.history.adding(nil), at: now)
         case .rejected(let refusal) where refusal.scope == .addressDoubtful:
             return refused(refusal.reason.rawValue, at: now)
@@ -134,7 +135,7 @@ extension OpenDelivery {
         var history = claim.history.adding(reason)
         // Not before the refresh that the push was sent with, even if the wall clock was set back.
         history.probingSince = max(now, claim.registration.refreshedAt)
-        history.refusedBy = claim.registration.environment
+        history.refusedBy = claim.registration.channel.environment
         return .retry(history, notBefore: now)
     }
 
@@ -277,14 +278,14 @@ extension OpenDelivery {
                 outcome: outcome, reason: reason, verdict: verdict,
                 refusesDeviceToken: isAboutAddress && !isForActivity, history: history, time: now,
                 // Wall time may be set back between accept and answer.
-                latencyMilliseconds: max(0, (now - acceptedAt).wholeMilliseconds), apnsID: apnsID))
+                latencyMilliseconds: max(0, (now - acceptedAt).wholeMilliseconds), pushID: pushID))
     }
 }
 
 extension ClaimedDelivery {
     /// The way that its registration's pushes take.
     var route: PushRoute {
-        PushRoute(project: project, app: registration.app, environment: registration.environment)
+        PushRoute(project: project, app: registration.app, channel: registration.channel)
     }
 }
 

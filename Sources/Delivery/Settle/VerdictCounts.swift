@@ -19,8 +19,8 @@ struct VerdictCounts {
             guard case .ended(let entry) = settlement.result, let verdict = entry.verdict else { continue }
             let registration = settlement.delivery.registration
             switch verdict {
-            case .proven(let environment):
-                if environment != registration.environment { sums[registration.app, default: Sum()].corrected += 1 }
+            case .proven(let channel):
+                if channel != registration.channel { sums[registration.app, default: Sum()].corrected += 1 }
             case .refused: sums[registration.app, default: Sum()].quarantined += 1
             case .doubtful, .dead: break
             }

@@ -31,7 +31,7 @@ extension APNSHeaders {
             return (1...64).contains($0.utf8.count) && $0.isFieldValue
         },
         Rule(name: "apns-id", expectation: "a UUID (8-4-4-4-12 hex digits)") {
-            $1.id = APNSID(rawValue: $0)
+            $1.id = PushID(rawValue: $0)
             return $1.id != nil
         },
     ]

@@ -13,7 +13,7 @@ package struct APNSHeaders: Hashable, Sendable {
     /// `apns-collapse-id`, 1 to 64 bytes.
     package var collapseID: String?
     /// `apns-id`, only for a single registration.
-    package var id: APNSID?
+    package var id: PushID?
 
     /// No header set.
     package init() {}

@@ -88,7 +88,7 @@ extension FCMMessage: MessageContent {
 
     package var isDisplayed: Bool { AppleParts(of: self).isDisplayed }
 
-    package var pushID: APNSID? { apns.headers.id }
+    package var pushID: PushID? { apns.headers.id }
 
     package var activityToken: DeviceToken? { apns.liveActivityToken }
 

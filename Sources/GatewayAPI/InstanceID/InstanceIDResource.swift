@@ -34,8 +34,13 @@ enum InstanceIDResource {
             .init("authorizedEntity", .string(String(call.project.number))),
         ]
         if let version = registration.appVersion { members.append(.init("applicationVersion", .string(version))) }
-        let isWeb = call.project.apps[registration.app]?.platform == .web
-        members.append(.init("platform", .string(isWeb ? "CHROME" : "IOS")))
+        let platform =
+            switch registration.address.platform {
+            case .apple: "IOS"
+            case .android: "ANDROID"
+            case .web: "CHROME"
+            }
+        members.append(.init("platform", .string(platform)))
         if hasDetails {
             let subscriptions = try await call.services.store.subscriptions(
                 of: registration.key, after: nil, limit: Topic.limitPerRegistration)

@@ -59,8 +59,8 @@ enum InstanceIDRoutes {
             throw FCMError.badRequest("endpoint", "endpoint is missing: the URL of the push service.")
         }
         let request = RegistrationRequest(
-            project: call.project.id, app: app.id, deviceToken: web.identity, environment: app.environment,
-            isEnvironmentStated: false, appVersion: nil, web: web)
+            project: call.project.id, app: app.id, address: .web(web), isEnvironmentStated: false,
+            appVersion: nil)
         let registration = try await RegistrationRoutes.register(request, appField: "Origin", saidBy: nil, call)
         return Response(json: .object([.init("token", .string(registration.token.rawValue))]))
     }
@@ -81,8 +81,8 @@ enum InstanceIDRoutes {
             if let token = DeviceToken(registering: text) {
                 let registration = try await call.services.store.register(
                     RegistrationRequest(
-                        project: call.project.id, app: request.app.id, deviceToken: token,
-                        environment: request.environment, isEnvironmentStated: request.isEnvironmentStated,
+                        project: call.project.id, app: request.app.id, address: .apple(token, request.environment),
+                        isEnvironmentStated: request.isEnvironmentStated,
                         appVersion: nil, credential: ProvenCredential(call.credential)),
                     at: call.now
                 ).registration
@@ -187,7 +187,7 @@ private struct TopicBatch {
 /// The body of `batchImport`.
 private struct ImportRequest {
     let app: App
-    let environment: APNSEnvironment
+    let environment: PushEnvironment
     let isEnvironmentStated: Bool
     let deviceTokens: [String]
 
@@ -196,13 +196,13 @@ private struct ImportRequest {
         guard let text = try body.string("application") else {
             throw .badRequest("application", "application is missing: the bundle id.")
         }
-        guard let app = project.appleApp(text) else {
+        guard let (app, service) = project.appleApp(text) else {
             throw .badRequest("application", "The project has no app with this bundle id.")
                 .hinting(SenderHint.bundleID(text, in: project))
         }
         self.app = app
-        let stated: APNSEnvironment? = try body.bool("sandbox").map { $0 ? .sandbox : .production }
-        environment = stated ?? app.environment
+        let stated: PushEnvironment? = try body.bool("sandbox").map { $0 ? .sandbox : .production }
+        environment = stated ?? service.environment
         isEnvironmentStated = stated != nil
         deviceTokens = try body.strings("apns_tokens") ?? []
         guard (1...100).contains(deviceTokens.count) else {

@@ -137,8 +137,8 @@ extension ProjectCall {
 
     /// Those of `registrations` that a message to many can go to.
     func addressees(among registrations: [Registration]) -> [Addressee] {
-        registrations.filter { $0.isAddressable(at: now) && project.apps[$0.app] != nil }
-            .map { Addressee(key: $0.key, app: $0.app) }
+        registrations.filter { $0.isAddressable(at: now) && project.apps[$0.appKey] != nil }
+            .map { Addressee(key: $0.key, app: $0.appKey) }
     }
 }
 

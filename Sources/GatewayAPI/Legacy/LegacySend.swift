@@ -36,7 +36,7 @@ enum LegacySend {
 
     /// Sends to a topic or a condition: the answer has a number for an id.
     private static func broadcast(
-        _ call: ProjectCall, _ request: LegacySendRequest, to recipient: Submission.Recipient
+        _ call: ProjectCall, _ request: LegacySendRequest, to recipient: Recipient<Registration, [Addressee]>
     ) async throws(FCMError) -> Response {
         guard !call.project.apps.isEmpty else {
             throw .invalidParameters(FCMError(.badRequest, "The project \(call.project.id) has no apps to send to."))
@@ -127,7 +127,7 @@ struct LegacyTokenSend {
         guard case .known(let registration) = named, registration.isAddressable(at: call.now) else {
             throw .notRegistered
         }
-        guard call.project.apps[registration.app] != nil else { throw .mismatchSenderID }
+        guard call.project.apps[registration.appKey] != nil else { throw .mismatchSenderID }
         guard request.isFor(registration.app) else { throw .invalidPackageName }
         return Submission(
             project: call.project, recipient: .registration(registration), content: try request.content.get(),

@@ -139,7 +139,7 @@ private struct MessageBatch {
         _ item: SendItem, at place: Int, _ found: [RegistrationReference: NamedRegistration], _ failure: FCMError?
     ) async throws(FCMError) -> Submission {
         let target = try item.requiredTarget()
-        let recipient: Submission.Recipient
+        let recipient: Recipient<Registration, [Addressee]>
         if let reference = target.reference, target.notificationKey == nil {
             if let failure { throw failure }
             recipient = .registration(try call.addressable(found[reference] ?? .unknown, as: reference))
@@ -246,11 +246,11 @@ private struct Multicast {
         case .ofOtherProject: return (.ofOtherProject, nil)
         case .unknown: return (.unknown, nil)
         case .known(let registration):
-            guard call.project.apps[registration.app] != nil else { return (.unknown, nil) }
+            guard call.project.apps[registration.appKey] != nil else { return (.unknown, nil) }
             guard registration.isAddressable(at: call.now) else {
                 return (registration.isActive ? .quarantined : .ended, nil)
             }
-            return (.valid, Addressee(key: registration.key, app: registration.app))
+            return (.valid, Addressee(key: registration.key, app: registration.appKey))
         }
     }
 }

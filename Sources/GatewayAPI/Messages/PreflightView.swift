@@ -10,11 +10,12 @@ struct PreflightView {
 
     /// The members of the answer.
     var members: [JSONValue.Member] {
-        let sizes = preflight.payloadBytes.sorted { $0.key.rawValue < $1.key.rawValue }
+        let sizes = Dictionary(preflight.payloadBytes.map { ($0.key.id.rawValue, $0.value) }, uniquingKeysWith: max)
+            .sorted { $0.key < $1.key }
         var members: [JSONValue.Member] = [
             .init("name", .string(name)),
             .init("audience", .integer(preflight.audience)),
-            .init("payloadBytes", .object(sizes.map { .init($0.key.rawValue, .integer($0.value)) })),
+            .init("payloadBytes", .object(sizes.map { .init($0.key, .integer($0.value)) })),
         ]
         if let duration = preflight.expectedDuration {
             members.append(

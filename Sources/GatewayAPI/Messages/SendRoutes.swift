@@ -102,7 +102,7 @@ extension ProjectCall {
     ///
     /// - Throws: INVALID_ARGUMENT for a token that is none, UNREGISTERED for an unknown or ended one, SENDER_ID_MISMATCH
     ///   for another project's.
-    func recipient(of target: Target) async throws(FCMError) -> Submission.Recipient {
+    func recipient(of target: Target) async throws(FCMError) -> Recipient<Registration, [Addressee]> {
         switch target {
         case .topic(let topic): return .topic(topic)
         case .condition(let condition): return .condition(condition)

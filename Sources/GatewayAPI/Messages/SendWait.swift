@@ -87,7 +87,7 @@ extension ProjectCall {
     /// - Throws: INVALID_ARGUMENT for `delivery.wait` with a target that is not one registration, and in a part of a
     ///   batch.
     func wait(
-        of request: SendRequest, for recipient: Submission.Recipient
+        of request: SendRequest, for recipient: Recipient<Registration, [Addressee]>
     ) throws(FCMError) -> SendWait? {
         guard let wait = SendWait(in: request, call.request.headers) else { return nil }
         if case .registration = recipient, !call.context.isPart { return wait }

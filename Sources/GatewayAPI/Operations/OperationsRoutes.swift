@@ -105,8 +105,10 @@ struct Readiness: Sendable {
                 .init("part", .string(isSuspects ? "unproven" : "app")),
                 .init("project", .string(route.project.rawValue)),
                 .init("app", .string(route.app.rawValue)),
-                .init("environment", .string(route.environment.rawValue)),
             ]
+            if let environment = route.channel.environment {
+                members.append(.init("environment", .string(environment.rawValue)))
+            }
         }
         members += [
             .init("reason", .string(pause.reason.rawValue)), .init("since", .string(pause.since.rfc3339)),

@@ -78,7 +78,8 @@ extension Project {
         switch part {
         case .everything: true
         // A topic is a bundle id, or one with a suffix such as `.voip`.
-        case .topic(let topic): apps.keys.contains { topic == $0.rawValue || topic.hasPrefix("\($0.rawValue).") }
+        case .topic(let topic):
+            apps.keys.contains { topic == $0.id.rawValue || topic.hasPrefix("\($0.id.rawValue).") }
         case .route(let route), .suspects(let route): route.project == id
         }
     }

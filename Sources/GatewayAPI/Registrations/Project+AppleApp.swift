@@ -1,9 +1,10 @@
 import PushModel
 
 extension Project {
-    /// The Apple app with this bundle id.
-    func appleApp(_ bundleID: String) -> App? {
-        guard let app = AppID(rawValue: bundleID).flatMap({ apps[$0] }), app.platform == .apple else { return nil }
-        return app
+    /// The Apple app with this bundle id, with what it has as one.
+    func appleApp(_ bundleID: String) -> (app: App, service: DeviceService)? {
+        guard let id = AppID(rawValue: bundleID), let app = apps[AppKey(.apple, id)], let service = app.deviceService
+        else { return nil }
+        return (app, service)
     }
 }

@@ -6,12 +6,12 @@ import Store
 struct RegistrationBody: Sendable {
     /// Which of the two it has: `ios` or `web`; `nil`: a change of the user alone.
     let platform: Platform?
-    /// `ios.apns_token`, or what stands for the endpoint of a browser.
+    /// `ios.apns_token`.
     let deviceToken: DeviceToken?
     /// `ios.bundle_id`.
     let bundleID: String?
     /// `ios.apns_environment`.
-    let environment: APNSEnvironment?
+    let environment: PushEnvironment?
     /// `ios.app_version`.
     let appVersion: String?
     /// `web.endpoint`, `web.p256dh`, `web.auth` and `web.applicationPubKey`.
@@ -58,31 +58,41 @@ struct RegistrationBody: Sendable {
         try web.refuseUnknown(except: ["origin", "endpoint", "p256dh", "auth", "application_pub_key"])
         platform = .web
         self.web = try WebSubscription(endpointIn: web, keysIn: web)
-        deviceToken = self.web?.identity
-        bundleID = nil
-        environment = nil
-        appVersion = nil
+        (deviceToken, bundleID, environment, appVersion) = (nil, nil, nil, nil)
         origin = WebOrigin(try web.string("origin"), header: headers[.origin])
     }
 
     /// What the app asks for when it registers; without its user, who has to be proven.
     func request(in project: Project) throws(FCMError) -> RegistrationRequest {
-        let app = try app(of: project)
-        guard let deviceToken else {
-            throw platform == .web
-                ? .badRequest("web.endpoint", "The endpoint of the push service is missing.")
-                : .badRequest("ios.apns_token", "The APNs device token is missing.")
+        if platform == .web {
+            let app = try origin.app(of: project, field: "web.origin")
+            guard let web else { throw .badRequest("web.endpoint", "The endpoint of the push service is missing.") }
+            return RegistrationRequest(
+                project: project.id, app: app.id, address: .web(web), isEnvironmentStated: false,
+                appVersion: appVersion)
         }
+        guard let bundleID else { throw .badRequest("ios.bundle_id", "The bundle id is missing.") }
+        guard let (app, service) = project.appleApp(bundleID) else {
+            throw .badRequest("ios.bundle_id", "The project has no app with this bundle id.")
+                .hinting(SenderHint.bundleID(bundleID, in: project))
+        }
+        guard let deviceToken else { throw .badRequest("ios.apns_token", "The APNs device token is missing.") }
         return RegistrationRequest(
-            project: project.id, app: app.id, deviceToken: deviceToken,
-            environment: environment ?? app.environment, isEnvironmentStated: environment != nil,
-            appVersion: appVersion, web: web)
+            project: project.id, app: app.id, address: .apple(deviceToken, environment ?? service.environment),
+            isEnvironmentStated: environment != nil, appVersion: appVersion)
     }
 
     /// What the app changes, without its user.
-    var change: RegistrationChange {
-        RegistrationChange(
-            deviceToken: deviceToken, environment: environment, appVersion: appVersion, web: web)
+    var change: RegistrationChange { RegistrationChange(address: addressChange, appVersion: appVersion) }
+
+    private var addressChange: AddressChange? {
+        if let web { return .address(.web(web)) }
+        switch (deviceToken, environment) {
+        case (let token?, let environment?): return .address(.apple(token, environment))
+        case (let token?, nil): return .deviceToken(token)
+        case (nil, let environment?): return .environment(environment)
+        case (nil, nil): return nil
+        }
     }
 
     /// The field that names the app.
@@ -91,8 +101,7 @@ struct RegistrationBody: Sendable {
     /// Refuses a change of the app: another app is another registration.
     func check(keepsAppOf registration: Registration, in project: Project) throws(FCMError) {
         guard let platform else { return }
-        let isWeb = project.apps[registration.app]?.platform == .web
-        guard isWeb == (platform == .web) else {
+        guard registration.address.platform == platform else {
             throw .badRequest(
                 platform == .web ? "web" : "ios", "The registration is of another platform and can't be changed to it.")
         }
@@ -102,17 +111,6 @@ struct RegistrationBody: Sendable {
         guard origin.stated == nil || origin.stated == registration.app.rawValue else {
             throw .badRequest("web.origin", "The origin is not that of the registration and can't be changed.")
         }
-    }
-
-    /// The app that registers.
-    private func app(of project: Project) throws(FCMError) -> App {
-        if platform == .web { return try origin.app(of: project, field: "web.origin") }
-        guard let bundleID else { throw .badRequest("ios.bundle_id", "The bundle id is missing.") }
-        guard let app = project.appleApp(bundleID) else {
-            throw .badRequest("ios.bundle_id", "The project has no app with this bundle id.")
-                .hinting(SenderHint.bundleID(bundleID, in: project))
-        }
-        return app
     }
 
     private static func owner(_ body: ObjectReader) throws(FCMError) -> RegistrationOwner? {
@@ -132,7 +130,7 @@ struct RegistrationBody: Sendable {
         return token
     }
 
-    private static func environment(_ ios: ObjectReader) throws(FCMError) -> APNSEnvironment? {
+    private static func environment(_ ios: ObjectReader) throws(FCMError) -> PushEnvironment? {
         switch try ios.string("apns_environment") {
         case nil: return nil
         case "PROD": return .production

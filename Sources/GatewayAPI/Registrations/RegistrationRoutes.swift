@@ -58,8 +58,7 @@ enum RegistrationRoutes {
 
     @Sendable private static func get(_ call: ProjectCall) async throws -> Response {
         let registration = try await call.registration()
-        let web = try await call.services.store.webSubscription(of: registration.key)
-        return Response(json: RegistrationView(registration, in: call).full(web: web))
+        return Response(json: RegistrationView(registration, in: call).full(showsService: true))
     }
 
     /// With another user than the registration has, the answer is the new registration that took its place. A sender
@@ -100,7 +99,7 @@ enum RegistrationRoutes {
         guard let app = try body.string("app").flatMap(AppID.init(rawValue:)) else {
             throw FCMError.badRequest("app", "The bundle id of the app is missing.")
         }
-        guard call.project.apps[app] != nil else {
+        guard !call.project.apps(app).isEmpty else {
             throw FCMError.badRequest("app", "The project has no app with this bundle id.")
                 .hinting(SenderHint.bundleID(app.rawValue, in: call.project))
         }

@@ -6,7 +6,7 @@ import Store
 extension ProjectCall {
     /// What `validate_only` tells of the one registration that a message is for: whether it is alive, as far as is
     /// known without a push. Empty for other recipients.
-    func standing(of recipient: Submission.Recipient) async throws(FCMError) -> [JSONValue.Member] {
+    func standing(of recipient: Recipient<Registration, [Addressee]>) async throws(FCMError) -> [JSONValue.Member] {
         guard case .registration(let registration) = recipient else { return [] }
         let last: DeliveryRecord?
         do throws(StoreError) {

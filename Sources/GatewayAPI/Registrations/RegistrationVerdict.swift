@@ -126,7 +126,7 @@ extension RegistrationVerdict {
     private static func pause(_ facts: Facts) -> UpstreamPause? {
         let registration = facts.registration
         let route = PushRoute(
-            project: registration.project, app: registration.app, environment: registration.environment)
+            project: registration.project, app: registration.app, channel: registration.channel)
         return facts.pauses.first { pause in
             switch pause.part {
             case .everything: true
@@ -187,18 +187,18 @@ extension RegistrationVerdict {
             return Self(
                 .notClaimedYet,
                 "Not claimed yet, or in flight: the message is being delivered, "
-                    + "\(report.recipients) of \(max(message.recipient.audience, report.recipients)) are claimed.")
+                    + "\(report.recipients) of \(max(message.audience, report.recipients)) are claimed.")
         }
         return Self(.notInAudience, "Never claimed: when the message's recipients were read it was not among them.")
     }
 
     private static func otherTarget(_ message: MessageSummary, _ facts: Facts) -> RegistrationVerdict? {
         switch message.recipient {
-        case .registration(_, let id) where id != facts.registration.id:
+        case .registration(let id) where id != facts.registration.id:
             return Self(.otherTarget, "Never claimed: the message was for another registration.")
         case .user(let user, _) where user != facts.registration.user:
             return Self(.otherTarget, "Never claimed: the message was for the user \(user), whose it is not now.")
-        case .topic(let topic, _):
+        case .topic(let topic):
             guard let subscription = facts.subscription else {
                 return Self(.notSubscribed, "Never claimed: it is not subscribed to the topic \(topic).")
             }

@@ -6,19 +6,16 @@ import Store
 struct RegistrationView {
     let registration: Registration
     private let isStale: Bool
-    private let isWeb: Bool
 
     init(_ registration: Registration) {
         self.registration = registration
         isStale = false
-        isWeb = false
     }
 
     /// A view that says whether the registration is stale by the project's policy.
     init(_ registration: Registration, in call: ProjectCall) {
         self.registration = registration
         isStale = call.project.stale.shows(registration, at: call.now)
-        isWeb = call.project.apps[registration.app]?.platform == .web
     }
 
     /// The answer to the app that registered.
@@ -28,20 +25,24 @@ struct RegistrationView {
         ])
     }
 
-    /// Everything but the device token, to those who may hold the registration's; of a browser the host of its push
-    /// service. `more` comes last.
+    /// Everything but the address, to those who may hold the registration's token. `more` comes last.
+    ///
+    /// - Parameter showsService: whether the host of an active browser's push service is told.
     func full(
-        web: WebSubscription? = nil, showsToken: Bool = true, and more: [JSONValue.Member] = []
+        showsService: Bool = false, showsToken: Bool = true, and more: [JSONValue.Member] = []
     ) -> JSONValue {
         var members: [JSONValue.Member] = [.init("name", .string(registration.resourceName))]
         if showsToken { members.append(.init("token", .string(registration.token.rawValue))) }
         members.append(.init("app", .string(registration.app.rawValue)))
-        if isWeb {
+        switch registration.address {
+        case .apple(_, let environment):
+            members.append(.init("apnsEnvironment", .string(environment == .production ? "PROD" : "SANDBOX")))
+        case .android: members.append(.init("platform", .string("ANDROID")))
+        case .web(let subscription):
             members.append(.init("platform", .string("WEB")))
-            if let web { members.append(.init("pushService", .string(web.host))) }
-        } else {
-            let environment = registration.environment == .production ? "PROD" : "SANDBOX"
-            members.append(.init("apnsEnvironment", .string(environment)))
+            if showsService, registration.isActive {
+                members.append(.init("pushService", .string(subscription.host)))
+            }
         }
         if let version = registration.appVersion { members.append(.init("appVersion", .string(version))) }
         if let user = registration.user { members.append(.init("user", .string(user.rawValue))) }

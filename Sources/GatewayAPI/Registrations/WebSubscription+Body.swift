@@ -1,5 +1,4 @@
 import Crypto
-import Foundation
 import JSON
 import PushModel
 
@@ -35,12 +34,6 @@ extension WebSubscription {
                 body.fullPath("endpoint"), "The endpoint must be an https URL of at most \(Self.endpointLimit) bytes.")
         }
         self = web
-    }
-
-    /// What stands for the browser where other registrations have a device token: SHA-256 of the endpoint.
-    var identity: DeviceToken {
-        // 32 bytes: never empty.
-        DeviceToken(bytes: Array(SHA256.hash(data: Data(endpoint.utf8))))!
     }
 
     /// Base64 of either alphabet, padded or not: browsers and old libraries differ.

@@ -19,7 +19,7 @@ enum DeliveryDataRoutes {
         let query = call.query
         let size = try query.pageSize(default: 1000, maximum: 10_000)
         let name = try call.parameter("app")
-        guard let app = AppID(rawValue: name), call.project.apps[app] != nil else {
+        guard let app = AppID(rawValue: name), !call.project.apps(app).isEmpty else {
             throw isFirebaseApp(name)
                 ? FCMError(.notFound, "Apps go by their bundle ids here, not by Firebase app ids: use the bundle id.")
                 : FCMError(.notFound)

@@ -80,8 +80,8 @@ enum ExportColumn: String, CaseIterable, Sendable {
         case .messageID: .text(row.message.rawValue)
         case .instanceID: .text(delivery.registration.rawValue)
         case .messageType: .text(row.facts.isDisplayed ? "DISPLAY_NOTIFICATION" : "DATA_MESSAGE")
-        case .sdkPlatform: .text(project.apps[delivery.app]?.platform == .web ? "WEB" : "IOS")
-        case .appName: .text(delivery.app.rawValue)
+        case .sdkPlatform: .text(Self.name(of: delivery.app.platform))
+        case .appName: .text(delivery.app.id.rawValue)
         case .collapseKey: row.facts.collapseKey.map { .text($0) }
         case .priority: .number(Int64(row.facts.priority))
         case .timeToLive: .number(row.facts.timeToLiveSeconds)
@@ -95,11 +95,20 @@ enum ExportColumn: String, CaseIterable, Sendable {
         case .reason: delivery.reason.map { .text($0) }
         case .attempts: row.receipt == nil ? .number(Int64(delivery.history.attempts)) : nil
         case .latency: delivery.latencyMilliseconds.map { .number($0) }
-        case .apnsID: delivery.apnsID.map { .text($0.rawValue) }
+        case .apnsID: delivery.pushID.map { .text($0.rawValue) }
         case .credentialID: row.facts.credential.map { .text($0.id) }
         case .credentialName: row.facts.credential?.name.map { .text($0) }
         case .credentialRole: row.facts.credential?.role.map { .text($0.rawValue) }
         case .credentialAddress: row.facts.credential?.address.map { .text($0) }
+        }
+    }
+
+    /// FCM's word for a platform.
+    private static func name(of platform: Platform) -> String {
+        switch platform {
+        case .apple: "IOS"
+        case .android: "ANDROID"
+        case .web: "WEB"
         }
     }
 

@@ -135,7 +135,7 @@ enum ReportView {
         }
         if let pace = pace(message.options) { members.append(.init("pace", pace)) }
         members += [
-            .init("audience", .integer(message.recipient.audience))
+            .init("audience", .integer(message.audience))
         ]
         let passedOver = passedOver(report.passedOver)
         if !passedOver.isEmpty { members.append(.init("passedOver", .object(passedOver))) }
@@ -172,7 +172,7 @@ enum ReportView {
         if let message { members.append(.init("message", .string("projects/\(project)/messages/\(message)"))) }
         members += [
             .init("registration", .string("projects/\(project)/registrations/\(delivery.registration)")),
-            .init("app", .string(delivery.app.rawValue)),
+            .init("app", .string(delivery.app.id.rawValue)),
             .init("outcome", .string(delivery.outcome?.rawValue.uppercased() ?? "IN_FLIGHT")),
         ]
         if let reason = delivery.reason ?? delivery.history.lastCause {
@@ -186,7 +186,7 @@ enum ReportView {
         if let latency = delivery.latencyMilliseconds {
             members.append(.init("latency", .string(durationText(milliseconds: latency))))
         }
-        if let id = delivery.apnsID { members.append(.init("apnsId", .string(id.rawValue))) }
+        if let id = delivery.pushID { members.append(.init("apnsId", .string(id.rawValue))) }
         if !delivery.receipts.isEmpty {
             members.append(.init("receipts", receipts(delivery.receipts) { .string($0.rfc3339) }))
         }
@@ -203,12 +203,12 @@ enum ReportView {
 
     private static func target(_ message: MessageSummary) -> JSONValue {
         switch message.recipient {
-        case .registration(_, let id):
+        case .registration(let id):
             .object([.init("registration", .string("projects/\(message.project)/registrations/\(id)"))])
-        case .topic(let topic, _):
+        case .topic(let topic):
             .object([.init("topic", .string(topic.rawValue))])
-        case .condition(let condition, _): .object([.init("condition", .string(condition.text))])
-        case .list(let audience): .object([.init("registrations", .integer(audience))])
+        case .condition(let condition): .object([.init("condition", .string(condition.text))])
+        case .list(let count): .object([.init("registrations", .integer(count))])
         case .user(let user, _): .object([.init("user", .string(user.rawValue))])
         }
     }

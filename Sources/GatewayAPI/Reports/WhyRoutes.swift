@@ -27,7 +27,7 @@ enum WhyRoutes {
         let store = call.services.store
         guard let registration = try await name.find(in: call.project, store) else { throw FCMError(.notFound) }
         var facts = RegistrationVerdict.Facts(
-            registration: registration, app: call.project.apps[registration.app], stale: call.project.stale,
+            registration: registration, app: call.project.apps[registration.appKey], stale: call.project.stale,
             pauses: pauses(of: registration, upstreams()), now: call.now)
         var rows: [(message: MessageID, record: DeliveryRecord)]
         if let message = try await call.messageOfQuery() {
@@ -45,14 +45,14 @@ enum WhyRoutes {
     /// The pauses of the upstream that its pushes go to; those of other credentials hold back nothing of it.
     private static func pauses(of registration: Registration, _ upstreams: [UpstreamStatus]) -> [UpstreamPause] {
         let route = PushRoute(
-            project: registration.project, app: registration.app, environment: registration.environment)
+            project: registration.project, app: registration.app, channel: registration.channel)
         return upstreams.filter { $0.routes.contains(route) }.flatMap(\.pauses)
     }
 
     private static func subscription(
         _ registration: Registration, _ message: MessageSummary, _ store: any APIStore
     ) async throws -> Subscription? {
-        guard case .topic(let topic, _) = message.recipient else { return nil }
+        guard case .topic(let topic) = message.recipient else { return nil }
         return try await store.subscription(of: registration.key, to: topic)
     }
 
@@ -61,7 +61,7 @@ enum WhyRoutes {
         of message: MessageSummary, to registration: Registration, _ call: ProjectCall
     ) async throws -> (message: MessageID, record: DeliveryRecord)? {
         let store = call.services.store
-        if case .registration(_, registration.id) = message.recipient {
+        if case .registration(registration.id) = message.recipient {
             let page = try await store.deliveries(
                 of: message.id, in: call.project.id, outcome: nil, after: nil, limit: 1)
             return page.elements.first.map { (message.id, $0) }

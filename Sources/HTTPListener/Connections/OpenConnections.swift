@@ -8,7 +8,7 @@ import Synchronization
 /// The connections of a listener: so many at most, and an end can be put to them.
 final class OpenConnections: Sendable {
     private struct State {
-        var channels: [ObjectIdentifier: any Channel] = [:]
+        var channels: [ObjectIdentifier: any NIOCore.Channel] = [:]
         var book: ConnectionBook<ObjectIdentifier>
         var isClosing = false
         /// When the log last said that connections are turned away, by reason.
@@ -42,14 +42,14 @@ final class OpenConnections: Sendable {
     }
 
     /// Remembers a connection until it closes. One that has no place, and any after ``closeAll()``, is closed at once.
-    func add(_ channel: any Channel, logger: Logger) {
+    func add(_ channel: any NIOCore.Channel, logger: Logger) {
         let id = ObjectIdentifier(channel)
         let address = channel.remoteAddress?.ipAddress.map { ClientAddress($0) }
         let (admission, replaced) = state.withLock {
-            state -> (ConnectionBook<ObjectIdentifier>.Admission?, (any Channel)?) in
+            state -> (ConnectionBook<ObjectIdentifier>.Admission?, (any NIOCore.Channel)?) in
             guard !state.isClosing else { return (nil, nil) }
             let admission = state.book.admit(id, from: address)
-            var replaced: (any Channel)?
+            var replaced: (any NIOCore.Channel)?
             if case .inPlaceOf(let other) = admission { replaced = state.channels.removeValue(forKey: other) }
             if case .refused = admission { return (admission, nil) }
             state.channels[id] = channel
@@ -82,7 +82,7 @@ final class OpenConnections: Sendable {
     }
 
     /// Ends a connection without a backend's credential after a while without a request: at most two times as long.
-    private func lookForIdleness(of channel: any Channel) -> RepeatedTask? {
+    private func lookForIdleness(of channel: any NIOCore.Channel) -> RepeatedTask? {
         guard let idleLimit else { return nil }
         let (id, time) = (ObjectIdentifier(channel), TimeAmount(idleLimit))
         return channel.eventLoop.scheduleRepeatedTask(initialDelay: time, delay: time) { [weak channel] task in
@@ -95,7 +95,7 @@ final class OpenConnections: Sendable {
     }
 
     /// Notes that a request began on a connection, or on a stream of it.
-    func beginRequest(on channel: any Channel) {
+    func beginRequest(on channel: any NIOCore.Channel) {
         state.withLock { state in
             // Of a stream of HTTP/2 the connection; of a connection the parent is the listener, which is not in the book.
             if state.book.beginRequest(on: ObjectIdentifier(channel)) { return }
@@ -104,7 +104,7 @@ final class OpenConnections: Sendable {
     }
 
     /// Notes that the request ended.
-    func endRequest(on channel: any Channel) {
+    func endRequest(on channel: any NIOCore.Channel) {
         state.withLock { state in
             state.book.endRequest(on: ObjectIdentifier(channel))
             if let parent = channel.parent { state.book.endRequest(on: ObjectIdentifier(parent)) }
@@ -112,7 +112,7 @@ final class OpenConnections: Sendable {
     }
 
     /// Notes that a request of the connection came with a credential that is not in every copy of an app.
-    func prove(_ channel: any Channel) {
+    func prove(_ channel: any NIOCore.Channel) {
         state.withLock { state in
             state.book.prove(ObjectIdentifier(channel))
             if let parent = channel.parent { state.book.prove(ObjectIdentifier(parent)) }

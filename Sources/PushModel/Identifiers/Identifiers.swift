@@ -176,7 +176,7 @@ package struct RegistrationKey: RawRepresentable, Hashable, Comparable, Sendable
 /// The `apns-id` of a push: a canonical UUID.
 ///
 /// Kept as a number: a broadcast makes a million of them, and most are copied often and written once.
-package struct APNSID: TextIdentifier {
+package struct PushID: TextIdentifier {
     private let high: UInt64
     private let low: UInt64
 

@@ -8,7 +8,7 @@ package protocol MessageContent: Sendable {
     /// Whether a device shows something: an alert, a badge or a sound.
     var isDisplayed: Bool { get }
     /// The sender's own id of the push; `nil`: derived from message and registration.
-    var pushID: APNSID? { get }
+    var pushID: PushID? { get }
     /// The token of a Live Activity, to which the push goes instead of the device's.
     var activityToken: DeviceToken? { get }
 

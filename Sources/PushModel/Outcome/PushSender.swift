@@ -4,9 +4,9 @@ package struct Push: Sendable {
     package let route: PushRoute
     /// The queue it waits in.
     package let lane: Lane
-    /// Where APNs finds the device.
-    package let deviceToken: DeviceToken
-    /// Whether APNs has accepted ``deviceToken`` before. Otherwise it is a suspect: its push travels apart, because a
+    /// Where the push service finds the device, on the channel of ``route``.
+    package let address: Address
+    /// Whether the service has accepted ``address`` before. Otherwise it is a suspect: its push travels apart, because a
     /// refused token makes APNs narrow the whole connection.
     package let isProven: Bool
     /// Whether somebody waits for what becomes of it: during a pause such a push is the next probe.
@@ -16,16 +16,16 @@ package struct Push: Sendable {
     /// The body for this device: `content.payload`, or with its FID spliced in.
     package let payload: [UInt8]
     /// `apns-id`.
-    package let id: APNSID
+    package let id: PushID
 
-    /// Puts a push together. A device token of which nothing is known is a suspect.
+    /// Puts a push together. An address of which nothing is known is a suspect.
     package init(
-        route: PushRoute, lane: Lane, deviceToken: DeviceToken, isProven: Bool = false, isAwaited: Bool = false,
-        content: any ComposedPush, payload: [UInt8], id: APNSID
+        route: PushRoute, lane: Lane, address: Address, isProven: Bool = false, isAwaited: Bool = false,
+        content: any ComposedPush, payload: [UInt8], id: PushID
     ) {
         self.route = route
         self.lane = lane
-        self.deviceToken = deviceToken
+        self.address = address
         self.isProven = isProven
         self.isAwaited = isAwaited
         self.content = content
@@ -40,14 +40,14 @@ package struct PushRoute: Hashable, Sendable {
     package let project: ProjectID
     /// The app.
     package let app: AppID
-    /// The APNs environment of the device token.
-    package let environment: APNSEnvironment
+    /// The channel of the address.
+    package let channel: Channel
 
     /// Names a route.
-    package init(project: ProjectID, app: AppID, environment: APNSEnvironment) {
+    package init(project: ProjectID, app: AppID, channel: Channel) {
         self.project = project
         self.app = app
-        self.environment = environment
+        self.channel = channel
     }
 }
 

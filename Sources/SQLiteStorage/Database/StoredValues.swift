@@ -29,12 +29,48 @@ extension Timestamp {
     }
 }
 
-extension APNSEnvironment {
-    /// The environment as `registration.environment` holds it.
-    var code: Int { self == .production ? 0 : 1 }
+extension Channel {
+    /// The channel as `registration.channel` and `route.channel` hold it.
+    var code: Int {
+        switch self {
+        case .apns(.production): 0
+        case .apns(.sandbox): 1
+        case .fcm: 2
+        case .webPush: 3
+        }
+    }
 
-    /// The environment that `registration.environment` holds.
-    init(code: Int) { self = code == 0 ? .production : .sandbox }
+    /// The channel that a column holds.
+    init(stored code: Int) throws {
+        switch code {
+        case 0: self = .apns(.production)
+        case 1: self = .apns(.sandbox)
+        case 2: self = .fcm
+        case 3: self = .webPush
+        default: throw StoreError.invalid("a channel")
+        }
+    }
+}
+
+extension Platform {
+    /// The platform as `app.platform` holds it.
+    var code: Int {
+        switch self {
+        case .apple: 0
+        case .android: 1
+        case .web: 2
+        }
+    }
+
+    /// The platform that a column holds.
+    init(stored code: Int) throws {
+        switch code {
+        case 0: self = .apple
+        case 1: self = .android
+        case 2: self = .web
+        default: throw StoreError.invalid("a platform")
+        }
+    }
 }
 
 extension AttemptHistory {

@@ -168,7 +168,7 @@ struct CandidateReader {
         guard registration.isActive else { return .passed(\.ended) }
         guard !registration.isQuarantined else { return .passed(\.quarantined) }
         if let since = shard.refreshedSince, registration.refreshedAt < since { return .passed(\.stale) }
-        let route = held.first { $0.app == registration.app && $0.environment == registration.environment }
+        let route = held.first { $0.app == registration.app && $0.channel == registration.channel }
         return route.map { .held($0) } ?? .recipient(registration)
     }
 

@@ -6,8 +6,8 @@ import Store
 struct TokenMoves {
     let db: Database
 
-    static let into = "SELECT registration, former FROM token_move WHERE registration BETWEEN ? AND ?"
-    static let of = "SELECT former FROM token_move WHERE registration = ?"
+    static let into = "SELECT registration, former FROM address_move WHERE registration BETWEEN ? AND ?"
+    static let of = "SELECT former FROM address_move WHERE registration = ?"
     /// So many moves of one device token are followed back.
     private static let depth = 8
 

@@ -10,10 +10,9 @@ extension SQLiteStore {
     ) async throws(StoreError) -> ResultPage<DeliveryDay> {
         let place = try cursor.map { text throws(StoreError) in try DeliveryDayPlace(cursor: text) }
         return try await read { db in
-            guard limit > 0, let id = try AppTable(db: db).find(project, app) else {
-                return ResultPage(elements: [], nextCursor: nil)
-            }
-            let reader = DeliveryDayReader(db: db, project: project, app: app, appID: id)
+            let apps = try AppTable(db: db).ids(project, app)
+            guard limit > 0, !apps.isEmpty else { return ResultPage(elements: [], nextCursor: nil) }
+            let reader = DeliveryDayReader(db: db, project: project, app: app, apps: apps)
             return try reader.page(before: place ?? .start, limit: limit)
         }
     }
@@ -48,12 +47,12 @@ private struct DeliveryDayPlace: Hashable {
     func isBehind(_ other: DeliveryDayPlace) -> Bool { (day, label) < (other.day, other.label) }
 }
 
-/// Reads the days of an app within one snapshot.
+/// Reads the days of the apps of one id within one snapshot.
 struct DeliveryDayReader {
     let db: Database
     let project: ProjectID
     let app: AppID
-    let appID: Int64
+    let apps: [Int64]
 
     static let ended = """
         SELECT day, label, sum(iif(outcome = 'accepted', count, 0)), sum(iif(outcome = 'rejected', count, 0)),
@@ -88,14 +87,20 @@ struct DeliveryDayReader {
 
     private func endedDays(before place: DeliveryDayPlace, limit: Int) throws -> [DeliveryDayPlace: DeliveryDay] {
         var days: [DeliveryDayPlace: DeliveryDay] = [:]
-        let rows = try Row.fetchCursor(
-            db.cachedStatement(sql: Self.ended), arguments: [appID, place.day, place.label, limit])
-        while let row = try rows.next() {
-            let place = DeliveryDayPlace(day: row[0], label: row[1])
-            days[place] = DeliveryDay(
-                day: place.day, label: AnalyticsLabel(rawValue: place.label),
-                ended: [.accepted: row[2], .rejected: row[3], .expired: row[4], .cancelled: row[5]], displayed: row[6],
-                received: row[7] ?? 0)
+        for app in apps {
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(sql: Self.ended), arguments: [app, place.day, place.label, limit])
+            while let row = try rows.next() {
+                let place = DeliveryDayPlace(day: row[0], label: row[1])
+                var day = days[place] ?? DeliveryDay(day: place.day, label: AnalyticsLabel(rawValue: place.label))
+                let ended: [LedgerOutcome: Int] = [
+                    .accepted: row[2], .rejected: row[3], .expired: row[4], .cancelled: row[5],
+                ]
+                day.ended.merge(ended, uniquingKeysWith: +)
+                day.displayed += row[6]
+                day.received += row[7] ?? 0
+                days[place] = day
+            }
         }
         return days
     }
@@ -113,11 +118,13 @@ struct DeliveryDayReader {
         let waiting = try Row.fetchCursor(
             db.cachedStatement(sql: Self.waiting), arguments: [project.rawValue, app.rawValue])
         while let row = try waiting.next() { add(row[3], day: row[0], label: row[1], isDisplayed: row[2]) }
-        var apps = KeyApps(db: db)
+        var keyApps = KeyApps(db: db)
         let pages = try Row.fetchCursor(db.cachedStatement(sql: Self.pages), arguments: [project.rawValue])
         while let row = try pages.next() {
             let kind = DeliveryDaySums.Kind(acceptedAt: row[5], label: row[6], isDisplayed: row[7])
-            let count = try OpenPage(row: row).open.count { try apps.app(of: $0, in: project.rawValue) == appID }
+            let count = try OpenPage(row: row).open.count { key in
+                try keyApps.app(of: key, in: project.rawValue).map(apps.contains) ?? false
+            }
             add(count, day: kind.day, label: kind.label, isDisplayed: kind.isDisplayed)
         }
     }

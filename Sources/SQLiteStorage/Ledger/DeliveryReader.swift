@@ -98,7 +98,7 @@ struct DeliveryReader {
             let record = DeliveryRecord(
                 registration: name.id, app: name.app, outcome: nil, reason: delivery.history.lastCause,
                 history: delivery.history, endedAt: nil, latencyMilliseconds: nil,
-                apnsID: message.chosenID ?? APNSID(message: message.summary.id, registration: key),
+                pushID: message.chosenID ?? PushID(message: message.summary.id, registration: key),
                 receipts: receipts)
             return (delivery.place.text, record)
         }

@@ -4,18 +4,11 @@ import Store
 
 /// The app of registrations by their keys, also of those that were purged, within one transaction.
 struct KeyApps {
-    private struct FormerApp: Hashable {
-        let project: String
-        let name: String
-    }
-
     private let db: Database
     private var onlyApps: [String: Int64?] = [:]
-    private var formerApps: [FormerApp: Int64] = [:]
     /// The keys of a block that were read together, with what was found of them.
     private var range: ClosedRange<Int64>?
     private var apps: [Int64: Int64] = [:]
-    private var formers: [Int64: String] = [:]
 
     static let ofKey = "SELECT app FROM registration WHERE key = ?"
     static let ofFormer = "SELECT app FROM former_registration WHERE key = ?"
@@ -33,12 +26,9 @@ struct KeyApps {
         // Most projects have one app: no row needs to be looked at.
         if let only = try onlyApp(of: project) { return only }
         if let range, range.contains(key) {
-            if let app = apps[key] { return app }
-            return try formers[key].flatMap { try former($0, in: project) }
+            return apps[key]
         }
-        if let app = try db.number(Self.ofKey, [key]) { return app }
-        guard let row = try db.row(Self.ofFormer, [key]) else { return nil }
-        return try former(row[0], in: project)
+        return try db.number(Self.ofKey, [key]) ?? db.number(Self.ofFormer, [key])
     }
 
     /// Reads the apps of a block's keys together, where they lie close to each other.
@@ -49,21 +39,14 @@ struct KeyApps {
             (last - first) / Self.widestStep < Int64(block.entries.count), try onlyApp(of: project) == nil
         else { return }
         apps.removeAll(keepingCapacity: true)
-        formers.removeAll(keepingCapacity: true)
         let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.ofRange), arguments: [first, last])
         while let row = try rows.next() { apps[row[0]] = row[1] }
         let formerRows = try Row.fetchCursor(db.cachedStatement(sql: Self.ofFormerRange), arguments: [first, last])
-        while let row = try formerRows.next() { formers[row[0]] = row[1] }
+        while let row = try formerRows.next() {
+            let key: Int64 = row[0]
+            if apps[key] == nil { apps[key] = row[1] }
+        }
         range = first...last
-    }
-
-    private mutating func former(_ name: String, in project: String) throws -> Int64? {
-        let former = FormerApp(project: project, name: name)
-        if let known = formerApps[former] { return known }
-        let (id, app) = (try ProjectID(stored: project), try AppID(stored: name))
-        let number = try AppTable(db: db).find(id, app)
-        formerApps[former] = number
-        return number
     }
 
     private mutating func onlyApp(of project: String) throws -> Int64? {

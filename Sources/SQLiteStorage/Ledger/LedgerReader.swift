@@ -33,7 +33,7 @@ struct LedgerMessage {
     let id: MessageID
     let topic: Topic?
     /// The `apns-id` that the sender gave, which only a single send may.
-    let chosenID: APNSID?
+    let chosenID: PushID?
     /// Whether it went to one registration only.
     let isSingle: Bool
     let facts: MessageFacts
@@ -45,7 +45,7 @@ struct LedgerMessage {
         seq = row[start]
         id = try MessageID(stored: row[start + 1])
         topic = try (row[start + 2] as String?).map { try Topic(stored: $0) }
-        chosenID = try (row[start + 3] as String?).map { try APNSID(stored: $0) }
+        chosenID = try (row[start + 3] as String?).map { try PushID(stored: $0) }
         isSingle = row[start + 4]
         facts = try MessageFacts(row: row, from: start + 5)
     }
@@ -65,9 +65,10 @@ struct LedgerReader {
 
     /// Keys in the order of a JSON array, with the FID and app of each: also of registrations that were purged.
     static let names = """
-        SELECT coalesce(r.fid, f.fid), coalesce(\(Registration.appName), f.app) FROM json_each(?) k
+        SELECT coalesce(r.fid, f.fid), a.name, a.platform FROM json_each(?) k
         LEFT JOIN registration r ON r.key = k.value
         LEFT JOIN former_registration f ON f.key = k.value AND r.key IS NULL
+        LEFT JOIN app a ON a.id = coalesce(r.app, f.app)
         """
 
     /// Picks up to `limit` entries from blocks.
@@ -115,18 +116,21 @@ struct LedgerReader {
     }
 
     /// FID and app of registrations, in the order of `keys`.
-    func names(of keys: [Int64]) throws -> [(id: RegistrationID, app: AppID)] {
+    func names(of keys: [Int64]) throws -> [(id: RegistrationID, app: AppKey)] {
         let text = "[\(keys.map(String.init).joined(separator: ","))]"
         let names = try Row.fetchCursor(db.cachedStatement(sql: Self.names), arguments: [text])
         return try keys.map { _ in
             guard let name = try names.next(), let fid: String = name[0], let app: String = name[1] else {
                 throw StoreError.invalid("a delivery to a registration")
             }
-            return (try RegistrationID(stored: fid), try AppID(stored: app))
+            return (
+                try RegistrationID(stored: fid),
+                AppKey(try Platform(stored: name[2]), try AppID(stored: app))
+            )
         }
     }
 
-    private static func record(_ pick: Pick, _ id: RegistrationID, _ app: AppID) -> DeliveryRecord {
+    private static func record(_ pick: Pick, _ id: RegistrationID, _ app: AppKey) -> DeliveryRecord {
         let entry = pick.entry
         let message = pick.stored.message
         let reason = pick.stored.block.reason(of: entry)
@@ -135,7 +139,7 @@ struct LedgerReader {
             history: AttemptHistory(
                 attempts: Int(entry.attempts), unknownAttempts: Int(entry.unknownAttempts), lastCause: reason),
             endedAt: Timestamp(milliseconds: entry.endedAt), latencyMilliseconds: entry.latencyMilliseconds,
-            apnsID: message.chosenID
-                ?? APNSID(message: message.id, registration: RegistrationKey(rawValue: entry.key)))
+            pushID: message.chosenID
+                ?? PushID(message: message.id, registration: RegistrationKey(rawValue: entry.key)))
     }
 }

@@ -25,7 +25,7 @@ struct LedgerWriter {
         /// `nil`: the entries are counted already.
         let kind: DeliveryDaySums.Kind?
         /// How many ended how, by app.
-        var apps: [(name: AppID, counts: OutcomeCounts)] = []
+        var apps: [(key: AppKey, counts: OutcomeCounts)] = []
         /// The same of entries whose app was not told.
         var unnamed: [(key: Int64, outcome: LedgerOutcome)] = []
         var accepted: [LedgerBlock.Entry] = []
@@ -41,9 +41,9 @@ struct LedgerWriter {
         }
 
         /// A message has an app or a few, and most entries that of the one before.
-        mutating func count(_ outcome: LedgerOutcome, _ key: Int64, _ app: AppID?) {
+        mutating func count(_ outcome: LedgerOutcome, _ key: Int64, _ app: AppKey?) {
             guard let app else { return unnamed.append((key, outcome)) }
-            let place = apps.lastIndex { $0.name == app } ?? apps.count
+            let place = apps.lastIndex { $0.key == app } ?? apps.count
             if place == apps.count { apps.append((app, OutcomeCounts())) }
             apps[place].counts.add(outcome)
         }
@@ -66,7 +66,7 @@ struct LedgerWriter {
     /// Takes the end of a delivery; nothing is written before ``write()``.
     ///
     /// - Parameter app: that of the registration; `nil`: it is looked up.
-    mutating func append(_ entry: LedgerEntry, of source: Source, key: RegistrationKey, app: AppID?) {
+    mutating func append(_ entry: LedgerEntry, of source: Source, key: RegistrationKey, app: AppKey?) {
         append(
             LedgerBlock.Entry(
                 key: key.rawValue, endedAt: entry.time.milliseconds, latencyMilliseconds: entry.latencyMilliseconds,
@@ -138,14 +138,13 @@ struct LedgerWriter {
     /// Adds to the sums by day: one statement for all deliveries that are alike, whatever their messages.
     private func writeDays() throws {
         var sums = DeliveryDaySums()
-        var ids: [AppNames.Name: Int64] = [:]
+        var ids: [ProjectID: [AppKey: Int64]] = [:]
         var keys = KeyApps(db: db)
         for group in groups {
             guard let kind = group.kind else { continue }
-            for (name, counts) in group.apps {
-                let name = AppNames.Name(project: group.project, app: name)
-                let app = try ids[name] ?? AppTable(db: db).id(name.project, name.app)
-                ids[name] = app
+            for (key, counts) in group.apps {
+                let app = try ids[group.project]?[key] ?? AppTable(db: db).id(group.project, key)
+                ids[group.project, default: [:]][key] = app
                 for outcome in LedgerOutcome.allCases { sums.add(counts[outcome], app: app, kind, outcome) }
             }
             for (key, outcome) in group.unnamed {

@@ -32,7 +32,7 @@ struct ReceiptReader {
             let delivery = DeliveryRecord(
                 registration: name.id, app: name.app, outcome: nil, reason: nil, history: AttemptHistory(),
                 endedAt: nil, latencyMilliseconds: nil,
-                apnsID: message.chosenID ?? APNSID(message: message.id, registration: key))
+                pushID: message.chosenID ?? PushID(message: message.id, registration: key))
             return ExportRow(
                 delivery: delivery, message: message.id, topic: message.topic, facts: message.facts,
                 bulkID: message.isSingle ? nil : message.seq, cursor: PageCursor(.receipts, after: row[0]).text,

@@ -70,12 +70,11 @@ struct ReceiptTable {
     /// Receipts that a message came in, counted by what `received_day` tells them apart by. Those of a registration that
     /// nothing is known of are in no app.
     static let days = """
-        SELECT coalesce(r.app, a.id), m.accepted_at / 86400000, coalesce(m.label, ''), count(*)
+        SELECT coalesce(r.app, f.app), m.accepted_at / 86400000, coalesce(m.label, ''), count(*)
         FROM receipt e CROSS JOIN message m ON m.seq = e.message
         LEFT JOIN registration r ON r.key = e.registration
         LEFT JOIN former_registration f ON f.key = e.registration
-        LEFT JOIN app a ON a.project = e.project AND a.name = f.app
-        WHERE e.kind = 0 AND coalesce(r.app, a.id) IS NOT NULL
+        WHERE e.kind = 0 AND coalesce(r.app, f.app) IS NOT NULL
         """
     static let countDay = """
         INSERT INTO received_day (app, day, label, count) \(days) AND e.message = ? AND e.registration = ? GROUP BY 1, 2, 3

@@ -211,13 +211,6 @@ extension SQLiteStore {
             """
         ),
         (
-            "web subscriptions of ended registrations",
-            """
-            SELECT 1 FROM web_subscription w JOIN registration r ON r.key = w.registration
-            WHERE r.ended_at IS NOT NULL
-            """
-        ),
-        (
             "ledger blocks recorded before the one before them, or after the clock of the ledger",
             """
             SELECT 1 FROM (SELECT recorded_at, lag(recorded_at) OVER (ORDER BY id) AS before FROM ledger_block)

@@ -57,36 +57,37 @@ struct AcceptStep {
             case .other: return .conflict
             }
         }
-        guard let (seq, recipient, claims) = try write(prepared) else { return .noRegistration }
+        guard let (seq, recipient, audience, claims) = try write(prepared) else { return .noRegistration }
         if let key = message.idempotency {
             try keys.insert(key, message: seq, at: message.acceptedAt)
             if isFirstOfBatch, let batch = key.ofBatch { try keys.insert(batch, message: seq, at: message.acceptedAt) }
         }
         let accepted = Message(
-            id: message.id, project: message.project, recipient: recipient, body: .decoded(message.content),
-            options: message.options, lane: message.lane, acceptedAt: message.acceptedAt, expiresAt: message.expiresAt)
+            id: message.id, project: message.project, recipient: recipient, audience: audience,
+            body: .decoded(message.content), options: message.options, lane: message.lane,
+            acceptedAt: message.acceptedAt, expiresAt: message.expiresAt)
         return .accepted(accepted, claims: claims)
     }
 
     /// - Returns: `nil`: the registration is gone, and nothing was written.
     private mutating func write(
         _ prepared: PreparedMessage
-    ) throws -> (seq: Int64, recipient: Message.Recipient, claims: [ClaimedDelivery])? {
+    ) throws -> (seq: Int64, recipient: Recipient<RegistrationID, Int>, audience: Int, claims: [ClaimedDelivery])? {
         let message = prepared.message
         var row = MessageColumns(source: prepared.source)
         switch message.recipient {
-        case .registration(let key, let id):
+        case .registration(let key):
             guard let registration = try reader.find(key.rawValue) else { return nil }
             row.registration = key
             let (seq, claims) = try insertSingles([registration], message, &row)
-            return (seq, .registration(key, id), claims)
+            return (seq, .registration(registration.id), 1, claims)
         case .topic(let topic):
             let id = try TopicTable(db: db).id(of: topic, message.project.rawValue)
             row.topic = id
             row.audience = try subscribers(of: id)
             let seq = try insert(message, row)
             if row.audience > 0 { try insertShards(seq, message, try range(ofTopic: id), row.audience) }
-            return (seq, .topic(topic, audience: Int(row.audience)), [])
+            return (seq, .topic(topic), Int(row.audience), [])
         case .condition(let condition):
             let expression = StoredExpression(condition.expression)
             row.condition = (condition.text, expression.text)
@@ -95,14 +96,14 @@ struct AcceptStep {
             if row.audience > 0 {
                 try insertShards(seq, message, try range(of: expression, message.project), row.audience)
             }
-            return (seq, .condition(condition, audience: Int(row.audience)), [])
+            return (seq, .condition(condition), Int(row.audience), [])
         case .list(let keys):
             let (seq, claims) = try insertList(keys, prepared, &row)
-            return (seq, .list(audience: Int(row.audience)), claims)
+            return (seq, .list(Int(row.audience)), Int(row.audience), claims)
         case .user(let user, let keys):
             row.user = user
             let (seq, claims) = try insertList(keys, prepared, &row)
-            return (seq, .user(user, audience: Int(row.audience)), claims)
+            return (seq, .user(user, Int(row.audience)), Int(row.audience), claims)
         }
     }
 
@@ -137,7 +138,7 @@ struct AcceptStep {
         var claims: [ClaimedDelivery] = []
         for registration in registrations {
             let route = PushRoute(
-                project: message.project, app: registration.app, environment: registration.environment)
+                project: message.project, app: registration.app, channel: registration.channel)
             try pending.insert(
                 seq, registration.key, message.lane, route: try RouteTable(db: db).id(of: route), worker: claimant,
                 isHeld: false, AttemptHistory(), notBefore: message.acceptedAt)

@@ -40,9 +40,11 @@ struct AudienceCounter {
 
     /// How many a message would reach now, of `limit` candidates after `place`. What names registrations one by one
     /// reaches quarantined ones as well.
-    func count(_ recipient: NewMessage.Recipient, after place: Int64, limit: Int) throws -> Step {
+    func count(
+        _ recipient: Recipient<RegistrationKey, [RegistrationKey]>, after place: Int64, limit: Int
+    ) throws -> Step {
         switch recipient {
-        case .registration(let key, _): return Step(count: try sum(Self.active, [key]))
+        case .registration(let key): return Step(count: try sum(Self.active, [key]))
         case .list(let keys), .user(_, let keys):
             let sql = keys.count > NewMessage.smallListLimit ? Self.reachable : Self.active
             let part = keys.dropFirst(Int(place)).prefix(limit)

@@ -27,7 +27,7 @@ struct MessageRow {
     let state: MessageState
     let completedAt: Timestamp?
     /// The `apns-id` that the sender gave, which only a single send may.
-    let chosenID: APNSID?
+    let chosenID: PushID?
     /// Deliveries that were made at accept; the others are counted when fan-outs claim them.
     let singles: Int
     let lane: Lane
@@ -37,31 +37,30 @@ struct MessageRow {
         seq = row[0]
         state = try MessageState(storedCase: row[7])
         completedAt = Timestamp(stored: row[10])
-        chosenID = try (row[11] as String?).map { try APNSID(stored: $0) }
+        chosenID = try (row[11] as String?).map { try PushID(stored: $0) }
         singles = row[15]
         lane = Lane(code: row[16])
         options = DeliveryOptions(
             rate: row[17], finishBy: Timestamp(stored: row[18]), collapsesRepeats: row[19])
         summary = MessageSummary(
             id: try MessageID(stored: row[1]), project: try ProjectID(stored: row[2]),
-            recipient: try Self.recipient(row), acceptedAt: Timestamp(milliseconds: row[8]),
+            recipient: try Self.recipient(row), audience: row[6], acceptedAt: Timestamp(milliseconds: row[8]),
             expiresAt: Timestamp(milliseconds: row[9]), facts: try MessageFacts(row: row, from: 20),
             options: options)
     }
 
-    private static func recipient(_ row: Row) throws -> Message.Recipient {
-        let audience: Int = row[6]
-        if let topic: String = row[5] { return .topic(try Topic(stored: topic), audience: audience) }
-        if let key: Int64 = row[3] {
+    private static func recipient(_ row: Row) throws -> Recipient<RegistrationID, Int> {
+        if let topic: String = row[5] { return .topic(try Topic(stored: topic)) }
+        if row[3] as Int64? != nil {
             guard let id: String = row[4] else { throw StoreError.invalid("a message without a recipient") }
-            return .registration(RegistrationKey(rawValue: key), try RegistrationID(stored: id))
+            return .registration(try RegistrationID(stored: id))
         }
         if let text: String = row[12], let expression: String = row[13] {
             let condition = Condition(text: text, expression: try StoredExpression(stored: expression).expression)
-            return .condition(condition, audience: audience)
+            return .condition(condition)
         }
-        if let user: String = row[14] { return .user(try UserID(stored: user), audience: audience) }
-        return .list(audience: audience)
+        if let user: String = row[14] { return .user(try UserID(stored: user), row[6]) }
+        return .list(row[6])
     }
 }
 

@@ -36,13 +36,15 @@ extension SQLiteStore: MessageStore {
     package var load: StoreLoad { committer.load }
 
     /// Counts in steps with the streams that fan-outs read; few steps run at the same time, for all callers together.
-    package func audience(of recipient: NewMessage.Recipient, in project: ProjectID) async throws(StoreError) -> Int {
+    package func audience(
+        of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID
+    ) async throws(StoreError) -> Int {
         try await audience(of: recipient, in: project, step: AudienceCounter.stepSize)
     }
 
     /// - Parameter step: so many candidates are looked at in one snapshot.
     func audience(
-        of recipient: NewMessage.Recipient, in project: ProjectID, step: Int
+        of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID, step: Int
     ) async throws(StoreError) -> Int {
         var count = 0
         var place: Int64? = 0

@@ -26,6 +26,7 @@ struct MessageTable {
         guard let row = try find(id, in: project) else { return nil }
         return Message(
             id: row.summary.id, project: row.summary.project, recipient: row.summary.recipient,
+            audience: row.summary.audience,
             body: try body(row.seq), options: row.options, lane: row.lane, acceptedAt: row.summary.acceptedAt,
             expiresAt: row.summary.expiresAt)
     }

@@ -6,15 +6,25 @@ import Store
 struct AppTable {
     let db: Database
 
+    static let byKey = "SELECT id FROM app WHERE project = ? AND name = ? AND platform = ?"
+    static let byName = "SELECT id FROM app WHERE project = ? AND name = ? ORDER BY platform"
+
     /// The app's number; `nil` while it has never had a registration.
-    func find(_ project: ProjectID, _ app: AppID) throws -> Int64? {
-        try db.number("SELECT id FROM app WHERE project = ? AND name = ?", [project.rawValue, app.rawValue])
+    func find(_ project: ProjectID, _ app: AppKey) throws -> Int64? {
+        try db.number(Self.byKey, [project.rawValue, app.id.rawValue, app.platform.code])
+    }
+
+    /// The numbers of the apps with this id, one for each platform that had a registration.
+    func ids(_ project: ProjectID, _ app: AppID) throws -> [Int64] {
+        try Int64.fetchAll(db.cachedStatement(sql: Self.byName), arguments: [project.rawValue, app.rawValue])
     }
 
     /// The app's number; the row is made if it is new.
-    func id(_ project: ProjectID, _ app: AppID) throws -> Int64 {
+    func id(_ project: ProjectID, _ app: AppKey) throws -> Int64 {
         if let known = try find(project, app) { return known }
-        try db.change("INSERT INTO app (project, name) VALUES (?, ?)", [project.rawValue, app.rawValue])
+        try db.change(
+            "INSERT INTO app (project, name, platform) VALUES (?, ?, ?)",
+            [project.rawValue, app.id.rawValue, app.platform.code])
         return db.lastInsertedRowID
     }
 

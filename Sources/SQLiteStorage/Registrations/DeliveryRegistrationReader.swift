@@ -8,11 +8,11 @@ import Store
 struct DeliveryRegistrationReader {
     /// The columns that ``read(_:from:)`` reads, of a registration named `r`.
     static let columns = """
-        r.key, r.fid, r.app, r.device_token, r.environment, r.ended_at IS NULL, r.refreshed_at, \
-        r.proven_at, r.quarantined_at IS NOT NULL
+        r.key, r.fid, r.app, r.address, r.channel, r.ended_at IS NULL, r.refreshed_at, \
+        r.proven_at, r.quarantined_at IS NOT NULL, r.web_keys
         """
     /// How many columns that are.
-    static let width = 9
+    static let width = 10
     static let byKey = "SELECT \(columns) FROM registration r WHERE r.key = ?"
 
     private let db: Database
@@ -26,13 +26,11 @@ struct DeliveryRegistrationReader {
 
     /// Reads ``columns``, which begin at `start`.
     mutating func read(_ row: Row, from start: Int = 0) throws -> DeliveryRegistration {
-        let token = try row.withUnsafeData(atIndex: start + 3) { data in
-            data.flatMap { DeviceToken(bytes: [UInt8]($0)) }
-        }
-        guard let token else { throw StoreError.invalid("a device token") }
+        let bytes = try row.withUnsafeData(atIndex: start + 3) { data in data.map { [UInt8]($0) } ?? [] }
+        let address = try Address(channel: row[start + 4], bytes: bytes) { row[start + 9] }
         return DeliveryRegistration(
             key: RegistrationKey(rawValue: row[start]), id: try RegistrationID(stored: row[start + 1]),
-            app: try app(row[start + 2]), deviceToken: token, environment: APNSEnvironment(code: row[start + 4]),
+            app: try app(row[start + 2]), address: address,
             isActive: row[start + 5], refreshedAt: Timestamp(milliseconds: row[start + 6]),
             provenAt: Timestamp(stored: row[start + 7]), isQuarantined: row[start + 8])
     }

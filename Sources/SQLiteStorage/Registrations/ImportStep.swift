@@ -4,7 +4,7 @@ package import PushModel
 package import Store
 
 extension SQLiteStore {
-    /// Takes a chunk of an import in one transaction. What is there already, by (project, app, device token), is
+    /// Takes a chunk of an import in one transaction. What is there already, by (project, app, address), is
     /// refreshed; its times only go forward, and it keeps topics that the row does not name.
     ///
     /// - Parameters:
@@ -96,10 +96,10 @@ struct RegistrationImporter {
     private let time: Timestamp
     private let credential: ProvenCredential
     private let registrations: RegistrationTable
-    private var apps: [AppID: Int64] = [:]
+    private var apps: [AppKey: Int64] = [:]
     private var subscriptions: SubscriptionBatch
     private let insertion: Statement
-    private let byDeviceToken: Statement
+    private let byAddress: Statement
     private let isTaken: Statement
 
     init(db: Database, project: ProjectID, time: Timestamp, credential: CredentialUse) throws {
@@ -110,15 +110,15 @@ struct RegistrationImporter {
         registrations = RegistrationTable(db: db)
         subscriptions = SubscriptionBatch(db: db)
         insertion = try db.cachedStatement(sql: RegistrationTable.insertion)
-        byDeviceToken = try db.cachedStatement(sql: RegistrationTable.byDeviceToken)
+        byAddress = try db.cachedStatement(sql: RegistrationTable.byAddress)
         isTaken = try db.cachedStatement(sql: InstallationTable.isTaken)
     }
 
     /// Takes one; `nil`: done.
     mutating func take(_ row: ImportedRegistration) throws -> ImportRefusal? {
         guard row.topics.count <= Topic.limitPerRegistration else { return .tooManyTopics }
-        let app = try id(of: row.app)
-        let holder = try Int64.fetchOne(byDeviceToken, arguments: [app, Data(row.deviceToken.bytes)])
+        let app = try id(of: AppKey(row.address.platform, row.app))
+        let holder = try Int64.fetchOne(byAddress, arguments: [app, Data(row.address.identity)])
         if let holder { return try update(registrations.existing(RegistrationKey(rawValue: holder)), row) }
         return try insert(row, app)
     }
@@ -169,7 +169,7 @@ struct RegistrationImporter {
         let isNewer = refreshedAt >= current.refreshedAt
         var change = RegistrationChange()
         if isNewer {
-            change.environment = row.environment
+            change.address = .address(row.address)
             change.appVersion = row.appVersion
             change.owner = row.user.map(RegistrationOwner.user)
             change.credential = credential
@@ -200,7 +200,7 @@ struct RegistrationImporter {
 
     private func changes(_ current: Registration, _ change: RegistrationChange) -> Bool {
         if let owner = change.owner, owner.user != current.user { return true }
-        if let environment = change.environment, environment != current.environment { return true }
+        if let address = change.address, address.applied(to: current.address) != current.address { return true }
         return change.appVersion != nil && change.appVersion != current.appVersion
     }
 
@@ -212,7 +212,7 @@ struct RegistrationImporter {
             """, [token.rawValue]) != nil
     }
 
-    private mutating func id(of app: AppID) throws -> Int64 {
+    private mutating func id(of app: AppKey) throws -> Int64 {
         if let known = apps[app] { return known }
         let id = try AppTable(db: db).id(project, app)
         apps[app] = id

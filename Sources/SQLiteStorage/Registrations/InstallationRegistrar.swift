@@ -15,10 +15,10 @@ struct InstallationRegistrar {
     private var audit: AuditTable { AuditTable(db: db, time: time, credential: request.credential) }
 
     func register(_ row: InstallationTable.Found) throws -> InstallationRegistration {
-        let app = try AppTable(db: db).id(request.project, request.app)
+        let app = try AppTable(db: db).id(request.project, request.appKey)
         let made: RegistrationKey
         if let current = try current(row.installation) {
-            guard current.app == request.app else { return .otherApp }
+            guard current.appKey == request.appKey else { return .otherApp }
             made = try registrations.change(current, RegistrationChange(request), at: time).key
         } else {
             made = try begin(row.installation, app)
@@ -40,13 +40,14 @@ struct InstallationRegistrar {
     /// Whether the registration that carries the installation's FID is its own, and not somebody else's who has the FID
     /// too, from an import: their link or the device tells.
     private func isOwn(_ named: Registration) throws -> Bool {
-        if named.app == request.app, named.deviceToken == request.deviceToken { return true }
+        let isOnDevice = named.address.identity == request.address.identity
+        if named.appKey == request.appKey, isOnDevice { return true }
         return try db.number(InstallationTable.isLinked, [named.key.rawValue, named.id.rawValue]) != nil
     }
 
-    /// Makes the installation's registration, or the one active again that ended. Who held the device token ends before.
+    /// Makes the installation's registration, or the one active again that ended. Who held the address ends before.
     private func begin(_ installation: Installation, _ app: Int64) throws -> RegistrationKey {
-        guard let former = try registrations.active(app, request.deviceToken).map(registrations.existing) else {
+        guard let former = try registrations.active(app, request.address).map(registrations.existing) else {
             return try make(installation, app, request)
         }
         // The end takes its subscriptions away.
@@ -64,7 +65,7 @@ struct InstallationRegistrar {
     ) throws -> RegistrationKey {
         if let ended = try revivable(installation) {
             try registrations.revive(ended, request, withTopics: isTakenBack(ended), at: time)
-            if ended.deviceToken != request.deviceToken {
+            if ended.address.identity != request.address.identity {
                 try audit.add(.deviceTokenChanged, app, ended.id, ended.user, former: nil)
             }
             return ended.key
@@ -72,7 +73,7 @@ struct InstallationRegistrar {
         // Who had the FID last is somebody else.
         let isTaken = try db.number("SELECT 1 FROM registration WHERE fid = ?", [installation.id.rawValue]) != nil
         let new = try NewRegistration(request, id: isTaken ? nil : installation.id, app: app, at: time)
-        let made = try registrations.insert(new, web: request.web)
+        let made = try registrations.insert(new)
         try audit.addUser(of: made, app)
         return made.key
     }
@@ -80,21 +81,21 @@ struct InstallationRegistrar {
     /// The installation's registration that ended and goes on: the one that was superseded, or the one with its FID.
     private func revivable(_ installation: Installation) throws -> Registration? {
         if let linked = try installation.registration.flatMap(registrations.find), isTakenBack(linked) { return linked }
-        guard let named = try registrations.find(installation.id, in: request.project), named.app == request.app,
+        guard let named = try registrations.find(installation.id, in: request.project), named.appKey == request.appKey,
             named.user == request.owner?.user, !named.isActive, try isOwn(named)
         else { return nil }
         return named
     }
 
     private func isTakenBack(_ linked: Registration) -> Bool {
-        guard let end = linked.end, end.cause == .superseded, linked.app == request.app else { return false }
+        guard let end = linked.end, end.cause == .superseded, linked.appKey == request.appKey else { return false }
         return time - end.time <= RegistrationEnd.supersededLifetime
             && (request.owner == nil || request.owner?.user == linked.user)
     }
 }
 
 /// What a registration without an installation, as an import makes it, leaves to that of the installation that has the
-/// same device token: it is the same device. Not its user: knowing the device token proves no user.
+/// same address: it is the same device. Not its user: knowing the address proves no user.
 struct InheritedState {
     private let former: Registration
     /// None for another user.
@@ -117,14 +118,14 @@ struct InheritedState {
     /// The request with what it does not say.
     func completed(_ request: RegistrationRequest) -> RegistrationRequest {
         var completed = request
-        if !request.isEnvironmentStated { completed.environment = former.environment }
+        if !request.isEnvironmentStated { completed.address = request.address.on(former.channel) }
         return completed
     }
 
     /// Gives it to the registration, which may have been taken back with topics of its own.
     func pass(to made: Registration, db: Database) throws {
         try RegistrationTable(db: db).subscribe(made.key, to: subscriptions)
-        guard made.environment == former.environment, let provenAt = former.provenAt else { return }
+        guard made.channel == former.channel, let provenAt = former.provenAt else { return }
         try db.change(RegistrationTable.inheritProof, [provenAt.milliseconds, made.key.rawValue])
     }
 }
@@ -132,7 +133,7 @@ struct InheritedState {
 extension RegistrationTable {
     static let inheritProof = "UPDATE registration SET proven_at = ? WHERE key = ?"
     static let revive = """
-        UPDATE registration SET token = ?1, device_token = ?2, environment = ?3, app_version = coalesce(?4, app_version),
+        UPDATE registration SET token = ?1, address = ?2, channel = ?3, web_keys = ?7, app_version = coalesce(?4, app_version),
             refreshed_at = max(refreshed_at, ?5), proven_at = NULL, quarantined_at = NULL, quarantine_reason = NULL,
             ended_at = NULL, end_cause = NULL, superseded = NULL
         WHERE key = ?6
@@ -154,13 +155,13 @@ extension RegistrationTable {
     func revive(
         _ ended: Registration, _ request: RegistrationRequest, withTopics: Bool, at time: Timestamp
     ) throws {
+        let (bytes, channel, webKeys) = request.address.columns
         try db.change(
             Self.revive,
             [
-                StoredToken.random().databaseValue, Data(request.deviceToken.bytes), request.environment.code,
-                request.appVersion, time.milliseconds, ended.key.rawValue,
+                StoredToken.random().databaseValue, bytes, channel, request.appVersion, time.milliseconds,
+                ended.key.rawValue, webKeys,
             ])
-        if let web = request.web { try keep(web, of: ended.key) }
         if withTopics {
             let rows = try Row.fetchAll(
                 db.cachedStatement(sql: Self.keptSubscriptions), arguments: [ended.key.rawValue])
@@ -179,33 +180,5 @@ extension RegistrationTable {
             _ = try batch.subscribe(key, to: subscription.topic, at: subscription.createdAt)
         }
         try batch.finish()
-    }
-}
-
-extension RegistrationTable {
-    static let webSubscription = """
-        SELECT endpoint, p256dh, auth, application_key FROM web_subscription WHERE registration = ?
-        """
-
-    /// Keeps how a browser is reached, instead of what was known before.
-    func keep(_ web: WebSubscription, of key: RegistrationKey) throws {
-        try db.change(
-            """
-            INSERT INTO web_subscription (registration, endpoint, p256dh, auth, application_key) VALUES (?, ?, ?, ?, ?)
-            ON CONFLICT (registration) DO UPDATE SET endpoint = excluded.endpoint, p256dh = excluded.p256dh,
-                auth = excluded.auth, application_key = excluded.application_key
-            """,
-            [key.rawValue, web.endpoint, Data(web.key), Data(web.secret), web.applicationKey.map { Data($0) }])
-    }
-
-    /// How the browser of a registration is reached.
-    func webSubscription(of key: RegistrationKey) throws -> WebSubscription? {
-        guard let row = try db.row(Self.webSubscription, [key.rawValue]) else { return nil }
-        guard
-            let web = WebSubscription(
-                endpoint: row[0], key: [UInt8](row[1] as Data), secret: [UInt8](row[2] as Data),
-                applicationKey: (row[3] as Data?).map { [UInt8]($0) })
-        else { throw StoreError.invalid("a web subscription") }
-        return web
     }
 }

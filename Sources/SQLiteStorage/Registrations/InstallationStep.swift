@@ -65,11 +65,6 @@ extension SQLiteStore: InstallationStore {
         try await lookUp { db in try RegistrationTable(db: db).find(key) }
     }
 
-    /// The subscription of a web app's registration.
-    package func webSubscription(of key: RegistrationKey) async throws(StoreError) -> WebSubscription? {
-        try await lookUp { db in try RegistrationTable(db: db).webSubscription(of: key) }
-    }
-
     /// Forgets expired auth tokens by their index.
     package func forgetInstallationTokens(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
         try await write(rows: limit) { db in

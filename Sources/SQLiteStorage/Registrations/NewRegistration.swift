@@ -8,8 +8,7 @@ struct NewRegistration {
     let id: RegistrationID
     let token: StoredToken
     let app: Int64
-    let deviceToken: DeviceToken
-    let environment: APNSEnvironment
+    let address: Address
     let user: UserID?
     let appVersion: String?
     let createdAt: Timestamp
@@ -23,27 +22,26 @@ struct NewRegistration {
         self.id = try id ?? .random()
         token = .random()
         self.app = app
-        deviceToken = request.deviceToken
-        environment = request.environment
+        address = request.address
         user = request.owner?.user
         appVersion = request.appVersion
         createdAt = time
         refreshedAt = time
     }
 
-    /// What takes the place of a registration whose user left. The device is the same: what is known of its token stays.
+    /// What takes the place of a registration whose user left. The device is the same: what is known of its address stays.
     init(_ former: Registration, _ change: RegistrationChange, app: Int64, at time: Timestamp) throws {
         id = try .random()
         token = .random()
         self.app = app
-        deviceToken = change.deviceToken ?? former.deviceToken
-        environment = change.environment ?? former.environment
+        address = change.address?.applied(to: former.address) ?? former.address
         user = change.owner?.user
         appVersion = change.appVersion ?? former.appVersion
         createdAt = time
         refreshedAt = time
         isBound = former.isBound
-        if deviceToken == former.deviceToken, environment == former.environment { provenAt = former.provenAt }
+        let isSame = address.identity == former.address.identity && address.channel == former.channel
+        if isSame { provenAt = former.provenAt }
     }
 
     /// An imported one; times that the file does not give are those of the import.
@@ -52,8 +50,7 @@ struct NewRegistration {
         self.id = id
         token = row.token.map { StoredToken($0, of: id) } ?? .random()
         self.app = app
-        deviceToken = row.deviceToken
-        environment = row.environment
+        address = row.address
         user = row.user
         appVersion = row.appVersion
         refreshedAt = row.refreshedAt ?? row.createdAt ?? time
@@ -64,9 +61,10 @@ struct NewRegistration {
 
     /// What ``RegistrationTable/insertion`` takes.
     var arguments: StatementArguments {
-        [
-            id.rawValue, token.databaseValue, app, Data(deviceToken.bytes), environment.code, user?.rawValue,
-            appVersion, createdAt.milliseconds, refreshedAt.milliseconds, provenAt?.milliseconds,
+        let (bytes, channel, webKeys) = address.columns
+        return [
+            id.rawValue, token.databaseValue, app, bytes, channel, webKeys, user?.rawValue, appVersion,
+            createdAt.milliseconds, refreshedAt.milliseconds, provenAt?.milliseconds,
             quarantine?.time.milliseconds, quarantine?.reason.rawValue, isBound ? 1 : nil,
         ]
     }

@@ -4,31 +4,27 @@ package import PushModel
 package import Store
 
 extension SQLiteStore: RegistrationStore {
-    /// Refreshes the active registration of this device token, or makes one with a random FID and token.
+    /// Refreshes the active registration of this address, or makes one with a random FID and token.
     package func register(
         _ request: RegistrationRequest, at time: Timestamp
     ) async throws(StoreError) -> (registration: Registration, isNew: Bool) {
         try await write { db in
             let registrations = RegistrationTable(db: db)
-            let app = try AppTable(db: db).id(request.project, request.app)
+            let app = try AppTable(db: db).id(request.project, request.appKey)
             let audit = AuditTable(db: db, time: time, credential: request.credential)
-            guard let holder = try registrations.active(app, request.deviceToken).map(registrations.existing) else {
-                let made = try registrations.insert(NewRegistration(request, app: app, at: time), web: request.web)
+            guard let holder = try registrations.active(app, request.address).map(registrations.existing) else {
+                let made = try registrations.insert(NewRegistration(request, app: app, at: time))
                 try audit.addUser(of: made, app)
                 return (made, true)
             }
             guard request.refreshesBound || !holder.isBound else {
                 try registrations.end(holder.key, RegistrationEnd(time: time, cause: .superseded))
-                let made = try registrations.insert(
-                    NewRegistration(request, app: app, at: time), web: request.web)
+                let made = try registrations.insert(NewRegistration(request, app: app, at: time))
                 try audit.addUser(of: made, app)
                 try audit.add(.deviceTokenMoved, app, made.id, made.user, former: (holder.id, holder.user))
                 return (made, true)
             }
-            // An environment that was only assumed may have been corrected since.
-            var change = RegistrationChange(request)
-            change.deviceToken = nil
-            let changed = try registrations.change(holder, change, at: time)
+            let changed = try registrations.change(holder, RegistrationChange(request), at: time)
             return (changed, changed.key != holder.key)
         }
     }
@@ -45,7 +41,7 @@ extension SQLiteStore: RegistrationStore {
         try await lookUp { db in try RegistrationTable(db: db).find(token, in: project) }
     }
 
-    /// Changes and refreshes an active registration; another holder of the new device token ends as `replaced`.
+    /// Changes and refreshes an active registration; another holder of the new address ends as `replaced`.
     package func change(
         _ key: RegistrationKey, _ change: RegistrationChange, at time: Timestamp
     ) async throws(StoreError) -> Registration? {
@@ -60,7 +56,14 @@ extension SQLiteStore: RegistrationStore {
     package func liftQuarantine(
         of app: AppID, in project: ProjectID, since time: Timestamp
     ) async throws(StoreError) -> Int {
-        guard let app = try await read({ db in try AppTable(db: db).find(project, app) }) else { return 0 }
+        var lifted = 0
+        for app in try await read({ db in try AppTable(db: db).ids(project, app) }) {
+            lifted += try await liftQuarantine(of: app, since: time)
+        }
+        return lifted
+    }
+
+    private func liftQuarantine(of app: Int64, since time: Timestamp) async throws(StoreError) -> Int {
         var lifted = 0
         var last: Int64 = 0
         while true {
@@ -81,8 +84,10 @@ extension SQLiteStore: RegistrationStore {
 extension RegistrationChange {
     /// What a request says of a registration that is there.
     init(_ request: RegistrationRequest) {
+        // An environment that was only assumed may have been corrected since.
+        let assumed = request.isEnvironmentStated ? nil : request.address.deviceToken
         self.init(
-            deviceToken: request.deviceToken, environment: request.isEnvironmentStated ? request.environment : nil,
-            appVersion: request.appVersion, owner: request.owner, web: request.web, credential: request.credential)
+            address: assumed.map(AddressChange.deviceToken) ?? .address(request.address),
+            appVersion: request.appVersion, owner: request.owner, credential: request.credential)
     }
 }

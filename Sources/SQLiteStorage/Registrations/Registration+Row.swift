@@ -16,9 +16,9 @@ extension Registration {
     static let joinedColumns = "r.app, \(bareColumns), a.project, a.name"
 
     private static let bareColumns = """
-        r.key, r.fid, r.token, r.device_token, r.environment, r.app_version, r.user, r.created_at, r.refreshed_at, \
+        r.key, r.fid, r.token, r.address, r.channel, r.app_version, r.user, r.created_at, r.refreshed_at, \
         r.proven_at, r.quarantined_at, r.quarantine_reason, r.ended_at, \
-        iif(r.superseded, 'superseded', r.end_cause), r.bound
+        iif(r.superseded, 'superseded', r.end_cause), r.bound, r.web_keys
         """
 
     /// The columns for a reader of many rows, which knows the names of the apps: project and bundle id are in none of
@@ -30,14 +30,12 @@ extension Registration {
         try self.init(
             row: row, from: start,
             app: AppNames.Name(
-                project: try ProjectID(stored: row[start + 16]), app: try AppID(stored: row[start + 17])))
+                project: try ProjectID(stored: row[start + 17]), app: try AppID(stored: row[start + 18])))
     }
 
     /// Reads ``columnsWithoutNames``, which begin at `start`, of a registration of `app`.
     init(row: Row, from start: Int, app: AppNames.Name) throws {
-        guard let deviceToken = DeviceToken(bytes: [UInt8](row[start + 4] as Data)) else {
-            throw StoreError.invalid("a device token")
-        }
+        let address = try Address(channel: row[start + 5], bytes: [UInt8](row[start + 4] as Data)) { row[start + 16] }
         let fid: String = row[start + 2]
         let cause: String? = row[start + 14]
         let end = try cause.map {
@@ -50,7 +48,7 @@ extension Registration {
         self.init(
             key: RegistrationKey(rawValue: row[start + 1]), id: try RegistrationID(stored: fid),
             token: try StoredToken(row[start + 3]).token(of: fid), project: app.project, app: app.app,
-            deviceToken: deviceToken, environment: APNSEnvironment(code: row[start + 5]), appVersion: row[start + 6],
+            address: address, appVersion: row[start + 6],
             createdAt: Timestamp(milliseconds: row[start + 8]), refreshedAt: Timestamp(milliseconds: row[start + 9]),
             end: end, provenAt: Timestamp(stored: row[start + 10]), quarantine: quarantine,
             user: try (row[start + 7] as String?).map { try UserID(stored: $0) },

@@ -9,7 +9,6 @@ struct RegistrationExporter {
     let project: ProjectID
 
     static let rows = RegistrationReader.active
-    static let isWeb = "SELECT 1 FROM web_subscription WHERE registration = ?"
     static let topics = """
         SELECT t.name, s.created_at FROM subscription s INDEXED BY subscription_by_registration
         CROSS JOIN topic t ON t.id = s.topic WHERE s.registration = ? ORDER BY s.topic
@@ -25,7 +24,7 @@ struct RegistrationExporter {
         let reader = RegistrationReader(db: db, project: project)
         let found = try reader.active(after: key, limit: limit)
         let statement = try db.cachedStatement(sql: Self.topics)
-        let rows = try found.filter { try db.number(Self.isWeb, [$0.key.rawValue]) == nil }.map { registration in
+        let rows = try found.filter { $0.address.platform == .apple }.map { registration in
             var row = ImportedRegistration(registration)
             let topics = try Row.fetchCursor(statement, arguments: [registration.key.rawValue])
             while let topic = try topics.next() {
@@ -42,8 +41,7 @@ struct RegistrationExporter {
 
 extension ImportedRegistration {
     fileprivate init(_ registration: Registration) {
-        self.init(
-            app: registration.app, deviceToken: registration.deviceToken, environment: registration.environment)
+        self.init(app: registration.app, address: registration.address)
         id = registration.id
         token = registration.token
         user = registration.user

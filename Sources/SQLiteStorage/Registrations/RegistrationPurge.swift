@@ -14,7 +14,7 @@ struct RegistrationPurge {
         """
     static let keep = """
         INSERT OR IGNORE INTO former_registration (key, fid, app)
-        SELECT r.key, r.fid, \(Registration.appName) FROM registration r WHERE r.key = ?1 AND r.ended_at < ?2
+        SELECT r.key, r.fid, r.app FROM registration r WHERE r.key = ?1 AND r.ended_at < ?2
         """
     static let remove = "DELETE FROM registration WHERE key = ?1 AND ended_at < ?2"
 

@@ -27,14 +27,14 @@ extension SQLiteStore {
         return found
     }
 
-    /// By the unique index of active device tokens.
+    /// By the unique index of active addresses.
     package func registration(
-        holding deviceToken: DeviceToken, of app: AppID, in project: ProjectID
+        holding address: Address, of app: AppID, in project: ProjectID
     ) async throws(StoreError) -> Registration? {
         try await lookUp { db in
-            guard let app = try AppTable(db: db).find(project, app) else { return nil }
+            guard let app = try AppTable(db: db).find(project, AppKey(address.platform, app)) else { return nil }
             let table = RegistrationTable(db: db)
-            return try table.active(app, deviceToken).flatMap { try table.find($0) }
+            return try table.active(app, address).flatMap { try table.find($0) }
         }
     }
 

@@ -18,8 +18,8 @@ struct RegistrationTable {
         WHERE typeof(r.token) = 'text' AND substr(r.token, 1, 1) <> ':' AND r.token = ?
         """
     static let byForeignToken = byForeignTokenInAnyProject + " AND a.project = ?"
-    static let byDeviceToken = """
-        SELECT key FROM registration WHERE app = ? AND device_token = ? AND ended_at IS NULL
+    static let byAddress = """
+        SELECT key FROM registration WHERE app = ? AND address = ? AND ended_at IS NULL
         """
 
     func find(_ key: RegistrationKey) throws -> Registration? {
@@ -55,12 +55,12 @@ struct RegistrationTable {
         return found.project
     }
 
-    /// The active registration that holds a device token.
-    func active(_ app: Int64, _ token: DeviceToken) throws -> RegistrationKey? {
-        try db.number(Self.byDeviceToken, [app, Data(token.bytes)]).map(RegistrationKey.init)
+    /// The active registration that holds an address.
+    func active(_ app: Int64, _ address: Address) throws -> RegistrationKey? {
+        try db.number(Self.byAddress, [app, Data(address.identity)]).map(RegistrationKey.init)
     }
 
-    /// Changes an active registration; its device token and its user have one owner after each other.
+    /// Changes an active registration; its address and its user have one owner after each other.
     ///
     /// - Parameters:
     ///   - time: when it was refreshed.
@@ -69,17 +69,17 @@ struct RegistrationTable {
     func change(
         _ current: Registration, _ change: RegistrationChange, at time: Timestamp, auditedAt: Timestamp? = nil
     ) throws -> Registration {
-        let app = try AppTable(db: db).id(current.project, current.app)
+        let app = try AppTable(db: db).id(current.project, current.appKey)
         let audit = AuditTable(db: db, time: auditedAt ?? time, credential: change.credential)
         var change = change
         var inherited: InheritedState?
-        if let token = change.deviceToken, token != current.deviceToken {
+        if let address = change.address?.applied(to: current.address), address.identity != current.address.identity {
             if !change.keepsTopics {
                 change.owner = change.owner ?? .noUser
                 try endSubscriptions(of: current.key)
             }
             let user = change.owner.map(\.user) ?? current.user
-            let former = try active(app, token).map(existing)
+            let former = try active(app, address).map(existing)
             // An installation adopts what no installation made, also when it has a registration already.
             if let former, current.isBound, !former.isBound {
                 inherited = try InheritedState(of: former, toDeviceOf: change.owner?.user ?? current.user, db: db)
@@ -96,67 +96,61 @@ struct RegistrationTable {
         return try existing(changed.key)
     }
 
-    /// Changes it when the holder of the new device token has ended.
+    /// Changes it when the holder of the new address has ended.
     private func changed(
         _ current: Registration, _ change: RegistrationChange, _ audit: AuditTable, _ app: Int64, at time: Timestamp
     ) throws -> Registration {
         guard let owner = change.owner, owner.user != current.user else {
-            return try refresh(current.key, change, at: time)
+            return try refresh(current, change, at: time)
         }
         guard let user = current.user else {
             try audit.add(.userAssigned, app, current.id, owner.user, former: nil)
-            return try refresh(current.key, change, at: time)
+            return try refresh(current, change, at: time)
         }
-        // The end takes it away.
-        let web = try change.web ?? webSubscription(of: current.key)
         try end(current.key, RegistrationEnd(time: time, cause: .replaced))
-        let next = try insert(NewRegistration(current, change, app: app, at: time), web: web)
+        let next = try insert(NewRegistration(current, change, app: app, at: time))
         try db.change(Self.moveInstallation, [next.key.rawValue, current.key.rawValue])
         try audit.add(.userChanged, app, next.id, owner.user, former: (current.id, user))
         return next
     }
 
     static let insertion = """
-        INSERT INTO registration (fid, token, app, device_token, environment, user, app_version, created_at,
+        INSERT INTO registration (fid, token, app, address, channel, web_keys, user, app_version, created_at,
             refreshed_at, proven_at, quarantined_at, quarantine_reason, bound)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
     /// The installation of a registration goes on with the one that took its place.
     static let moveInstallation = "UPDATE installation SET registration = ?1 WHERE registration = ?2"
 
-    func insert(_ new: NewRegistration, web: WebSubscription?) throws -> Registration {
+    func insert(_ new: NewRegistration) throws -> Registration {
         try db.change(Self.insertion, new.arguments)
-        let key = RegistrationKey(rawValue: db.lastInsertedRowID)
-        if let web { try keep(web, of: key) }
-        return try existing(key)
+        return try existing(RegistrationKey(rawValue: db.lastInsertedRowID))
     }
 
     static let update = """
-        UPDATE registration SET device_token = coalesce(?1, device_token), environment = coalesce(?2, environment),
+        UPDATE registration SET address = ?1, channel = ?2, web_keys = ?7,
             app_version = coalesce(?3, app_version), user = coalesce(?6, user),
             refreshed_at = max(refreshed_at, ?4),
-            proven_at = CASE
-                WHEN coalesce(?1, device_token) = device_token AND coalesce(?2, environment) = environment
-                THEN proven_at END,
+            proven_at = CASE WHEN address = ?1 AND channel = ?2 THEN proven_at END,
             quarantined_at = NULL, quarantine_reason = NULL
         WHERE key = ?5
         """
 
-    /// Changes the given fields; the time of refresh never goes back. Another device token, or the same in another
-    /// environment, has yet to be proven. (In an UPDATE the old values stand on the right.) A quarantine is over: the
-    /// app says that the token is good.
-    private func refresh(_ key: RegistrationKey, _ change: RegistrationChange, at time: Timestamp) throws
+    /// Changes the given fields; the time of refresh never goes back. Another address, or the same on another channel,
+    /// has yet to be proven. (In an UPDATE the old values stand on the right.) A quarantine is over: the app says that
+    /// the address is good.
+    private func refresh(_ current: Registration, _ change: RegistrationChange, at time: Timestamp) throws
         -> Registration
     {
+        let (bytes, channel, webKeys) = (change.address?.applied(to: current.address) ?? current.address).columns
         try db.change(
             Self.update,
             [
-                change.deviceToken.map { Data($0.bytes) }, change.environment?.code, change.appVersion,
-                time.milliseconds, key.rawValue, change.owner?.user?.rawValue,
+                bytes, channel, change.appVersion, time.milliseconds, current.key.rawValue,
+                change.owner?.user?.rawValue, webKeys,
             ])
-        if let web = change.web { try keep(web, of: key) }
-        return try existing(key)
+        return try existing(current.key)
     }
 
     /// Ends an active registration and its subscriptions; those of a superseded one are kept aside.
@@ -172,17 +166,17 @@ struct RegistrationTable {
     }
 
     static let prove = """
-        UPDATE registration SET proven_at = ?1, environment = ?2, quarantined_at = NULL, quarantine_reason = NULL
-        WHERE key = ?3 AND device_token = ?4 AND environment = ?5
-            AND (proven_at IS NULL OR environment <> ?2)
+        UPDATE registration SET proven_at = ?1, channel = ?2, quarantined_at = NULL, quarantine_reason = NULL
+        WHERE key = ?3 AND address = ?4 AND channel = ?5
+            AND (proven_at IS NULL OR channel <> ?2)
         """
     static let doubt = """
         UPDATE registration SET proven_at = NULL
-        WHERE key = ?1 AND device_token = ?2 AND environment = ?3 AND proven_at = ?4
+        WHERE key = ?1 AND address = ?2 AND channel = ?3 AND proven_at = ?4
         """
     static let quarantine = """
         UPDATE registration SET quarantined_at = ?1, quarantine_reason = ?2
-        WHERE key = ?3 AND device_token = ?4 AND environment = ?5 AND refreshed_at = ?6
+        WHERE key = ?3 AND address = ?4 AND channel = ?5 AND refreshed_at = ?6
             AND proven_at IS NULL AND quarantined_at IS NULL AND ended_at IS NULL
         """
     static let quarantined = """
@@ -202,16 +196,16 @@ struct RegistrationTable {
         return (count, rows.last?[0])
     }
 
-    // What an answer says counts for the registration as it was sent to: not when it has another device token or
-    // another environment by now.
+    // What an answer says counts for the registration as it was sent to: not when it has another address or is on
+    // another channel by now.
 
-    /// Marks the device token as accepted by APNs in `environment`.
-    func prove(_ sent: DeliveryRegistration, in environment: APNSEnvironment, at time: Timestamp) throws {
+    /// Marks the address as accepted on `channel`.
+    func prove(_ sent: DeliveryRegistration, in channel: Channel, at time: Timestamp) throws {
         try db.change(
             Self.prove,
             [
-                time.milliseconds, environment.code, sent.key.rawValue, Data(sent.deviceToken.bytes),
-                sent.environment.code,
+                time.milliseconds, channel.code, sent.key.rawValue, Data(sent.address.identity),
+                sent.channel.code,
             ])
     }
 
@@ -220,7 +214,7 @@ struct RegistrationTable {
         try db.change(
             Self.doubt,
             [
-                sent.key.rawValue, Data(sent.deviceToken.bytes), sent.environment.code,
+                sent.key.rawValue, Data(sent.address.identity), sent.channel.code,
                 sent.provenAt?.milliseconds,
             ])
     }
@@ -231,27 +225,27 @@ struct RegistrationTable {
             Self.quarantine,
             [
                 quarantine.time.milliseconds, quarantine.reason.rawValue, sent.key.rawValue,
-                Data(sent.deviceToken.bytes), sent.environment.code, sent.refreshedAt.milliseconds,
+                Data(sent.address.identity), sent.channel.code, sent.refreshedAt.milliseconds,
             ])
     }
 
-    /// Ends a registration that APNs called dead, unless it was refreshed after `deadSince` or has another device
-    /// token by now: then the answer was about the old one.
+    /// Ends a registration whose address was called dead, unless it was refreshed after `deadSince` or has another
+    /// address by now: then the answer was about the old one.
     func endUnregistered(_ sent: DeliveryRegistration, deadSince: Timestamp, at time: Timestamp) throws {
         let ended = try db.change(
             """
             UPDATE registration SET ended_at = ?, end_cause = 'unregistered'
-            WHERE key = ? AND ended_at IS NULL AND refreshed_at <= ? AND device_token = ?
+            WHERE key = ? AND ended_at IS NULL AND refreshed_at <= ? AND address = ?
             """,
-            [time.milliseconds, sent.key.rawValue, deadSince.milliseconds, Data(sent.deviceToken.bytes)])
+            [time.milliseconds, sent.key.rawValue, deadSince.milliseconds, Data(sent.address.identity)])
         if ended > 0 { try endSubscriptions(of: sent.key) }
     }
 
-    /// Whether a registration is active and has another device token than the one that was sent to.
+    /// Whether a registration is active and has another address than the one that was sent to.
     func hasMoved(_ sent: DeliveryRegistration) throws -> Bool {
         try db.number(
-            "SELECT 1 FROM registration WHERE key = ? AND ended_at IS NULL AND device_token <> ?",
-            [sent.key.rawValue, Data(sent.deviceToken.bytes)]) != nil
+            "SELECT 1 FROM registration WHERE key = ? AND ended_at IS NULL AND address <> ?",
+            [sent.key.rawValue, Data(sent.address.identity)]) != nil
     }
 
     private func endSubscriptions(of key: RegistrationKey) throws {
@@ -265,7 +259,7 @@ struct RegistrationTable {
 }
 
 extension RegistrationEnd {
-    /// The end of a registration whose device token goes to another one: what an installation has, it can take back.
+    /// The end of a registration whose address goes to another one: what an installation has, it can take back.
     static func moved(from former: Registration, at time: Timestamp) -> RegistrationEnd {
         RegistrationEnd(time: time, cause: former.isBound ? .superseded : .replaced)
     }

@@ -26,20 +26,4 @@ extension Schema {
         CREATE INDEX installation_token_of ON installation_token (installation, expires_at);
         CREATE INDEX installation_token_expiry ON installation_token (expires_at);
         """
-
-    /// Where a browser is reached and how its pushes are encrypted, of active registrations of web apps. The device
-    /// token of such a registration is the SHA-256 of the endpoint: so no browser is registered twice.
-    static let webSubscriptions = """
-        CREATE TABLE web_subscription (
-            registration INTEGER PRIMARY KEY REFERENCES registration (key) ON DELETE CASCADE,
-            endpoint TEXT NOT NULL CHECK (length(endpoint) > 0),
-            p256dh BLOB NOT NULL CHECK (length(p256dh) = 65),
-            auth BLOB NOT NULL CHECK (length(auth) = 16),
-            application_key BLOB CHECK (length(application_key) = 65)
-        ) STRICT;
-        CREATE TRIGGER web_subscription_ended AFTER UPDATE OF ended_at ON registration
-        WHEN old.ended_at IS NULL AND new.ended_at IS NOT NULL BEGIN
-            DELETE FROM web_subscription WHERE registration = old.key;
-        END;
-        """
 }

@@ -16,7 +16,8 @@ extension Schema {
     /// that are not complete. Triggers keep them, so that no path that changes what they count can forget it. `change`
     /// ascends with each change of the load, so that after a commit only what changed is read.
     ///
-    /// `app` stands for project and bundle id, `route` for project, app and environment, in rows of other tables.
+    /// `app` stands for project, platform and id, `route` for project, app and channel, in rows of other tables. `channel`: 0
+    /// APNs production, 1 APNs sandbox, 2 FCM, 3 Web Push. `platform`: 0 Apple, 1 Android, 2 browsers.
     static let projects = """
         CREATE TABLE project (
             name TEXT NOT NULL PRIMARY KEY,
@@ -32,15 +33,16 @@ extension Schema {
             id INTEGER PRIMARY KEY,
             project TEXT NOT NULL,
             name TEXT NOT NULL,
-            UNIQUE (project, name)
+            platform INTEGER NOT NULL CHECK (platform IN (0, 1, 2)),
+            UNIQUE (project, name, platform)
         ) STRICT;
 
         CREATE TABLE route (
             id INTEGER PRIMARY KEY,
             project TEXT NOT NULL,
             app TEXT NOT NULL,
-            environment TEXT NOT NULL CHECK (environment IN ('production', 'sandbox')),
-            UNIQUE (project, app, environment)
+            channel INTEGER NOT NULL CHECK (channel IN (0, 1, 2, 3)),
+            UNIQUE (project, app, channel)
         ) STRICT;
         """
 }

@@ -1,11 +1,13 @@
 extension Schema {
     /// `token` is not what senders hold but what it is made of, see ``StoredToken``: a lookup goes by the FID in front
-    /// of the token, so only a token without a FID in front is in an index of its own. `environment`: 0 production, 1
-    /// sandbox. `proven_at`: when APNs first accepted the device token; NULL: it never did. `quarantined_at`: since
+    /// of the token, so only a token without a FID in front is in an index of its own. `channel`: 0 APNs production, 1
+    /// APNs sandbox, 2 FCM, 3 Web Push. `address`: by the channel the device token, the token as text in UTF-8, the
+    /// endpoint. `web_keys`: of a browser the keys that its pushes are encrypted with. `proven_at`: when the push service
+    /// first accepted the address; NULL: it never did. `quarantined_at`: since
     /// when fan-outs pass the registration by. `bound`: an installation made it; kept here, since installations are
     /// forgotten. `superseded` says of one that was replaced that it was by an install that is not its own.
     ///
-    /// The unique index over active device tokens says that no device gets a push twice. Each index ends with the key
+    /// The unique index over active addresses says that no device gets a push twice. Each index ends with the key
     /// by itself: `registration_by_app` is walked in the order of keys. The other indexes hold only what is rare.
     static let registrations = """
         CREATE TABLE registration (
@@ -13,8 +15,10 @@ extension Schema {
             fid TEXT NOT NULL,
             token ANY NOT NULL CHECK (typeof(token) IN ('blob', 'text') AND length(token) > 0),
             app INTEGER NOT NULL REFERENCES app (id),
-            device_token BLOB NOT NULL CHECK (length(device_token) > 0),
-            environment INTEGER NOT NULL CHECK (environment IN (0, 1)),
+            address BLOB NOT NULL CHECK (length(address) > 0),
+            channel INTEGER NOT NULL CHECK (channel IN (0, 1, 2, 3)),
+            web_keys BLOB
+                CHECK ((web_keys IS NULL) = (channel <> 3) AND (web_keys IS NULL OR length(web_keys) IN (81, 146))),
             user TEXT CHECK (length(user) > 0),
             app_version TEXT,
             created_at INTEGER NOT NULL,
@@ -32,7 +36,7 @@ extension Schema {
         CREATE UNIQUE INDEX registration_fid ON registration (fid);
         CREATE UNIQUE INDEX registration_foreign_token ON registration (token)
             WHERE typeof(token) = 'text' AND substr(token, 1, 1) <> ':';
-        CREATE UNIQUE INDEX registration_active ON registration (app, device_token) WHERE ended_at IS NULL;
+        CREATE UNIQUE INDEX registration_active ON registration (app, address) WHERE ended_at IS NULL;
         CREATE INDEX registration_by_app ON registration (app) WHERE ended_at IS NULL;
         CREATE INDEX registration_by_user ON registration (user, app) WHERE user IS NOT NULL AND ended_at IS NULL;
         CREATE INDEX registration_quarantined ON registration (app)
@@ -72,7 +76,7 @@ extension Schema {
         END;
         """
 
-    /// `registration_change` names the registrations whose device token, environment, user, end or quarantine changed
+    /// `registration_change` names the registrations whose address, user, end or quarantine changed
     /// last, by an ascending number: a claim that read its recipients in a snapshot looks whether one of them is behind
     /// the number that the snapshot showed. The newest ten thousand are kept; a snapshot that is older is read again as
     /// a whole.
@@ -82,8 +86,9 @@ extension Schema {
             registration INTEGER NOT NULL
         ) STRICT;
         CREATE TRIGGER registration_changed
-        AFTER UPDATE OF device_token, environment, user, ended_at, quarantined_at ON registration
-        WHEN old.device_token <> new.device_token OR old.environment <> new.environment OR old.user IS NOT new.user
+        AFTER UPDATE OF address, channel, web_keys, user, ended_at, quarantined_at ON registration
+        WHEN old.address <> new.address OR old.channel <> new.channel OR old.web_keys IS NOT new.web_keys
+            OR old.user IS NOT new.user
             OR (old.ended_at IS NULL) <> (new.ended_at IS NULL)
             OR (old.quarantined_at IS NULL) <> (new.quarantined_at IS NULL)
         BEGIN
@@ -117,7 +122,7 @@ extension Schema {
         CREATE TABLE former_registration (
             key INTEGER PRIMARY KEY,
             fid TEXT NOT NULL,
-            app TEXT NOT NULL
+            app INTEGER NOT NULL REFERENCES app (id)
         ) STRICT;
         """
 

@@ -17,8 +17,8 @@ enum Schema {
     /// The tables of the first version, with what they refer to before them.
     private static let tables = [
         meta, projects, registrations, registrationClock, registrationChanges, registrationAudit, formerRegistrations,
-        imports, topics, subscriptions, deviceGroups, installations, webSubscriptions, messages, messageLists,
-        idempotencyKeys, workers, fanOuts, pending, tokenMoves, ledger, messageSums, receipts, deliveryDays, apiKeys,
+        imports, topics, subscriptions, deviceGroups, installations, messages, messageLists,
+        idempotencyKeys, workers, fanOuts, pending, addressMoves, ledger, messageSums, receipts, deliveryDays, apiKeys,
         serviceAccounts, auditLog,
     ]
 }

@@ -26,7 +26,7 @@ struct PendingTable {
         /// Where the registration belongs by now, if that is not the route it was read by.
         var otherRoute: PushRoute? {
             guard let registration = delivery?.registration else { return nil }
-            let own = PushRoute(project: project, app: registration.app, environment: registration.environment)
+            let own = PushRoute(project: project, app: registration.app, channel: registration.channel)
             return own == readBy ? nil : own
         }
     }
@@ -166,7 +166,7 @@ struct PendingTable {
         var history = AttemptHistory(row: row, from: 2)
         history.interruptions = row[14]
         history.probingSince = Timestamp(stored: row[8])
-        if let refusedBy: String = row[9] { history.refusedBy = try APNSEnvironment(storedCase: refusedBy) }
+        if let refusedBy: String = row[9] { history.refusedBy = try PushEnvironment(storedCase: refusedBy) }
         var due = Due(
             message: row[5], key: row[10], route: number, notBefore: row[11], isHeld: row[13],
             readBy: route, id: try MessageID(stored: row[0]), project: try ProjectID(stored: row[1]),

@@ -39,11 +39,11 @@ extension SettleStep {
         let lane: Lane
         let state: MessageState
         let acceptedAt: Timestamp
-        let chosenID: APNSID?
+        let chosenID: PushID?
         let source: LedgerWriter.Source
         /// The last end of a delivery in this step.
         var lastEnd: Timestamp?
 
-        func apnsID(_ key: RegistrationKey) -> APNSID { chosenID ?? APNSID(message: id, registration: key) }
+        func pushID(_ key: RegistrationKey) -> PushID { chosenID ?? PushID(message: id, registration: key) }
     }
 }

@@ -192,10 +192,10 @@ struct SettleStep {
 
     /// Appends a ledger entry, and notes what it taught about the registration.
     private mutating func ended(_ entry: LedgerEntry, _ message: Int, _ delivery: ClaimedDelivery) throws {
-        append(entry, message, delivery.registration.key, delivery.registration.app)
+        append(entry, message, delivery.registration.key, delivery.registration.appKey)
         switch entry.verdict {
-        case .proven(let environment)?:
-            try registrations.prove(delivery.registration, in: environment, at: entry.time)
+        case .proven(let channel)?:
+            try registrations.prove(delivery.registration, in: channel, at: entry.time)
         case .doubtful?: try registrations.doubt(delivery.registration)
         case .refused(let reason)?:
             try registrations.quarantine(delivery.registration, Quarantine(time: entry.time, reason: reason))
@@ -205,7 +205,7 @@ struct SettleStep {
         }
     }
 
-    private mutating func append(_ entry: LedgerEntry, _ message: Int, _ key: RegistrationKey, _ app: AppID?) {
+    private mutating func append(_ entry: LedgerEntry, _ message: Int, _ key: RegistrationKey, _ app: AppKey?) {
         let known = messages[message]
         ledger.append(entry, of: known.source, key: key, app: app)
         if known.lastEnd.map({ $0 < entry.time }) ?? true { messages[message].lastEnd = entry.time }
@@ -213,23 +213,23 @@ struct SettleStep {
 
     /// A delivery ends because its message was cancelled: with the clock of the ledger, which the cancelling moved.
     private mutating func cancelled(_ history: AttemptHistory, _ message: Int, _ registration: DeliveryRegistration) {
-        end(.cancelled, Self.cancelled, history, message, registration.key, registration.app, at: recordedAt)
+        end(.cancelled, Self.cancelled, history, message, registration.key, registration.appKey, at: recordedAt)
     }
 
     private mutating func end(
         _ outcome: LedgerOutcome, _ reason: String, _ history: AttemptHistory, _ message: Int, _ key: RegistrationKey,
-        _ app: AppID? = nil, at time: Timestamp
+        _ app: AppKey? = nil, at time: Timestamp
     ) {
         let known = messages[message]
         let entry = LedgerEntry(
             outcome: outcome, reason: reason, verdict: nil, history: history, time: time,
-            latencyMilliseconds: max(0, (time - known.acceptedAt).wholeMilliseconds), apnsID: known.apnsID(key))
+            latencyMilliseconds: max(0, (time - known.acceptedAt).wholeMilliseconds), pushID: known.pushID(key))
         append(entry, message, key, app)
     }
 
     private mutating func route(of delivery: ClaimedDelivery) throws -> Int64 {
         let route = PushRoute(
-            project: delivery.project, app: delivery.registration.app, environment: delivery.registration.environment)
+            project: delivery.project, app: delivery.registration.app, channel: delivery.registration.channel)
         if let known = routes[route] { return known }
         let number = try RouteTable(db: db).id(of: route)
         routes[route] = number
@@ -275,7 +275,7 @@ struct SettleStep {
             seq: row[0], id: try MessageID(stored: row[1]), project: project,
             lane: Lane(code: row[3]), state: try MessageState(storedCase: row[4]),
             acceptedAt: Timestamp(milliseconds: row[5]),
-            chosenID: try (row[6] as String?).map { try APNSID(stored: $0) }, source: source)
+            chosenID: try (row[6] as String?).map { try PushID(stored: $0) }, source: source)
         messages.append(message)
         messageIndex[message.seq] = messages.count - 1
         messageIndexByID[message.id] = messages.count - 1

@@ -48,12 +48,12 @@ package struct AttemptHistory: Hashable, Sendable {
     package var probingSince: Timestamp?
     /// Which environment that was; set together with ``probingSince``. When the registration is of another one by now,
     /// there is nothing to probe.
-    package var refusedBy: APNSEnvironment?
+    package var refusedBy: PushEnvironment?
 
     /// No attempt yet.
     package init(
         attempts: Int = 0, unknownAttempts: Int = 0, interruptions: Int = 0, lastCause: String? = nil,
-        probingSince: Timestamp? = nil, refusedBy: APNSEnvironment? = nil
+        probingSince: Timestamp? = nil, refusedBy: PushEnvironment? = nil
     ) {
         self.attempts = attempts
         self.unknownAttempts = unknownAttempts

@@ -5,7 +5,7 @@ package struct DeliveryRecord: Sendable {
     /// The registration's FID.
     package var registration: RegistrationID
     /// Its app.
-    package var app: AppID
+    package var app: AppKey
     /// How it ended; `nil`: in flight.
     package var outcome: LedgerOutcome?
     /// Reason or last cause.
@@ -17,14 +17,14 @@ package struct DeliveryRecord: Sendable {
     /// From accept to the end.
     package var latencyMilliseconds: Int64?
     /// The apns-id that was or will be sent.
-    package var apnsID: APNSID?
+    package var pushID: PushID?
     /// When the device says what it reported; empty in exports, which have rows for it.
     package var receipts: [ReceiptKind: Timestamp]
 
     /// Puts a record together.
     package init(
-        registration: RegistrationID, app: AppID, outcome: LedgerOutcome?, reason: String?, history: AttemptHistory,
-        endedAt: Timestamp?, latencyMilliseconds: Int64?, apnsID: APNSID?, receipts: [ReceiptKind: Timestamp] = [:]
+        registration: RegistrationID, app: AppKey, outcome: LedgerOutcome?, reason: String?, history: AttemptHistory,
+        endedAt: Timestamp?, latencyMilliseconds: Int64?, pushID: PushID?, receipts: [ReceiptKind: Timestamp] = [:]
     ) {
         self.receipts = receipts
         self.registration = registration
@@ -34,7 +34,7 @@ package struct DeliveryRecord: Sendable {
         self.history = history
         self.endedAt = endedAt
         self.latencyMilliseconds = latencyMilliseconds
-        self.apnsID = apnsID
+        self.pushID = pushID
     }
 }
 

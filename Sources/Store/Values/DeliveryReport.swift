@@ -67,8 +67,10 @@ package struct MessageSummary: Sendable {
     package var id: MessageID
     /// The project that sent it.
     package var project: ProjectID
-    /// To whom.
-    package var recipient: Message.Recipient
+    /// To whom; of named registrations how many.
+    package var recipient: Recipient<RegistrationID, Int>
+    /// How many registrations were meant at accept: an estimate for a topic or a condition.
+    package var audience: Int
     /// When it was accepted.
     package var acceptedAt: Timestamp
     /// After this no attempt is started.
@@ -80,12 +82,13 @@ package struct MessageSummary: Sendable {
 
     /// Puts a summary together.
     package init(
-        id: MessageID, project: ProjectID, recipient: Message.Recipient, acceptedAt: Timestamp, expiresAt: Timestamp,
-        facts: MessageFacts, options: DeliveryOptions = DeliveryOptions()
+        id: MessageID, project: ProjectID, recipient: Recipient<RegistrationID, Int>, audience: Int,
+        acceptedAt: Timestamp, expiresAt: Timestamp, facts: MessageFacts, options: DeliveryOptions = DeliveryOptions()
     ) {
         self.id = id
         self.project = project
         self.recipient = recipient
+        self.audience = audience
         self.acceptedAt = acceptedAt
         self.expiresAt = expiresAt
         self.facts = facts

@@ -8,10 +8,8 @@ package struct ImportedRegistration: Hashable, Sendable {
     package var token: RegistrationToken?
     /// The app.
     package var app: AppID
-    /// The device token; (app, device token) is unique.
-    package var deviceToken: DeviceToken
-    /// Its environment.
-    package var environment: APNSEnvironment
+    /// The address; (app, address) is unique.
+    package var address: Address
     /// Who uses the device.
     package var user: UserID?
     /// The app's version.
@@ -22,16 +20,15 @@ package struct ImportedRegistration: Hashable, Sendable {
     package var createdAt: Timestamp?
     /// When the app last registered; `nil`: when it was made, or now.
     package var refreshedAt: Timestamp?
-    /// When APNs first accepted the device token.
+    /// When its push service first accepted the address.
     package var provenAt: Timestamp?
     /// Its quarantine.
     package var quarantine: Quarantine?
 
     /// A registration with what must be said.
-    package init(app: AppID, deviceToken: DeviceToken, environment: APNSEnvironment) {
+    package init(app: AppID, address: Address) {
         self.app = app
-        self.deviceToken = deviceToken
-        self.environment = environment
+        self.address = address
     }
 }
 
@@ -51,11 +48,11 @@ package struct ImportedTopic: Hashable, Sendable {
 
 /// Why the store does not take an imported registration, though it is well-formed.
 package enum ImportRefusal: Hashable, Sendable {
-    /// The FID belongs to a registration with another device token, of another app, or that ended.
+    /// The FID belongs to a registration with another address, of another app, or that ended.
     case idTaken
-    /// The device token is registered under another FID.
+    /// The address is registered under another FID.
     case otherID(RegistrationID)
-    /// The device token is registered under this FID with another token.
+    /// The address is registered under this FID with another token.
     case otherToken
     /// Another registration holds the token.
     case tokenTaken

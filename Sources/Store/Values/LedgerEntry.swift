@@ -19,12 +19,12 @@ package struct LedgerEntry: Hashable, Sendable {
     /// From accept to the end, milliseconds.
     package var latencyMilliseconds: Int64
     /// The `apns-id` that was sent.
-    package var apnsID: APNSID
+    package var pushID: PushID
 
     /// Puts an entry together.
     package init(
         outcome: LedgerOutcome, reason: String?, verdict: DeviceTokenVerdict?, refusesDeviceToken: Bool = false,
-        history: AttemptHistory, time: Timestamp, latencyMilliseconds: Int64, apnsID: APNSID
+        history: AttemptHistory, time: Timestamp, latencyMilliseconds: Int64, pushID: PushID
     ) {
         self.outcome = outcome
         self.reason = reason
@@ -33,15 +33,15 @@ package struct LedgerEntry: Hashable, Sendable {
         self.history = history
         self.time = time
         self.latencyMilliseconds = latencyMilliseconds
-        self.apnsID = apnsID
+        self.pushID = pushID
     }
 }
 
 /// What APNs' answer says about the device token of a registration.
 package enum DeviceTokenVerdict: Hashable, Sendable {
-    /// APNs accepted it in this environment, which it did not before: it is proven from now on, the registration is of
-    /// this environment, and its quarantine is over.
-    case proven(in: APNSEnvironment)
+    /// It was accepted on this channel, which it was not before: it is proven from now on, the registration is of this
+    /// channel, and its quarantine is over.
+    case proven(in: Channel)
     /// APNs refused it everywhere although it had accepted it before: it is a suspect again.
     case doubtful
     /// APNs refused it everywhere for this reason and never accepted it: the registration is quarantined, unless it was

@@ -6,8 +6,9 @@ package struct NewMessage: Sendable {
     package var id: MessageID
     /// The project.
     package var project: ProjectID
-    /// To whom; the audience of a topic or condition is counted by the store.
-    package var recipient: Recipient
+    /// To whom; the audience of a topic or condition is counted by the store. Named registrations are active ones of the
+    /// project, each once, in ascending order, at most ``listLimit``.
+    package var recipient: Recipient<RegistrationKey, [RegistrationKey]>
     /// What was asked.
     package var content: any MessageContent
     /// How it is to be delivered.
@@ -26,20 +27,6 @@ package struct NewMessage: Sendable {
     /// one by one (a hundred at most) reaches them all.
     package var skipsStaleBefore: Timestamp?
 
-    /// To whom.
-    package enum Recipient: Sendable {
-        /// One registration.
-        case registration(RegistrationKey, RegistrationID)
-        /// A topic.
-        case topic(Topic)
-        /// A condition over topics.
-        case condition(Condition)
-        /// Many registrations of the project, each once, in ascending order, at most ``NewMessage/listLimit``.
-        case list([RegistrationKey])
-        /// The registrations of a user, as ``list(_:)``.
-        case user(UserID, [RegistrationKey])
-    }
-
     /// The most registrations of one message that names them.
     package static let listLimit = 100_000
     /// Up to so many registrations of a list become single deliveries of their own; more become a fan-out.
@@ -47,8 +34,9 @@ package struct NewMessage: Sendable {
 
     /// Puts a message together.
     package init(
-        id: MessageID, project: ProjectID, recipient: Recipient, content: any MessageContent,
-        options: DeliveryOptions = DeliveryOptions(), lane: Lane, facts: MessageFacts, acceptedAt: Timestamp,
+        id: MessageID, project: ProjectID, recipient: Recipient<RegistrationKey, [RegistrationKey]>,
+        content: any MessageContent, options: DeliveryOptions = DeliveryOptions(), lane: Lane, facts: MessageFacts,
+        acceptedAt: Timestamp,
         expiresAt: Timestamp, idempotency: IdempotencyKey? = nil, skipsStaleBefore: Timestamp? = nil
     ) {
         self.id = id

@@ -21,7 +21,7 @@ struct BusyDevices {
         func isOver(at now: Duration) -> Bool { now >= notBefore + pause }
     }
 
-    private var entries: [DeviceToken: Entry] = [:]
+    private var entries: [Address: Entry] = [:]
     private var sweptAt: Duration?
 
     /// Whether nothing is remembered.
@@ -30,17 +30,17 @@ struct BusyDevices {
     var count: Int { entries.count }
 
     /// How long a push to the device has to wait; `nil`: not at all.
-    func rest(of token: DeviceToken, at now: Duration) -> Duration? {
-        guard let entry = entries[token], now < entry.notBefore else { return nil }
+    func rest(of address: Address, at now: Duration) -> Duration? {
+        guard let entry = entries[address], now < entry.notBefore else { return nil }
         return entry.notBefore - now
     }
 
     /// The device is too busy.
     ///
     /// - Parameter after: what the service asked for.
-    mutating func refused(_ token: DeviceToken, after: Duration?, at now: Duration) {
+    mutating func refused(_ address: Address, after: Duration?, at now: Duration) {
         var pause = Self.firstPause
-        if let entry = entries[token] {
+        if let entry = entries[address] {
             // Pushes that were under way together are one refusal.
             guard now >= entry.notBefore else { return }
             if !entry.isOver(at: now) { pause = min(entry.pause * 2, Self.longestPause) }
@@ -48,13 +48,13 @@ struct BusyDevices {
             sweep(at: now)
             guard entries.count < Self.limit else { return }
         }
-        entries[token] = Entry(pause: pause, notBefore: now + max(pause, after ?? .zero))
+        entries[address] = Entry(pause: pause, notBefore: now + max(pause, after ?? .zero))
     }
 
     /// The device took a push.
-    mutating func passed(_ token: DeviceToken, at now: Duration) {
-        guard let entry = entries[token], now >= entry.notBefore else { return }
-        entries[token] = nil
+    mutating func passed(_ address: Address, at now: Duration) {
+        guard let entry = entries[address], now >= entry.notBefore else { return }
+        entries[address] = nil
     }
 
     /// Forgets those that are over; called now and then.

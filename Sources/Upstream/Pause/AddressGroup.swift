@@ -17,7 +17,7 @@ struct AddressGroup: Hashable {
 
     /// What the operator is told when too many of the group were refused.
     func detail(_ count: DoubtfulAddressWindow.Count, of service: any PushService) -> String {
-        let way = "\(route.app) to \(route.environment.rawValue)"
+        let way = "\(route.app) to \(route.channel)"
         let reason = service.addressDoubt.reason
         guard isProven else {
             return "of the last \(count.answers) pushes for \(way) to device tokens that \(service.name) has never "

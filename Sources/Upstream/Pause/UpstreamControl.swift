@@ -169,7 +169,7 @@ extension UpstreamControl {
             passages.append(routes[AddressGroup(push)]?.passage(at: now) ?? .free)
         }
         for case .held(let refusal, let after) in passages { return (refusal, after) }
-        if let rest = devices.rest(of: push.deviceToken, at: now) { return (service.addressOverload, rest) }
+        if let rest = devices.rest(of: push.address, at: now) { return (service.addressOverload, rest) }
         guard passages.contains(.probe) else { return nil }
         // Old connections may be what is refused; for a topic they are replaced once, as after adding a bundle id.
         let isTopicsFirst = topics[topic].map { $0.passage(at: now) == .probe && $0.isBeforeFirstProbe } ?? false
@@ -238,7 +238,7 @@ extension UpstreamControl {
                 let push = batch[answer.index]
                 actions += noteCredential(answer.meaning, dispatch, skew: skew, at: now, wallTime)
                 actions += noteParts(answer.meaning, push, dispatch.generation, at: now, wallTime)
-                noteDevice(answer.meaning, push.deviceToken, at: now)
+                noteDevice(answer.meaning, push.address, at: now)
             }
             guard answer.meaning.addressFinding != .inconclusive else { continue }
             if run.map({ !isOfRun($0.index, answer.index) }) ?? true {
@@ -335,10 +335,10 @@ extension UpstreamControl {
         }
     }
 
-    private mutating func noteDevice(_ meaning: AnswerMeaning, _ token: DeviceToken, at now: Duration) {
+    private mutating func noteDevice(_ meaning: AnswerMeaning, _ address: Address, at now: Duration) {
         switch meaning {
-        case .addressBusy(let after): devices.refused(token, after: after, at: now)
-        case .accepted: devices.passed(token, at: now)
+        case .addressBusy(let after): devices.refused(address, after: after, at: now)
+        case .accepted: devices.passed(address, at: now)
         case .addressDoubtful, .pushRefused, .topicRefused, .credentialRefused, .connectionRefused, .tokenExpired,
             .overloaded, .nothing:
             break

@@ -4,7 +4,7 @@ package import Store
 
 extension Role: ExpressibleByArgument {}
 
-extension APNSEnvironment: ExpressibleByArgument {}
+extension PushEnvironment: ExpressibleByArgument {}
 
 extension AuditAction: ExpressibleByArgument {}
 

@@ -53,7 +53,7 @@ struct RegistrationCommand: AsyncParsableCommand {
         private var rejectsPath: String { rejects ?? (path == "-" ? "stdin.rejects" : "\(path).rejects") }
 
         private func run(
-            _ format: RegistrationFormat, _ apps: [AppID: APNSEnvironment], _ store: any StoreAdministration
+            _ format: RegistrationFormat, _ apps: [AppID: PushEnvironment], _ store: any StoreAdministration
         ) async throws -> RegistrationImport.Summary {
             let handle =
                 try path == "-"
@@ -81,7 +81,7 @@ struct RegistrationCommand: AsyncParsableCommand {
         }
 
         private static func decoder(
-            _ format: RegistrationFormat, _ apps: [AppID: APNSEnvironment], _ lines: inout RegistrationLines
+            _ format: RegistrationFormat, _ apps: [AppID: PushEnvironment], _ lines: inout RegistrationLines
         ) throws -> RegistrationDecoder {
             var header: RegistrationRecord?
             do {
@@ -188,13 +188,14 @@ struct RegistrationCommand: AsyncParsableCommand {
     /// The Apple apps of a project with their environments, from the project files.
     private static func apps(
         of project: ProjectID, in configuration: GatewayConfiguration
-    ) throws(Failure) -> [AppID: APNSEnvironment] {
+    ) throws(Failure) -> [AppID: PushEnvironment] {
         try KeyCommand.check(project, in: configuration)
         do {
             let set = try ProjectSet.read(
                 directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects))
             let apps = set.projects.first { $0.id == project }?.apps ?? [:]
-            return apps.filter { $0.value.platform == .apple }.mapValues(\.environment)
+            let environments = apps.values.compactMap { app in app.deviceService.map { (app.id, $0.environment) } }
+            return Dictionary(uniqueKeysWithValues: environments)
         } catch {
             throw error.failure
         }

@@ -11,7 +11,7 @@ struct RegisterCommand: AsyncParsableCommand {
     @OptionGroup var gateway: GatewayOptions
     @Option(help: "The bundle id of the app.") var app: String
     @Option(help: "The APNs device token in hex digits.") var deviceToken: String
-    @Option(help: "production or sandbox; the app's own when not given.") var environment: APNSEnvironment?
+    @Option(help: "production or sandbox; the app's own when not given.") var environment: PushEnvironment?
     @Option(help: "The app's version.") var appVersion: String?
     @Flag(help: "Print the gateway's answer as JSON.") var json = false
 

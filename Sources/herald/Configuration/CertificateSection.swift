@@ -13,7 +13,7 @@ struct CertificateSection {
     /// The app that it must be for; `nil`: its id is wrong anyhow.
     let app: AppID?
     /// The environment of registrations that do not say.
-    let environment: APNSEnvironment
+    let environment: PushEnvironment
 
     /// Whether the block names a certificate at all.
     static func isIn(_ section: ConfigurationSection) -> Bool {

@@ -72,7 +72,7 @@ struct ProjectConfiguration: Sendable {
 
 extension AppConfiguration {
     /// Which push types it may send depends on this.
-    fileprivate var credentialKind: APNSCredentialKind {
+    fileprivate var credentialKind: CredentialKind {
         switch credential {
         case .providerKey: .providerToken
         case .certificate: .certificate
@@ -81,7 +81,7 @@ extension AppConfiguration {
 
     /// Whether each environment has an endpoint of its own, and the credential is for both.
     fileprivate var reachesBothEnvironments: Bool {
-        guard Set(endpoints.values).count == APNSEnvironment.allCases.count else { return false }
+        guard Set(endpoints.values).count == PushEnvironment.allCases.count else { return false }
         switch credential {
         case .providerKey: return true
         case .certificate(let identity): return identity.certificate.environments.count != 1
@@ -96,13 +96,13 @@ struct AppConfiguration: Sendable {
     /// Where it stands, such as `apps[0]`.
     var field: String
     /// `apns.environment`.
-    var environment: APNSEnvironment
+    var environment: PushEnvironment
     /// `firebaseKeys`.
     var firebaseKeys: FirebaseKeys
     /// `apns.team`, `apns.key` and `apns.keyID`, or the certificate.
     var credential: APNSCredential
     /// `apns.endpoint`.
-    var endpoints: [APNSEnvironment: UpstreamEndpoint]
+    var endpoints: [PushEnvironment: UpstreamEndpoint]
     /// `apns.trust`; `nil`: the system's authorities.
     var trustFile: String?
     /// `apns.proxy`.

@@ -13,7 +13,7 @@ struct ProjectFile {
         "topics": ["clientLimit", "clientPattern"],
         "apps": ["id", "platform", "apns", "firebaseKeys"],
         "apps.apns": APNSSection.keys,
-        "apps.apns.endpoint": APNSEnvironment.allCases.map(\.rawValue),
+        "apps.apns.endpoint": PushEnvironment.allCases.map(\.rawValue),
     ]
 
     /// Adds a problem for each field that the section must not have.
@@ -34,7 +34,7 @@ struct ProjectFile {
         var topics = TopicPolicy()
         var requiresInstallation = true
         var places: [String: ConfigurationPlace] = [:]
-        var appIDs: [(id: AppID, place: ConfigurationPlace, field: String)] = []
+        var appKeys: [(key: AppKey, place: ConfigurationPlace, field: String)] = []
     }
 
     /// The path as the operator named it.
@@ -128,6 +128,19 @@ struct ProjectFile {
     }
 }
 
+/// The platforms that an app may be of.
+private enum ConfigurablePlatform: String, CaseIterable {
+    case apple
+    case web
+
+    var platform: Platform {
+        switch self {
+        case .apple: .apple
+        case .web: .web
+        }
+    }
+}
+
 /// Reads one entry of `apps`.
 private struct AppSection {
     let section: ConfigurationSection
@@ -138,7 +151,7 @@ private struct AppSection {
     ) -> AppConfiguration? {
         let platform = platform(problems: &problems)
         let id = appID(of: platform, problems: &problems)
-        if let id { content.appIDs.append((id, section.place("id"), section.field("id"))) }
+        if let id { content.appKeys.append((AppKey(platform, id), section.place("id"), section.field("id"))) }
         guard platform != .web else {
             section.refuseUnknownKeys(known: ["id", "platform"], problems: &problems)
             if let id { content.webApps.append(id) }
@@ -177,7 +190,7 @@ private struct AppSection {
     /// The platform; after a problem that of most apps.
     private func platform(problems: inout [ConfigurationProblem]) -> Platform {
         guard section.requiredText("platform", example: "apple", problems: &problems) != nil else { return .apple }
-        return section.choice("platform", of: Platform.self, problems: &problems) ?? .apple
+        return section.choice("platform", of: ConfigurablePlatform.self, problems: &problems)?.platform ?? .apple
     }
 }
 
@@ -188,9 +201,9 @@ private struct APNSSection {
         + CertificateSection.keys
 
     struct Upstream {
-        var environment: APNSEnvironment
+        var environment: PushEnvironment
         var credential: APNSCredential
-        var endpoints: [APNSEnvironment: UpstreamEndpoint]
+        var endpoints: [PushEnvironment: UpstreamEndpoint]
         var trustFile: String?
         var proxy: ProxyChoice
     }
@@ -202,7 +215,7 @@ private struct APNSSection {
     func read(problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]) -> Upstream? {
         ProjectFile.refuseUnknown("apps.apns", in: section, problems: &problems)
         let environment =
-            section.choice("environment", of: APNSEnvironment.self, problems: &problems) ?? .production
+            section.choice("environment", of: PushEnvironment.self, problems: &problems) ?? .production
         let endpoints = endpoints(problems: &problems)
         let trust = trustFile(problems: &problems)
         let proxy = proxy(problems: &problems, warnings: &warnings)
@@ -358,14 +371,14 @@ private struct APNSSection {
     }
 
     /// Apple's endpoints with those over them that the file names; `nil` after a problem.
-    private func endpoints(problems: inout [ConfigurationProblem]) -> [APNSEnvironment: UpstreamEndpoint]? {
+    private func endpoints(problems: inout [ConfigurationProblem]) -> [PushEnvironment: UpstreamEndpoint]? {
         var endpoints = Dictionary(
-            uniqueKeysWithValues: APNSEnvironment.allCases.map { ($0, UpstreamEndpoint.apple($0)) })
+            uniqueKeysWithValues: PushEnvironment.allCases.map { ($0, UpstreamEndpoint.apple($0)) })
         guard section.has("endpoint") else { return endpoints }
         if section.isSection("endpoint") {
             guard let block = section.section("endpoint", problems: &problems) else { return nil }
             ProjectFile.refuseUnknown("apps.apns.endpoint", in: block, problems: &problems)
-            for environment in APNSEnvironment.allCases where block.has(environment.rawValue) {
+            for environment in PushEnvironment.allCases where block.has(environment.rawValue) {
                 guard let endpoint = Self.endpoint(block, environment.rawValue, problems: &problems) else { return nil }
                 endpoints[environment] = endpoint
             }

@@ -66,7 +66,7 @@ extension ProjectSet {
     ) {
         var ids: [ProjectID: ConfigurationPlace] = [:]
         var numbers: [Int64: ConfigurationPlace] = [:]
-        var apps: [AppID: ConfigurationPlace] = [:]
+        var apps: [AppKey: ConfigurationPlace] = [:]
         for content in contents {
             if let id = content.id, let place = content.places["project"] {
                 claim(id, named: id.rawValue, field: "project", at: place, in: &ids, problems: &problems)
@@ -74,8 +74,10 @@ extension ProjectSet {
             if let number = content.number, let place = content.places["number"] {
                 claim(number, named: String(number), field: "number", at: place, in: &numbers, problems: &problems)
             }
-            for app in content.appIDs {
-                claim(app.id, named: app.id.rawValue, field: app.field, at: app.place, in: &apps, problems: &problems)
+            for app in content.appKeys {
+                claim(
+                    app.key, named: app.key.id.rawValue, field: app.field, at: app.place, in: &apps,
+                    problems: &problems)
             }
         }
     }

@@ -44,22 +44,23 @@ struct UpstreamCheck {
     private func probes() -> [Probe] {
         apps.flatMap { app in
             app.endpoints.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { environment, endpoint in
-                let route = PushRoute(project: app.project, app: app.app, environment: environment)
-                return Self.push(along: route).map { Probe(push: $0, endpoint: endpoint) }
+                let route = PushRoute(project: app.project, app: app.app, channel: .apns(environment))
+                return Self.push(along: route, to: environment).map { Probe(push: $0, endpoint: endpoint) }
             }
         }
     }
 
-    private static func push(along route: PushRoute) -> Push? {
+    private static func push(along route: PushRoute, to environment: PushEnvironment) -> Push? {
         let content = ApplePush(
             payload: Array(#"{"aps":{"content-available":1}}"#.utf8), pushType: .background,
             topic: route.app.rawValue, priority: .conserving, expiration: .once, collapseID: nil, id: nil,
             registrationIDOffset: nil)
         guard let token = DeviceToken(bytes: [UInt8](repeating: 0, count: 32)),
-            let id = APNSID(rawValue: "00000000-0000-8000-8000-000000000000")
+            let id = PushID(rawValue: "00000000-0000-8000-8000-000000000000")
         else { return nil }
         return Push(
-            route: route, lane: .interactive, deviceToken: token, content: content, payload: content.payload, id: id)
+            route: route, lane: .interactive, address: .apple(token, environment), content: content,
+            payload: content.payload, id: id)
     }
 
     /// The answers, `nil` where none came in time; the caller's shutdown ends what is still under way.
@@ -89,7 +90,7 @@ struct UpstreamCheck {
 
     private func finding(of probe: Probe, _ outcome: Outcome?, among upstreams: [UpstreamStatus]) -> Finding {
         let route = probe.push.route
-        let subject = "\(route.app) \(route.environment.rawValue)"
+        let subject = "\(route.app) \(route.channel)"
         let place = "\(probe.endpoint)"
         switch outcome {
         case .accepted: return Finding(.good, subject, "\(place) takes pushes")

@@ -13,14 +13,14 @@ struct RegistrationDecoder: Sendable {
     }
 
     private let format: RegistrationFormat
-    private let apps: [AppID: APNSEnvironment]
+    private let apps: [AppID: PushEnvironment]
     private let header: [RegistrationColumn]
 
     /// - Parameters:
     ///   - apps: the apps of the project, with the environment of registrations that do not say.
     ///   - header: the first record of a CSV file.
     init(
-        _ format: RegistrationFormat, apps: [AppID: APNSEnvironment], header: RegistrationRecord?
+        _ format: RegistrationFormat, apps: [AppID: PushEnvironment], header: RegistrationRecord?
     ) throws(LineProblem) {
         self.format = format
         self.apps = apps
@@ -49,7 +49,7 @@ struct RegistrationDecoder: Sendable {
             throw Self.problem(.deviceToken, "must be \(DeviceToken.hexExpectation)")
         }
         var row = ImportedRegistration(
-            app: id, deviceToken: deviceToken, environment: try Self.environment(fields) ?? usual)
+            app: id, address: .apple(deviceToken, try Self.environment(fields) ?? usual))
         row.id = try Self.identifier(fields, .fid, "must be 22 base64url characters that begin with c, d, e or f")
         row.token = try Self.identifier(fields, .token, "is no registration token")
         if let named = row.id, let token = row.token {
@@ -71,7 +71,7 @@ struct RegistrationDecoder: Sendable {
         return row
     }
 
-    private static func environment(_ fields: [RegistrationColumn: Field]) throws(LineProblem) -> APNSEnvironment? {
+    private static func environment(_ fields: [RegistrationColumn: Field]) throws(LineProblem) -> PushEnvironment? {
         switch try text(fields, .environment)?.lowercased() {
         case nil: return nil
         case "production", "prod": return .production
@@ -313,9 +313,9 @@ extension RegistrationColumn {
         switch self {
         case .fid: row.id?.rawValue
         case .token: row.token?.rawValue
-        case .deviceToken: row.deviceToken.hex
+        case .deviceToken: row.address.deviceToken?.hex
         case .app: row.app.rawValue
-        case .environment: row.environment.rawValue
+        case .environment: row.address.channel.environment?.rawValue
         case .user: row.user?.rawValue
         case .appVersion: row.appVersion
         case .topics: row.topics.isEmpty ? nil : row.topics.map(\.text).joined(separator: " ")

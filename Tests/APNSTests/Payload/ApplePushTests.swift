@@ -22,7 +22,7 @@ let expiry = Timestamp(seconds: 1_800_000_000)
 
 /// The push of a message to the app `com.example.app`.
 func makePush(
-    _ message: String, keys: FirebaseKeys = .none, topic: String? = nil, credential: APNSCredentialKind = .providerToken
+    _ message: String, keys: FirebaseKeys = .none, topic: String? = nil, credential: CredentialKind = .providerToken
 ) throws -> ApplePush {
     let app = App(
         id: AppID(rawValue: "com.example.app")!, environment: .production, firebaseKeys: keys, credential: credential)
@@ -37,7 +37,7 @@ struct ApplePushTests {
 
     private func push(
         _ message: String, keys: FirebaseKeys = .none, topic: String? = nil,
-        credential: APNSCredentialKind = .providerToken
+        credential: CredentialKind = .providerToken
     ) throws -> ApplePush {
         try makePush(message, keys: keys, topic: topic, credential: credential)
     }

@@ -13,7 +13,7 @@ struct PushTypeRow: Sendable, CustomTestStringConvertible {
     var expiration: APNSExpiration?
     var limit = 4096
     /// The one that it needs; `nil`: either.
-    var credential: APNSCredentialKind?
+    var credential: CredentialKind?
     /// `apns.payload`, keys sorted; `@` stands where a text of any length fits.
     let payload: String
 
@@ -100,8 +100,8 @@ struct PushTypeTests {
         #expect(try row.push(["apns-expiration": "0"]).expiration == .once)
     }
 
-    @Test(arguments: PushTypeRow.all, APNSCredentialKind.allCases)
-    func aTypeThatTheCredentialCannotSendIsRefused(row: PushTypeRow, credential: APNSCredentialKind) throws {
+    @Test(arguments: PushTypeRow.all, CredentialKind.allCases)
+    func aTypeThatTheCredentialCannotSendIsRefused(row: PushTypeRow, credential: CredentialKind) throws {
         #expect(row.type.requiresProviderToken == (row.credential == .providerToken))
         #expect(row.type.requiresCertificate == (row.credential == .certificate))
         if row.credential ?? credential == credential {

@@ -43,7 +43,7 @@ struct LegacyFailureTests {
         }
         var load: StoreLoad { store.load }
         func audience(
-            of recipient: NewMessage.Recipient, in project: ProjectID
+            of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID
         ) async throws(StoreError) -> Int { try await store.audience(of: recipient, in: project) }
         func control(
             _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,

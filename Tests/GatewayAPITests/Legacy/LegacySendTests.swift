@@ -238,7 +238,7 @@ struct LegacySendTests {
         let gone = try await gateway.store.register(
             RegistrationRequest(
                 project: demo, app: #require(AppID(rawValue: "com.example.gone")),
-                deviceToken: #require(DeviceToken(hex: "05")), environment: .production, appVersion: nil),
+                address: .apple(#require(DeviceToken(hex: "05")), .production), appVersion: nil),
             at: TestGateway.startTime
         ).registration.token.rawValue
         #expect(try errors(await send(#""to":"\#(gone)",\#(Self.title)"#, to: gateway)) == ["MismatchSenderId"])

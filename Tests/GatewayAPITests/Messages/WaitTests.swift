@@ -225,7 +225,9 @@ private struct CancellingStore: MessageStore {
 
     var load: StoreLoad { store.load }
 
-    func audience(of recipient: NewMessage.Recipient, in project: ProjectID) async throws(StoreError) -> Int {
+    func audience(of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID)
+        async throws(StoreError) -> Int
+    {
         try await store.audience(of: recipient, in: project)
     }
 

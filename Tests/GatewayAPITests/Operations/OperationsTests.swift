@@ -60,7 +60,7 @@ struct OperationsTests {
         var upstream = TestGateway.upstream
         let route = PushRoute(
             project: try #require(ProjectID(rawValue: "demo")), app: try #require(AppID(rawValue: "com.example.app")),
-            environment: .sandbox)
+            channel: .apns(.sandbox))
         let since = Timestamp(seconds: 1_700_000_000)
         upstream.pauses = [UpstreamPause.Part.everything, .topic("com.example.app.voip"), .route(route)].map {
             UpstreamPause(part: $0, reason: "Forbidden", since: since, nextProbe: since + .seconds(30))

@@ -15,7 +15,7 @@ struct StatusTests {
     private static func route(_ project: String) throws -> PushRoute {
         PushRoute(
             project: try #require(ProjectID(rawValue: project)), app: try #require(AppID(rawValue: "com.example.app")),
-            environment: .production)
+            channel: .apns(.production))
     }
 
     private static func pause(_ part: UpstreamPause.Part) -> UpstreamPause {

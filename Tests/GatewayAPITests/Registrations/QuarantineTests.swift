@@ -23,7 +23,7 @@ struct QuarantineTests {
             let entry = LedgerEntry(
                 outcome: .rejected, reason: "BadDeviceToken", verdict: .refused("BadDeviceToken"),
                 history: AttemptHistory(attempts: 2), time: now, latencyMilliseconds: 1,
-                apnsID: APNSID(message: delivery.message, registration: delivery.registration.key))
+                pushID: PushID(message: delivery.message, registration: delivery.registration.key))
             return Settlement(delivery: delivery, result: .ended(entry))
         }
         #expect(settlements.count == 1)

@@ -3,6 +3,7 @@ import JSON
 import PushModel
 import SQLiteStorage
 import Store
+import TestSupport
 import Testing
 
 @testable import GatewayAPI

@@ -51,7 +51,7 @@ struct WebRegistrationTests {
         let id = try #require(RegistrationID(rawValue: String(name.split(separator: "/").last ?? "")))
         let demo = try #require(ProjectID(rawValue: "demo"))
         let kept = try #require(try await gateway.store.registration(id, in: demo))
-        let web = try #require(try await gateway.store.webSubscription(of: kept.key))
+        let web = try #require(kept.address.webSubscription)
         #expect(web.endpoint == "https://push.example.com/send/secret-one")
         #expect(web.secret == (0..<16).map { UInt8($0) } && web.applicationKey == web.key)
         // No device token of Apple's: it is not exported as one.
@@ -76,6 +76,21 @@ struct WebRegistrationTests {
             .patch, "\(Self.path)/\(token)", #"{"ios":{"app_version":"1"}}"#, of: install)
         #expect(try wrong.badFields == ["ios"])
         #expect(try await gateway.request(.delete, "\(Self.path)/\(token)", of: install).status == 200)
+    }
+
+    /// What a body brings decides which of two apps with one id is meant.
+    @Test func oneIDIsAnAppleAndAWebApp() async throws {
+        let gateway = try await TestGateway(webApps: ["com.example.app"])
+        let device = try await gateway.register()
+        let browser = try await gateway.request(.post, Self.path, Self.body(), of: gateway.install()).json
+        let name = try #require(browser["name"]?.stringValue)
+        let (ios, web) = (
+            try await gateway.request(.get, "\(Self.path)/\(device.id)").json,
+            try await gateway.request(.get, "/v1/\(name)").json
+        )
+        #expect(ios["app"] == .string("com.example.app") && ios["apnsEnvironment"] == .string("PROD"))
+        #expect(web["app"] == .string("com.example.app") && web["platform"] == .string("WEB"))
+        _ = try await gateway.send(#""token":"\#(device.token)""#)
     }
 
     @Test func theAppIsThatOfTheOrigin() async throws {

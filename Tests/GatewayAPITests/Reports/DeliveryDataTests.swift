@@ -39,7 +39,7 @@ struct DeliveryDataTests {
                         LedgerEntry(
                             outcome: outcome, reason: outcome == .accepted ? nil : "timed_out", verdict: nil,
                             history: AttemptHistory(attempts: 1), time: time, latencyMilliseconds: 5,
-                            apnsID: APNSID(message: claim.message, registration: claim.registration.key))))
+                            pushID: PushID(message: claim.message, registration: claim.registration.key))))
             }, by: gateway.worker)
         gateway.clock.advance(by: .seconds(86_400))
         messages.append(try await gateway.send(#""token":"\#(token)""#, #""data":{"a":"b"}"#))

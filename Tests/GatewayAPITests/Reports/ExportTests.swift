@@ -71,8 +71,8 @@ struct ExportTests {
         var keys: [RegistrationKey] = []
         for index in 0..<1005 {
             let request = RegistrationRequest(
-                project: demo, app: app, deviceToken: try #require(DeviceToken(hex: "\(100_000 + index)")),
-                environment: .production, appVersion: nil)
+                project: demo, app: app,
+                address: .apple(try #require(DeviceToken(hex: "\(100_000 + index)")), .production), appVersion: nil)
             keys.append(try await gateway.store.register(request, at: gateway.clock.now).registration.key)
         }
         _ = try await gateway.store.subscribe(keys, to: #require(Topic(rawValue: "news")), at: gateway.clock.now)

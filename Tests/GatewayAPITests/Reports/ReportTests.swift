@@ -25,7 +25,7 @@ extension TestGateway {
                     LedgerEntry(
                         outcome: outcome, reason: reason, verdict: nil, history: AttemptHistory(attempts: 1),
                         time: clock.now, latencyMilliseconds: latency.wholeMilliseconds,
-                        apnsID: APNSID(message: delivery.message, registration: delivery.registration.key))))
+                        pushID: PushID(message: delivery.message, registration: delivery.registration.key))))
         }
         _ = try await store.settle(settlements, by: worker)
         // An export ends before the present.

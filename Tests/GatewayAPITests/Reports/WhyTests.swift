@@ -38,7 +38,7 @@ struct WhyTests {
                     LedgerEntry(
                         outcome: outcome, reason: reason, verdict: verdict, history: AttemptHistory(attempts: 2),
                         time: now, latencyMilliseconds: 1,
-                        apnsID: APNSID(message: delivery.message, registration: delivery.registration.key))))
+                        pushID: PushID(message: delivery.message, registration: delivery.registration.key))))
         }
         #expect(!settlements.isEmpty)
         _ = try await gateway.store.settle(settlements, by: gateway.worker)
@@ -104,7 +104,7 @@ struct WhyTests {
             key: RegistrationKey(rawValue: 1), id: try #require(RegistrationID(rawValue: "cAAAAAAAAAAAAAAAAAAAAA")),
             token: try #require(RegistrationToken(rawValue: "cAAAAAAAAAAAAAAAAAAAAA:APA91bAAAAAAAA")),
             project: try #require(ProjectID(rawValue: "demo")), app: app,
-            deviceToken: try #require(DeviceToken(hex: "00aa")), environment: .production, appVersion: nil,
+            address: .apple(try #require(DeviceToken(hex: "00aa")), .production), appVersion: nil,
             createdAt: now + .seconds(-86_400), refreshedAt: now + .seconds(-86_400), end: nil)
         return RegistrationVerdict.Facts(
             registration: registration, app: App(id: app, environment: .production, firebaseKeys: .standard), now: now)
@@ -117,7 +117,7 @@ struct WhyTests {
         #expect(RegistrationVerdict(facts).code == .stale)
         let registration = facts.registration
         let route = PushRoute(
-            project: registration.project, app: registration.app, environment: registration.environment)
+            project: registration.project, app: registration.app, channel: registration.channel)
         facts.pauses = [
             UpstreamPause(part: .suspects(route), reason: "BadDeviceToken", since: facts.now, nextProbe: facts.now)
         ]
@@ -141,11 +141,11 @@ struct WhyTests {
         let gateway = try await TestGateway()
         let (id, _) = try await gateway.register()
         let app = try #require(AppID(rawValue: "com.example.app"))
-        func upstream(of project: String, environment: APNSEnvironment) throws -> UpstreamStatus {
+        func upstream(of project: String, environment: PushEnvironment) throws -> UpstreamStatus {
             let project = try #require(ProjectID(rawValue: project))
             var upstream = TestGateway.upstream
             upstream.projects = [project]
-            upstream.routes = [PushRoute(project: project, app: app, environment: environment)]
+            upstream.routes = [PushRoute(project: project, app: app, channel: .apns(environment))]
             upstream.pauses = [
                 UpstreamPause(
                     part: .everything, reason: "BadDeviceToken", since: TestGateway.startTime,

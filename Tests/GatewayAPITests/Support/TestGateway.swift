@@ -204,7 +204,7 @@ extension TestGateway {
         try await store.register(
             RegistrationRequest(
                 project: #require(ProjectID(rawValue: "other")), app: #require(AppID(rawValue: "com.example.app")),
-                deviceToken: #require(DeviceToken(hex: "f0".deviceToken)), environment: .production, appVersion: nil),
+                address: .apple(#require(DeviceToken(hex: "f0".deviceToken)), .production), appVersion: nil),
             at: Self.startTime
         ).registration
     }
@@ -307,7 +307,7 @@ struct BrokenStore: APIStore {
         named names: [RegistrationReference], in project: ProjectID
     ) async throws(StoreError) -> [Registration?] { throw failure }
     func registration(
-        holding deviceToken: DeviceToken, of app: AppID, in project: ProjectID
+        holding address: Address, of app: AppID, in project: ProjectID
     ) async throws(StoreError) -> Registration? { throw failure }
     func purgeTopics(
         emptySince time: Timestamp, at now: Timestamp, limit: Int
@@ -382,7 +382,7 @@ struct BrokenStore: APIStore {
     }
     var load: StoreLoad { StoreLoad() }
     func audience(
-        of recipient: NewMessage.Recipient, in project: ProjectID
+        of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID
     ) async throws(StoreError) -> Int { throw failure }
     func control(
         _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,
@@ -430,7 +430,6 @@ struct BrokenStore: APIStore {
         _ request: RegistrationRequest, for id: RegistrationID, at time: Timestamp
     ) async throws(StoreError) -> InstallationRegistration { throw failure }
     func registration(_ key: RegistrationKey) async throws(StoreError) -> Registration? { throw failure }
-    func webSubscription(of key: RegistrationKey) async throws(StoreError) -> WebSubscription? { throw failure }
     func forgetInstallationTokens(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
         throw failure
     }

@@ -1,0 +1,38 @@
+import Foundation
+import GRDB
+import PushModel
+import Store
+
+extension Address {
+    /// What ``init(channel:bytes:webKeys:)`` takes, as the columns `address`, `channel` and `web_keys`.
+    var columns: (bytes: Data, channel: Int, webKeys: Data?) {
+        let keys = webSubscription.map { Data($0.key + $0.secret + ($0.applicationKey ?? [])) }
+        return (Data(identity), channel.code, keys)
+    }
+
+    /// Reads an address from its columns.
+    ///
+    /// - Parameter webKeys: a browser's P-256 key (65 bytes), its secret (16 bytes) and the application's key (65 bytes),
+    ///   if there is one, behind each other; asked for a browser only.
+    init(channel: Int, bytes: [UInt8], webKeys: () -> Data?) throws {
+        switch try Channel(stored: channel) {
+        case .apns(let environment):
+            guard let token = DeviceToken(bytes: bytes) else { throw StoreError.invalid("a device token") }
+            self = .apple(token, environment)
+        case .fcm:
+            guard let token = AndroidToken(rawValue: String(decoding: bytes, as: UTF8.self)) else {
+                throw StoreError.invalid("an Android token")
+            }
+            self = .android(token)
+        case .webPush:
+            let keys = webKeys().map { [UInt8]($0) } ?? []
+            let (key, secret, application) = (keys.prefix(65), keys.dropFirst(65).prefix(16), keys.dropFirst(81))
+            guard
+                let subscription = WebSubscription(
+                    endpoint: String(decoding: bytes, as: UTF8.self), key: Array(key), secret: Array(secret),
+                    applicationKey: application.isEmpty ? nil : Array(application))
+            else { throw StoreError.invalid("a web subscription") }
+            self = .web(subscription)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import PushModel
+import Store
+import TestSupport
+import Testing
+
+extension Scene {
+    /// An address of each kind; the token of Android has the bytes of the device token.
+    static var addresses: [Address] {
+        let text = String(repeating: "token-of-Android:", count: 2)
+        return [
+            .apple(DeviceToken(bytes: Array(text.utf8))!, .sandbox), .android(AndroidToken(rawValue: text)!),
+            .web(web("https://push.example.com/\(text)", applicationKey: Array(repeating: 5, count: 65))),
+        ]
+    }
+
+    /// Registers each of `addresses` for the one id of ``app``.
+    func register(_ addresses: [Address], at time: Int64 = 0) async throws -> [Registration] {
+        var made: [Registration] = []
+        for address in addresses {
+            var request = request(0)
+            request.address = address
+            made.append(try await store.register(request, at: Timestamp(milliseconds: time)).registration)
+        }
+        return made
+    }
+}
+
+extension ConformanceCase {
+    static let addresses: [ConformanceCase] = [
+        ConformanceCase("one id is an app of each platform, with registrations of its own") { scene in
+            let made = try await scene.register(Scene.addresses)
+            #expect(Set(made.map(\.key)).count == 3)
+            #expect(made.map(\.address) == Scene.addresses)
+            #expect(made.map(\.appKey) == [.apple, .android, .web].map { AppKey($0, scene.app) })
+            for registration in made {
+                #expect(try await scene.store.registration(registration.id, in: scene.project) == registration)
+                #expect(
+                    try await scene.store.registration(
+                        holding: registration.address, of: scene.app, in: scene.project) == registration)
+            }
+            // Where nothing says which platform is meant, all are.
+            let page = try await scene.store.registrations(in: scene.project, .active, after: nil, limit: 9)
+            #expect(page.elements == made)
+            let again = try await scene.register(Scene.addresses, at: 5)
+            #expect(again.map(\.key) == made.map(\.key) && again.map(\.token) == made.map(\.token))
+        },
+        ConformanceCase("a browser is registered once by its endpoint, and its keys are the newest") { scene in
+            let first = Scene.web("https://push.example.com/a")
+            let renewed = Scene.web("https://push.example.com/a", secret: 8)
+            let other = Scene.web("https://push.example.com/b", secret: 8)
+            let made = try await scene.register([.web(first), .web(renewed), .web(other)])
+            #expect(made[0].key == made[1].key && made[0].key != made[2].key)
+            #expect(made.map(\.address) == [.web(first), .web(renewed), .web(other)])
+            // The endpoint moves with the device, as a device token does.
+            let moved = try await scene.store.change(
+                made[2].key, RegistrationChange(address: .address(.web(first))), at: Timestamp(milliseconds: 7))
+            #expect(moved?.address == .web(first))
+            #expect(try await scene.store.registration(made[0].id, in: scene.project)?.end?.cause == .replaced)
+        },
+        ConformanceCase("a device token moves as it is, and takes no environment along") { scene in
+            let (former, next) = (try await scene.register(1), try await scene.register(2))
+            let token = former.deviceToken
+            _ = try await scene.store.change(
+                next.key, RegistrationChange(address: .environment(.sandbox)), at: Timestamp(milliseconds: 5))
+            let moved = try await scene.store.change(
+                next.key, RegistrationChange(address: .deviceToken(token)), at: Timestamp(milliseconds: 6))
+            #expect(moved?.key == next.key && moved?.address == .apple(token, .sandbox))
+            #expect(try await scene.store.registration(former.id, in: scene.project)?.end?.cause == .replaced)
+        },
+    ]
+
+    static let channels: [ConformanceCase] = [
+        ConformanceCase("a page has addresses of every kind, each on the route of its channel") { scene in
+            let made = try await scene.register(Scene.addresses)
+            let topic = Scene.topic("news")
+            _ = try await scene.store.subscribe(made.map(\.key), to: topic, at: Timestamp(milliseconds: 0))
+            let message = try await scene.broadcast(topic)
+            let web = PushRoute(project: scene.project, app: scene.app, channel: .webPush)
+            let page = try #require(try await scene.claimPage(held: [web]))
+            #expect(page.deliveries.map(\.registration.address) == Array(Scene.addresses.prefix(2)))
+            #expect(try await scene.openFanOuts().map(\.route) == [web])
+            let late = try #require(try await scene.claimPage())
+            #expect(late.deliveries.map(\.registration.address) == Array(Scene.addresses.suffix(1)))
+            // What is proven is the address that was sent to.
+            let all = page.deliveries + late.deliveries
+            try await scene.settle(all.map { $0.ended(verdict: .proven(in: $0.registration.channel), at: 3000) })
+            #expect(try await scene.report(message).state == .complete)
+            for registration in made {
+                let proven = try await scene.store.registration(registration.id, in: scene.project)
+                #expect(proven?.provenAt == Timestamp(milliseconds: 3000) && proven?.address == registration.address)
+            }
+        },
+        ConformanceCase("a quarantine is lifted on every platform that has the id") { scene in
+            let made = try await scene.register(Scene.addresses)
+            _ = try await scene.store.subscribe(
+                made.map(\.key), to: Scene.topic("news"), at: Timestamp(milliseconds: 0))
+            _ = try await scene.broadcast(Scene.topic("news"))
+            let page = try #require(try await scene.claimPage())
+            try await scene.settle(
+                page.deliveries.map { $0.ended(.rejected, reason: "Gone", verdict: .refused("Gone")) })
+            let lifted = try await scene.store.liftQuarantine(
+                of: scene.app, in: scene.project, since: Timestamp(milliseconds: 0))
+            #expect(lifted == 3)
+        },
+        ConformanceCase("single deliveries wait on the route of their channel") { scene in
+            let made = try await scene.register(Scene.addresses)
+            for registration in made { _ = try await scene.send(to: registration) }
+            let routes = made.map { PushRoute(project: scene.project, app: scene.app, channel: $0.channel) }
+            let time = Timestamp(milliseconds: 2000)
+            #expect(Set(try await scene.store.dueRoutes(.interactive, at: time).routes) == Set(routes))
+            for (route, registration) in zip(routes, made) {
+                let due = try await scene.store.claimDue(.interactive, route, limit: 9, by: scene.worker, at: time)
+                #expect(due.map(\.registration.address) == [registration.address])
+            }
+        },
+    ]
+}
