@@ -113,7 +113,8 @@ let benchmarks: [Target] =
 
 let tests: [Target] = [
     .target(name: "CTestDefaults", path: "Tests/CTestDefaults"),
-    .target(name: "TestSupport", dependencies: ["CTestDefaults", "PushModel"], path: "Tests/TestSupport"),
+    .target(
+        name: "TestSupport", dependencies: ["CTestDefaults", "FCMWire", "PushModel", "JSON"], path: "Tests/TestSupport"),
     .target(
         name: "StoreConformance", dependencies: ["Store", "PushModel", "JSON", "TestSupport"],
         path: "Tests/StoreConformance"),
@@ -141,7 +142,7 @@ let tests: [Target] = [
         name: "DeliveryTests",
         dependencies: [
             "Delivery", "Store", "SQLiteStorage", "StoreConformance", "APNS", "FCMWire", "PushModel", "JSON",
-            "TestSupport", lifecycle, logging,
+            "TestSupport", lifecycle, logging, metrics,
         ]),
     .testTarget(
         name: "HTTPListenerTests", dependencies: ["HTTPListener", "PushModel", nioCore, nioEmbedded, http2]),

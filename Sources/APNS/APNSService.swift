@@ -7,9 +7,11 @@ struct APNSService: PushService {
 
     var name: String { "APNs" }
 
-    func requests(for indices: [Int], of batch: [Push]) -> [PushRequest] {
+    func requests(for indices: [Int], of batch: [Push]) -> PushRequests {
         var builder = RequestBuilder()
-        return indices.map { builder.request(for: batch[$0]) }
+        var requests = PushRequests(capacity: indices.count)
+        for index in indices { builder.append(batch[index], to: &requests) }
+        return requests
     }
 
     func topic(of push: Push) -> String { push.content.topic }

@@ -17,9 +17,9 @@ struct RequestBuilder {
     /// Keep the pushes alive as long as the builder: it knows contents by identity.
     init() {}
 
-    /// The request of one push.
-    mutating func request(for push: Push) -> PushRequest {
-        PushRequest(
+    /// Adds the request of one push.
+    mutating func append(_ push: Push, to requests: inout PushRequests) {
+        requests.append(
             head: head(of: push.content), path: path(to: push.address),
             fields: PushRequestFields("apns-id", push.id.rawValue, indexing: .name), body: push.payload,
             isUrgent: push.lane == .interactive)

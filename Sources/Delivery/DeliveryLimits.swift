@@ -19,6 +19,9 @@ package struct DeliveryLimits: Sendable {
     /// How long results of the interactive lane may wait for others, to share a transaction with them; 0: not at all.
     /// Few callers notice: a caller has its answer, unless it asked for the outcome, and a device its push.
     package var gathering: Duration = .zero
+    /// The time between two notes of routes that are held, at least: a hold that comes and goes many times a second fills
+    /// no table. 0: none.
+    package var noticeRest: Duration = .zero
 
     /// The defaults.
     package init() {}

@@ -1,4 +1,5 @@
 package import Logging
+package import Metrics
 package import PushModel
 import ServiceLifecycle
 package import Store
@@ -24,7 +25,7 @@ package final class DeliveryRunner: Service {
     private let logger: Logger
     private let admission: Admission
     private let metrics: DeliveryMetrics
-    private let lease = WorkerLease()
+    private let lease: WorkerLease
     /// Who waits for the end of a delivery.
     let waiters = EndWaiters()
     private let interactive: LaneGate
@@ -32,6 +33,7 @@ package final class DeliveryRunner: Service {
     private let workers: [Lane: LaneWorker]
     private let settler: Settler
     private let heldRoutes: HeldRouteReader
+    private let notifier: RouteNotifier
     private let leaseKeeper: LeaseKeeper
     private let upkeep: StoreUpkeep
     private let stopping = AutoResetEvent()
@@ -47,17 +49,18 @@ package final class DeliveryRunner: Service {
     ///   - name: names its workers for operators: host and process.
     ///   - admission: what waits, of which the runner keeps the gauge; the same object as the acceptor's.
     ///   - wallTime: does not jump back while the runner lives (``SteadyTime``); the same as the acceptor's.
+    ///   - metrics: where the figures go.
     ///   - random: numbers in `0 ..< 1`, for the spread of retries.
     package init(
-        name: String = "herald", store: any MessageStore & DeliveryStore, sender: any PushSender,
+        name: String = "herald", store: any MessageStore & DeliveryStore & EventStore, sender: any PushSender,
         composer: any PushComposer, projects: ProjectDirectory, limits: DeliveryLimits, refusals: RefusalCatalog,
         admission: Admission, clock: any Clock<Duration>, wallTime: @escaping WallTime,
-        random: @escaping @Sendable () -> Double, logger: Logger
+        random: @escaping @Sendable () -> Double, metrics: any MetricsFactory = MetricsSystem.factory, logger: Logger
     ) {
         let interactive = LaneGate(.interactive, size: limits.interactiveLane)
         let bulk = LaneGate(.bulk, size: limits.bulkLane)
         let answers = AnswerBuffer()
-        let metrics = DeliveryMetrics(inFlightLimit: limits.inFlight, refusals: refusals)
+        let metrics = DeliveryMetrics(inFlightLimit: limits.inFlight, refusals: refusals, factory: metrics)
         self.store = store
         self.sender = sender
         self.limits = limits
@@ -67,6 +70,7 @@ package final class DeliveryRunner: Service {
         self.logger = logger
         self.admission = admission
         self.metrics = metrics
+        lease = WorkerLease(on: clock)
         self.interactive = interactive
         self.bulk = bulk
         let (lease, waiters) = (lease, waiters)
@@ -77,12 +81,16 @@ package final class DeliveryRunner: Service {
                 logger: logger)
         }
         workers = [.interactive: worker(interactive), .bulk: worker(bulk)]
+        let awaited = AwaitedResults(
+            waiters: waiters, gates: [.interactive: interactive, .bulk: bulk], refusals: refusals)
         settler = Settler(
-            answers: answers, gates: [.interactive: interactive, .bulk: bulk], lease: lease, waiters: waiters,
-            store: store, admission: admission, metrics: metrics, refusals: refusals, clock: clock, random: random,
-            logger: logger, gathering: limits.roomToGather < 4 * Settler.gatheringLimit ? .zero : limits.gathering)
+            answers: answers, gates: awaited.gates, lease: lease, waiters: waiters, awaited: awaited, store: store,
+            admission: admission, metrics: metrics, clock: clock, random: random, logger: logger,
+            gathering: limits.roomToGather < 4 * Settler.gatheringLimit ? .zero : limits.gathering)
         let gates = [interactive, bulk]
-        heldRoutes = HeldRouteReader(of: sender, for: gates, wallTime: wallTime)
+        notifier = RouteNotifier(
+            store: store, rest: limits.noticeRest, clock: clock, wallTime: wallTime, logger: logger)
+        heldRoutes = HeldRouteReader(of: sender, for: gates, notifying: notifier, wallTime: wallTime)
         let upkeep = StoreUpkeep(
             store: store, gates: gates, admission: admission, metrics: metrics, clock: clock, wallTime: wallTime,
             random: random, logger: logger)
@@ -227,6 +235,7 @@ extension DeliveryRunner {
             }
             group.addTask { await self.leaseKeeper.run() }
             group.addTask { await self.upkeep.run() }
+            group.addTask { await self.notifier.run() }
             async let settled: Void = settler.run()
             await stopping.wait()
             for gate in gates { gate.update { $0.stop() } }

@@ -46,6 +46,13 @@ package struct Housekeeper: Service {
             }
         }
 
+        /// Forgets events that are older than `lifetime`.
+        package static func events(of store: any EventStore, lifetime: Duration) -> Chore {
+            Chore("events") { now, limit throws(StoreError) in
+                try await store.forgetEvents(before: now + (.zero - lifetime), limit: limit)
+            }
+        }
+
         /// Forgets auth tokens of installations that expired.
         package static func installationTokens(of store: any InstallationStore) -> Chore {
             Chore("installation tokens") { now, limit throws(StoreError) in

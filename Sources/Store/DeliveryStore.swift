@@ -101,6 +101,10 @@ package protocol DeliveryStore: Sendable {
     /// - Returns: how many were booked; fewer than `limit`: nothing is left.
     func bookExpired(limit: Int, at time: Timestamp) async throws(StoreError) -> Int
 
+    /// What the store ended by itself since this was last asked, in this process: what ``settle(_:by:)`` was told to end is
+    /// not among it. For counters; what is not asked for before the process ends is in the ledger alone.
+    func takeOwnEnds() async -> [StoreEnds]
+
     /// How much is waiting, by lane (for gauges): deliveries in flight or waiting for an attempt, and what running
     /// fan-outs have still to claim by the estimate of accept.
     func backlog() async throws(StoreError) -> [Lane: Int]

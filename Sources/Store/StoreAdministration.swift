@@ -15,17 +15,17 @@ package protocol StoreAdministration: Sendable {
     /// - Returns: what does not hold, a sentence each; empty when all is well.
     func check(progress: @Sendable (Int, Int) -> Void) async throws(StoreError) -> [String]
 
-    /// Takes a chunk of an import in one transaction. What is there already, by (project, app, device token), is
+    /// Takes a chunk of an import in one transaction, but for what is refused. What is there already, by (project, app, device token), is
     /// refreshed; its times only go forward, and it keeps topics that the row does not name.
     ///
     /// - Parameters:
     ///   - source: the name under which the position is kept.
-    ///   - skipsRefused: whether the others go in when the store refuses one.
     ///   - credential: who imports, for the audit.
+    /// - Returns: why rows are not in the store, by their place in the chunk; the others are, with the position.
     func importRegistrations(
         _ rows: [ImportedRegistration], into project: ProjectID, source: String, position: ImportPosition,
-        skipsRefused: Bool, at time: Timestamp, by credential: CredentialUse
-    ) async throws(StoreError) -> ImportResult
+        at time: Timestamp, by credential: CredentialUse
+    ) async throws(StoreError) -> [Int: ImportRefusal]
 
     /// How an import is to share the writer now: a gateway may start or end during an import.
     var importPace: ImportPace { get }

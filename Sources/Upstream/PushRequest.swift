@@ -1,18 +1,25 @@
 import HTTP2Client
 
-/// The request of one push, ready for the connection. It wraps the client's own form, so that a batch is built once.
-package struct PushRequest: Sendable {
-    let request: Request
+/// The requests of a batch, in the client's own form: it takes them as they are.
+package struct PushRequests: Sendable {
+    private(set) var requests: [Request] = []
 
-    /// Puts a request together.
+    /// None yet, room for `count`.
+    package init(capacity count: Int) {
+        requests.reserveCapacity(count)
+    }
+
+    /// Adds the request of one push.
     ///
     /// - Parameters:
     ///   - head: what it shares with others; build one for a batch.
     ///   - path: `:path`.
     ///   - fields: the header fields of this request alone; they follow those of the head.
     ///   - isUrgent: whether it goes before those that are not.
-    package init(head: PushRequestHead, path: String, fields: PushRequestFields, body: [UInt8], isUrgent: Bool) {
-        request = Request(head: head.head, path: path, fields: fields.fields, body: body, isUrgent: isUrgent)
+    package mutating func append(
+        head: PushRequestHead, path: String, fields: PushRequestFields, body: [UInt8], isUrgent: Bool
+    ) {
+        requests.append(Request(head: head.head, path: path, fields: fields.fields, body: body, isUrgent: isUrgent))
     }
 }
 

@@ -7,7 +7,7 @@ package protocol PushService: Sendable {
     var name: String { get }
 
     /// Builds the requests of the pushes of `batch` at `indices`, in this order. What they share is built once.
-    func requests(for indices: [Int], of batch: [Push]) -> [PushRequest]
+    func requests(for indices: [Int], of batch: [Push]) -> PushRequests
 
     /// What the pushes have in common that a refused topic stops.
     func topic(of push: Push) -> String

@@ -124,7 +124,7 @@ package final class UpstreamClient: Sendable {
         }
         guard !selection.admitted.isEmpty else { return }
         let parts = pools.parts(of: selection.admitted, in: batch, at: wallTime()).map { part in
-            (part, service.requests(for: part.indices, of: batch).map(\.request))
+            (part, service.requests(for: part.indices, of: batch).requests)
         }
         let generation = selection.generation
         @Sendable func hand(_ part: UpstreamPools.Part, _ requests: [Request]) async {

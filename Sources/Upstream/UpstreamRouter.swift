@@ -192,23 +192,22 @@ package final class UpstreamRouter<Key: Hashable & Sendable>: PushSender {
     ) -> (groups: [Group], unrouted: [Int]) {
         var groups: [Group] = []
         var unrouted: [Int] = []
-        // Most batches are one page of one broadcast: the same route over and over.
-        var last: (route: PushRoute, position: Int)?
         // By index, here and below: a copy of a push would retain all that it has.
-        for index in batch.indices {
-            if let last, groups[last.position].lane == batch[index].lane, last.route == batch[index].route {
-                groups[last.position].indices.append(index)
-            } else if let upstream = routes[batch[index].route] {
-                let lane = batch[index].lane
-                // There are a handful of upstreams at most.
-                let known = groups.firstIndex { $0.upstream === upstream && $0.lane == lane }
-                let position = known ?? groups.count
-                if known == nil { groups.append(Group(upstream: upstream, lane: lane, indices: [])) }
-                groups[position].indices.append(index)
-                last = (batch[index].route, position)
-            } else {
-                unrouted.append(index)
+        var start = 0
+        while start < batch.count {
+            let (route, lane) = (batch[start].route, batch[start].lane)
+            // Most batches are one page of one broadcast: the same route over and over.
+            let end = batch[start...].indices.first { batch[$0].route != route || batch[$0].lane != lane }
+            let run = start..<(end ?? batch.count)
+            start = run.upperBound
+            guard let upstream = routes[route] else {
+                unrouted.append(contentsOf: run)
+                continue
             }
+            // There are a handful of upstreams at most.
+            let known = groups.firstIndex { $0.upstream === upstream && $0.lane == lane }
+            if known == nil { groups.append(Group(upstream: upstream, lane: lane, indices: [])) }
+            groups[known ?? groups.count - 1].indices.append(contentsOf: run)
         }
         return (groups, unrouted)
     }

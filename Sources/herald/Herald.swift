@@ -21,7 +21,8 @@ struct Herald: AsyncParsableCommand {
                 name: "Talking to a gateway",
                 subcommands: [
                     RegisterCommand.self, QuarantineCommand.self, TopicCommand.self, SendCommand.self,
-                    MessageCommand.self, ReportCommand.self, WhyCommand.self, StatusCommand.self, ExportCommand.self,
+                    MessageCommand.self, ReportCommand.self, WhyCommand.self, StatusCommand.self, TailCommand.self,
+                    ExportCommand.self,
                 ]),
         ]
     )
@@ -29,7 +30,8 @@ struct Herald: AsyncParsableCommand {
     /// Runs the command that the arguments name, and ends with an exit code of `sysexits.h`.
     static func main() async {
         do {
-            if let failure = unknownCommand(in: Array(CommandLine.arguments.dropFirst())) { throw failure }
+            let arguments = Array(CommandLine.arguments.dropFirst())
+            if let failure = unknownCommand(in: arguments) ?? unknownOption(in: arguments) { throw failure }
             var command = try await asyncParseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
@@ -64,5 +66,33 @@ struct Herald: AsyncParsableCommand {
             return Failure(.usage, "there is no command \(path) \(Table.safe(word)); \(advice)")
         }
         return nil
+    }
+
+    /// The hint at a long option that the command does not have. The parser validates what it did read first, and so
+    /// would say that an option is missing which is there, misspelt. `nil`: all are known, or no command is named.
+    static func unknownOption(in arguments: [String]) -> Failure? {
+        var command: any ParsableCommand.Type = Herald.self
+        var path = "herald"
+        var rest = arguments[...]
+        while let word = rest.first,
+            let child = command.configuration.subcommands.first(where: { $0._commandName == word })
+        {
+            command = child
+            path += " \(word)"
+            rest.removeFirst()
+        }
+        guard command.configuration.subcommands.isEmpty else { return nil }
+        // The parser takes each word that begins so for an option, also behind one that has no value yet.
+        let given = rest.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) }
+        guard !given.isEmpty else { return nil }
+        let known = helpMessage(for: command, includeHidden: true, columns: 1000).matches(of: /--[a-z][a-z0-9-]*/)
+            .map { String($0.output) }
+        // What the parser knows without saying so.
+        let isOfParser = { (word: String) in word == "--help-hidden" || word.hasPrefix("--experimental-") }
+        guard let unknown = given.first(where: { !known.contains($0) && !isOfParser($0) }) else { return nil }
+        let advice =
+            Spelling.closest(to: unknown, among: known).map { "did you mean \($0)?" }
+            ?? "\(path) --help lists the options"
+        return Failure(.usage, "\(path) has no option \(Table.safe(unknown)); \(advice)")
     }
 }

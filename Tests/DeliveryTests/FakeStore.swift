@@ -73,6 +73,7 @@ actor FakeStore: MessageStore, DeliveryStore {
     private(set) var claims: [Key: Claim] = [:]
     private(set) var ledger: [Key: LedgerEntry] = [:]
     private(set) var retries: [Key: [Timestamp]] = [:]
+    private var ownEnds: [StoreEnds] = []
     private(set) var violations: [String] = []
     private(set) var pageSizes: [Int] = []
     /// Which project each claimed page was of, in order, with its size and time.
@@ -80,6 +81,11 @@ actor FakeStore: MessageStore, DeliveryStore {
     private(set) var calls: [Call: Int] = [:]
     private(set) var workers: [WorkerID: Timestamp] = [:]
     private(set) var idempotency: [String: (key: IdempotencyKey, id: MessageID, time: Timestamp)] = [:]
+    /// What happened, the newest last, without the ``forgotten`` oldest.
+    var log: [Event] = []
+    var forgotten: Int64 = 0
+    var deliveryEvents = 0
+    nonisolated let source = ChangeSource()
     private var isFresh = true
     private var isCrashed = false
     private var nextPage: Int64 = 1
@@ -92,6 +98,8 @@ actor FakeStore: MessageStore, DeliveryStore {
     private var unreadable: Set<MessageID> = []
     private var claimFailures = 0
     private var shardCount = 1
+    private var hungCall: Call?
+    private var hanging: [CheckedContinuation<Void, Never>] = []
     private var fault: (@Sendable (Call, Int) -> Fault?)?
     private var watchers: [(condition: @Sendable (isolated FakeStore) -> Bool, CheckedContinuation<Void, Never>)] = []
 
@@ -130,6 +138,16 @@ actor FakeStore: MessageStore, DeliveryStore {
     func split(into count: Int) { shardCount = count }
     /// Asked with each call and its number (from 1) of that kind.
     func inject(_ fault: (@Sendable (Call, Int) -> Fault?)?) { self.fault = fault }
+    /// Calls of that kind wait, before they change anything, until ``letGo()``.
+    func hang(_ call: Call) { hungCall = call }
+
+    /// What hangs goes on.
+    func letGo() {
+        hungCall = nil
+        for call in hanging { call.resume() }
+        hanging = []
+    }
+
     /// Whether a fault ended the process.
     var hasCrashed: Bool { isCrashed }
 
@@ -239,6 +257,8 @@ actor FakeStore: MessageStore, DeliveryStore {
         }
         books[new.id] = book
         order.append(new.id)
+        add(.message(new.id, .accepted), new.project, at: new.acceptedAt)
+        source.post([.events, .work(new.lane)])
         for key in isSingle ? keys : [] {
             let name = Key(message: new.id, registration: key)
             if let worker, new.lane == .interactive {
@@ -300,9 +320,15 @@ actor FakeStore: MessageStore, DeliveryStore {
         let crashes = try await begin(.control)
         guard let book = books[id], book.message.project == project else { return nil }
         switch (book.state, control) {
-        case (.active, .pause): books[id]?.state = .paused
-        case (.paused, .resume): books[id]?.state = .active
-        case (.active, .cancel), (.paused, .cancel): books[id]?.state = .cancelled
+        case (.active, .pause):
+            books[id]?.state = .paused
+            add(.message(id, .paused), project, at: time)
+        case (.paused, .resume):
+            books[id]?.state = .active
+            add(.message(id, .resumed), project, at: time)
+        case (.active, .cancel), (.paused, .cancel):
+            books[id]?.state = .cancelled
+            add(.message(id, .cancelled), project, at: time)
         case (.active, .resume), (.paused, .pause), (.complete, _), (.cancelled, _): break
         }
         changed()
@@ -560,6 +586,8 @@ actor FakeStore: MessageStore, DeliveryStore {
             books[id]?.isComplete = true
             if book.state != .cancelled { books[id]?.state = .complete }
             complete.append(id)
+            let last = ledger.filter { $0.key.message == id }.values.map(\.time).max() ?? book.message.acceptedAt
+            add(.message(id, .complete), book.message.project, at: last)
         }
         count()
         return complete
@@ -578,7 +606,10 @@ actor FakeStore: MessageStore, DeliveryStore {
 
     func endExpiredPauses(limit: Int, at time: Timestamp) async throws(StoreError) -> Int {
         let expired = books.filter { $0.value.state == .paused && $0.value.message.expiresAt <= time }.prefix(limit)
-        for id in expired.map(\.key) { books[id]?.state = .active }
+        for (id, book) in expired {
+            books[id]?.state = .active
+            add(.message(id, .resumed), book.message.project, at: time)
+        }
         if !expired.isEmpty { changed() }
         return expired.count
     }
@@ -651,11 +682,21 @@ actor FakeStore: MessageStore, DeliveryStore {
         _ key: Key, as outcome: LedgerOutcome = .cancelled, history: AttemptHistory, at time: Timestamp
     ) {
         expect(ledger[key] == nil, "ended twice")
+        let reason = outcome == .expired ? history.lastCause ?? "Expired" : "Cancelled"
+        if let project = books[key.message]?.message.project {
+            ownEnds.append(StoreEnds(project: project, outcome: outcome, reason: reason, count: 1))
+        }
         ledger[key] = LedgerEntry(
-            outcome: outcome, reason: outcome == .expired ? history.lastCause ?? "Expired" : nil, verdict: nil,
+            outcome: outcome, reason: reason, verdict: nil,
             history: history, time: time, latencyMilliseconds: 0,
             pushID: PushID(message: key.message, registration: key.registration))
+        if let entry = ledger[key] { add(entry, of: key) }
         books[key.message]?.ended[outcome, default: 0] += 1
+    }
+
+    func takeOwnEnds() -> [StoreEnds] {
+        defer { ownEnds = [] }
+        return ownEnds
     }
 
     func backlog() async throws(StoreError) -> [Lane: Int] {
@@ -676,6 +717,7 @@ actor FakeStore: MessageStore, DeliveryStore {
         guard !isCrashed else { throw StoreError(.unavailable, "the process has ended", isOfWholeStore: true) }
         calls[call, default: 0] += 1
         changed()
+        if hungCall == call { await withCheckedContinuation { hanging.append($0) } }
         switch fault?(call, calls[call] ?? 0) {
         case nil: return false
         case .crashAfter: return true
@@ -742,6 +784,7 @@ actor FakeStore: MessageStore, DeliveryStore {
             expect(ledger[key] == nil, "ended twice")
             expect(entry.history.attempts >= held.history.attempts, "attempts went back")
             ledger[key] = entry
+            add(entry, of: key)
             books[key.message]?.ended[entry.outcome, default: 0] += 1
             note(entry.verdict, about: held.registration, at: entry.time)
         case .retry(let history, let notBefore):
@@ -776,6 +819,10 @@ actor FakeStore: MessageStore, DeliveryStore {
         case .dead(let since)?:
             guard since > registration.refreshedAt else { return }
             registrations[sent.key]?.end = RegistrationEnd(time: time, cause: .unregistered)
+            add(
+                .registrationEnded(
+                    EndedRegistration(registration: registration.id, app: registration.app, cause: .unregistered)),
+                registration.project, at: time)
         case nil: break
         }
     }
@@ -793,6 +840,8 @@ actor FakeStore: MessageStore, DeliveryStore {
             let ended = book.ended.values.reduce(0, +)
             expect(book.recipients == ended + (open[id] ?? 0), "message \(id) does not balance")
         }
+        expect(forgotten > 0 || deliveryEvents == ledger.count, "deliveries that ended without an event, or with two")
+        source.post(.events)
         changed()
     }
 

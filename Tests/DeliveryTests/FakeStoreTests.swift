@@ -3,7 +3,7 @@ import Store
 import StoreConformance
 import Testing
 
-/// The fake store accepts messages as every store does.
+/// The fake store accepts messages, gives out deliveries and ends them as every store does.
 @Suite(.timeLimit(.minutes(1)))
 struct FakeStoreTests {
     @Test(arguments: AcceptCase.all)
@@ -14,6 +14,14 @@ struct FakeStoreTests {
         try await claim.run(
             on: AcceptSubject(
                 store: store, project: Sample.projectID, registration: (registration.key, registration.id)))
+        #expect(await store.violations == [])
+    }
+
+    @Test(arguments: LeaseCase.all)
+    func theFakeStoreConforms(to claim: LeaseCase) async throws {
+        let store = FakeStore()
+        await store.add(Sample.registration(1))
+        try await claim.run(on: LeaseSubject(store: store, registration: Sample.registration(1)))
         #expect(await store.violations == [])
     }
 }

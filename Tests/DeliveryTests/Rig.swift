@@ -1,6 +1,7 @@
 import APNS
 import Delivery
 import Logging
+import Metrics
 import PushModel
 import ServiceLifecycle
 import Store
@@ -26,6 +27,7 @@ struct Rig {
         store: FakeStore = FakeStore(), clock: TestClock = TestClock(), wallTime: WallTime? = nil,
         composer: any PushComposer = AppleComposer(),
         atShutdown: Outcome? = .unknown(.shutdown), atWindDown: Outcome? = nil, hangs: Bool = false,
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         script: @escaping ScriptedSender.Script = { _, _ in .accepted }
     ) {
         let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -39,7 +41,7 @@ struct Rig {
         runner = DeliveryRunner(
             store: store, sender: sender, composer: composer, projects: projects, limits: limits, refusals: .sample,
             admission: admission,
-            clock: clock, wallTime: wallTime, random: { 0.5 }, logger: quiet)
+            clock: clock, wallTime: wallTime, random: { 0.5 }, metrics: metrics, logger: quiet)
         acceptor = MessageAcceptor(
             store: store, composer: composer, admission: admission, runner: runner, wallTime: wallTime)
         controller = MessageController(store: store, runner: runner, wallTime: wallTime)

@@ -219,9 +219,7 @@ struct RunnerTests {
         try await rig.run { rig in
             await rig.store.until { $0.waiting.values.contains { $0.history.lastCause == "no_route" } }
             rig.projects.replace(with: [Sample.project])
-            await rig.clock.sleepers(3, within: .seconds(16))
-            rig.clock.advance(by: .seconds(16))
-            await rig.store.untilEnded(1)
+            try await rig.advance(within: .seconds(16)) { await $0.books[message.id]?.isComplete == true }
             let entry = try #require(await rig.store.entries(of: message.id).first)
             #expect(entry.outcome == .accepted)
             #expect(entry.history.attempts == 1)
@@ -387,11 +385,11 @@ struct RunnerTests {
             _ = try await rig.accept(
                 to: 1,
                 #"""
-                {"apns":{"live_activity_token":"0a0b0c","headers":{"apns-push-type":"liveactivity"},
+                {"apns":{"live_activity_token":"\#(activityToken)","headers":{"apns-push-type":"liveactivity"},
                 "payload":{"aps":{"event":"update","timestamp":1,"content-state":{}}}}}
                 """#)
             await rig.store.untilEnded(1)
-            #expect(rig.sender.pushes.map(\.deviceToken) == [DeviceToken(bytes: [10, 11, 12])])
+            #expect(rig.sender.pushes.map(\.deviceToken) == [DeviceToken(hex: activityToken)])
         }
     }
 

@@ -1,9 +1,10 @@
 import APNS
-import Delivery
 import PushModel
 import Store
 import TestSupport
 import Testing
+
+@testable import Delivery
 
 /// Leases, the fence, claims at accept, and clocks that are set.
 @Suite(.timeLimit(.minutes(5)))
@@ -149,6 +150,60 @@ struct WorkerTests {
             #expect(rig.clock.now.offset <= .seconds(40))
             #expect(await rig.store.entries(of: message.id).first?.history.unknownAttempts == 1)
         }
+    }
+
+    /// The store may have given the worker's claims to another one by then, whatever it answers at last.
+    @Test func whileARenewalHangsNothingLeavesBeyondTheEndOfTheLease() async throws {
+        let rig = Rig()
+        await rig.subscribe(3)
+        try await rig.run { rig in
+            await rig.untilIdle()
+            await rig.store.hang(.renew)
+            await rig.clock.advanceToSleeper(within: .seconds(10))
+            await rig.store.until { ($0.calls[.renew] ?? 0) >= 1 }
+            // Within the lease pushes leave as ever.
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(1)
+            rig.clock.advance(by: WorkerLease.length)
+            let single = try await rig.accept(to: 2)
+            let topic = try await rig.acceptTopic()
+            await rig.executor.untilIdle()
+            #expect(rig.sender.pushes.count == 1)
+            await rig.store.letGo()
+            try await rig.advance { store in
+                let books = await store.books
+                return books[single.id]?.isComplete == true && books[topic.id]?.isComplete == true
+            }
+            // What was claimed and did not leave came back by the takeover.
+            #expect(rig.sender.pushes.count == 1 + 1 + 3)
+            #expect(await rig.store.entries(of: single.id).map(\.history.interruptions) == [1])
+        }
+    }
+
+    @Test func aLeaseEndsByTheClockOfTheRunAndFromWhenItWasAskedFor() {
+        let clock = TestClock()
+        let lease = WorkerLease(on: clock)
+        let (first, second) = (WorkerID(rawValue: 1), WorkerID(rawValue: 2))
+        let asked = lease.now
+        // The store took its time.
+        clock.advance(by: .seconds(12))
+        lease.begin(first, asked: asked)
+        clock.advance(by: .seconds(17))
+        #expect(lease.maySend(first) && !lease.maySend(second))
+        let renewed = lease.now
+        clock.advance(by: .seconds(1) - .nanoseconds(1))
+        #expect(lease.maySend(first))
+        lease.renew(first, asked: renewed)
+        clock.advance(by: .seconds(29))
+        #expect(lease.maySend(first))
+        clock.advance(by: .nanoseconds(1))
+        #expect(!lease.maySend(first) && lease.worker == nil)
+        // A renewal that comes too late does not bring it back; what it sent may be settled until it is fenced.
+        lease.renew(first, asked: lease.now)
+        #expect(!lease.maySend(first) && lease.maySettle(first))
+        lease.begin(second, asked: lease.now)
+        #expect(lease.maySend(second) && lease.maySettle(first))
+        #expect(!lease.lose(first) && !lease.maySettle(first) && lease.worker == second)
     }
 
     // MARK: Clocks

@@ -1,6 +1,7 @@
 import FCMWire
 import JSON
 import PushModel
+import TestSupport
 import Testing
 
 struct APNSMappingTests {

@@ -1,6 +1,7 @@
 import FCMWire
 import JSON
 import PushModel
+import TestSupport
 import Testing
 
 /// A key of Apple's tables of `aps` keys, written down a second time: values that are taken and values that are not.
@@ -32,7 +33,7 @@ struct APSKeyRow: Sendable, CustomTestStringConvertible {
         case .nothing: return #"{"apns":{"payload":{"aps":{\#(own)}}}}"#
         case .start:
             let aps = LiveActivityTests.start.dropLast()
-            return #"{"apns":{"live_activity_token":"aa","payload":{"aps":\#(aps),\#(own)}}}}"#
+            return #"{"apns":{"live_activity_token":"\#(activityToken)","payload":{"aps":\#(aps),\#(own)}}}}"#
         case .widgets:
             return #"{"apns":{"headers":{"apns-push-type":"widgets"},"payload":{"aps":{\#(own)}}}}"#
         }

@@ -1,21 +1,8 @@
 import FCMWire
 import JSON
 import PushModel
+import TestSupport
 import Testing
-
-func json(_ text: String) throws -> JSONValue {
-    try JSONValue(parsing: text.utf8)
-}
-
-/// The refusal of a message, `nil` when it is taken.
-func refusal(of text: String) throws -> InvalidMessage? {
-    do {
-        _ = try FCMMessage(source: json(text))
-        return nil
-    } catch let error as InvalidMessage {
-        return error
-    }
-}
 
 struct FrontEndTests {
     struct Case: CustomTestStringConvertible {
@@ -178,20 +165,21 @@ struct FrontEndTests {
 
     @Test func bothSpellingsAreRead() throws {
         let activity = #"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#
+        let token = String(repeating: "0aFF", count: 16)
         let snake = try FCMMessage(
             source: json(
                 #"{"fcm_options":{"analytics_label":"l"},"apns":{"fcm_options":{"image":"https://x/i"},"#
-                    + #""live_activity_token":"0aFF","payload":\#(activity)}}"#
+                    + #""live_activity_token":"\#(token)","payload":\#(activity)}}"#
             ))
         let camel = try FCMMessage(
             source: json(
                 #"{"fcmOptions":{"analyticsLabel":"l"},"apns":{"fcmOptions":{"image":"https://x/i"},"#
-                    + #""liveActivityToken":"0aFF","payload":\#(activity)}}"#
+                    + #""liveActivityToken":"\#(token)","payload":\#(activity)}}"#
             ))
         for content in [snake, camel] {
             #expect(content.label?.rawValue == "l")
             #expect(content.apns.image == "https://x/i")
-            #expect(content.apns.liveActivityToken?.hex == "0aff")
+            #expect(content.apns.liveActivityToken?.hex == token.lowercased())
         }
     }
 
@@ -257,6 +245,10 @@ struct MessageRuleTests {
         (#"{"apns":{"fcm_options":{"analytics_label":"é"}}}"#, "message.apns.fcm_options.analytics_label"),
         (#"{"android":{},"android_v2":{}}"#, "message.android_v2"),
         (#"{"apns":{"live_activity_token":"xyz"}}"#, "message.apns.live_activity_token"),
+        (
+            #"{"apns":{"live_activity_token":"\#(activityToken.dropLast(2))","payload":{"aps":"#
+                + #"{"timestamp":1,"event":"update","content-state":{}}}}}"#, "message.apns.live_activity_token"
+        ),
         (#"{"apns":{"payload":{"gcm.message_id":"1"}}}"#, "message.apns.payload.gcm.message_id"),
         (#"{"apns":{"payload":{"google.c.fid":"1"}}}"#, "message.apns.payload.google.c.fid"),
     ])
@@ -351,13 +343,15 @@ struct MessageRuleTests {
             "input-push-channel":"dHN0LXNyY2gtY2hubA==","input-push-token":1,"content-changed":true,"url-args":["a"],"of-the-future":{"x":1},
             "category":null}
             """
-        #expect(try refusal(of: #"{"apns":{"live_activity_token":"aa","payload":{"aps":\#(aps)}}}"#) == nil)
+        #expect(
+            try refusal(of: #"{"apns":{"live_activity_token":"\#(activityToken)","payload":{"aps":\#(aps)}}}"#) == nil)
     }
 
     @Test(arguments: [
         ("0", "", true), ("1", "", true), ("1.0", "", true), ("-0.1", "", false), ("1.01", "", false),
         ("75", "", false), ("75", #","headers":{"apns-push-type":"alert"}"#, false),
-        ("75", #","headers":{"apns-push-type":"liveactivity"}"#, true), ("75", #","live_activity_token":"aa""#, true),
+        ("75", #","headers":{"apns-push-type":"liveactivity"}"#, true),
+        ("75", #","live_activity_token":"\#(activityToken)""#, true),
         ("-75", #","headers":{"apns-topic":"com.example.app.push-type.liveactivity"}"#, true),
     ])
     func onlyALiveActivityHasAnyRelevance(score: String, rest: String, isTaken: Bool) throws {

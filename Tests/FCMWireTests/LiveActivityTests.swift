@@ -1,6 +1,7 @@
 import FCMWire
 import JSON
 import PushModel
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -12,7 +13,7 @@ struct LiveActivityTests {
     static let end = #"{"timestamp":1700000000,"event":"end","content-state":{},"dismissal-date":1700000060}"#
 
     private func message(_ aps: String, more: String = "") -> String {
-        #"{"apns":{"live_activity_token":"0a0b","payload":{"aps":\#(aps)}\#(more)}}"#
+        #"{"apns":{"live_activity_token":"\#(activityToken)","payload":{"aps":\#(aps)}\#(more)}}"#
     }
 
     /// `aps` with further members; of two with one name the last counts, `null` counts as absent.
@@ -23,7 +24,7 @@ struct LiveActivityTests {
     @Test(arguments: [start, update, end])
     func eachEventGoesOutToItsToken(aps: String) throws {
         let content = try FCMMessage(source: json(message(aps)))
-        #expect(content.apns.liveActivityToken == DeviceToken(bytes: [10, 11]))
+        #expect(content.apns.liveActivityToken == DeviceToken(hex: activityToken))
         let parts = AppleParts(of: content)
         #expect(parts.pushType == .liveactivity)
         #expect(parts.pushType.topicSuffix == ".push-type.liveactivity")
@@ -66,13 +67,14 @@ struct LiveActivityTests {
                     "message.apns.payload.aps.\($0)"
                 })
         #expect(
-            try refusal(of: #"{"apns":{"live_activity_token":"0a"}}"#)?.violations.map(\.field)
+            try refusal(of: #"{"apns":{"live_activity_token":"\#(activityToken)"}}"#)?.violations.map(\.field)
                 == ["timestamp", "event", "content-state"].map { "message.apns.payload.aps.\($0)" })
     }
 
     @Test func theAlertOfAStartMayComeFromTheNotification() throws {
         let silent = changed(Self.start, #""alert":null"#)
-        let text = #"{"notification":{"title":"t"},"apns":{"live_activity_token":"0a","payload":{"aps":\#(silent)}}}"#
+        let text =
+            #"{"notification":{"title":"t"},"apns":{"live_activity_token":"\#(activityToken)","payload":{"aps":\#(silent)}}}"#
         let parts = try AppleParts(of: FCMMessage(source: json(text)))
         #expect(try parts.payload["aps"]?["alert"] == json(#"{"title":"t"}"#))
     }

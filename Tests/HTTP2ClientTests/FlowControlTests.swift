@@ -51,6 +51,27 @@ struct FlowControlTests {
         }
     }
 
+    /// Such answers are none of the timeouts that replace a connection.
+    @Test func anAnswerBeforeTheBodyIsOutCountsWhenTheTimeIsUp() throws {
+        try withProvenPeer(window: 0, adjust: { $0.streamTimeout = .seconds(2) }) { life, peer in
+            for _ in 0..<ConnectionState.timeoutLimit {
+                let ends = life.submit([.post()])
+                peer.answerPings()
+                life.pump()
+                let index = try #require(peer.open.firstIndex { !$0.isComplete })
+                peer.answer(at: index, status: 410)
+                life.pump()
+                #expect(ends.count == 0)
+                life.pass(.seconds(3), inStepsOf: .seconds(1))
+                #expect(ends.all.map(\.status) == [410])
+            }
+            let next = life.submit([.get])
+            life.answerAll(peer)
+            #expect(next[0]?.status == 200)
+            #expect(life.dials.count == 1)
+        }
+    }
+
     @Test func whoseEndHasLeftIsUnanswered() throws {
         try withProvenPeer(limit: 112, window: 1024) { life, peer in
             let ends = life.submit(Self.posts(10, bytes: 1024) + [.get])

@@ -88,6 +88,7 @@ func connectToLoopback(port: Int) -> Int32? {
 func isListening(_ process: ChildProcess, port: Int) async throws -> Bool {
     while process.isRunning {
         if isListening(port: port) { return process.isRunning }
+        // Between two knocks: a server of another process gives no signal.
         try await Task.sleep(for: .milliseconds(5))
     }
     return false

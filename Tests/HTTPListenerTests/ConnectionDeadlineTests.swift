@@ -38,6 +38,19 @@ struct ConnectionDeadlineTests {
         #expect(channel.isActive == speaks)
     }
 
+    /// The bytes of a preface, up to `count`, with the handler that reads them.
+    @Test(arguments: [1, 8, 23, 24, 30, nil])
+    func aPartOfAnHTTP2PrefaceKeepsNoConnection(count: Int?) throws {
+        let channel = try channel(NIOHTTP2Handler(mode: .server, initialSettings: []))
+        try channel.pipeline.syncOperations.addHandler(PrefaceDeadline(.seconds(30)))
+        let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0]
+        channel.embeddedEventLoop.advanceTime(by: .seconds(29))
+        try channel.writeInbound(ByteBuffer(bytes: preface.prefix(count ?? preface.count)))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(channel.isActive == (count == nil))
+    }
+
     @Test func aPeerThatAnswersNoPingLosesItsConnectionAfterGoAway() throws {
         let channel = try channel(FarewellDeadline(.seconds(20)))
         try channel.writeOutbound(HTTP2Frame(streamID: .rootStream, payload: .settings(.settings([]))))

@@ -222,6 +222,30 @@ struct CommandTests {
         #expect(Herald.unknownCommand(in: arguments) == nil)
     }
 
+    @Test(arguments: [
+        (["send", "--tpoic", "weather"], "herald send has no option --tpoic; did you mean --topic?"),
+        (["send", "--title", "x", "--tokne=a"], "herald send has no option --tokne; did you mean --token?"),
+        (
+            ["registration", "import", "f", "--porject", "demo"],
+            "herald registration import has no option --porject; did you mean --project?"
+        ),
+        (["status", "--xyzzyx"], "herald status has no option --xyzzyx; herald status --help lists the options"),
+    ])
+    func aMisspeltOptionIsToldTheOneThatWasMeant(arguments: [String], text: String) {
+        let failure = Herald.unknownOption(in: arguments)
+        #expect(failure?.code == .usage)
+        #expect(failure?.message == text)
+    }
+
+    @Test(arguments: [
+        ["send", "--topic", "a", "--dry-run", "--gateway", "http://x"], ["message", "report", "x", "--watch"],
+        ["--version"], ["send", "--help"], ["send", "--topic", "a", "--", "--tpoic"], ["send", "--title=--tpoic"],
+        ["registration", "import", "-", "--continue-on-error"], ["dev", "--help-hidden"], ["key"],
+    ])
+    func aKnownOptionIsNotSpeltOtherwise(arguments: [String]) {
+        #expect(Herald.unknownOption(in: arguments)?.message == nil)
+    }
+
     @Test func oneReportHasTwoSpellings() throws {
         #expect(try Herald.parseAsRoot(["report", "0:1-ab", "--watch"]) is ReportCommand)
         #expect(try Herald.parseAsRoot(["message", "report", "0:1-ab", "--watch"]) is ReportCommand)

@@ -75,7 +75,8 @@ struct ConfigurationTests {
                 "HERALD_LIMITS_UPSTREAM_THREADS": "6", "HERALD_LIMITS_UPSTREAM_CONNECTIONS": "7",
                 "HERALD_LIMITS_CONNECTIONS": "11", "HERALD_LIMITS_ADDRESS_CONNECTIONS": "12",
                 "HERALD_LIMITS_FAILED_AUTHENTICATION_RATE": "13", "HERALD_OPERATIONS_HOST": "::",
-                "HERALD_OPERATIONS_PORT": "14", "HERALD_LOG_LEVEL": "error", "HERALD_LOG_FORMAT": "text",
+                "HERALD_OPERATIONS_PORT": "14", "HERALD_RETENTION_EVENT_HOURS": "15", "HERALD_LOG_LEVEL": "error",
+                "HERALD_LOG_FORMAT": "text",
             ]
         ).get()
         #expect(configuration.operations == GatewayConfiguration.Operations(host: "::", port: 14))
@@ -97,6 +98,7 @@ struct ConfigurationTests {
                     messages: 1, bytes: 7000, projectMessages: 8, projectBytes: 9000, pageSize: 2, inFlight: 3,
                     shutdownSeconds: 4, bodyBytes: 5000, batchBodyBytes: 10_000, failedAuthenticationRate: 13,
                     connections: 11, addressConnections: 12, upstreamThreads: 6, upstreamConnections: 7))
+        #expect(configuration.retention.eventHours == 15)
         #expect(configuration.log == GatewayConfiguration.Log(level: .error, format: .text))
         #expect(configuration.listen.url(port: 8443) == "https://[::1]:8443")
     }
@@ -188,7 +190,7 @@ struct ConfigurationTests {
         (
             "data: d\nzebra: 1",
             "herald.yaml:2: zebra: unknown key; known here: apns, data, limits, listen, log, operations, "
-                + "projects, publicURL"
+                + "projects, publicURL, retention"
         ),
         ("listen:\n  port: abc", "herald.yaml:2: listen.port: expected a whole number, found \"abc\""),
         (
@@ -227,6 +229,7 @@ struct ConfigurationTests {
             "apns:\n  badDeviceTokens:\n    window: 60",
             "herald.yaml:3: apns.badDeviceTokens.window: unknown key; known here: atLeast, share, windowSeconds"
         ),
+        ("retention:\n  eventHours: 0", "herald.yaml:2: retention.eventHours: 0 is out of range; use 1 to 8784"),
         ("log:\n  format: xml", "herald.yaml:2: log.format: \"xml\" is not known; use one of text, json"),
         (
             "limits:\n  pageSize: 200\n  inFlight: 100",

@@ -36,7 +36,7 @@ struct GatewayTests {
         _ configuration: GatewayConfiguration, _ body: @Sendable (_ port: Int) async throws -> Void
     ) async throws {
         let (ports, announcement) = AsyncStream.makeStream(of: Int.self)
-        let gateway = try Gateway(configuration: configuration, logger: quiet) { announcement.yield($0) }
+        let gateway = try await Gateway(configuration: configuration, logger: quiet) { announcement.yield($0) }
         let group = ServiceGroup(services: [gateway], logger: quiet)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
@@ -66,7 +66,7 @@ struct GatewayTests {
             var configuration = try Self.configuration(second)
             configuration.listen.port = port
             configuration.places[.port] = ConfigurationPlace(source: "herald.yaml", line: 3)
-            let gateway = try Gateway(configuration: configuration, logger: Self.quiet)
+            let gateway = try await Gateway(configuration: configuration, logger: Self.quiet)
             let failure = await #expect(throws: Failure.self) { try await gateway.run() }
             #expect(failure?.code == .unavailable)
             #expect(
@@ -79,35 +79,35 @@ struct GatewayTests {
         let directory = try TestDirectory()
         let configuration = try Self.configuration(directory)
         try await Self.running(configuration) { _ in
-            let failure = #expect(throws: Failure.self) {
-                _ = try Gateway(configuration: configuration, logger: Self.quiet)
+            let failure = await #expect(throws: Failure.self) {
+                _ = try await Gateway(configuration: configuration, logger: Self.quiet)
             }
             #expect(failure?.code.rawValue == 69)
             #expect(failure?.message.contains(configuration.dataDirectory) == true)
         }
     }
 
-    @Test func wrongProjectFileEndsWith78BeforeTheStoreIsMade() throws {
+    @Test func wrongProjectFileEndsWith78BeforeTheStoreIsMade() async throws {
         let directory = try TestDirectory()
         let configuration = try Self.configuration(directory)
         try "project: demo".write(
             toFile: directory.file("projects/demo.yaml"), atomically: true, encoding: .utf8)
-        let failure = #expect(throws: Failure.self) {
-            _ = try Gateway(configuration: configuration, logger: Self.quiet)
+        let failure = await #expect(throws: Failure.self) {
+            _ = try await Gateway(configuration: configuration, logger: Self.quiet)
         }
         #expect(failure?.code.rawValue == 78)
         #expect(failure?.description.split(separator: "\n").allSatisfy { $0.hasPrefix("herald: ") } == true)
         #expect(!FileManager.default.fileExists(atPath: configuration.dataDirectory))
     }
 
-    @Test func missingCertificateEndsWith78AndLeavesTheStoreFree() throws {
+    @Test func missingCertificateEndsWith78AndLeavesTheStoreFree() async throws {
         let directory = try TestDirectory()
         var configuration = try Self.configuration(directory)
         configuration.listen.certificate = directory.file("none.pem")
         configuration.listen.key = directory.file("none.key")
         for _ in 0..<2 {
-            let failure = #expect(throws: Failure.self) {
-                _ = try Gateway(configuration: configuration, logger: Self.quiet)
+            let failure = await #expect(throws: Failure.self) {
+                _ = try await Gateway(configuration: configuration, logger: Self.quiet)
             }
             #expect(failure?.code.rawValue == 78)
             #expect(failure?.message.contains("none.pem") == true)

@@ -17,7 +17,7 @@ struct OperatorProcessTests {
         try await GatewayUnderTest.with { test in
             let file = test.directory.file("in.ndjson")
             let rows = (0..<count).map {
-                #"{"app":"com.example.app","device_token":"\#(String(0x100000 + $0, radix: 16))","topics":["news"]}"#
+                #"{"app":"com.example.app","device_token":"\#(String(repeating: "0", count: 58))\#(String(0x100000 + $0, radix: 16))","topics":["news"]}"#
             }
             try Data(rows.joined(separator: "\n").utf8).write(to: URL(filePath: file))
             let arguments = ["registration", "import", file, "--project", "demo", "--config", test.configuration]

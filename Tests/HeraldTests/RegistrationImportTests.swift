@@ -21,6 +21,11 @@ struct RegistrationImportTests {
         directory = try TestDirectory()
     }
 
+    /// Hex digits of a device token with `digits` at its end.
+    private static func token(_ digits: String) -> String {
+        String(repeating: "0", count: 64 - digits.count) + digits
+    }
+
     /// A store of its own, open.
     private func store(_ name: String) throws -> SQLiteStore {
         try SQLiteStore(directory: directory.file(name), role: .gateway, logger: Logger(label: "test"))
@@ -43,9 +48,8 @@ struct RegistrationImportTests {
         }
         var rejects: [Int64: LineProblem] = [:]
         let job = RegistrationImport(
-            store: store, project: Self.project, decoder: decoder, source: "file",
-            reject: continues ? { rejects[$0.record.line] = $0.problem } : nil, progress: { _, _ in },
-            now: Timestamp(milliseconds: 777))
+            store: store, project: Self.project, decoder: decoder, source: "file", skipsUnreadable: continues,
+            reject: { rejects[$0.record.line] = $0.problem }, progress: { _, _ in }, now: Timestamp(milliseconds: 777))
         let summary = try await job.run(&lines, from: RegistrationImport.Summary())
         return (summary, rejects)
     }
@@ -120,33 +124,33 @@ struct RegistrationImportTests {
 
     @Test(arguments: [
         (#"{"app":"com.example.app"}"#, "device_token"),
-        (#"{"device_token":"00"}"#, "app"),
-        (#"{"app":"com.unknown","device_token":"00"}"#, "app"),
+        (#"{"device_token":"\#(token("00"))"}"#, "app"),
+        (#"{"app":"com.unknown","device_token":"\#(token("00"))"}"#, "app"),
         (#"{"app":"com.example.app","device_token":"0"}"#, "device_token"),
         (#"{"app":"com.example.app","device_token":7}"#, "device_token"),
-        (#"{"app":"com.example.app","device_token":"00","user":"a\nb"}"#, "user"),
-        (#"{"app":"com.example.app","device_token":"00","fid":"x"}"#, "fid"),
-        (#"{"app":"com.example.app","device_token":"00","token":"x"}"#, "token"),
-        (#"{"app":"com.example.app","device_token":"00","environment":"test"}"#, "environment"),
-        (#"{"app":"com.example.app","device_token":"00","topics":["a b"]}"#, "topics"),
-        (#"{"app":"com.example.app","device_token":"00","topics":["a@yesterday"]}"#, "topics"),
-        (#"{"app":"com.example.app","device_token":"00","topics":[1]}"#, "topics"),
-        (#"{"app":"com.example.app","device_token":"00","created_at":"yesterday"}"#, "created_at"),
-        (#"{"app":"com.example.app","device_token":"00","quarantine_reason":"X"}"#, "quarantined_at"),
+        (#"{"app":"com.example.app","device_token":"\#(token("00"))","user":"a\nb"}"#, "user"),
+        (#"{"app":"com.example.app","device_token":"\#(token("00"))","fid":"x"}"#, "fid"),
+        (#"{"app":"com.example.app","device_token":"\#(token("00"))","token":"x"}"#, "token"),
+        (#"{"app":"com.example.app","device_token":"\#(token("00"))","environment":"test"}"#, "environment"),
+        (#"{"app":"com.example.app","device_token":"\#(token("00"))","topics":["a b"]}"#, "topics"),
+        (#"{"app":"com.example.app","device_token":"\#(token("00"))","topics":["a@yesterday"]}"#, "topics"),
+        (#"{"app":"com.example.app","device_token":"\#(token("00"))","topics":[1]}"#, "topics"),
+        (#"{"app":"com.example.app","device_token":"\#(token("00"))","created_at":"yesterday"}"#, "created_at"),
+        (#"{"app":"com.example.app","device_token":"\#(token("00"))","quarantine_reason":"X"}"#, "quarantined_at"),
         (
-            #"{"app":"com.example.app","device_token":"00","quarantined_at":"2026-01-01T00:00:00Z"}"#,
+            #"{"app":"com.example.app","device_token":"\#(token("00"))","quarantined_at":"2026-01-01T00:00:00Z"}"#,
             "quarantine_reason"
         ),
-        (#"{"app":"com.example.app","device_token":"00","tokne":"x"}"#, "tokne"),
+        (#"{"app":"com.example.app","device_token":"\#(token("00"))","tokne":"x"}"#, "tokne"),
         (
-            #"{"app":"com.example.app","device_token":"00","fid":"cAAAAAAAAAAAAAAAAAAAAA","token":"cBAAAAAAAAAAAAAAAAAAAA:APA91b_x1"}"#,
+            #"{"app":"com.example.app","device_token":"\#(token("00"))","fid":"cAAAAAAAAAAAAAAAAAAAAA","token":"cBAAAAAAAAAAAAAAAAAAAA:APA91b_x1"}"#,
             "token"
         ),
         (#"[]"#, nil), (#"{"app":"#, nil), ("\u{0}", nil),
     ])
     func aWrongLineIsToldByLineColumnAndReason(line: String, column: String?) async throws {
         let store = try store("store")
-        let good = #"{"app":"com.example.app","device_token":"0011"}"#
+        let good = #"{"app":"com.example.app","device_token":"\#(Self.token("0011"))"}"#
         let text = Array("\(good)\n\n\(line)\n".utf8)
         let failure = await #expect(throws: Failure.self) { _ = try await take(text, .ndjson, store) }
         let place = column.map { "line 3, column \($0): " } ?? "line 3: "
@@ -158,6 +162,50 @@ struct RegistrationImportTests {
         let (summary, rejects) = try await take(text, .ndjson, store, continues: true)
         #expect(summary == .init(imported: 1, rejected: 1))
         #expect(rejects.keys.sorted() == [3] && rejects[3]?.column == column)
+    }
+
+    /// A registration that can't be taken ends no import, also without `--continue-on-error`: an app install that takes a
+    /// FID must not keep others out.
+    @Test func registrationsThatCannotBeTakenAreRejectedAndTheOthersTaken() async throws {
+        let store = try store("store")
+        let taken = try await store.install(
+            NewInstallation(
+                project: Self.project, id: RegistrationID(rawValue: "dAAAAAAAAAAAAAAAAAAAAA"), app: "1:1:ios:a",
+                sdkVersion: nil, refreshDigest: Array(repeating: 1, count: 32),
+                token: InstallationToken(
+                    digest: Array(repeating: 2, count: 32), expiresAt: Timestamp(milliseconds: 1))),
+            at: Timestamp(milliseconds: 1))
+        let text = """
+            {"app":"com.example.app","device_token":"\(Self.token("01"))"}
+            {"app":"com.example.app","device_token":"\(Self.token("02"))","fid":"\(taken)"}
+            {"app":"com.example.app","device_token":"\(Self.token("03").dropFirst(2))"}
+            {"app":"com.example.app","device_token":"\(Self.token("04"))"}
+            """
+        let (summary, rejects) = try await take(Array(text.utf8), .ndjson, store)
+        #expect(summary == .init(imported: 2, rejected: 2))
+        #expect(rejects.mapValues(\.column) == [2: "fid", 3: "device_token"])
+        #expect(rejects[3]?.reason == "must be an even number of hex digits, 64 to 4096")
+        let kept = try await store.exportRegistrations(of: Self.project, after: RegistrationKey(rawValue: 0), limit: 9)
+        #expect(kept.rows.map(\.address.deviceToken?.hex) == [Self.token("01"), Self.token("04")])
+    }
+
+    /// What a spreadsheet would run as a formula has an apostrophe in front in CSV, and comes back without it.
+    @Test(arguments: ["=1+1", "+1", "-1", "@SUM(A1)", "'=1", "''-x", "'quoted'", "o'hara", "a=b"])
+    func noCellOfARegistrationIsAFormula(text: String) async throws {
+        var row = Self.rows(1)[0]
+        row.user = UserID(rawValue: text)
+        row.appVersion = text
+        row.topics = []
+        row.token = RegistrationToken(rawValue: "-k3RNwTe3H0:CI2k_HHwgIpoDKCIZvvDMExUdFQ3P1")
+        var bytes = Array(RegistrationEncoder(format: .csv).header.utf8)
+        RegistrationEncoder(format: .csv).append(row, to: &bytes)
+        let cells = try CSVFields(ArraySlice(bytes).split(separator: 0x0a)[1].dropLast()).fields
+        #expect(cells.allSatisfy { !"=+-@\t\r".utf8.contains($0.utf8.first ?? 0) }, "\(cells)")
+        let store = try store("store")
+        #expect(try await take(bytes, .csv, store).summary == .init(imported: 1))
+        let kept = try await store.exportRegistrations(of: Self.project, after: RegistrationKey(rawValue: 0), limit: 9)
+        #expect(kept.rows.map(\.user) == [row.user] && kept.rows.map(\.appVersion) == [text])
+        #expect(kept.rows.map(\.token) == [row.token])
     }
 
     @Test(arguments: RegistrationFormat.allCases)
@@ -199,7 +247,7 @@ struct RegistrationImportTests {
     @Test func anImportThatWasBrokenOffGoesOnBehindItsLastChunk() async throws {
         let store = try store("store")
         let lines = (0..<3000).map {
-            #"{"app":"com.example.app","device_token":"\#(String(0x10000 + $0, radix: 16))0"}"#
+            #"{"app":"com.example.app","device_token":"\#(Self.token(String(0x10000 + $0, radix: 16)))"}"#
         }
         var broken = lines
         broken[2400] = #"{"app":"com.example.app","device_token":"zz"}"#
@@ -238,7 +286,9 @@ struct RegistrationImportTests {
         try await GatewayUnderTest.with { test in
             let process = try await test.start()
             let input = test.directory.file("in.csv")
-            let rows = (0..<50).map { "\(String(0x1000 + $0, radix: 16)),com.example.app,user\($0 % 5),news" }
+            let rows = (0..<50).map {
+                "\(Self.token(String(0x1000 + $0, radix: 16))),com.example.app,user\($0 % 5),news"
+            }
             try Data((["device_token,app,user,topics"] + rows).joined(separator: "\n").utf8).write(
                 to: URL(filePath: input))
             let config = test.configuration

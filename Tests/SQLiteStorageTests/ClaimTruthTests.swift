@@ -164,7 +164,7 @@ struct ClaimTruthTests {
         try await change(all[0], RegistrationChange(address: .deviceToken(Self.token)))
         try await change(all[1], RegistrationChange(address: .environment(.sandbox)))
         let claimed = try await store.write(.claim) { [time] db in
-            try PendingTable(db: db).claim(due, readAt: changes, by: worker, at: time)
+            try PendingTable(db: db).claim(due, readAt: changes, by: worker, at: time).claimed
         }
         #expect(claimed.map(\.registration.key) == [all[0].key, all[2].key])
         #expect(claimed.first?.registration.deviceToken == Self.token)

@@ -67,7 +67,8 @@ struct LedgerCheckTests {
                             kind: DeliveryDaySums.Kind(acceptedAt: 7, label: nil, isDisplayed: false)),
                         key: RegistrationKey(rawValue: key), app: nil)
                 }
-                try writer.write()
+                var events = SettledEvents()
+                try writer.write(&events)
             }
             return message
         }

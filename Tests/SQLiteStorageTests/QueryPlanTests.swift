@@ -23,6 +23,13 @@ struct QueryPlanTests {
 
     static let hot: [Hot] = [
         Hot(name: "newest change", sql: RegistrationChanges.newest),
+        Hot(name: "accepted events", sql: EventTable.accepted),
+        Hot(name: "oldest event", sql: EventReader.oldest, walks: "event"),
+        Hot(name: "event at", sql: EventReader.at),
+        Hot(name: "events", sql: EventReader.rows),
+        Hot(name: "events to forget", sql: EventTable.forget),
+        Hot(name: "blocks of an event", sql: EventReader.blocks),
+        Hot(name: "replacement", sql: EventReader.replacement),
         Hot(name: "changes", sql: RegistrationChanges.after),
         Hot(name: "moves of device tokens", sql: TokenMoves.into),
         Hot(name: "moves to a registration", sql: TokenMoves.of),
@@ -180,6 +187,7 @@ struct QueryPlanTests {
         Hot(name: "expired tokens", sql: InstallationTable.forgetTokens),
         Hot(name: "unused installations", sql: InstallationTable.forget),
         Hot(name: "taken FID", sql: InstallationTable.isTaken),
+        Hot(name: "FID of a registration", sql: RegistrationTable.hasID),
         Hot(name: "whether a registration is an installation's", sql: InstallationTable.isLinked),
         Hot(name: "installation of a registration", sql: RegistrationTable.moveInstallation),
         Hot(name: "bind a registration", sql: InstallationRegistrar.bind),

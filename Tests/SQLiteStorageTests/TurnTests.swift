@@ -102,7 +102,7 @@ struct TurnTests {
         let time = Timestamp(milliseconds: 1)
         _ = try await store.importRegistrations(
             rows, into: project, source: "f", position: ImportPosition(fingerprint: 1, line: 1, offset: 1),
-            skipsRefused: false, at: time, by: .gateway)
+            at: time, by: .gateway)
         let keys = try await store.registrations(in: project, .active, after: nil, limit: 200).elements.map(\.key)
         for key in [keys[0], keys[5], keys[119]] {
             try await store.end(key, RegistrationEnd(time: time, cause: .deleted))

@@ -5,7 +5,7 @@ import Testing
 /// A store to accept messages, which was empty at first, with one active registration.
 package struct AcceptSubject: Sendable {
     /// The store.
-    package let store: any MessageStore
+    package let store: any MessageStore & EventStore
     /// The project of the registration.
     package let project: ProjectID
     /// To which registration messages go.
@@ -13,7 +13,8 @@ package struct AcceptSubject: Sendable {
 
     /// Describes a store.
     package init(
-        store: any MessageStore, project: ProjectID, registration: (key: RegistrationKey, id: RegistrationID)
+        store: any MessageStore & EventStore, project: ProjectID,
+        registration: (key: RegistrationKey, id: RegistrationID)
     ) {
         self.store = store
         self.project = project
@@ -62,6 +63,21 @@ package struct AcceptCase: Sendable, CustomTestStringConvertible {
 
     /// All claims.
     package static let all: [AcceptCase] = [
+        AcceptCase("an accepted message has one event, and a repeat or a conflict has none") { subject in
+            var changes = subject.store.changes.makeAsyncIterator()
+            let new = try subject.message("a", 1)
+            #expect(try await subject.accept([new, subject.message("a", 1), subject.message("a", 2)]).count == 3)
+            #expect(await changes.next()?.isEmpty == false)
+            let page = try await subject.store.events(after: .zero, EventFilter(project: subject.project), limit: 10)
+            #expect(page.isAtEnd && page.newest == page.last)
+            #expect(page.events.map(\.number.rawValue) == [page.last.rawValue])
+            guard case .message(let id, .accepted)? = page.events.first?.kind else {
+                Issue.record("no event of the message")
+                return
+            }
+            #expect(id == new.id)
+            #expect(page.events.first?.time == new.acceptedAt)
+        },
         AcceptCase("what is known of keys is read in their order, and ends with their lifetime") { subject in
             let new = try subject.message("a", 1)
             #expect(try await subject.accept(new) == "accepted")

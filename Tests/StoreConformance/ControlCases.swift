@@ -171,6 +171,11 @@ extension ConformanceCase {
                 of: message.id, in: scene.project, outcome: .expired, after: nil, limit: 50
             ).elements
             #expect(records.count == 8 && records.contains { $0.reason == "Expired" })
+            // What the store ended by itself is told once, by reason as in the ledger.
+            let ends = await store.takeOwnEnds()
+            #expect(ends.reduce(0) { $0 + $1.count } == 9 && ends.allSatisfy { $0.outcome == .expired })
+            #expect(ends.allSatisfy { $0.project == scene.project } && ends.contains { $0.reason == "Expired" })
+            #expect(await store.takeOwnEnds() == [])
             #expect(store.load == StoreLoad())
         },
         ConformanceCase("nothing of a paused message is claimed until it is resumed") { scene in
@@ -247,6 +252,10 @@ extension ConformanceCase {
                 of: message.id, in: scene.project, outcome: .cancelled, after: nil, limit: 50
             ).elements
             #expect(records.count == 17 && records.allSatisfy { $0.reason == "Cancelled" })
+            #expect(
+                await scene.store.takeOwnEnds() == [
+                    StoreEnds(project: scene.project, outcome: .cancelled, reason: "Cancelled", count: 17)
+                ])
             #expect(scene.store.load == StoreLoad())
         },
         ConformanceCase("cancelling conditions, lists and single sends books each recipient") { scene in

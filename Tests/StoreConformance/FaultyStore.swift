@@ -37,7 +37,7 @@ package final class FaultyStore: Sendable {
         var watchers: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let store: any MessageStore & DeliveryStore
+    private let store: any MessageStore & DeliveryStore & EventStore
     /// What happens at a call: its number among all, from 0, and among its kind, from 1.
     private let plan: @Sendable (_ call: Call, _ number: Int, _ ofKind: Int) -> Fault?
     private let state = Mutex(State())
@@ -45,7 +45,7 @@ package final class FaultyStore: Sendable {
     /// Wraps a store.
     ///
     /// - Parameter faults: what happens at which call, counted from 0.
-    package init(_ store: any MessageStore & DeliveryStore, faults: [Int: Fault] = [:]) {
+    package init(_ store: any MessageStore & DeliveryStore & EventStore, faults: [Int: Fault] = [:]) {
         self.store = store
         plan = { _, number, _ in faults[number] }
     }
@@ -56,7 +56,7 @@ package final class FaultyStore: Sendable {
     ///   - fault: what happens, once.
     ///   - kind: at which call.
     ///   - number: at which of these calls, counted from 1.
-    package init(_ store: any MessageStore & DeliveryStore, _ fault: Fault, at kind: Call, number: Int) {
+    package init(_ store: any MessageStore & DeliveryStore & EventStore, _ fault: Fault, at kind: Call, number: Int) {
         self.store = store
         plan = { call, _, ofKind in call == kind && ofKind == number ? fault : nil }
     }
@@ -286,8 +286,39 @@ extension FaultyStore: DeliveryStore {
         try await store.bookExpired(limit: limit, at: time)
     }
 
+    /// See the protocol; never a fault.
+    package func takeOwnEnds() async -> [StoreEnds] { await store.takeOwnEnds() }
+
     /// See the protocol.
     package func backlog() async throws(StoreError) -> [Lane: Int] {
         try await call(.backlog) { () throws(StoreError) in try await store.backlog() }
     }
+}
+
+/// Never a fault: what is read of events, and notes that no delivery depends on.
+extension FaultyStore: EventStore {
+    /// See the protocol.
+    package func events(
+        after number: EventNumber, _ filter: EventFilter, limit: Int
+    ) async throws(StoreError) -> EventPage {
+        try await store.events(after: number, filter, limit: limit)
+    }
+
+    /// See the protocol.
+    package func lastEvent(before time: Timestamp) async throws(StoreError) -> EventNumber {
+        try await store.lastEvent(before: time)
+    }
+
+    /// See the protocol.
+    package func note(_ notices: [RouteNotice], at time: Timestamp) async throws(StoreError) {
+        try await store.note(notices, at: time)
+    }
+
+    /// See the protocol.
+    package func forgetEvents(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        try await store.forgetEvents(before: time, limit: limit)
+    }
+
+    /// See the protocol.
+    package var changes: StoreChanges { store.changes }
 }

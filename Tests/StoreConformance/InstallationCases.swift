@@ -32,6 +32,37 @@ extension ConformanceCase {
             }
             #expect(try await scene.installation(1, at: 1)?.id == fid)
         },
+        ConformanceCase("a FID that another project has is as free as one that no project has") { scene in
+            let here = try await scene.register(1)
+            _ = try await scene.install(fid, token: 1)
+            let mine = try await scene.registerInstallation(2, at: 5)
+            for (number, id) in [fid, here.id].enumerated() {
+                let made = try await scene.store.install(
+                    NewInstallation(
+                        project: other, id: id, app: "1:1:ios:a", sdkVersion: nil, refreshDigest: Scene.digest(98),
+                        token: InstallationToken(
+                            digest: Scene.digest(UInt8(number + 50)), expiresAt: Timestamp(milliseconds: 99))),
+                    at: Timestamp(milliseconds: 1))
+                #expect(made == id)
+                var request = scene.request(number + 10)
+                request.project = other
+                guard
+                    case .registered(let theirs) = try await scene.store.register(
+                        request, for: id, at: Timestamp(milliseconds: 6))
+                else {
+                    Issue.record("not registered")
+                    return
+                }
+                // Each project finds its own by the FID and by the token.
+                let own = number == 0 ? mine : here
+                #expect(theirs.id == id && theirs.key != own.key && theirs.token != own.token)
+                #expect(try await scene.store.registration(id, in: other) == theirs)
+                #expect(try await scene.store.registration(id, in: scene.project) == own)
+                #expect(try await scene.store.registration(token: own.token, in: other) == nil)
+                #expect(
+                    try await scene.store.projects(of: [own.token, theirs.token]) == [scene.project, other])
+            }
+        },
         ConformanceCase("an installation keeps its four newest tokens") { scene in
             _ = try await scene.install(fid, token: 1, until: 1001)
             for number in 2...6 as ClosedRange<UInt8> {

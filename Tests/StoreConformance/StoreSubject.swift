@@ -57,7 +57,7 @@ package final class StoreSubject: Sendable {
 /// The protocols of a store that a conformance case asks.
 package enum StorePart: Hashable, Sendable, CaseIterable {
     case registrations, subscriptions, deviceGroups, messages, deliveries, ledger, credentials, serviceAccounts
-    case installations, receipts, audit
+    case installations, receipts, audit, events
 }
 
 /// One claim about stores. Every implementation runs all of ``all``.
@@ -97,13 +97,18 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
         ([.registrations], registrations + addresses + owners + lifeCycle),
         ([.registrations, .subscriptions], subscriptions + topicLists),
         ([.messages], messages + idempotency),
-        ([.messages, .deliveries], deliveries + conditions + lists + routes + rescue + workers + control + faults),
+        (
+            [.messages, .deliveries],
+            deliveries + conditions + lists + routes + rescue + workers + leases + control
+                + faults
+        ),
         ([.messages, .deliveries, .ledger], settling + ledger),
         ([.registrations, .messages, .deliveries], quarantine + changes + channels),
         ([.messages, .deliveries, .receipts, .ledger], deliveryDays + receipts),
         ([.credentials], credentials),
         ([.credentials, .audit], audit),
         ([.serviceAccounts], serviceAccounts),
+        ([.registrations, .messages, .deliveries, .ledger, .events], events),
         ([.registrations, .deviceGroups], deviceGroups),
         ([.registrations, .installations], installations + bound),
     ]
@@ -162,6 +167,7 @@ struct Scene {
     /// Checks the law of every message, and what the implementation can check of itself.
     func check() async throws {
         try await checkLaw()
+        try await checkEvents()
         try await subject.check(store)
     }
 

@@ -9,7 +9,7 @@ struct TestService: PushService {
     var addressOverload: Refusal { .tooManyRequests }
     var addressDoubt: Refusal { .badDeviceToken }
 
-    func requests(for indices: [Int], of batch: [Push]) -> [PushRequest] { [] }
+    func requests(for indices: [Int], of batch: [Push]) -> PushRequests { PushRequests(capacity: 0) }
     func topic(of push: Push) -> String { push.content.topic }
     func refusal(status: Int, body: [UInt8]) -> Refusal { .new() }
     func meaning(of reason: Reason) -> String? { nil }

@@ -18,6 +18,7 @@ extension Sink {
     var processorMicroseconds: Double {
         let tasks = "/proc/\(program.id)/task"
         var nanoseconds = 0.0
+        // A sink that has ended has no threads: it used nothing that is still counted.
         for task in (try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? [] {
             guard let text = FileManager.default.contents(atPath: "\(tasks)/\(task)/schedstat") else { continue }
             nanoseconds += String(decoding: text, as: UTF8.self).split(separator: " ").first.flatMap { Double($0) } ?? 0

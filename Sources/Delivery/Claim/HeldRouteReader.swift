@@ -14,11 +14,16 @@ final class HeldRouteReader: Sendable {
 
     private let sender: any PushSender
     private let gates: [LaneGate]
+    private let notifier: RouteNotifier
     private let wallTime: WallTime
     private let state = Mutex(State.idle)
 
-    init(of sender: any PushSender, for gates: [LaneGate], wallTime: @escaping WallTime) {
+    init(
+        of sender: any PushSender, for gates: [LaneGate], notifying notifier: RouteNotifier,
+        wallTime: @escaping WallTime
+    ) {
         self.sender = sender
+        self.notifier = notifier
         self.gates = gates
         self.wallTime = wallTime
     }
@@ -41,6 +46,7 @@ final class HeldRouteReader: Sendable {
         while isStale {
             let (routes, now) = (sender.heldRoutes, wallTime())
             for gate in gates { gate.hold(routes, at: now) }
+            notifier.hold(routes)
             isStale = state.withLock { state in
                 defer { state = state == .stale ? .reading : .idle }
                 return state == .stale

@@ -209,7 +209,7 @@ extension LaneWorker {
                 failures.store(0, ordering: .relaxed)
                 return try message.map(keep)
             } catch {
-                let isWaiting = error.isOfWholeStore && lease.isCurrent(worker) && !gate.read { $0.isStopped }
+                let isWaiting = error.isOfWholeStore && lease.maySettle(worker) && !gate.read { $0.isStopped }
                 guard isWaiting, !Task.isCancelled else { throw error }
                 let delay = StoreBackoff.delay(
                     failures: failures.add(1, ordering: .relaxed).newValue, random: random())
@@ -291,8 +291,9 @@ extension LaneWorker {
         answers.append(builder.decided, in: gate.lane, by: worker)
         for batch in builder.batches {
             let sent = SentBatch(batch.deliveries, lane: gate.lane, worker: worker)
-            guard lease.isCurrent(worker) else {
-                // Another worker has these by now: they are not sent, and the settler gives their room back.
+            guard lease.maySend(worker) else {
+                // Another worker has these by now, or may: they are not sent, and the settler gives their room back.
+                gate.update { $0.lose(worker) }
                 answers.drop(sent, of: batch.route.project)
                 continue
             }

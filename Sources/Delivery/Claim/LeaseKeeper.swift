@@ -19,8 +19,9 @@ struct LeaseKeeper: Sendable {
 
     /// Enrols a worker: from now on claims begin.
     func enroll() async throws(StoreError) {
+        let asked = lease.now
         let worker = try await store.enroll(name, until: wallTime() + WorkerLease.length)
-        lease.begin(worker)
+        lease.begin(worker, asked: asked)
         for gate in gates { gate.update { $0.use(worker) } }
     }
 
@@ -47,8 +48,10 @@ struct LeaseKeeper: Sendable {
     }
 
     private func renew(_ worker: WorkerID, at now: Timestamp) async throws(StoreError) {
+        let asked = lease.now
         do throws(StoreError) {
             try await store.renew(worker, until: now + WorkerLease.length)
+            lease.renew(worker, asked: asked)
         } catch {
             guard error.isConflict else { throw error }
             if lease.lose(worker) {

@@ -14,21 +14,27 @@ final class DeliveryMetrics: Sendable {
     /// Counters that were used, so that the factory is asked once for each.
     private let counters = Mutex<[Key: Counter]>([:])
     private let reasons = Mutex(RecentReasons())
-    private let latency = CountedHistogram(MetricName.deliveryLatency)
+    private let latency: CountedHistogram
     private let inFlightGauges: [Lane: Gauge]
     private let backlogGauges: [Lane: Gauge]
 
-    private let correctedEnvironments = Counter(label: MetricName.correctedEnvironments.rawValue)
-    private let quarantines = Counter(label: MetricName.quarantines.rawValue)
+    private let correctedEnvironments: Counter
+    private let quarantines: Counter
 
     private let labels: ReasonLabels
+    private let factory: any MetricsFactory
 
-    init(inFlightLimit: Int, refusals: RefusalCatalog) {
+    /// - Parameter factory: where the figures go.
+    init(inFlightLimit: Int, refusals: RefusalCatalog, factory: any MetricsFactory = MetricsSystem.factory) {
         labels = ReasonLabels(catalog: refusals)
+        self.factory = factory
+        latency = CountedHistogram(MetricName.deliveryLatency, factory: factory)
+        correctedEnvironments = Counter(label: MetricName.correctedEnvironments.rawValue, factory: factory)
+        quarantines = Counter(label: MetricName.quarantines.rawValue, factory: factory)
         func gauges(_ name: MetricName) -> [Lane: Gauge] {
             Dictionary(
                 uniqueKeysWithValues: Lane.allCases.map {
-                    ($0, Gauge(label: name.rawValue, dimensions: [("lane", $0.rawValue)]))
+                    ($0, Gauge(label: name.rawValue, dimensions: [("lane", $0.rawValue)], factory: factory))
                 })
         }
         inFlightGauges = gauges(.inFlight)
@@ -63,9 +69,9 @@ final class DeliveryMetrics: Sendable {
         var accepted = 0
         var others: [Key: Int] = [:]
         var latencies: [Int64: Int] = [:]
-        for settlement in settlements {
-            guard case .ended(let entry) = settlement.result else { continue }
-            if entry.outcome == .accepted {
+        for place in settlements.indices {
+            guard case .ended(let entry) = settlements[place].result else { continue }
+            if case .accepted = entry.outcome {
                 accepted += 1
                 latencies[entry.latencyMilliseconds, default: 0] += 1
             } else {
@@ -82,6 +88,15 @@ final class DeliveryMetrics: Sendable {
         note(settlements)
     }
 
+    /// Counts what the store ended by itself.
+    func count(_ ends: [StoreEnds], at now: Timestamp) {
+        for end in ends {
+            let label = labels.label(of: end.reason)
+            counter(Key(metric: .deliveries, outcome: end.outcome.rawValue, reason: label)).increment(by: end.count)
+            reasons.withLock { $0.count(end.project, end.outcome, label, at: now, times: end.count) }
+        }
+    }
+
     /// Why deliveries of a project ended within the last hour that were not accepted.
     func recentReasons(of project: ProjectID, at now: Timestamp) -> [ReasonCount] {
         reasons.withLock { $0.counts(of: project, at: now) }
@@ -89,13 +104,13 @@ final class DeliveryMetrics: Sendable {
 
     /// Notes for the last hour's reasons what of a batch was not accepted.
     private func note(_ settlements: [Settlement]) {
-        let others = settlements.lazy.compactMap { settlement -> (ProjectID, LedgerEntry)? in
-            guard case .ended(let entry) = settlement.result, entry.outcome != .accepted else { return nil }
-            return (settlement.delivery.project, entry)
-        }
+        let failed = settlements.indices.filter { settlements[$0].result.failure != nil }
+        guard !failed.isEmpty else { return }
         reasons.withLock { reasons in
-            for (project, entry) in others {
-                reasons.count(project, entry.outcome, labels.label(of: entry.reason), at: entry.time)
+            for place in failed {
+                guard let entry = settlements[place].result.failure else { continue }
+                reasons.count(
+                    settlements[place].delivery.project, entry.outcome, labels.label(of: entry.reason), at: entry.time)
             }
         }
     }
@@ -112,7 +127,8 @@ final class DeliveryMetrics: Sendable {
         counters.withLock { counters in
             if let counter = counters[key] { return counter }
             let counter = Counter(
-                label: key.metric.rawValue, dimensions: [("outcome", key.outcome), ("reason", key.reason)])
+                label: key.metric.rawValue, dimensions: [("outcome", key.outcome), ("reason", key.reason)],
+                factory: factory)
             counters[key] = counter
             return counter
         }
@@ -147,8 +163,8 @@ struct CountedHistogram: Sendable {
     // The handler itself: a Recorder does not show it. It lives as long as the gateway.
     private let recorder: any RecorderHandler
 
-    init(_ name: MetricName) {
-        recorder = MetricsSystem.factory.makeRecorder(label: name.rawValue, dimensions: [], aggregate: true)
+    init(_ name: MetricName, factory: any MetricsFactory) {
+        recorder = factory.makeRecorder(label: name.rawValue, dimensions: [], aggregate: true)
     }
 
     /// Records `value` `count` times.

@@ -6,6 +6,8 @@ enum EndReason {
     static let addressRefused = "BadDeviceToken"
     /// Time ran out and no attempt was ever made.
     static let expired = "Expired"
+    /// The message was cancelled: the store's own word.
+    static let cancelled = "Cancelled"
     /// The registration ended after accept; Apple's word for the same thing.
     static let unregistered = "Unregistered"
     /// The message broke a limit when it was built again, after a change of the app's configuration.

@@ -63,14 +63,16 @@ extension OpenDelivery {
     /// A retry that would not fit before the expiry makes the delivery expire now, with the last cause as its reason.
     /// A probe that brings no answer about the device token leaves the first answer standing.
     ///
-    /// - Parameter isAttempt: `false`: the gateway held the push back; APNs saw nothing of it.
+    /// - Parameters:
+    ///   - isAttempt: `false`: the gateway held the push back; APNs saw nothing of it.
+    ///   - random: drawn only for a retry: nearly every push is accepted, and chance is a call of the system.
     func settlement(
-        of outcome: Outcome, isAttempt: Bool = true, at now: Timestamp, random: Double
+        of outcome: Outcome, isAttempt: Bool = true, at now: Timestamp, random: @autoclosure () -> Double
     ) -> Settlement.Result {
         if !isAttempt, case .throttled(let refusal, let after) = outcome, !(isProbe && refusal.scope.isLasting) {
             var history = claim.history
             history.lastCause = refusal.reason.rawValue
-            return later(.held(refusal, after: after), history: history, at: now, random: random)
+            return later(.held(refusal, after: after), history: history, at: now, random: random())
         }
         switch outcome {
         case .accepted:
@@ -90,11 +92,11 @@ extension OpenDelivery {
             let history = isAttempt ? claim.history.adding(refusal.reason.rawValue) : claim.history
             return ended(by: refusal, history: history, at: now)
         case .throttled(let refusal, let after):
-            return attemptFailed(.throttled(refusal, after: after), at: now, random: random)
+            return attemptFailed(.throttled(refusal, after: after), at: now, random: random())
         case .notSent(let cause):
-            return attemptFailed(.notSent(cause), at: now, random: random)
+            return attemptFailed(.notSent(cause), at: now, random: random())
         case .unknown(let cause):
-            return attemptFailed(.unknown(cause), at: now, random: random)
+            return attemptFailed(.unknown(cause), at: now, random: random())
         }
     }
 

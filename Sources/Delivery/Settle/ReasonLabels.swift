@@ -5,7 +5,8 @@ struct ReasonLabels: Sendable {
     /// What is decided without an answer has our own reasons, or the cause of an earlier attempt.
     private static let own: Set<String> = Set(
         [
-            EndReason.expired, EndReason.invalidMessage, EndReason.messageMissing, EndReason.platformNotServed,
+            EndReason.expired, EndReason.cancelled, EndReason.invalidMessage, EndReason.messageMissing,
+            EndReason.platformNotServed,
             DeliveryEnd.unregisteredEarlier,
         ]
             + (TransportCause.known + [.messageUnreadable]).map(\.rawValue))

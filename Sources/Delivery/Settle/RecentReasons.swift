@@ -42,12 +42,14 @@ struct RecentReasons {
     private var slots = Array(repeating: Slot(minute: .min), count: minutes)
 
     /// Counts an end. One that is older than what stands in its place, by an hour or more, is not counted.
-    mutating func count(_ project: ProjectID, _ outcome: LedgerOutcome, _ reason: String, at time: Timestamp) {
+    mutating func count(
+        _ project: ProjectID, _ outcome: LedgerOutcome, _ reason: String, at time: Timestamp, times: Int = 1
+    ) {
         let minute = Self.minute(of: time)
         let place = Self.place(of: minute)
         if slots[place].minute < minute { slots[place] = Slot(minute: minute) }
         guard slots[place].minute == minute else { return }
-        slots[place].counts[Key(project: project, outcome: outcome, reason: reason), default: 0] += 1
+        slots[place].counts[Key(project: project, outcome: outcome, reason: reason), default: 0] += times
     }
 
     /// The counts of the 60 minutes that end with the one of `now`, the most frequent first.

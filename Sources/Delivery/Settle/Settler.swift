@@ -21,11 +21,10 @@ struct Settler: Sendable {
     let gates: [Lane: LaneGate]
     let lease: WorkerLease
     let waiters: EndWaiters
+    let awaited: AwaitedResults
     let store: any DeliveryStore
     let admission: Admission
     let metrics: DeliveryMetrics
-    /// What the causes in histories stand for.
-    let refusals: RefusalCatalog
     let clock: any Clock<Duration>
     let random: @Sendable () -> Double
     let logger: Logger
@@ -34,8 +33,6 @@ struct Settler: Sendable {
     /// Raised when the settler is to give up waiting for a failing store.
     let finishing = AutoResetEvent()
 
-    /// How long who waits is left in peace while a probe is on its way that decides about others too.
-    static let probeLook: Duration = .seconds(1)
     /// So many results wait for no others.
     static let gatheringLimit = 250
     /// Results for one transaction, at most but for the last page of it.
@@ -125,13 +122,9 @@ struct Settler: Sendable {
                 let place = place(sent.worker, found.count)
                 for answer in found {
                     let delivery = sent.deliveries.delivery(answer.index, lane: sent.lane)
-                    let result = hastened(
-                        delivery.settlement(
-                            of: answer.outcome, isAttempt: answer.isAttempt, at: answer.time, random: random()),
-                        of: delivery, answer)
+                    let (result, end) = awaited.settlement(of: delivery, answer, random: random())
                     batches[place].append(
-                        Settlement(delivery: delivery.claim, result: result), in: sent.lane,
-                        orEnd: end(of: delivery, result, answer))
+                        Settlement(delivery: delivery.claim, result: result), in: sent.lane, orEnd: end)
                     if answer.isAttempt { attempts.add(answer.outcome) }
                 }
             case .decided(let settlements, let lane, let worker):
@@ -145,30 +138,6 @@ struct Settler: Sendable {
         return batches
     }
 
-    /// A delivery that somebody waits for comes again soon while a probe is on its way: then it goes too, or its end is
-    /// told.
-    private func hastened(
-        _ result: Settlement.Result, of delivery: OpenDelivery, _ answer: SentBatch.Answer
-    ) -> Settlement.Result {
-        guard answer.isBeingProbed, case .retry(let history, let notBefore) = result,
-            waiters.isAwaited(delivery.claim.message)
-        else { return result }
-        return .retry(history, notBefore: min(notBefore, answer.time + Self.probeLook))
-    }
-
-    /// What is recorded in place of a retry, or of an end for lack of time, while somebody waits for the end.
-    private func end(
-        of delivery: OpenDelivery, _ result: Settlement.Result, _ answer: SentBatch.Answer
-    ) -> Settlement.Result? {
-        guard !waiters.isEmpty else { return nil }
-        if case .ended(let entry) = result, entry.outcome != .expired { return nil }
-        guard waiters.isAwaited(delivery.claim.message) else { return nil }
-        let isHeld = gates[delivery.lane]?.isHeld(delivery.route) ?? false
-        return delivery.endForWaiter(
-            answer.outcome, isAttempt: answer.isAttempt, isHeld: isHeld, isBeingProbed: answer.isBeingProbed,
-            at: answer.time)
-    }
-
     /// Records results, however long the store takes to accept them; what it refuses for good goes to `aside`.
     ///
     /// - Returns: `false` when the gateway stopped first: these deliveries stay claimed and the next run rescues them.
@@ -176,7 +145,7 @@ struct Settler: Sendable {
         var batches = [results]
         var failures = 0
         while var batch = batches.popLast() {
-            guard lease.isCurrent(batch.worker) else {
+            guard lease.maySettle(batch.worker) else {
                 drop(batch)
                 continue
             }
@@ -241,7 +210,7 @@ struct Settler: Sendable {
     private func tryAgain(_ aside: inout [ResultBatch]) async {
         var left: [ResultBatch] = []
         for var batch in aside {
-            guard lease.isCurrent(batch.worker) else {
+            guard lease.maySettle(batch.worker) else {
                 drop(batch)
                 continue
             }
@@ -316,26 +285,7 @@ struct Settler: Sendable {
         }
         admission.record()
         giveBack(batch)
-        expectAwaited(batch)
-    }
-
-    /// A refused credential may get the route held before the second try, which tells whether another connection helps:
-    /// who waits for that is not to wait for the end of the hold.
-    private func expectAwaited(_ batch: ResultBatch) {
-        guard !waiters.isEmpty else { return }
-        for (settlement, lane) in zip(batch.settlements, batch.lanes) where lane == .interactive {
-            guard case .retry(let history, let notBefore) = settlement.result, isAboutCredential(history),
-                waiters.isAwaited(settlement.delivery.message)
-            else { continue }
-            let retry = AwaitedRetry(message: settlement.delivery.message, due: notBefore)
-            gates[lane]?.update { $0.expectAwaited(retry, of: settlement.delivery.route) }
-        }
-    }
-
-    /// Whether the last attempt was refused because of the credential.
-    private func isAboutCredential(_ history: AttemptHistory) -> Bool {
-        guard let cause = history.lastCause else { return false }
-        return refusals[cause]?.refusal.scope.isAboutCredential ?? false
+        awaited.expectRetries(of: batch)
     }
 
     private func giveBack(_ batch: ResultBatch) {
@@ -357,10 +307,10 @@ struct Settler: Sendable {
             var reason: String
         }
         var lines: [Line: Int] = [:]
-        for settlement in settlements {
-            guard case .ended(let entry) = settlement.result, entry.outcome != .accepted else { continue }
+        for place in settlements.indices {
+            guard let entry = settlements[place].result.failure else { continue }
             let line = Line(
-                message: settlement.delivery.message, outcome: entry.outcome, reason: entry.reason ?? "")
+                message: settlements[place].delivery.message, outcome: entry.outcome, reason: entry.reason ?? "")
             lines[line, default: 0] += 1
         }
         for (line, count) in lines {

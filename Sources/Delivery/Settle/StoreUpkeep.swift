@@ -36,6 +36,7 @@ struct StoreUpkeep: Sendable {
             do throws(StoreError) {
                 let count = try await store.bookCancelled(limit: Self.step, at: wallTime())
                 failures = 0
+                await countOwnEnds()
                 if count < Self.step { await cancelled.wait() }
             } catch {
                 if Task.isCancelled { return }
@@ -57,12 +58,18 @@ struct StoreUpkeep: Sendable {
                 }
                 try await bookExpired()
                 try await bringForward()
+                await countOwnEnds()
             } catch {
                 if Task.isCancelled { return }
                 logger.warning("the store's gauges can't be read", metadata: ["error": "\(error)"])
             }
             await clock.pause(Self.gaugeInterval)
         }
+    }
+
+    /// What the store ended by itself counts like what was settled, also what it ended within claims and settlements.
+    private func countOwnEnds() async {
+        metrics.count(await store.takeOwnEnds(), at: wallTime())
     }
 
     /// Ends what no claim comes to before its time has run out: its route is held, or its message has a pace.

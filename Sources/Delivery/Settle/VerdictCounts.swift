@@ -15,9 +15,9 @@ struct VerdictCounts {
     private var sums: [AppID: Sum] = [:]
 
     init(_ settlements: [Settlement]) {
-        for settlement in settlements {
-            guard case .ended(let entry) = settlement.result, let verdict = entry.verdict else { continue }
-            let registration = settlement.delivery.registration
+        for place in settlements.indices {
+            guard let verdict = settlements[place].result.verdict else { continue }
+            let registration = settlements[place].delivery.registration
             switch verdict {
             case .proven(let channel):
                 if channel != registration.channel { sums[registration.app, default: Sum()].corrected += 1 }

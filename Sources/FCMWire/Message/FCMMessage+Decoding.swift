@@ -173,10 +173,10 @@ private struct MessageReader {
 
     private mutating func readLiveActivityToken(_ value: JSONValue) {
         guard case .string(let text) = value, !text.isEmpty else { return }
-        apns.liveActivityToken = DeviceToken(hex: text)
+        apns.liveActivityToken = DeviceToken(registering: text)
         if apns.liveActivityToken == nil {
             violations.note(
-                "message.apns.live_activity_token", "A Live Activity token is \(DeviceToken.hexExpectation).")
+                "message.apns.live_activity_token", "A Live Activity token is \(DeviceToken.registeringExpectation).")
         }
     }
 }

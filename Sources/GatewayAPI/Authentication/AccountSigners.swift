@@ -22,10 +22,12 @@ struct AccountSigners: Sendable {
     /// Whether an address that failed too often may present this all the same: a JWT that an account's key signed which was
     /// found lately. Costs no read of the store; without a key's id nothing is verified either.
     func passes(_ text: String, from address: ClientAddress) async -> Bool {
+        // Only whether it does: who can't present it gets the refusal of the limit, whatever else is wrong.
         guard (try? limits.check(.failures(address))) == nil, Assertion.isAssertion(text),
             let assertion = try? Assertion(text, at: wallTime()), let key = assertion.keyID,
             let signer = recent.lastRecord(key)
         else { return false }
+        // As above: a signature that does not hold does not pass.
         return (try? await assertion.check(by: signer)) != nil
     }
 

@@ -26,11 +26,11 @@ package struct GatewayServices: Sendable {
         metricsText: @escaping @Sendable () -> String,
         clientLimits: ClientRateLimits = ClientRateLimits(.none), publicURL: @escaping @Sendable () -> String,
         keyUses: KeyUses = KeyUses(),
-        wallTime: @escaping WallTime, logger: Logger
+        clock: any Clock<Duration> = ContinuousClock(), wallTime: @escaping WallTime, logger: Logger
     ) {
         request = RequestServices(
             store: store, acceptor: acceptor, controller: controller, projects: projects, clientLimits: clientLimits,
-            publicURL: publicURL, refusals: refusals, wallTime: wallTime)
+            publicURL: publicURL, refusals: refusals, clock: clock, wallTime: wallTime)
         var state = GatewayState()
         state.upstreams = upstreams
         state.store = storeState
@@ -59,6 +59,8 @@ package struct RequestServices: Sendable {
     package var publicURL: @Sendable () -> String
     /// What the reasons in the ledger stand for.
     package var refusals: RefusalCatalog
+    /// By which waits end.
+    package var clock: any Clock<Duration>
     /// Wall time.
     package var wallTime: WallTime
 }

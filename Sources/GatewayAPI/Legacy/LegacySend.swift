@@ -103,19 +103,8 @@ struct LegacyTokenSend {
     private func submissions(
         to names: [String]
     ) async throws(FCMError) -> [Result<Submission, LegacyError>] {
-        let references = names.map { RegistrationReference(rawValue: $0) }
-        let named: [NamedRegistration]
-        do throws(StoreError) {
-            named = try await call.named(references.compactMap { $0 })
-        } catch {
-            throw FCMError(error)
-        }
-        var found = named.makeIterator()
-        return zip(names, references).map { name, reference in
-            guard reference != nil else {
-                return .failure(name.isEmpty ? .missingRegistration : .invalidRegistration)
-            }
-            let named = found.next() ?? .unknown
+        zip(names, try await call.named(texts: names)).map { name, named in
+            guard let named else { return .failure(name.isEmpty ? .missingRegistration : .invalidRegistration) }
             return Result { () throws(LegacyError) in try submission(to: named) }
         }
     }

@@ -221,19 +221,9 @@ private struct Multicast {
         results.reserveCapacity(tokens.count)
         while results.count < tokens.count {
             let part = tokens[results.count..<min(results.count + 5000, tokens.count)]
-            let references = part.map { RegistrationReference(rawValue: $0) }
-            let named: [NamedRegistration]
-            do throws(StoreError) {
-                named = try await call.named(references.compactMap { $0 })
-            } catch {
-                throw FCMError(error)
-            }
-            var found = named.makeIterator()
-            for (token, reference) in zip(part, references) {
+            for (token, named) in zip(part, try await call.named(texts: part)) {
                 let (result, addressee) =
-                    reference == nil
-                    ? (Target.token(token).isDeviceToken ? .deviceToken : .malformed, nil)
-                    : self.result(found.next() ?? .unknown)
+                    named.map(self.result) ?? (Target.token(token).isDeviceToken ? .deviceToken : .malformed, nil)
                 results.append(result)
                 if let addressee, seen.insert(addressee.key).inserted { addressees.append(addressee) }
             }

@@ -25,6 +25,22 @@ extension OpenAPI {
                 "Lists what was sent to a registration, the newest first.",
                 parameters: Parameter.page(limit: 1000, default: 100), answer: deliveries, errors: [404]),
             .project(
+                .get, "events", "listEvents", "Lists what happened, in order, and waits for more.",
+                parameters: Parameter.page(limit: 1000, default: 100) + [
+                    .query(
+                        "after", .string,
+                        "Events after this sequence; `now`: after the newest. Without: from startTime, or the oldest."),
+                    .query("startTime", .time, "Events of this time or later."),
+                    .query("onlyFailures", .boolean, "Only what was not accepted, dead registrations and routes."),
+                    .query("wait", .duration, "While there is none: wait for one so long, at most 30 s."),
+                ],
+                answer: .object(
+                    [
+                        "events": .list(of: .named("Event")),
+                        "lastSequence": .integer.saying("Where to go on: the next after."),
+                        "nextPageToken": .string.saying("As lastSequence, while there is more already."),
+                    ], required: ["events", "lastSequence"])),
+            .project(
                 .get, "registrations/{registration}:why", "explainRegistration",
                 "Says why a registration gets pushes or not, or got a message or not.",
                 parameters: [
@@ -49,6 +65,12 @@ extension OpenAPI {
                     "latency": .object(["p50": .duration, "p90": .duration, "p99": .duration]),
                 ],
                 required: ["name", "target", "state", "acceptTime", "expireTime", "audience", "ledger"]),
+            "Event": .object(
+                [
+                    "sequence": .integer.saying("Ascends by one from event to event of all projects."),
+                    "type": .choice(EventView.types), "timestamp": .time, "data": .object([:]),
+                ],
+                required: ["sequence", "type", "timestamp", "data"]),
             "CredentialUse": .object(
                 [
                     "id": .string.saying("A key's id or a service account's email."), "name": .string,

@@ -28,6 +28,17 @@ extension ProjectCall {
         return registrations.map { $0.map(NamedRegistration.known) ?? others.next() ?? .unknown }
     }
 
+    /// Looks up what texts name, in their order; `nil`: a text is neither a token nor a FID.
+    func named(texts: some Sequence<String>) async throws(FCMError) -> [NamedRegistration?] {
+        let references = texts.map { RegistrationReference(rawValue: $0) }
+        do throws(StoreError) {
+            var found = try await named(references.compactMap { $0 }).makeIterator()
+            return references.map { $0 == nil ? nil : found.next() ?? .unknown }
+        } catch {
+            throw FCMError(error)
+        }
+    }
+
     /// What names that the project does not have are in the other projects.
     private func elsewhere(_ references: [RegistrationReference]) async throws(StoreError) -> [NamedRegistration] {
         let tokens = references.compactMap(\.token)

@@ -6,7 +6,7 @@ import Store
 enum ExportFormat: String, CaseIterable, Sendable {
     /// One JSON object a line, absent values left out: what `bq load --source_format=NEWLINE_DELIMITED_JSON` takes.
     case ndjson
-    /// RFC 4180 with a header line, absent values empty.
+    /// RFC 4180 with a header line, absent values empty; texts that look like formulas are made inert, see ``CSVCell``.
     case csv
 
     /// `Content-Type`.
@@ -43,19 +43,11 @@ enum ExportFormat: String, CaseIterable, Sendable {
             let fields = ExportColumn.allCases.map { column in
                 switch column.value(of: row, in: project) {
                 case nil: ""
-                case .text(let text): Self.quoted(text)
+                case .text(let text): CSVCell.quoted(CSVCell.inert(text))
                 case .number(let number): String(number)
                 }
             }
             bytes.append(contentsOf: (fields.joined(separator: ",") + "\r\n").utf8)
         }
-    }
-
-    // RFC 4180 §2: quotes around a field with a comma, a quote or a line break; quotes inside doubled.
-    private static func quoted(_ text: String) -> String {
-        guard text.utf8.contains(where: { [UInt8(ascii: ","), UInt8(ascii: "\""), 10, 13].contains($0) }) else {
-            return text
-        }
-        return "\"" + text.replacing("\"", with: "\"\"") + "\""
     }
 }

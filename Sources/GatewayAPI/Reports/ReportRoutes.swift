@@ -82,6 +82,7 @@ extension ProjectCall {
             let body = try await services.store.message(id, in: project.id)?.body,
             case .object(let members) = ReportView.report(report, expectedEnd: services.controller.expectedEnd(of: id))
         else { throw FCMError(.notFound) }
+        // The one way it fails is that what is stored can't be read, which the error says.
         guard let content = try? FCMMessage(body) else {
             throw StoreError(.failed, "The store's content of a message is damaged.")
         }

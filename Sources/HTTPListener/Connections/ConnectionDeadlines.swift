@@ -42,6 +42,36 @@ final class FirstByteDeadline: ChannelInboundHandler, RemovableChannelHandler {
     }
 }
 
+/// Ends an HTTP/2 connection whose preface does not come to its end: 24 bytes and a SETTINGS frame (RFC 9113 §3.4). Until
+/// then there is no frame whose absence anything else would see, and a part of it would keep the connection.
+///
+/// Stands behind the HTTP/2 handler from the choice of the protocol on, and takes itself out with the first frame.
+final class PrefaceDeadline: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTP2Frame
+    typealias InboundOut = HTTP2Frame
+
+    private let limit: Duration
+    private var deadline: Scheduled<Void>?
+
+    init(_ limit: Duration) {
+        self.limit = limit
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        deadline = context.closing(in: limit)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        deadline?.cancel()
+        context.fireChannelRead(data)
+        context.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        deadline?.cancel()
+    }
+}
+
 /// Ends an HTTP/2 connection some time after its first GOAWAY.
 ///
 /// Hummingbird waits for the peer's answer to a PING before it counts the time, so one that is gone would keep its

@@ -25,7 +25,8 @@ struct SecureChannel: HTTPChannelHandler {
 
     /// What a connection may take.
     struct Limits: Sendable {
-        /// From the connection's start to the first byte behind its TLS handshake.
+        /// From the connection's start to the first byte behind its TLS handshake, and from there to the end of an HTTP/2
+        /// preface.
         var firstByte: Duration
         /// From the first GOAWAY to the connection's end.
         var farewell: Duration
@@ -65,7 +66,9 @@ struct SecureChannel: HTTPChannelHandler {
                 let pipeline = channel.pipeline.syncOperations
                 let handler = try pipeline.handler(type: NIOHTTP2Handler.self)
                 try pipeline.addHandler(HeaderTableLimit(), position: .before(handler))
-                try pipeline.addHandler(FarewellDeadline(limits.farewell), position: .after(handler))
+                try pipeline.addHandlers(
+                    [FarewellDeadline(limits.farewell), PrefaceDeadline(limits.firstByte), MalformedRequests()],
+                    position: .after(handler))
                 channel.writeAndFlush(Self.settings, promise: nil)
                 return value
             }

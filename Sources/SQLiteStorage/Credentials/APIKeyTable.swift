@@ -6,7 +6,7 @@ package import Store
 extension SQLiteStore: CredentialStore {
     /// Keeps a new key with its audit entry; an id that is taken throws `.failed`.
     package func insert(_ key: APIKeyRecord, by credential: CredentialUse) async throws(StoreError) {
-        try await write { db in
+        try await write(telling: .keys) { db in
             try db.change(
                 """
                 INSERT INTO api_key (\(APIKeyRecord.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -51,7 +51,7 @@ extension SQLiteStore: CredentialStore {
     package func revoke(
         _ id: String, at time: Timestamp, by credential: CredentialUse
     ) async throws(StoreError) -> Bool {
-        try await write { db in
+        try await write(telling: .keys) { db in
             guard let row = try db.row("SELECT project, name, revoked_at FROM api_key WHERE id = ?", [id]) else {
                 return false
             }

@@ -8,7 +8,7 @@ extension SQLiteStore: ServiceAccountStore {
     package func insert(
         _ account: ServiceAccount, with key: ServiceAccountKey, by credential: CredentialUse
     ) async throws(StoreError) -> Bool {
-        try await write { db in
+        try await write(telling: .keys) { db in
             let isNew = try db.change(
                 """
                 INSERT INTO service_account (email, project, role, created_at, disabled_at) VALUES (?, ?, ?, ?, ?)
@@ -28,7 +28,7 @@ extension SQLiteStore: ServiceAccountStore {
 
     /// Keeps another key of an account; `false` if there is no such account. An id that is taken throws `.failed`.
     package func insert(_ key: ServiceAccountKey, by credential: CredentialUse) async throws(StoreError) -> Bool {
-        try await write { db in
+        try await write(telling: .keys) { db in
             guard try Self.insert(key, db) else { return false }
             try AuditLogTable(db: db).add(
                 .accountKeyAdded, key.account, ["key": key.id], at: key.createdAt, by: credential)
@@ -76,7 +76,7 @@ extension SQLiteStore: ServiceAccountStore {
     package func revokeServiceAccountKey(
         _ id: String, at time: Timestamp, by credential: CredentialUse
     ) async throws(StoreError) -> Bool {
-        try await write { db in
+        try await write(telling: .keys) { db in
             guard
                 let row = try db.row(
                     """
@@ -110,7 +110,7 @@ extension SQLiteStore: ServiceAccountStore {
         _ account: ServiceAccountEmail, _ disabledAt: Timestamp?, _ action: AuditAction, at time: Timestamp,
         by credential: CredentialUse
     ) async throws(StoreError) -> Bool {
-        try await write { db in
+        try await write(telling: .keys) { db in
             let row = try db.row("SELECT disabled_at FROM service_account WHERE email = ?", [account.rawValue])
             guard let row else { return false }
             let isDisabled = (row[0] as Int64?) != nil
@@ -127,7 +127,7 @@ extension SQLiteStore: ServiceAccountStore {
     package func delete(
         _ account: ServiceAccountEmail, at time: Timestamp, by credential: CredentialUse
     ) async throws(StoreError) -> Bool {
-        try await write { db in
+        try await write(telling: .keys) { db in
             try db.change(
                 """
                 DELETE FROM access_token WHERE key IN (SELECT k.seq FROM service_account_key k

@@ -39,6 +39,9 @@ final class GroupCommitter: Sendable {
     private let gauges: [WriteKind: Gauge]
 
     private let loadState: Mutex<LoadState>
+    /// The newest event as of the last commit of this process. Only the connection that writes uses it.
+    private let lastEvent: Mutex<Int64>
+    private let source: ChangeSource
     /// Whether a commit failed in a way that leaves the log in doubt, see ``settleLog(_:)``. Only the connection that
     /// writes uses it.
     private let isLogDoubtful = Mutex(false)
@@ -46,10 +49,14 @@ final class GroupCommitter: Sendable {
     /// What is not complete, as of the last commit.
     var load: StoreLoad { loadState.withLock { $0.load } }
 
-    /// - Parameter metrics: where the gauges of the queue go.
+    /// - Parameters:
+    ///   - source: told when a commit has events.
+    ///   - metrics: where the gauges of the queue go.
     /// - Throws: the database's error when the counters of the load can't be read.
-    init(pool: DatabasePool, metrics: any MetricsFactory) throws {
+    init(pool: DatabasePool, source: ChangeSource, metrics: any MetricsFactory) throws {
         self.pool = pool
+        self.source = source
+        lastEvent = Mutex(try pool.read { db in try EventTable(db: db).newest() })
         var load = LoadState()
         load.apply(try pool.read { db in try LoadChange.all(after: -1, in: db) })
         loadState = Mutex(load)
@@ -191,11 +198,17 @@ final class GroupCommitter: Sendable {
         isLogDoubtful.withLock { $0 = false }
     }
 
+    /// What a transaction changed of what is told after its commit.
+    private struct Changes {
+        var load: [LoadChange] = []
+        var lastEvent: Int64 = 0
+    }
+
     /// Commits a group none of which fails; `nil`: one did, and nothing was changed.
     private func commitTogether(_ group: [Job], _ db: Database) throws -> [Finish]? {
         var finishes: [Finish] = []
         finishes.reserveCapacity(group.count)
-        var changes: [LoadChange] = []
+        var changes = Changes()
         var hasFailed = false
         try db.inTransaction(.immediate) {
             for job in group {
@@ -207,17 +220,17 @@ final class GroupCommitter: Sendable {
                 }
                 finishes.append(finish)
             }
-            changes = try changesOfLoad(db)
+            changes = try finish(db)
             return .commit
         }
         guard !hasFailed else { return nil }
-        loadState.withLock { [changes] in $0.apply(changes) }
+        tell(changes)
         return finishes
     }
 
     /// Commits what does not fail of a group. `finishes` has those that ran, also when the commit fails.
     private func commitEach(_ group: [Job], _ db: Database, _ finishes: inout [Finish]) throws {
-        var changes: [LoadChange] = []
+        var changes = Changes()
         try db.inTransaction(.immediate) {
             for job in group {
                 finishes.append(job.run(db, true).finish)
@@ -227,14 +240,29 @@ final class GroupCommitter: Sendable {
                     throw DatabaseError(resultCode: .SQLITE_ABORT, message: "the transaction was aborted")
                 }
             }
-            changes = try changesOfLoad(db)
+            changes = try finish(db)
             return .commit
         }
-        loadState.withLock { [changes] in $0.apply(changes) }
+        tell(changes)
     }
 
-    private func changesOfLoad(_ db: Database) throws -> [LoadChange] {
-        try LoadChange.all(after: loadState.withLock { $0.lastChange }, in: db)
+    /// Ends a transaction: adds the events that its steps have together, and reads what is told after the commit.
+    private func finish(_ db: Database) throws -> Changes {
+        let events = EventTable(db: db)
+        try events.addAccepted()
+        return Changes(
+            load: try LoadChange.all(after: loadState.withLock { $0.lastChange }, in: db),
+            lastEvent: try events.newest())
+    }
+
+    /// Tells what was committed.
+    private func tell(_ changes: Changes) {
+        loadState.withLock { $0.apply(changes.load) }
+        let isNew = lastEvent.withLock { last in
+            defer { last = changes.lastEvent }
+            return last < changes.lastEvent
+        }
+        if isNew { source.post(.events) }
     }
 
     private static func inSavepoint<Value>(_ db: Database, _ body: (Database) throws -> Value) throws -> Value {

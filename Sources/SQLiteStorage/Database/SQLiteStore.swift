@@ -3,6 +3,7 @@ import GRDB
 package import Logging
 package import PushModel
 package import Store
+import Synchronization
 
 /// The embedded store: one SQLite database in a directory, WAL, synchronous FULL.
 ///
@@ -11,6 +12,7 @@ package final class SQLiteStore: Sendable {
     let logger: Logger
     private let pool: DatabasePool
     let committer: GroupCommitter
+    let changeSource = ChangeSource()
     private let lookups: ReadBatcher
     /// Steps of counting audiences that may run at the same time.
     let audiences = AsyncSemaphore(places: 2)
@@ -25,8 +27,11 @@ package final class SQLiteStore: Sendable {
     /// may have been set back since.
     package let lastRecordedAt: Timestamp?
     let health: StoreHealth
+    /// What the store ended by itself and was not asked for yet.
+    let ownEnds = Mutex(OwnEnds())
 
-    /// Opens the store in `directory`, makes directory and database if there are none, and migrates.
+    /// Opens the store in `directory`, makes directory and database if there are none, and migrates. Blocks its thread: on
+    /// files, and up to some seconds while another process does the same.
     ///
     /// - Parameters:
     ///   - holder: who a second gateway is told has the store.
@@ -50,7 +55,8 @@ package final class SQLiteStore: Sendable {
             lookups = ReadBatcher(pool: pool, metrics: metrics ?? MetricsSystem.factory)
             earlierWorkers = lock == nil ? 0 : try pool.read { db in try db.number("SELECT max(id) FROM worker") ?? 0 }
             lastRecordedAt = try pool.read { db in try Self.lastRecordedAt(db) }
-            committer = try GroupCommitter(pool: pool, metrics: metrics ?? MetricsSystem.factory)
+            committer = try GroupCommitter(
+                pool: pool, source: changeSource, metrics: metrics ?? MetricsSystem.factory)
         } catch let error as StoreError {
             throw error
         } catch {
@@ -89,11 +95,15 @@ package final class SQLiteStore: Sendable {
     /// - Parameters:
     ///   - kind: whose places in the queue it takes.
     ///   - rows: about how many rows it changes: a group is limited by these.
+    ///   - change: what others are told after it, beside events.
     func write<Value: Sendable>(
-        _ kind: WriteKind = .change, rows: Int = 1, _ body: @escaping @Sendable (Database) throws -> Value
+        _ kind: WriteKind = .change, rows: Int = 1, telling change: StoreChange = [],
+        _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Value {
         do {
-            return try await committer.write(kind, rows: rows, body)
+            let value = try await committer.write(kind, rows: rows, body)
+            changeSource.post(change)
+            return value
         } catch {
             throw health.note(StoreError(database: error), isWrite: true)
         }

@@ -67,6 +67,7 @@ extension SQLiteStore {
                     "The store in \(directory.path) is from an older version and a gateway has it open; "
                         + "restart the gateway with this version first.")
             }
+            // The thread may block, see `SQLiteStore.init`; another process ends this wait, which gives no signal.
             Thread.sleep(forTimeInterval: 0.05)
         }
         lock?.release()
@@ -76,6 +77,7 @@ extension SQLiteStore {
     static func gatewayLock(_ directory: StoreDirectory) throws(StoreError) -> GatewayLock {
         for _ in 0..<5 {
             if let lock = try GatewayLock(directory: directory) { return lock }
+            // As above: no signal comes from the other process.
             Thread.sleep(forTimeInterval: 0.05)
         }
         let holder = GatewayLock.holder(of: directory).map { " (\($0))" } ?? ""

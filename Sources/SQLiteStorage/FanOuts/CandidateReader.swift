@@ -32,8 +32,12 @@ struct Candidates {
                     now.append(registration)
                     continue
                 }
-                switch try reader.standing(of: registration.key) {
-                case .recipient(let registration): now.append(registration)
+                guard let current = try reader.current(registration.key) else {
+                    passedOver.ended += 1
+                    continue
+                }
+                switch reader.standing(of: current) {
+                case .recipient: now.append(current)
                 case .held(let route): insert(registration.key.rawValue, into: route)
                 case .passed(let cause): passedOver[keyPath: cause] += 1
                 }
@@ -151,25 +155,25 @@ struct CandidateReader {
 
     /// What a registration is to a shard.
     enum Standing {
-        case recipient(DeliveryRegistration)
+        case recipient
         /// A recipient whose route is held.
         case held(PushRoute)
         /// Not one, and where that is counted.
         case passed(WritableKeyPath<PassedOver, Int>)
     }
 
-    /// What a recipient that was found before is now.
-    mutating func standing(of key: RegistrationKey) throws -> Standing {
-        guard let registration = try reader.find(key.rawValue) else { return .passed(\.ended) }
-        return standing(of: registration)
+    /// A recipient that was found before, as it is now; `nil`: it is gone.
+    mutating func current(_ key: RegistrationKey) throws -> DeliveryRegistration? {
+        try reader.find(key.rawValue)
     }
 
-    private func standing(of registration: DeliveryRegistration) -> Standing {
+    /// What a registration is to the shard.
+    func standing(of registration: DeliveryRegistration) -> Standing {
         guard registration.isActive else { return .passed(\.ended) }
         guard !registration.isQuarantined else { return .passed(\.quarantined) }
         if let since = shard.refreshedSince, registration.refreshedAt < since { return .passed(\.stale) }
         let route = held.first { $0.app == registration.app && $0.channel == registration.channel }
-        return route.map { .held($0) } ?? .recipient(registration)
+        return route.map { .held($0) } ?? .recipient
     }
 
     /// Adds a registration if it is a recipient.

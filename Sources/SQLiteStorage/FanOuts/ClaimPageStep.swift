@@ -22,10 +22,7 @@ extension SQLiteStore {
                 switch offer {
                 case .nothing(let isDone): try await refusal(of: worker, isDone: isDone)
                 case .released(let page):
-                    try await write(.claim) { db in
-                        try WorkerTable(db: db).check(worker)
-                        return try FanOutTable(db: db).claim(page, by: worker, at: time)
-                    }
+                    try await claim(page, by: worker, at: time)
                 case .next(let shard, let candidates):
                     try await write(.claim) { db in
                         try WorkerTable(db: db).check(worker)
@@ -35,6 +32,19 @@ extension SQLiteStore {
             if let claim { return claim }
         }
         return FanOutClaim(page: nil, isDone: false)
+    }
+
+    private func claim(
+        _ page: FanOutTable.ReleasedPage, by worker: WorkerID, at time: Timestamp
+    ) async throws(StoreError) -> FanOutClaim? {
+        let (claim, ownEnds) = try await write(.claim) { db in
+            try WorkerTable(db: db).check(worker)
+            var ownEnds = OwnEnds()
+            let claim = try FanOutTable(db: db).claim(page, by: worker, at: time, ending: &ownEnds)
+            return (claim, ownEnds)
+        }
+        keep(ownEnds)
+        return claim
     }
 
     /// So often a claim is tried when others claim from the same shard; each time one of them got a page.
@@ -64,7 +74,7 @@ extension FanOutTable {
         guard try moveCursor(of: shard, past: candidates, isAtEnd: isAtEnd) else { return nil }
         if isAtEnd { try db.change(Self.reopen, [message, number]) }
         guard count > 0 else {
-            if isAtEnd { _ = try MessageTable(db: db).completeIfDone(message, at: time) }
+            if isAtEnd { try MessageTable(db: db).endIfDone(message, at: time) }
             return FanOutClaim(page: nil, isDone: isAtEnd)
         }
         let keys = PackedKeys.data(candidates.registrations.map(\.key.rawValue))
@@ -87,7 +97,11 @@ extension FanOutTable {
 
     /// Claims a page that was given back; what is beyond the limit of the claim becomes a page of its own. Recipients
     /// whose registrations were purged end here: there is no device to send to any more.
-    func claim(_ page: ReleasedPage, by worker: WorkerID, at time: Timestamp) throws -> FanOutClaim? {
+    ///
+    /// - Parameter ownEnds: where those are counted.
+    func claim(
+        _ page: ReleasedPage, by worker: WorkerID, at time: Timestamp, ending ownEnds: inout OwnEnds
+    ) throws -> FanOutClaim? {
         let shard = page.shard
         guard try isOpen(shard) else { return FanOutClaim(page: nil, isDone: true) }
         // Had another worker claimed it meanwhile and lost it, it would have one interruption more.
@@ -99,6 +113,7 @@ extension FanOutTable {
             var step = try SettleStep(db: db, worker: worker, newest: time)
             for key in page.purged { try step.endPurged(key, of: page, at: time) }
             _ = try step.finish()
+            ownEnds.add(step.ownEnds)
         }
         let isDone = try !isOpen(shard)
         guard !page.registrations.isEmpty else { return FanOutClaim(page: nil, isDone: isDone) }

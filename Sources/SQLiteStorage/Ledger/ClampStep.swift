@@ -38,6 +38,12 @@ extension SQLiteStore {
 
     private func clampLedger(to now: Timestamp) async throws(StoreError) {
         while try await write(rows: FutureTimes.step, { db in try FutureTimes(db: db, now: now).clampReceipts() }) {}
+        var event: Int64? = .max
+        while let last = event {
+            event = try await write(rows: FutureTimes.step) { db in
+                try FutureTimes(db: db, now: now).clampEvents(before: last)
+            }
+        }
         var next: Int64? = try await read { db in try FutureTimes(db: db, now: now).firstBlock() }
         while let block = next {
             next = try await write(rows: FutureTimes.step) { db in
@@ -90,6 +96,7 @@ struct FutureTimes {
             SELECT r.id FROM project p CROSS JOIN receipt r INDEXED BY receipt_by_project
             WHERE r.project = p.name AND r.recorded_at > ?1 LIMIT ?2)
         """
+    static let events = "SELECT number, time FROM event WHERE number < ? ORDER BY number DESC LIMIT \(step)"
     static let refreshes = """
         SELECT key FROM registration WHERE key > ? AND key <= ? AND refreshed_at > ? ORDER BY key LIMIT \(step)
         """
@@ -151,6 +158,18 @@ struct FutureTimes {
     /// - Returns: whether there was one.
     func clampReceipts() throws -> Bool {
         try db.change(Self.receipts, [now.milliseconds, Self.step]) > 0
+    }
+
+    /// Sets back the times of some events, from the newest on.
+    ///
+    /// - Returns: where to go on; `nil`: what comes before is not ahead.
+    func clampEvents(before number: Int64) throws -> Int64? {
+        let rows = try Row.fetchAll(db.cachedStatement(sql: Self.events), arguments: [number])
+        let ahead = rows.filter { $0[1] > now.milliseconds }
+        for row in ahead {
+            try db.change("UPDATE event SET time = ? WHERE number = ?", [now.milliseconds, row[0] as Int64])
+        }
+        return ahead.isEmpty ? nil : rows.last?[0]
     }
 
     /// Some registrations that were refreshed ahead, and where to look next; `nil`: at none.

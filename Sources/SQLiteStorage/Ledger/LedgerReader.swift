@@ -130,6 +130,17 @@ struct LedgerReader {
         }
     }
 
+    /// Picked entries as events show them: one query for the registrations of all.
+    func events(_ picks: [Pick]) throws -> [DeliveryEvent] {
+        let names = try names(of: picks.map(\.entry.key))
+        return zip(picks, names).map { pick, name in
+            let message = pick.stored.message
+            return DeliveryEvent(
+                message: message.id, topic: message.topic, label: message.facts.label,
+                delivery: Self.record(pick, name.id, name.app))
+        }
+    }
+
     private static func record(_ pick: Pick, _ id: RegistrationID, _ app: AppKey) -> DeliveryRecord {
         let entry = pick.entry
         let message = pick.stored.message

@@ -106,8 +106,9 @@ struct LedgerWriter {
 
     /// Writes what was taken, and begins anew.
     ///
+    /// - Parameter events: takes the blocks that were written.
     /// - Throws: the database's error, or ``LedgerBlock/encode(_:reasons:)``'s; the transaction must not be committed then.
-    mutating func write() throws {
+    mutating func write(_ events: inout SettledEvents) throws {
         var hours: [ProjectID: ClosedRange<Int64>] = [:]
         var latencies = LatencyCounts()
         let table = LedgerBlockTable(db: db)
@@ -118,6 +119,7 @@ struct LedgerWriter {
                     let end = min(start + Self.blockLimit, entries.count)
                     let id = try table.insert(
                         entries[start..<end], group.reasons, message: group.message, group.project, recordedAt)
+                    events.add(block: id, rows: end - start, of: group.project)
                     hours[group.project] = (hours[group.project]?.lowerBound ?? id)...id
                 }
                 if group.kind != nil { try writeSums(entries, group, &latencies) }

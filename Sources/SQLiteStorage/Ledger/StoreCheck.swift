@@ -119,6 +119,13 @@ extension SQLiteStore {
             """
         ),
         (
+            "events with a number missing before them",
+            """
+            SELECT 1 FROM (SELECT first, lag(number, 1, first - 1) OVER (ORDER BY number) AS before FROM event)
+            WHERE first <> before + 1
+            """
+        ),
+        (
             "projects with wrong counts of open messages or active registrations",
             """
             SELECT 1 FROM project p

@@ -13,7 +13,7 @@ extension SQLiteStore {
         if control == .resume, let seq = try await read({ db in try ControlStep(db: db).paused(id, project) }) {
             try await mark(seq, isHeld: false)
         }
-        let change = try await write { db in
+        let change = try await write(telling: .control) { db in
             try ControlStep(db: db).apply(control, id, project, at: time, by: credential)
         }
         if let change, change.isNew, change.state != .active { try await mark(change.seq, isHeld: true) }
@@ -29,7 +29,7 @@ extension SQLiteStore {
         var ended = 0
         for seq in expired {
             try await mark(seq, isHeld: false)
-            if try await write(.settlement, { db in try ControlStep(db: db).endPause(seq) }) { ended += 1 }
+            if try await write(.settlement, { db in try ControlStep(db: db).endPause(seq, at: time) }) { ended += 1 }
         }
         return ended
     }
@@ -53,7 +53,9 @@ extension SQLiteStore {
                 try ControlStep(db: db).bookNext(limit: rest, at: time)
             }
             switch part {
-            case .booked(let count)?: booked += count
+            case .booked(let count, let ends)?:
+                keep(ends)
+                booked += count
             case .unclaimed(let shard)?: booked += try await book(shard, limit: rest, at: time)
             case nil: return booked
             }
@@ -71,9 +73,11 @@ extension SQLiteStore {
             return (shard, try reader.next(limit))
         }
         guard let found else { return 0 }
-        return try await write(.settlement, rows: found.candidates.registrations.count) { db in
+        let (count, ends) = try await write(.settlement, rows: found.candidates.registrations.count) { db in
             try ControlStep(db: db).book(found.candidates, of: found.shard, as: outcome, at: time)
         }
+        keep(ends)
+        return count
     }
 }
 
@@ -152,13 +156,13 @@ struct ControlStep {
         }
         try AuditLogTable(db: db).add(
             AuditEntry(time: time, project: project, action: action, subject: id.rawValue, credential: credential))
-        return try set(next, seq)
+        return try set(next, seq, at: time)
     }
 
     /// Ends a pause, unless somebody else did.
-    func endPause(_ seq: Int64) throws -> Bool {
+    func endPause(_ seq: Int64, at time: Timestamp) throws -> Bool {
         guard try state(seq) == .paused else { return false }
-        _ = try set(.active, seq)
+        _ = try set(.active, seq, at: time)
         return true
     }
 
@@ -169,10 +173,14 @@ struct ControlStep {
     }
 
     /// What is active again waits for nothing: what came or was left since it was marked is released with the state.
-    private func set(_ state: MessageState, _ seq: Int64) throws -> Change {
+    private func set(_ state: MessageState, _ seq: Int64, at time: Timestamp) throws -> Change {
         try db.change("UPDATE message SET state = ? WHERE seq = ?", [state.rawValue, seq])
         try FanOutTable(db: db).reopen(seq)
         if state == .active { try db.change(Self.release, [seq]) }
+        guard let row = try db.row(MessageTable.project, [seq]) else { throw StoreError.invalid("a message") }
+        let control: EventBody.Control = state == .active ? .resumed : state == .paused ? .paused : .cancelled
+        try EventTable(db: db).add(
+            .controlled(message: seq, control), of: try ProjectID(stored: row[0]), at: time)
         return Change(seq: seq, state: state, isNew: true)
     }
 
@@ -190,8 +198,8 @@ struct ControlStep {
 
     /// What a step of booking came to.
     enum Booking: Sendable {
-        /// So many deliveries were booked.
-        case booked(Int)
+        /// So many deliveries were booked; the same for counters.
+        case booked(Int, OwnEnds)
         /// Nothing but this shard is left of the message.
         case unclaimed(OpenFanOut.ID)
     }
@@ -212,7 +220,7 @@ struct ControlStep {
                 return .unclaimed(OpenFanOut.ID(message: message, shard: shard))
             }
             _ = try step.finish()
-            return .booked(booked)
+            return .booked(booked, step.ownEnds)
         }
         return nil
     }
@@ -257,16 +265,18 @@ struct ControlStep {
     /// since.
     func book(
         _ found: Candidates, of shard: Shard, as outcome: LedgerOutcome = .cancelled, at time: Timestamp
-    ) throws -> Int {
+    ) throws -> (count: Int, ends: OwnEnds) {
         let (message, count) = (shard.id.message, found.registrations.count)
-        guard try FanOutTable(db: db).moveCursor(of: shard, past: found, isAtEnd: found.isAtEnd) else { return 0 }
+        guard try FanOutTable(db: db).moveCursor(of: shard, past: found, isAtEnd: found.isAtEnd) else {
+            return (0, OwnEnds())
+        }
         var step = try SettleStep(db: db, worker: WorkerID(rawValue: 0), newest: time)
         try step.book(
             found.registrations.lazy.map { ($0.key.rawValue, AttemptHistory()) }, of: message, as: outcome, at: time)
         _ = try step.finish()
         if outcome != .cancelled { try FanOutTable(db: db).reopen(message) }
         // A shard that had no recipient left ends without a delivery.
-        _ = try MessageTable(db: db).completeIfDone(message, at: time)
-        return count
+        try MessageTable(db: db).endIfDone(message, at: time)
+        return (count, step.ownEnds)
     }
 }

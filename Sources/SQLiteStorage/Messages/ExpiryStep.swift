@@ -16,6 +16,7 @@ extension SQLiteStore {
             let part = try await write(.settlement, rows: room) { db in
                 try ControlStep(db: db).bookExpired(messages, limit: room, at: time)
             }
+            keep(part.ends)
             booked += part.booked
             rest = rest.dropFirst(part.done)
             guard let shard = part.unclaimed else { continue }
@@ -42,6 +43,8 @@ extension ControlStep {
     struct Expiry: Sendable {
         /// Deliveries that were booked.
         var booked = 0
+        /// The same for counters.
+        var ends = OwnEnds()
         /// Messages, from the first, of which nothing is left to book.
         var done = 0
         /// A shard of the message behind those that has unclaimed recipients.
@@ -74,6 +77,7 @@ extension ControlStep {
             expiry.done += 1
         }
         _ = try step.finish()
+        expiry.ends = step.ownEnds
         return expiry
     }
 }

@@ -11,7 +11,8 @@ extension SQLiteStore: MessageStore {
         _ messages: [NewMessage], claimedBy worker: WorkerID?
     ) async throws(StoreError) -> [AcceptResult] {
         let prepared = try messages.map { message throws(StoreError) in try PreparedMessage(message) }
-        return try await write(.accept, rows: prepared.reduce(0) { $0 + $1.rows }) { db in
+        let change = messages.reduce(into: StoreChange()) { $0.formUnion(.work($1.lane)) }
+        return try await write(.accept, rows: prepared.reduce(0) { $0 + $1.rows }, telling: change) { db in
             var step = try AcceptStep(db: db, worker: worker)
             return try prepared.map { try step.accept($0) }
         }

@@ -33,9 +33,18 @@ struct MessageTable {
 
     /// Completes the message if nothing of it is open any more; a cancelled one stays cancelled.
     ///
-    /// - Returns: whether it is complete with this step.
+    /// - Returns: whether it is complete with this step; the event is the caller's.
     func completeIfDone(_ seq: Int64, at time: Timestamp) throws -> Bool {
         try db.change(Self.complete, [time.milliseconds, seq]) > 0
+    }
+
+    static let project = "SELECT project FROM message WHERE seq = ?"
+
+    /// As ``completeIfDone(_:at:)``, with the event of it, in steps that settle nothing.
+    func endIfDone(_ seq: Int64, at time: Timestamp) throws {
+        guard try completeIfDone(seq, at: time), let row = try db.row(Self.project, [seq]) else { return }
+        try EventTable(db: db).add(
+            .settled(EventBody.Settled(complete: [seq])), of: try ProjectID(stored: row[0]), at: time)
     }
 
     static let complete = """

@@ -4,37 +4,27 @@ package import PushModel
 package import Store
 
 extension SQLiteStore {
-    /// Takes a chunk of an import in one transaction. What is there already, by (project, app, address), is
-    /// refreshed; its times only go forward, and it keeps topics that the row does not name.
+    /// Takes a chunk of an import in one transaction, but for what is refused. What is there already, by (project, app,
+    /// address), is refreshed; its times only go forward, and it keeps topics that the row does not name.
     ///
     /// - Parameters:
     ///   - source: the name under which the position is kept.
-    ///   - skipsRefused: whether the others go in when the store refuses one.
     ///   - credential: who imports, for the audit.
+    /// - Returns: why rows are not in the store, by their place in the chunk; the others are, with the position.
     package func importRegistrations(
         _ rows: [ImportedRegistration], into project: ProjectID, source: String, position: ImportPosition,
-        skipsRefused: Bool, at time: Timestamp, by credential: CredentialUse
-    ) async throws(StoreError) -> ImportResult {
-        do {
-            return try await write(rows: rows.count) { db in
-                var importer = try RegistrationImporter(
-                    db: db, project: project, time: time, credential: credential)
-                var refused: [Int: ImportRefusal] = [:]
-                for (index, row) in rows.enumerated() {
-                    guard let refusal = try importer.take(row) else { continue }
-                    guard skipsRefused else { throw RegistrationImporter.Refused(index: index, refusal: refusal) }
-                    refused[index] = refusal
-                }
-                try importer.finish()
-                var position = position
-                position.imported += Int64(rows.count - refused.count)
-                position.rejected += Int64(refused.count)
-                try importer.keep(position, of: source)
-                return .committed(refused: refused)
-            }
-        } catch {
-            guard let refused = error.underlying as? RegistrationImporter.Refused else { throw error }
-            return .rolledBack(index: refused.index, refused.refusal)
+        at time: Timestamp, by credential: CredentialUse
+    ) async throws(StoreError) -> [Int: ImportRefusal] {
+        try await write(rows: rows.count) { db in
+            var importer = try RegistrationImporter(db: db, project: project, time: time, credential: credential)
+            var refused: [Int: ImportRefusal] = [:]
+            for (index, row) in rows.enumerated() { refused[index] = try importer.take(row) }
+            try importer.finish()
+            var position = position
+            position.imported += Int64(rows.count - refused.count)
+            position.rejected += Int64(refused.count)
+            try importer.keep(position, of: source)
+            return refused
         }
     }
 
@@ -85,12 +75,6 @@ extension SQLiteStore {
 
 /// Takes rows of an import within one transaction.
 struct RegistrationImporter {
-    /// Takes a transaction back.
-    struct Refused: Error {
-        let index: Int
-        let refusal: ImportRefusal
-    }
-
     private let db: Database
     private let project: ProjectID
     private let time: Timestamp
@@ -140,7 +124,7 @@ struct RegistrationImporter {
 
     private mutating func insert(_ row: ImportedRegistration, _ app: Int64) throws -> ImportRefusal? {
         if let id = row.id ?? row.token?.id {
-            if try Int64.fetchOne(isTaken, arguments: [id.rawValue]) != 0 { return .idTaken }
+            if try Int64.fetchOne(isTaken, arguments: [id.rawValue, project.rawValue]) != 0 { return .idTaken }
         }
         if let token = row.token, token.id == nil, try isForeignTokenTaken(token) { return .tokenTaken }
         let new = try NewRegistration(row, app: app, at: time)

@@ -71,7 +71,8 @@ struct InstallationRegistrar {
             return ended.key
         }
         // Who had the FID last is somebody else.
-        let isTaken = try db.number("SELECT 1 FROM registration WHERE fid = ?", [installation.id.rawValue]) != nil
+        let isTaken =
+            try db.number(RegistrationTable.hasID, [installation.id.rawValue, request.project.rawValue]) != nil
         let new = try NewRegistration(request, id: isTaken ? nil : installation.id, app: app, at: time)
         let made = try registrations.insert(new)
         try audit.addUser(of: made, app)

@@ -38,7 +38,8 @@ struct InstallationTable {
         """
     static let isLinked = "SELECT 1 FROM installation INDEXED BY installation_of WHERE registration = ? AND fid = ?"
     static let isTaken = """
-        SELECT EXISTS (SELECT 1 FROM installation WHERE fid = ?1) OR EXISTS (SELECT 1 FROM registration WHERE fid = ?1)
+        SELECT EXISTS (SELECT 1 FROM installation WHERE fid = ?1 AND project = ?2)
+            OR EXISTS (\(RegistrationTable.hasID))
         """
 
     func find(_ id: RegistrationID, in project: ProjectID) throws -> Found? {
@@ -51,7 +52,7 @@ struct InstallationTable {
 
     func insert(_ new: NewInstallation, at time: Timestamp) throws -> RegistrationID {
         var id = try new.id ?? .random()
-        while try db.number(Self.isTaken, [id.rawValue]) != 0 { id = try .random() }
+        while try db.number(Self.isTaken, [id.rawValue, new.project.rawValue]) != 0 { id = try .random() }
         try db.change(
             """
             INSERT INTO installation (project, fid, app, sdk_version, refresh_digest, created_at, used_at)

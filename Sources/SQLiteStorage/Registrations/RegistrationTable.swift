@@ -12,6 +12,10 @@ struct RegistrationTable {
         WHERE r.fid = ?
         """
     static let byID = byIDInAnyProject + " AND a.project = ?"
+    /// Whether a project has a registration with a FID, also an ended one.
+    static let hasID = """
+        SELECT 1 FROM registration r CROSS JOIN app a ON a.id = r.app WHERE r.fid = ?1 AND a.project = ?2
+        """
     static let byForeignTokenInAnyProject = """
         SELECT \(Registration.joinedColumns) FROM registration r INDEXED BY registration_foreign_token
         CROSS JOIN app a ON a.id = r.app
@@ -43,16 +47,15 @@ struct RegistrationTable {
         return found
     }
 
-    /// The project of the registration with this token; both unique indexes are over all projects.
+    /// The project of the registration with this token. Each project may have the FID in front of it.
     func project(of token: RegistrationToken) throws -> ProjectID? {
-        let row =
+        let rows =
             if let id = token.id {
-                try db.row(Self.byIDInAnyProject, [id.rawValue])
+                try Row.fetchAll(db.cachedStatement(sql: Self.byIDInAnyProject), arguments: [id.rawValue])
             } else {
-                try db.row(Self.byForeignTokenInAnyProject, [token.rawValue])
+                try Row.fetchAll(db.cachedStatement(sql: Self.byForeignTokenInAnyProject), arguments: [token.rawValue])
             }
-        guard let found = try row.map({ try Registration(row: $0) }), found.token.matches(token) else { return nil }
-        return found.project
+        return try rows.lazy.map { try Registration(row: $0) }.first { $0.token.matches(token) }?.project
     }
 
     /// The active registration that holds an address.
@@ -153,6 +156,8 @@ struct RegistrationTable {
         return try existing(current.key)
     }
 
+    static let project = "SELECT a.project FROM registration r CROSS JOIN app a ON a.id = r.app WHERE r.key = ?"
+
     /// Ends an active registration and its subscriptions; those of a superseded one are kept aside.
     func end(_ key: RegistrationKey, _ end: RegistrationEnd) throws {
         let isSuperseded = end.cause == .superseded
@@ -161,6 +166,10 @@ struct RegistrationTable {
             "UPDATE registration SET ended_at = ?, end_cause = ?, superseded = ? WHERE key = ? AND ended_at IS NULL",
             [end.time.milliseconds, cause.rawValue, isSuperseded ? 1 : nil, key.rawValue])
         guard ended > 0 else { return }
+        guard let project = try db.row(Self.project, [key.rawValue]) else { throw StoreError.invalid("an app") }
+        try EventTable(db: db).add(
+            .registrationEnded(key: key.rawValue, EventBody.Cause(end.cause)),
+            of: try ProjectID(stored: project[0]), at: end.time)
         if isSuperseded { try db.change(Self.keepSubscriptions, [key.rawValue]) }
         try endSubscriptions(of: key)
     }
@@ -231,14 +240,18 @@ struct RegistrationTable {
 
     /// Ends a registration whose address was called dead, unless it was refreshed after `deadSince` or has another
     /// address by now: then the answer was about the old one.
-    func endUnregistered(_ sent: DeliveryRegistration, deadSince: Timestamp, at time: Timestamp) throws {
+    ///
+    /// - Returns: whether it ended; the event is the caller's.
+    func endUnregistered(_ sent: DeliveryRegistration, deadSince: Timestamp, at time: Timestamp) throws -> Bool {
         let ended = try db.change(
             """
             UPDATE registration SET ended_at = ?, end_cause = 'unregistered'
             WHERE key = ? AND ended_at IS NULL AND refreshed_at <= ? AND address = ?
             """,
             [time.milliseconds, sent.key.rawValue, deadSince.milliseconds, Data(sent.address.identity)])
-        if ended > 0 { try endSubscriptions(of: sent.key) }
+        guard ended > 0 else { return false }
+        try endSubscriptions(of: sent.key)
+        return true
     }
 
     /// Whether a registration is active and has another address than the one that was sent to.

@@ -14,7 +14,7 @@ extension Schema {
             created_at INTEGER NOT NULL,
             used_at INTEGER NOT NULL
         ) STRICT;
-        CREATE UNIQUE INDEX installation_fid ON installation (fid);
+        CREATE UNIQUE INDEX installation_fid ON installation (fid, project);
         CREATE INDEX installation_of ON installation (registration) WHERE registration IS NOT NULL;
         CREATE INDEX installation_used ON installation (used_at);
 

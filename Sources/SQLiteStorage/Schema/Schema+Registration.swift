@@ -7,6 +7,9 @@ extension Schema {
     /// when fan-outs pass the registration by. `bound`: an installation made it; kept here, since installations are
     /// forgotten. `superseded` says of one that was replaced that it was by an install that is not its own.
     ///
+    /// A FID is a project's: that another project has it too must not show, so each may. That two apps of one project have
+    /// it is asked for when a registration is made.
+    ///
     /// The unique index over active addresses says that no device gets a push twice. Each index ends with the key
     /// by itself: `registration_by_app` is walked in the order of keys. The other indexes hold only what is rare.
     static let registrations = """
@@ -33,7 +36,7 @@ extension Schema {
                 CHECK (superseded IS NULL OR superseded = 1 AND end_cause = 'replaced'),
             CHECK ((ended_at IS NULL) = (end_cause IS NULL))
         ) STRICT;
-        CREATE UNIQUE INDEX registration_fid ON registration (fid);
+        CREATE UNIQUE INDEX registration_fid ON registration (fid, app);
         CREATE UNIQUE INDEX registration_foreign_token ON registration (token)
             WHERE typeof(token) = 'text' AND substr(token, 1, 1) <> ':';
         CREATE UNIQUE INDEX registration_active ON registration (app, address) WHERE ended_at IS NULL;

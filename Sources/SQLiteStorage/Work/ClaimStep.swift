@@ -38,10 +38,11 @@ extension SQLiteStore {
                 try await read { db in try WorkerTable(db: db).check(worker) }
                 return []
             }
-            let claimed = try await write(.claim, rows: due.count) { db in
+            let (claimed, ownEnds) = try await write(.claim, rows: due.count) { db in
                 try WorkerTable(db: db).check(worker)
                 return try PendingTable(db: db).claim(due, readAt: changes, by: worker, at: time)
             }
+            keep(ownEnds)
             // Rows that another worker took or that went to another route: what is behind them may be due as well.
             if !claimed.isEmpty { return claimed }
         }
@@ -61,10 +62,12 @@ extension SQLiteStore {
             try await read { db in try WorkerTable(db: db).check(worker) }
             return []
         }
-        return try await write(.claim, rows: due.count) { db in
+        let (claimed, ownEnds) = try await write(.claim, rows: due.count) { db in
             try WorkerTable(db: db).check(worker)
             return try PendingTable(db: db).claim(due, readAt: changes, by: worker, at: time)
         }
+        keep(ownEnds)
+        return claimed
     }
 }
 
@@ -87,7 +90,7 @@ extension PendingTable {
     /// another route by now waits there; what has no registration any more ends here.
     func claim(
         _ due: [Due], readAt changes: Int64, by worker: WorkerID, at time: Timestamp
-    ) throws -> [ClaimedDelivery] {
+    ) throws -> (claimed: [ClaimedDelivery], ended: OwnEnds) {
         let due = try current(due, readAt: changes)
         let claim = try db.cachedStatement(sql: Self.claim)
         var claimed: [ClaimedDelivery] = []
@@ -106,10 +109,10 @@ extension PendingTable {
             guard db.changesCount > 0 else { continue }
             if let delivery = due.delivery { claimed.append(delivery) } else { gone.append(due) }
         }
-        guard !gone.isEmpty else { return claimed }
+        guard !gone.isEmpty else { return (claimed, OwnEnds()) }
         var step = try SettleStep(db: db, worker: worker, newest: time)
         for due in gone { try step.endPurged(due, at: time) }
         _ = try step.finish()
-        return claimed
+        return (claimed, step.ownEnds)
     }
 }

@@ -8,19 +8,24 @@ extension SQLiteStore: DeliveryStore {
     /// Records results in one transaction; what is not claimed by this worker is refused and changes nothing.
     package func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> SettleResult {
         guard !settlements.isEmpty else { return SettleResult() }
-        let result = try await write(.settlement, rows: settlements.count) { db in
+        let (result, ownEnds) = try await write(.settlement, rows: settlements.count) { db in
             try WorkerTable(db: db).check(worker)
             var step = try SettleStep(db: db, worker: worker, newest: Self.newestEnd(of: settlements))
             var readdressed: [Int] = []
-            for (place, settlement) in settlements.enumerated() {
-                guard let retry = try step.readdressed(settlement) else {
-                    try step.apply(settlement)
+            // By index: a copy of a settlement would retain all that it has.
+            for place in settlements.indices {
+                guard let retry = try step.readdressed(settlements[place]) else {
+                    try step.apply(settlements[place])
                     continue
                 }
                 if try step.apply(retry) { readdressed.append(place) }
             }
-            return SettleResult(complete: try step.finish(), refused: step.refused, readdressed: readdressed)
+            let complete = try step.finish()
+            return (
+                SettleResult(complete: complete, refused: step.refused, readdressed: readdressed), step.ownEnds
+            )
         }
+        keep(ownEnds)
         if !result.refused.isEmpty {
             logger.warning(
                 "Settlements refused: not claimed", metadata: ["store.refused": "\(result.refused.count)"])
@@ -30,10 +35,9 @@ extension SQLiteStore: DeliveryStore {
 
     private static func newestEnd(of settlements: [Settlement]) -> Timestamp? {
         var newest: Timestamp?
-        for settlement in settlements {
-            if case .ended(let entry) = settlement.result, newest.map({ $0 < entry.time }) ?? true {
-                newest = entry.time
-            }
+        for place in settlements.indices {
+            guard let time = settlements[place].result.endTime else { continue }
+            newest = max(newest ?? time, time)
         }
         return newest
     }
@@ -73,6 +77,8 @@ struct SettleStep {
 
     /// The messages of settlements that changed nothing.
     private(set) var refused: [MessageID] = []
+    /// What this step ended without being told to.
+    private(set) var ownEnds = OwnEnds()
 
     private let db: Database
     private let worker: WorkerID
@@ -80,6 +86,7 @@ struct SettleStep {
     private let recordedAt: Timestamp
     private let registrations: RegistrationTable
     private var ledger: LedgerWriter
+    private var events = SettledEvents()
     private var messages: [OpenMessage] = []
     private var messageIndex: [Int64: Int] = [:]
     private var messageIndexByID: [MessageID: Int] = [:]
@@ -121,11 +128,11 @@ struct SettleStep {
         return isApplied
     }
 
-    /// Writes ledger, pages and messages.
+    /// Writes ledger, pages, messages and events.
     ///
     /// - Returns: messages that are complete now.
     mutating func finish() throws -> [MessageID] {
-        try ledger.write()
+        try ledger.write(&events)
         for page in pages where page.isChanged {
             if page.open > 0 {
                 try db.change(Self.settlePage, [page.settled.data, page.open, page.id.rawValue])
@@ -137,8 +144,11 @@ struct SettleStep {
         var completed: [MessageID] = []
         for message in messages {
             guard let time = message.lastEnd else { continue }
-            if try table.completeIfDone(message.seq, at: time) { completed.append(message.id) }
+            guard try table.completeIfDone(message.seq, at: time) else { continue }
+            completed.append(message.id)
+            events.add(complete: message.seq, of: message.project)
         }
+        try events.write(to: db, at: recordedAt)
         return completed
     }
 
@@ -200,7 +210,9 @@ struct SettleStep {
         case .refused(let reason)?:
             try registrations.quarantine(delivery.registration, Quarantine(time: entry.time, reason: reason))
         case .dead(let since)?:
-            try registrations.endUnregistered(delivery.registration, deadSince: since, at: entry.time)
+            if try registrations.endUnregistered(delivery.registration, deadSince: since, at: entry.time) {
+                events.add(unregistered: delivery.registration.key.rawValue, of: delivery.project)
+            }
         case nil: break
         }
     }
@@ -225,6 +237,7 @@ struct SettleStep {
             outcome: outcome, reason: reason, verdict: nil, history: history, time: time,
             latencyMilliseconds: max(0, (time - known.acceptedAt).wholeMilliseconds), pushID: known.pushID(key))
         append(entry, message, key, app)
+        ownEnds.count(known.project, outcome, reason)
     }
 
     private mutating func route(of delivery: ClaimedDelivery) throws -> Int64 {

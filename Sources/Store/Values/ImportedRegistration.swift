@@ -48,7 +48,7 @@ package struct ImportedTopic: Hashable, Sendable {
 
 /// Why the store does not take an imported registration, though it is well-formed.
 package enum ImportRefusal: Hashable, Sendable {
-    /// The FID belongs to a registration with another address, of another app, or that ended.
+    /// The FID belongs to an installation, or to a registration with another address, of another app, or that ended.
     case idTaken
     /// The address is registered under another FID.
     case otherID(RegistrationID)
@@ -81,12 +81,4 @@ package struct ImportPosition: Hashable, Sendable {
         self.line = line
         self.offset = offset
     }
-}
-
-/// What became of a chunk of an import.
-package enum ImportResult: Hashable, Sendable {
-    /// All but those refused, which are told by their place in the chunk, are in the store, with the position.
-    case committed(refused: [Int: ImportRefusal])
-    /// Nothing is in the store, because of this one.
-    case rolledBack(index: Int, ImportRefusal)
 }

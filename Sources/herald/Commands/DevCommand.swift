@@ -127,7 +127,7 @@ private struct DevelopmentGateway: Service {
         let logger = development.log.logger(label: "herald")
         let keys = try await state.keys(logger: logger)
         let credential = try await state.account.credential(state, logger: logger)
-        let gateway = try Gateway(
+        let gateway = try await Gateway(
             configuration: development.gatewayConfiguration(), command: "herald dev", metrics: development.metrics,
             logger: logger
         ) { port in

@@ -79,7 +79,7 @@ struct DoctorCommand: AsyncParsableCommand {
             return missingStore(directory)
         }
         do {
-            let store = try configuration.openStore(as: .command)
+            let store = try await configuration.openStore(as: .command)
             let state = await store.state()
             try store.close()
             if let problem = state.problems.first { return Finding(.bad, "store", "\(directory): \(problem)") }

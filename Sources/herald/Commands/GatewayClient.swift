@@ -180,7 +180,9 @@ struct GatewayClient: Sendable {
         if let requestID { facts.append("request \(requestID)") }
         if !facts.isEmpty { message += " (\(Table.safe(facts.joined(separator: "; "))))" }
         if let hint { message += "\nhint: \(Table.safe(hint))" }
-        return Failure(.refused, message)
+        var failure = Failure(.refused, message)
+        failure.mayPass = [429, 500, 502, 503, 504].contains(status)
+        return failure
     }
 
     /// Percent-encodes everything that is not unreserved (RFC 3986 §2.3).

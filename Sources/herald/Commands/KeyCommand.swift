@@ -131,7 +131,7 @@ struct KeyCommand: AsyncParsableCommand {
     ) async throws(Failure) -> Result {
         if !isMade { try checkForStore(configuration) }
         do {
-            let store = try configuration.openStore(as: .command)
+            let store = try await configuration.openStore(as: .command)
             let result = try await body(store)
             try store.close()
             return result

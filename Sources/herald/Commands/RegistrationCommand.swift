@@ -26,7 +26,10 @@ struct RegistrationCommand: AsyncParsableCommand {
         @Option(help: "The project of the registrations.") var project: ProjectID
         @Option(help: "ndjson or csv; by the file's name when not given.") var format: RegistrationFormat?
         @Flag(help: "Go on where an import of this file was broken off.") var resume = false
-        @Flag(help: "Leave out lines that are wrong, and write them to the file of rejects.")
+        @Flag(
+            help: ArgumentHelp(
+                "Leave out lines that can't be read, too.",
+                discussion: "Registrations that can't be taken never end an import: they go to the file of rejects."))
         var continueOnError = false
         @Option(help: "The file of rejects; default: FILE.rejects.") var rejects: String?
 
@@ -36,7 +39,7 @@ struct RegistrationCommand: AsyncParsableCommand {
                 throw Failure(.usage, "\(path): give --format ndjson or --format csv")
             }
             let apps = try RegistrationCommand.apps(of: project, in: configuration)
-            let store = try RegistrationCommand.store(configuration)
+            let store = try await RegistrationCommand.store(configuration)
             do {
                 let summary = try await run(format, apps, store)
                 try store.close()
@@ -63,12 +66,12 @@ struct RegistrationCommand: AsyncParsableCommand {
             let decoder = try Self.decoder(format, apps, &lines)
             let source = "\(project):\(path == "-" ? "-" : URL(filePath: path).standardizedFileURL.path)"
             let start = try await start(&lines, source, store)
-            let rejected = try continueOnError ? RejectFile(path: rejectsPath, isNew: !resume) : nil
+            let rejected = RejectFile(path: rejectsPath, isNew: !resume)
             let clock = ContinuousClock()
             let began = clock.now
             let job = RegistrationImport(
-                store: store, project: project, decoder: decoder, source: source,
-                reject: rejected.map { file in { try file.append($0) } },
+                store: store, project: project, decoder: decoder, source: source, skipsUnreadable: continueOnError,
+                reject: { try rejected.append($0) },
                 progress: { summary, position in
                     let seconds = max((clock.now - began) / .seconds(1), 0.001)
                     let rate = Int(Double(summary.imported - start.imported) / seconds)
@@ -135,7 +138,7 @@ struct RegistrationCommand: AsyncParsableCommand {
             }
             try KeyCommand.check(project, in: configuration)
             try KeyCommand.checkForStore(configuration)
-            let store = try RegistrationCommand.store(configuration)
+            let store = try await RegistrationCommand.store(configuration)
             do {
                 let (count, last) = try await write(RegistrationEncoder(format: format), from: store)
                 try store.close()
@@ -201,9 +204,11 @@ struct RegistrationCommand: AsyncParsableCommand {
         }
     }
 
-    private static func store(_ configuration: GatewayConfiguration) throws(Failure) -> any StoreAdministration {
+    private static func store(
+        _ configuration: GatewayConfiguration
+    ) async throws(Failure) -> any StoreAdministration {
         do {
-            return try configuration.openStore(as: .command)
+            return try await configuration.openStore(as: .command)
         } catch {
             throw Failure(store: error, in: configuration)
         }
@@ -213,12 +218,19 @@ struct RegistrationCommand: AsyncParsableCommand {
 /// The lines that an import left out: one JSON object each with the line's number, the column, the reason and the line.
 final class RejectFile {
     private let path: String
-    private let handle: FileHandle
+    private let isNew: Bool
+    private var handle: FileHandle?
 
-    /// Opens the file; an import that goes on appends to it. Only its owner may read it.
-    init(path: String, isNew: Bool) throws(Failure) {
+    /// Names the file; it is opened with the first line. An import that goes on appends to it. Only its owner may read
+    /// it.
+    init(path: String, isNew: Bool) {
         self.path = path
-        handle = try ExportFile.inputOutput(path) {
+        self.isNew = isNew
+    }
+
+    private func open() throws(Failure) -> FileHandle {
+        if let handle { return handle }
+        let opened = try ExportFile.inputOutput(path) { [path, isNew] in
             if isNew || !FileManager.default.fileExists(atPath: path) {
                 let isMade = FileManager.default.createFile(
                     atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
@@ -228,6 +240,8 @@ final class RejectFile {
             try handle.seekToEnd()
             return handle
         }
+        handle = opened
+        return opened
     }
 
     /// Appends a line.
@@ -239,6 +253,7 @@ final class RejectFile {
             .init("text", .string(String(decoding: wrong.record.bytes, as: UTF8.self))),
         ]
         let line = Data(JSONValue.object(members).bytes + [0x0a])
+        let handle = try open()
         try ExportFile.inputOutput(path) { try handle.write(contentsOf: line) }
     }
 }

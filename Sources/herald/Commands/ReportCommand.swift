@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSON
 import NIOHTTP1
 import PushModel
 
@@ -44,6 +45,8 @@ extension MessageReport {
         var painted = 0
         var last: MessageReport?
         while true {
+            // Before the report is read: what happens after it ends the wait.
+            let newest = try await client.project(.GET, "events", query: [("after", "now")]).json()
             let answer = try await client.project(.GET, "messages/\(id)")
             let report = MessageReport(try answer.json())
             if report != last {
@@ -65,8 +68,15 @@ extension MessageReport {
                 }
                 return report
             }
-            // The API has no signal for a change.
-            try await Task.sleep(for: .milliseconds(500))
+            try await untilEvent(after: newest, client)
         }
+    }
+
+    /// Waits until something happened in the project after what was read, and no less than a repaint takes to be seen.
+    private static func untilEvent(after newest: JSONValue, _ client: GatewayClient) async throws {
+        try await Task.sleep(for: .milliseconds(250))
+        let number = newest["lastSequence"]?.integerValue ?? 0
+        _ = try await client.project(
+            .GET, "events", query: [("after", String(number)), ("wait", "20s"), ("pageSize", "1")])
     }
 }

@@ -6,7 +6,7 @@ import PushModel
 extension GatewayConfiguration {
     /// Every key of the file, by section; `""` is the top.
     static let keys: [String: [String]] = [
-        "": ["listen", "publicURL", "data", "projects", "operations", "limits", "apns", "log"],
+        "": ["listen", "publicURL", "data", "projects", "operations", "limits", "retention", "apns", "log"],
         "listen": ["host", "port", "certificate", "key"],
         "operations": ["host", "port"],
         "limits": [
@@ -15,6 +15,7 @@ extension GatewayConfiguration {
             "clientAddressRate", "clientRegistrationRate", "clientProjectRate", "newRegistrationAddressRate",
             "newRegistrationProjectRate", "proxies", "failedAuthenticationRate", "connections", "addressConnections",
         ],
+        "retention": ["eventHours"],
         "apns": ["badDeviceTokens"],
         "apns.badDeviceTokens": ["share", "atLeast", "windowSeconds"],
         "log": ["level", "format"],
@@ -93,6 +94,7 @@ extension GatewayConfiguration {
         settings.integer(
             "limits.addressConnections", in: 1...1_000_000, into: &limits.addressConnections, problems: &problems)
         settings.integer("limits.proxies", in: 0...10, into: &limits.proxies, problems: &problems)
+        settings.integer("retention.eventHours", in: 1...8784, into: &retention.eventHours, problems: &problems)
         settings.share("apns.badDeviceTokens.share", into: &badDeviceTokens.share, problems: &problems)
         settings.integer(
             "apns.badDeviceTokens.atLeast", in: 1...1_000_000, into: &badDeviceTokens.atLeast, problems: &problems)

@@ -20,6 +20,8 @@ struct GatewayConfiguration: Sendable {
     var operations: Operations?
     /// `limits`.
     var limits = Limits()
+    /// `retention`.
+    var retention = Retention()
     /// `apns.badDeviceTokens`: when a share of BadDeviceToken stops an app's pushes.
     var badDeviceTokens = BadDeviceTokens()
     /// `log`.
@@ -115,6 +117,12 @@ struct GatewayConfiguration: Sendable {
         var upstreamThreads = 2
         /// `limits.upstreamConnections`: connections to APNs for each key or certificate and environment.
         var upstreamConnections = 4
+    }
+
+    /// How long is kept what is not the ledger.
+    struct Retention: Hashable, Sendable {
+        /// `retention.eventHours`: how long events can be read, an hour to a year.
+        var eventHours = 168
     }
 
     /// When a share of BadDeviceToken is taken for registrations in the wrong environment.
@@ -238,6 +246,7 @@ extension GatewayConfiguration {
         values.inFlight = limits.inFlight
         values.shutdown = .seconds(limits.shutdownSeconds)
         values.gathering = .milliseconds(5)
+        values.noticeRest = .seconds(1)
         return values
     }
 }

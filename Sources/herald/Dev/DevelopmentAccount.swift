@@ -17,7 +17,7 @@ struct DevelopmentAccount {
     func credential(_ state: DevelopmentState, logger: Logger) async throws(Failure) -> ServiceAccountFile {
         let credential: ServiceAccountFile
         do {
-            let store = try state.configuration.openStore(as: .command, logger: logger)
+            let store = try await state.configuration.openStore(as: .command, logger: logger)
             credential = try await usable(stored() ?? made(), store)
             try store.close()
         } catch let error as Failure {

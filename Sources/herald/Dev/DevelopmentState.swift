@@ -108,7 +108,7 @@ struct DevelopmentState {
     func keys(logger: Logger) async throws(Failure) -> Keys {
         var stored = try readKeys()
         do {
-            let store = try configuration.openStore(as: .command, logger: logger)
+            let store = try await configuration.openStore(as: .command, logger: logger)
             for role in Role.allCases {
                 stored[role.rawValue] = try await usable(stored[role.rawValue], role, store)
             }

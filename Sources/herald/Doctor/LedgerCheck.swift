@@ -25,7 +25,7 @@ struct LedgerCheck {
         let start = ContinuousClock.now
         var problems: [String]
         do throws(StoreError) {
-            let store = try configuration.openStore(as: .command)
+            let store = try await configuration.openStore(as: .command)
             problems = try await Self.check(store, Self.size(of: file))
             try store.close()
         } catch {

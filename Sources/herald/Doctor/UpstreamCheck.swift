@@ -72,6 +72,7 @@ struct UpstreamCheck {
             tasks.addTask { await sender.send(pushes) { sink.yield($0) } }
             tasks.addTask { [limit] in
                 do {
+                    // The limit of a command that a person waits for, on the real clock: answers end the wait.
                     try await Task.sleep(for: limit)
                 } catch {
                     // All answers are there.

@@ -41,9 +41,9 @@ struct Gateway: Service {
         configuration: GatewayConfiguration, command: String = "herald serve",
         metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) -> Void = { _ in }
-    ) throws(Failure) {
+    ) async throws(Failure) {
         do {
-            try self.init(configuration, command, metrics, logger, onListening)
+            try await self.init(configuration, command, metrics, logger, onListening)
         } catch {
             throw Failure(starting: configuration, error)
         }
@@ -52,7 +52,7 @@ struct Gateway: Service {
     private init(
         _ configuration: GatewayConfiguration, _ command: String, _ metrics: PrometheusRegistry, _ logger: Logger,
         _ onListening: @escaping @Sendable (_ port: Int) -> Void
-    ) throws {
+    ) async throws {
         let projects = try ProjectSet.read(
             directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
             environmentProxy: configuration.environmentProxy)
@@ -67,7 +67,7 @@ struct Gateway: Service {
         let holder = GatewayHolder(
             command: command, address: configuration.listen.url(port: configuration.listen.port),
             since: Timestamp.systemTime())
-        let store = try configuration.openStore(as: .gateway, holder: holder, logger: logger)
+        let store = try await configuration.openStore(as: .gateway, holder: holder, logger: logger)
         // Deliveries go by a time that does not jump back when the clock is set.
         let start = ContinuousClock.now
         let time = SteadyTime(
@@ -87,6 +87,7 @@ struct Gateway: Service {
                 .idempotencyKeys(of: store), .endedRegistrations(of: store), .accessTokens(of: store),
                 .installationTokens(of: store), .installations(of: store), .auditEntries(of: store),
                 .emptyTopics(of: store),
+                .events(of: store, lifetime: .seconds(3600 * configuration.retention.eventHours)),
             ], clock: ContinuousClock(), wallTime: { time.now() }, logger: logger)
         let publicURL = PublicURL(of: configuration)
         let uses = KeyUses()

@@ -26,8 +26,8 @@ struct PatientGateway: Service {
     ///
     /// - Throws: ``Failure`` with the line to print and the exit code.
     func run() async throws {
-        let gateway = try await Self.opened { () throws(Failure) in
-            try Gateway(configuration: configuration, metrics: metrics, logger: logger)
+        let gateway = try await Self.opened { () async throws(Failure) in
+            try await Gateway(configuration: configuration, metrics: metrics, logger: logger)
         } waiting: { failure in
             try await wait(after: failure)
         }
@@ -40,12 +40,12 @@ struct PatientGateway: Service {
     /// - Returns: `nil` when the gateway is stopping.
     /// - Throws: a failure that does not pass, and what waiting throws.
     static func opened<Opened>(
-        _ open: () throws(Failure) -> Opened, waiting: (Failure) async throws -> Bool
+        _ open: () async throws(Failure) -> Opened, waiting: (Failure) async throws -> Bool
     ) async throws -> Opened? {
         while true {
             let failure: Failure
             do throws(Failure) {
-                return try open()
+                return try await open()
             } catch {
                 failure = error
             }
@@ -135,7 +135,7 @@ struct PatientGateway: Service {
                 return false
             }
             do throws(StoreError) {
-                try configuration.openStore(as: .gateway, logger: logger).close()
+                try await configuration.openStore(as: .gateway, logger: logger).close()
                 return true
             } catch {
                 let failure = Failure(store: error, in: configuration)

@@ -29,6 +29,7 @@ struct ShutdownWatch: Sendable {
 
     private func endAfterLimit() async {
         do {
+            // The limit of the whole process, on the real clock; the end of the shutdown cancels it.
             try await Task.sleep(for: limit)
         } catch {
             // Cancelled: the shutdown came to its end in time.

@@ -1,4 +1,5 @@
 import Foundation
+import GatewayAPI
 import JSON
 import PushModel
 import Store
@@ -45,8 +46,11 @@ struct RegistrationDecoder: Sendable {
             throw Self.problem(.app, "\"\(Self.excerpt(app))\" is no app of the project")
         }
         guard let hex = try Self.text(fields, .deviceToken) else { throw Self.problem(.deviceToken, "missing") }
-        guard let deviceToken = DeviceToken(hex: hex) else {
-            throw Self.problem(.deviceToken, "must be \(DeviceToken.hexExpectation)")
+        guard let deviceToken = DeviceToken(registering: hex) else {
+            var problem = Self.problem(.deviceToken, "must be \(DeviceToken.registeringExpectation)")
+            // Hex digits, but no device token: the file is one of registrations, and its other lines are not in doubt.
+            problem.isOfRegistration = DeviceToken(hex: hex) != nil
+            throw problem
         }
         var row = ImportedRegistration(
             app: id, address: .apple(deviceToken, try Self.environment(fields) ?? usual))
@@ -211,7 +215,9 @@ extension RegistrationDecoder {
             throw LineProblem(reason: "has \(values.count) fields, the header has \(header.count)")
         }
         var fields: [RegistrationColumn: Field] = [:]
-        for (column, value) in zip(header, values) where !value.isEmpty { fields[column] = .text(value) }
+        for (column, value) in zip(header, values) where !value.isEmpty {
+            fields[column] = .text(CSVCell.original(value))
+        }
         return fields
     }
 }
@@ -293,18 +299,19 @@ struct RegistrationEncoder {
         case .csv:
             for (index, column) in RegistrationColumn.allCases.enumerated() {
                 if index > 0 { bytes.append(0x2c) }
-                bytes.append(contentsOf: Self.quoted(column.text(of: row) ?? "").utf8)
+                bytes.append(contentsOf: Self.cell(column.text(of: row) ?? "").utf8)
             }
             bytes.append(contentsOf: [0x0d, 0x0a])
         }
     }
 
-    // RFC 4180 §2: quotes around a field with a comma or a quote; quotes inside doubled. No field but the app's version
-    // can hold a line end, and there it has no meaning: a record stays one line.
-    private static func quoted(_ text: String) -> String {
-        guard text.utf8.contains(where: { $0 == 0x2c || $0 == 0x22 || $0 == 0x0a || $0 == 0x0d }) else { return text }
-        let line = text.replacing("\r", with: " ").replacing("\n", with: " ").replacing("\r\n", with: " ")
-        return "\"" + line.replacing("\"", with: "\"\"") + "\""
+    // No field but the app's version can hold a line end, and there it has no meaning: a record stays one line.
+    private static func cell(_ text: String) -> String {
+        let hasLineEnd = text.utf8.contains { $0 == 0x0a || $0 == 0x0d }
+        let line =
+            hasLineEnd
+            ? text.replacing("\r", with: " ").replacing("\n", with: " ").replacing("\r\n", with: " ") : text
+        return CSVCell.quoted(CSVCell.inert(line))
     }
 }
 

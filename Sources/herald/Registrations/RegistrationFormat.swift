@@ -43,6 +43,9 @@ struct LineProblem: Error, Hashable {
     var column: String?
     /// Why.
     var reason: String
+    /// Whether the line can be read and only its registration can't be taken: others may bring that about, such as an app
+    /// install that has the FID already, so it never keeps the other lines out.
+    var isOfRegistration = false
 
     /// The problem as people read it.
     func text(line: Int64) -> String {
@@ -53,10 +56,18 @@ struct LineProblem: Error, Hashable {
 extension ImportRefusal {
     /// The problem at the column that says it.
     var problem: LineProblem {
+        var problem = statement
+        problem.isOfRegistration = true
+        return problem
+    }
+
+    private var statement: LineProblem {
         switch self {
         case .idTaken:
             LineProblem(
-                column: "fid", reason: "belongs to another device, to another app, or to a registration that ended")
+                column: "fid",
+                reason: "belongs to another device, to another app, to an installation, or to a registration that ended"
+            )
         case .otherID(let id):
             LineProblem(column: "device_token", reason: "is registered already, with the installation id \(id)")
         case .otherToken:

@@ -31,8 +31,10 @@ struct RegistrationImport {
     let decoder: RegistrationDecoder
     /// The name under which the store keeps the position.
     let source: String
-    /// Called for each line that is not taken; `nil`: the first one ends the import.
-    let reject: ((Reject) throws -> Void)?
+    /// Whether a line that can't be read is left out too; otherwise the first one ends the import.
+    let skipsUnreadable: Bool
+    /// Called for each line that is not taken.
+    let reject: (Reject) throws -> Void
     /// Called after each chunk.
     let progress: (Summary, _ position: ImportPosition) -> Void
     let now: Timestamp
@@ -41,7 +43,8 @@ struct RegistrationImport {
 
     /// Reads all that `lines` has from where it stands.
     ///
-    /// - Throws: ``Failure`` at the first line that is not taken; the lines before its chunk are in the store.
+    /// - Throws: ``Failure`` at the first line that can't be read, unless those are left out; the lines before its chunk are
+    ///   in the store.
     func run(_ lines: inout RegistrationLines, from start: Summary) async throws -> Summary {
         var summary = start
         var size = 500
@@ -110,25 +113,21 @@ struct RegistrationImport {
                 records.append(record)
             case .failure(let problem):
                 let wrong = Reject(record: record, problem: problem)
-                guard reject != nil else { throw stopped(at: wrong, chunk: first.record, summary) }
+                guard skipsUnreadable || problem.isOfRegistration else {
+                    throw stopped(at: wrong, chunk: first.record, summary)
+                }
                 rejects.append(wrong)
             }
         }
         var position = ImportPosition(fingerprint: fingerprint, line: last.record.line, offset: last.record.end)
         position.imported = summary.imported
         position.rejected = summary.rejected + Int64(rejects.count)
-        let result = try await store.importRegistrations(
-            rows, into: project, source: source, position: position, skipsRefused: reject != nil, at: now,
-            by: .command)
-        switch result {
-        case .rolledBack(let index, let refusal):
-            throw stopped(at: Reject(record: records[index], problem: refusal.problem), chunk: first.record, summary)
-        case .committed(let refused):
-            rejects += refused.map { Reject(record: records[$0.key], problem: $0.value.problem) }
-            for wrong in rejects.sorted(by: { $0.record.line < $1.record.line }) { try reject?(wrong) }
-            summary.imported += Int64(rows.count - refused.count)
-            summary.rejected += Int64(rejects.count)
-        }
+        let refused = try await store.importRegistrations(
+            rows, into: project, source: source, position: position, at: now, by: .command)
+        rejects += refused.map { Reject(record: records[$0.key], problem: $0.value.problem) }
+        for wrong in rejects.sorted(by: { $0.record.line < $1.record.line }) { try reject(wrong) }
+        summary.imported += Int64(rows.count - refused.count)
+        summary.rejected += Int64(rejects.count)
         progress(summary, position)
     }
 

@@ -2,21 +2,8 @@ import APNS
 import FCMWire
 import JSON
 import PushModel
+import TestSupport
 import Testing
-
-func json(_ text: String) throws -> JSONValue {
-    try JSONValue(parsing: text.utf8)
-}
-
-/// The refusal of a message, `nil` when it is taken.
-func refusal(of text: String) throws -> InvalidMessage? {
-    do {
-        _ = try FCMMessage(source: json(text))
-        return nil
-    } catch let error as InvalidMessage {
-        return error
-    }
-}
 
 let expiry = Timestamp(seconds: 1_800_000_000)
 
@@ -108,7 +95,7 @@ struct ApplePushTests {
             .pushtotalk
         ),
         (
-            #"{"apns":{"live_activity_token":"aa","payload":{"aps":{"content-state":{},"event":"end","timestamp":1}}}}"#,
+            #"{"apns":{"live_activity_token":"\#(activityToken)","payload":{"aps":{"content-state":{},"event":"end","timestamp":1}}}}"#,
             #"{"aps":{"content-state":{},"event":"end","timestamp":1}}"#, .liveactivity
         ),
         (
@@ -168,7 +155,7 @@ struct ApplePushTests {
                 "message.apns.headers.apns-id"
             ),
             (
-                #"{"apns":{"live_activity_token":"aa","payload":{"aps":{"event":"update","timestamp":1,"content-state":{}}}}}"#,
+                #"{"apns":{"live_activity_token":"\#(activityToken)","payload":{"aps":{"event":"update","timestamp":1,"content-state":{}}}}}"#,
                 "news", "message.apns.live_activity_token"
             ),
         ] as [(String, String?, String)])

@@ -1,6 +1,7 @@
 import APNS
 import FCMWire
 import PushModel
+import TestSupport
 import Testing
 
 /// A row of the table of push types in Apple's "Sending notification requests to APNs", written down a second time,
@@ -189,10 +190,11 @@ struct PushTypeTests {
         ),
         // A token of a Live Activity.
         (
-            #"{"apns":{"live_activity_token":"aa","headers":{"apns-push-type":"alert"}}}"#, ["headers.apns-push-type"]
+            #"{"apns":{"live_activity_token":"\#(activityToken)","headers":{"apns-push-type":"alert"}}}"#,
+            ["headers.apns-push-type"]
         ),
         (
-            #"{"apns":{"live_activity_token":"aa","headers":{"apns-topic":"com.example.app.voip"}}}"#,
+            #"{"apns":{"live_activity_token":"\#(activityToken)","headers":{"apns-topic":"com.example.app.voip"}}}"#,
             ["headers.apns-topic"]
         ),
         // What only a Live Activity may say.
@@ -224,7 +226,7 @@ struct PushTypeTests {
         // An older version took these; they go out as they are.
         #"{"apns":{"headers":{"apns-push-type":"background","apns-priority":"1"}}}"#,
         #"{"apns":{"headers":{"apns-push-type":"widgets"},"payload":{"k":1}}}"#,
-        #"{"apns":{"live_activity_token":"aa","payload":{"aps":{"event":"update"}}}}"#,
+        #"{"apns":{"live_activity_token":"\#(activityToken)","payload":{"aps":{"event":"update"}}}}"#,
     ])
     func anAcceptedMessageIsStillSent(message: String) throws {
         #expect(try refusal(of: message) != nil)

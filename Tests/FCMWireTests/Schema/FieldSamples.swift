@@ -1,6 +1,7 @@
 import FCMWire
 import JSON
 import PushModel
+import TestSupport
 
 /// Values for a field of the discovery document, and messages that hold them.
 struct FieldSamples {
@@ -66,7 +67,7 @@ struct FieldSamples {
     ]
     private static let ownByName = [
         "color": [##""#a1B2c3""##, #""""#], "restricted_package_name": [#""com.example.app_2""#, #""""#],
-        "link": [#""https://example.com/x""#, #""""#], "live_activity_token": [#""00fF""#],
+        "link": [#""https://example.com/x""#, #""""#], "live_activity_token": ["\"\(activityToken)\""],
     ]
 
     private static func right(_ kind: DiscoveryDocument.Kind) -> [String] {

@@ -1,5 +1,6 @@
 import JSON
 import PushModel
+import TestSupport
 import Testing
 
 @testable import FCMWire

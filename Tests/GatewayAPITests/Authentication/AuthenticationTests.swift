@@ -102,6 +102,7 @@ struct AuthenticationTests {
         "POST /v1/projects/{project}/messages/{message}:cancel": [.admin, .sender],
         "GET /v1/projects/{project}/messages": [.admin, .sender],
         "GET /v1/projects/{project}/messages/{message}": [.admin, .sender],
+        "GET /v1/projects/{project}/events": [.admin, .sender],
         "GET /v1/projects/{project}/messages/{message}/deliveries": [.admin, .sender],
         "GET /v1/projects/{project}/registrations/{registration}/deliveries": [.admin, .sender],
         "GET /v1/projects/{project}/export": [.admin, .sender],

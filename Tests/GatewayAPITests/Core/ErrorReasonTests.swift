@@ -135,7 +135,7 @@ struct ErrorReasonTests {
 
     @Test func aRegistrationIsNotBlamedForTheTokenOfALiveActivity() throws {
         let activity = """
-            {"token":"abcdefgh:APA91bxyz","apns":{"live_activity_token":"00aa11","payload":{"aps":
+            {"token":"abcdefgh:APA91bxyz","apns":{"live_activity_token":"\(activityToken)","payload":{"aps":
             {"timestamp":1,"event":"update","content-state":{}}}}}
             """
         for reason in ["ExpiredToken", "Unregistered", "BadDeviceToken"] {

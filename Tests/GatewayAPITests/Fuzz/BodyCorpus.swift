@@ -1,4 +1,5 @@
 import HTTPTypes
+import TestSupport
 
 @testable import GatewayAPI
 
@@ -133,8 +134,8 @@ struct BodyCorpus: Sendable {
         ),
         (
             send,
-            #"{"message":{"fid":"@fid@","apns":{"live_activity_token":"00ff","payload":{"aps":{"timestamp":1767323045,"#
-                + #""event":"update","content-state":{"a":1},"stale-date":1767325045}}}}}"#
+            #"{"message":{"fid":"@fid@","apns":{"live_activity_token":"\#(activityToken)","payload":{"aps":"#
+                + #"{"timestamp":1767323045,"event":"update","content-state":{"a":1},"stale-date":1767325045}}}}}"#
         ),
         (send, #"{"message":{"notification":{"title":"Hi"}},"target":{"user":"alice"}}"#),
         (

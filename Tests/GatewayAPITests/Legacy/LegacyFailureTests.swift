@@ -16,43 +16,11 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct LegacyFailureTests {
     /// A store whose accepts fail from the second one on.
-    private final class OneAccept: MessageStore {
-        private let store: SQLiteStore
-        private let accepts = Mutex(0)
-
-        init(_ store: SQLiteStore) {
-            self.store = store
-        }
-
-        func accept(
-            _ messages: [NewMessage], claimedBy worker: WorkerID?
-        ) async throws(StoreError) -> [AcceptResult] {
-            let isFirst = accepts.withLock { accepts in
-                accepts += 1
-                return accepts == 1
-            }
-            guard isFirst else { throw StoreError(.unavailable, "disk full") }
+    private static func oneAccept(_ store: SQLiteStore) -> StoreWithAccept {
+        let accepts = Atomic(0)
+        return StoreWithAccept(store) { (messages, worker) throws(StoreError) in
+            guard accepts.add(1, ordering: .relaxed).newValue == 1 else { throw StoreError(.unavailable, "disk full") }
             return try await store.accept(messages, claimedBy: worker)
-        }
-
-        func uses(
-            of keys: [IdempotencyKey], in project: ProjectID, at time: Timestamp
-        ) async throws(StoreError) -> [IdempotencyUse] { try await store.uses(of: keys, in: project, at: time) }
-        func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? {
-            try await store.message(id, in: project)
-        }
-        var load: StoreLoad { store.load }
-        func audience(
-            of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID
-        ) async throws(StoreError) -> Int { try await store.audience(of: recipient, in: project) }
-        func control(
-            _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,
-            by credential: CredentialUse
-        ) async throws(StoreError) -> MessageState? {
-            try await store.control(id, in: project, control, at: time, by: credential)
-        }
-        func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
-            try await store.forgetIdempotencyKeys(before: time, limit: limit)
         }
     }
 
@@ -72,7 +40,7 @@ struct LegacyFailureTests {
     @Test func whatAFailedTransactionHeldIsUnavailableAndTheRestStands() async throws {
         let gateway = try await TestGateway()
         let token = try await gateway.register().token
-        let store = OneAccept(gateway.store)
+        let store = Self.oneAccept(gateway.store)
         var services = gateway.services
         services.request.acceptor = MessageAcceptor(
             store: store, composer: AppleComposer(), admission: Admission(in: store, limits: DeliveryLimits()),

@@ -225,6 +225,20 @@ struct DoorTests {
         }
         #expect(output == "closed")
     }
+
+    /// A part of an HTTP/2 preface is more than nothing, and no request that anything else would wait for.
+    @Test func aConnectionThatBreaksOffItsPrefaceIsClosed() async throws {
+        let gateway = try await TestGateway()
+        let files = try await TestCertificate(in: gateway.directory).files
+        let listener = listener(tls: files, requestLimit: .milliseconds(500))
+        let output = try await RunningServer.run(gateway.services, listener: listener) { server in
+            // s_client -quiet stays when its input ends.
+            let client = "openssl s_client -quiet -alpn h2 -connect 127.0.0.1:\(server.port)"
+            return try await run("bash", ["-c", "printf 'PRI * HT' | \(client) 2>/dev/null | wc -c; echo closed"])
+                .output
+        }
+        #expect(output.hasSuffix("closed"), "\(output)")
+    }
 }
 
 /// The certificate of a server that is made later.

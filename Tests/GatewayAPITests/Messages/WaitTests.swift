@@ -86,7 +86,7 @@ struct WaitTests {
         let token = try await gateway.register().token
         var services = gateway.services
         services.request.acceptor = MessageAcceptor(
-            store: CancellingStore(store: gateway.store), composer: AppleComposer(),
+            store: StoreWithAccept.cancelling(gateway.store), composer: AppleComposer(),
             admission: Admission(in: gateway.store, limits: DeliveryLimits()), runner: nil,
             wallTime: { TestGateway.startTime })
         let answer = try await gateway.request(
@@ -200,46 +200,18 @@ struct WaitTests {
     }
 }
 
-/// A store where each message is cancelled as soon as it is accepted.
-private struct CancellingStore: MessageStore {
-    let store: SQLiteStore
-
-    func accept(
-        _ messages: [NewMessage], claimedBy worker: WorkerID?
-    ) async throws(StoreError) -> [AcceptResult] {
-        let results = try await store.accept(messages, claimedBy: worker)
-        for message in messages {
-            _ = try await store.control(message.id, in: message.project, .cancel, at: message.acceptedAt, by: .gateway)
+extension StoreWithAccept {
+    /// A store where each message is cancelled as soon as it is accepted.
+    fileprivate static func cancelling(_ store: SQLiteStore) -> StoreWithAccept {
+        StoreWithAccept(store) { (messages, worker) throws(StoreError) in
+            let results = try await store.accept(messages, claimedBy: worker)
+            for message in messages {
+                _ = try await store.control(
+                    message.id, in: message.project, .cancel, at: message.acceptedAt, by: .gateway)
+            }
+            _ = try await store.bookCancelled(limit: 100, at: TestGateway.startTime)
+            return results
         }
-        _ = try await store.bookCancelled(limit: 100, at: TestGateway.startTime)
-        return results
-    }
-
-    func uses(
-        of keys: [IdempotencyKey], in project: ProjectID, at time: Timestamp
-    ) async throws(StoreError) -> [IdempotencyUse] { try await store.uses(of: keys, in: project, at: time) }
-
-    func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message? {
-        try await store.message(id, in: project)
-    }
-
-    var load: StoreLoad { store.load }
-
-    func audience(of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID)
-        async throws(StoreError) -> Int
-    {
-        try await store.audience(of: recipient, in: project)
-    }
-
-    func control(
-        _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,
-        by credential: CredentialUse
-    ) async throws(StoreError) -> MessageState? {
-        try await store.control(id, in: project, control, at: time, by: credential)
-    }
-
-    func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
-        try await store.forgetIdempotencyKeys(before: time, limit: limit)
     }
 }
 

@@ -51,6 +51,33 @@ struct ExportTests {
         #expect(lines[2] == "")
     }
 
+    /// Texts that a sender chooses; NDJSON has them as they are, and numbers of ours are no texts.
+    @Test(arguments: ["=1+1", "+1", "-1", "@SUM(A1)", "'=1"])
+    func noCellIsAFormula(key: String) async throws {
+        let gateway = try await TestGateway()
+        let install = try await gateway.register()
+        _ = try await gateway.send(
+            #""token":"\#(install.token)""#,
+            #""notification":{"title":"Hi"},"fcm_options":{"analytics_label":"-label"},"#
+                + #""apns":{"headers":{"apns-collapse-id":"\#(key)"}}"#)
+        try await gateway.finish(.interactive)
+        let csv = try await gateway.request(.get, Self.path + "&format=csv").text
+        let cells = try #require(csv.split(separator: "\r\n").last).split(separator: ",")
+        #expect(cells.allSatisfy { !"=+-@\t\r".utf8.contains($0.utf8.first ?? 0) }, "\(cells)")
+        #expect(cells.contains("'\(key)") && cells.contains("'-label") && cells.contains("123456789012"))
+        let row = try JSONValue(parsing: Array(try await gateway.request(.get, Self.path).text.utf8.dropLast()))
+        #expect(row["collapse_key"] == .string(key) && row["analytics_label"] == .string("-label"))
+    }
+
+    @Test(arguments: [
+        ("\t1", "'\t1"), ("\r1", "'\r1"), ("\r\n=1", "'\r\n=1"), ("'", "'"), ("", ""), ("a=1", "a=1"),
+        ("-", "'-"), ("''+1", "\'\'\'+1"), ("=\u{301}", "'=\u{301}"),
+    ])
+    func aTextComesBackFromItsCell(text: String, cell: String) {
+        #expect(CSVCell.inert(text) == cell)
+        #expect(CSVCell.original(cell) == text)
+    }
+
     @Test func aBroadcastIsStreamedRowByRow() async throws {
         let gateway = try await TestGateway()
         let installs = try await gateway.subscribe(5)

@@ -261,6 +261,14 @@ struct BrokenStore: APIStore {
     ) async throws(StoreError) -> ResultPage<AuditEntry> { throw failure }
     func forgetAuditEntries(before time: Timestamp, limit: Int) async throws(StoreError) -> Int { throw failure }
 
+    func events(
+        after number: EventNumber, _ filter: EventFilter, limit: Int
+    ) async throws(StoreError) -> EventPage { throw failure }
+    func lastEvent(before time: Timestamp) async throws(StoreError) -> EventNumber { throw failure }
+    func note(_ notices: [RouteNotice], at time: Timestamp) async throws(StoreError) { throw failure }
+    func forgetEvents(before time: Timestamp, limit: Int) async throws(StoreError) -> Int { throw failure }
+    var changes: StoreChanges { keys.changes }
+
     func insert(
         _ account: ServiceAccount, with key: ServiceAccountKey, by credential: CredentialUse
     ) async throws(StoreError) -> Bool {

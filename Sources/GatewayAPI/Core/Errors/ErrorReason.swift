@@ -13,6 +13,8 @@ enum ErrorReason: String, CaseIterable, Sendable {
     case invalidField = "INVALID_FIELD"
     /// A page token that is none of the list's.
     case invalidPageToken = "INVALID_PAGE_TOKEN"
+    /// The number of an event that is not kept any more, or was never given.
+    case outOfRange = "OUT_OF_RANGE"
     /// The body is over the limit.
     case bodyTooLarge = "BODY_TOO_LARGE"
     /// The body's `Content-Encoding` is not gzip.

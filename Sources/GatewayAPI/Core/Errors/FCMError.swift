@@ -133,6 +133,9 @@ extension FCMError {
         /// The resource's state does not allow it.
         static let failedPrecondition = Code(
             nil, 400, "FAILED_PRECONDITION", "The state of the resource does not allow this.", .messageNotActive)
+        /// What is asked for lies before or after what there is.
+        static let outOfRange = Code(
+            nil, 400, "OUT_OF_RANGE", "The request is out of the range of what is kept.", .outOfRange)
         /// The request did not come to its end.
         static let requestTimeout = Code(
             nil, 408, "DEADLINE_EXCEEDED", "The request was not complete in time.", .requestTimeout)

@@ -35,7 +35,7 @@ struct RouteTable: Sendable {
             + DeviceGroupRoutes.all
             + RegistrationRoutes.all + TopicRoutes.all + TopicListRoutes.all + InstanceIDRoutes.all
             + InstallationRoutes.all + ReceiptRoutes.all
-            + ReportRoutes.all + WhyRoutes.all(state) + DeliveryDataRoutes.all + AuditRoutes.all
+            + ReportRoutes.all + EventRoutes.all + WhyRoutes.all(state) + DeliveryDataRoutes.all + AuditRoutes.all
             + StatusRoutes.all(state)
             + ControlRoutes.all + ExportRoutes.all + TokenRoutes.all
             + OpenAPI.routes { Self.description }

@@ -1,6 +1,7 @@
 import FCMWire
 import Hummingbird
 import HummingbirdCore
+import JSON
 import PushModel
 
 /// The query of a request: names in snake_case or lowerCamelCase, of duplicates the last (fcm.v1.json, `send`).
@@ -80,6 +81,16 @@ struct Query: Sendable {
                 Self.snakeCase(name), "'\(text.excerpt)' is not an RFC 3339 time such as 2026-01-31T12:00:00Z.")
         }
         return time
+    }
+
+    /// A google.protobuf.Duration of 0 or more; what is longer than `limit` counts as that. `nil`: none, or zero.
+    func wait(_ name: String, atMost limit: Duration) throws(FCMError) -> Duration? {
+        guard let text = self[name] else { return nil }
+        guard let duration = try? Duration(protoJSON: text), duration >= .zero else {
+            throw .badRequest(
+                Self.snakeCase(name), "'\(text.excerpt)' is not a duration of 0 or more such as \"30s\".")
+        }
+        return duration > .zero ? min(duration, limit) : nil
     }
 
     private static func snakeCase(_ name: String) -> String {

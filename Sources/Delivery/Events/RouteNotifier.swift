@@ -1,0 +1,60 @@
+import Logging
+import PushModel
+import Store
+import Synchronization
+
+/// Writes down when routes are paused and when they go on.
+///
+/// A pause is what is tried with one push at a time; an upstream that is being dialed, or is slow, is none. What changes
+/// back within the rest after a note is not written.
+final class RouteNotifier: Sendable {
+    private let store: any EventStore
+    private let rest: Duration
+    private let clock: any Clock<Duration>
+    private let wallTime: WallTime
+    private let logger: Logger
+    private let paused = Mutex<Set<PushRoute>>([])
+    private let changed = AutoResetEvent()
+
+    /// - Parameter rest: ``DeliveryLimits/noticeRest``.
+    init(
+        store: any EventStore, rest: Duration, clock: any Clock<Duration>, wallTime: @escaping WallTime, logger: Logger
+    ) {
+        self.store = store
+        self.rest = rest
+        self.clock = clock
+        self.wallTime = wallTime
+        self.logger = logger
+    }
+
+    /// The routes that the sender holds now. Cheap; from any thread.
+    func hold(_ routes: [PushRoute: HeldRoute]) {
+        let now = Set(routes.filter { $0.value.limit == 1 && !$0.value.isBulkOnly }.keys)
+        let isChanged = paused.withLock { paused in
+            defer { paused = now }
+            return paused != now
+        }
+        if isChanged { changed.raise() }
+    }
+
+    /// Writes what changes until the task is cancelled. A note that fails is tried again with the next change.
+    func run() async {
+        var noted: Set<PushRoute> = []
+        while !Task.isCancelled {
+            await changed.wait()
+            if Task.isCancelled { return }
+            let now = paused.withLock { $0 }
+            let notices =
+                now.subtracting(noted).map { RouteNotice($0, isPaused: true) }
+                + noted.subtracting(now).map { RouteNotice($0, isPaused: false) }
+            guard !notices.isEmpty else { continue }
+            do throws(StoreError) {
+                try await store.note(notices, at: wallTime())
+                noted = now
+            } catch {
+                logger.warning("pauses of routes can't be noted", metadata: ["error": "\(error)"])
+            }
+            if rest > .zero { await clock.pause(rest) }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import GRDB
+import PushModel
+import Store
+
+/// Writes events within the transaction of the step that makes them.
+struct EventTable {
+    let db: Database
+
+    static let newest = "SELECT seq FROM sqlite_sequence WHERE name = 'event'"
+    static let insert = """
+        INSERT INTO event (number, first, project, time, body)
+        SELECT newest + ?1, newest + 1, ?2, ?3, ?4
+        FROM (SELECT coalesce((\(newest)), 0) AS newest)
+        """
+    static let accepted = """
+        SELECT seq, project, accepted_at, completed_at IS NOT NULL FROM message
+        WHERE seq > (SELECT value FROM meta WHERE name = 'accepted_events') ORDER BY seq
+        """
+    static let oldest = "SELECT number, time FROM event ORDER BY number LIMIT ?"
+    static let forget = "DELETE FROM event WHERE number <= ?"
+
+    /// The newest number that was given.
+    func newest() throws -> Int64 {
+        try db.number(Self.newest) ?? 0
+    }
+
+    /// Adds what a step did in a project.
+    func add(_ body: EventBody, of project: ProjectID, at time: Timestamp) throws {
+        try db.change(Self.insert, [body.count, project.rawValue, time.milliseconds, body.data])
+    }
+
+    /// Adds the messages that were accepted since the last call: one row for each project, however many steps of a
+    /// transaction accepted them. Called at the end of each transaction; nothing else in it can be about a message that
+    /// no caller knows yet.
+    func addAccepted() throws {
+        var projects: [(id: ProjectID, messages: [Int64], empty: [Int64], time: Timestamp)] = []
+        var last: Int64?
+        let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.accepted))
+        while let row = try rows.next() {
+            let (seq, time): (Int64, Timestamp) = (row[0], Timestamp(milliseconds: row[2]))
+            let project = try ProjectID(stored: row[1])
+            let place = projects.lastIndex { $0.id == project } ?? projects.count
+            if place == projects.count { projects.append((project, [], [], time)) }
+            projects[place].messages.append(seq)
+            projects[place].time = max(projects[place].time, time)
+            if row[3] { projects[place].empty.append(seq) }
+            last = seq
+        }
+        guard let last else { return }
+        for project in projects {
+            try add(.accepted(messages: project.messages), of: project.id, at: project.time)
+            guard !project.empty.isEmpty else { continue }
+            try add(.settled(EventBody.Settled(complete: project.empty)), of: project.id, at: project.time)
+        }
+        try db.change("UPDATE meta SET value = ? WHERE name = 'accepted_events'", [last])
+    }
+
+    /// Removes rows up to the last one that is older than `time` among the first `limit`.
+    ///
+    /// - Returns: how many rows.
+    func forget(before time: Timestamp, limit: Int) throws -> Int {
+        let rows = try Row.fetchAll(db.cachedStatement(sql: Self.oldest), arguments: [limit])
+        guard let last = rows.last(where: { $0[1] < time.milliseconds }) else { return 0 }
+        return try db.change(Self.forget, [last[0] as Int64])
+    }
+}
+
+extension EventBody.Cause {
+    /// The cause as events name it.
+    init(_ cause: RegistrationEnd.Cause) {
+        switch cause {
+        case .deleted: self = .deleted
+        case .unregistered: self = .unregistered
+        case .replaced: self = .replaced
+        case .superseded: self = .superseded
+        }
+    }
+}
+
+extension RegistrationEnd.Cause {
+    /// The cause that an event names.
+    init(_ cause: EventBody.Cause) {
+        switch cause {
+        case .deleted: self = .deleted
+        case .unregistered: self = .unregistered
+        case .replaced: self = .replaced
+        case .superseded: self = .superseded
+        }
+    }
+}
+
+/// What of one step of settling are events: by project, one row each.
+struct SettledEvents {
+    private var projects: [(id: ProjectID, settled: EventBody.Settled)] = []
+
+    private mutating func change(_ project: ProjectID, _ body: (inout EventBody.Settled) -> Void) {
+        let place = projects.lastIndex { $0.id == project } ?? projects.count
+        if place == projects.count { projects.append((project, EventBody.Settled())) }
+        body(&projects[place].settled)
+    }
+
+    /// Takes a ledger block; they come in the order of their ids.
+    mutating func add(block id: Int64, rows: Int, of project: ProjectID) {
+        change(project) { settled in
+            settled.blocks = (settled.deliveries == 0 ? id : settled.blocks.lowerBound)...id
+            settled.deliveries += rows
+        }
+    }
+
+    /// Takes a registration that was found dead.
+    mutating func add(unregistered key: Int64, of project: ProjectID) {
+        change(project) { $0.unregistered.append(key) }
+    }
+
+    /// Takes a message that is complete.
+    mutating func add(complete message: Int64, of project: ProjectID) {
+        change(project) { $0.complete.append(message) }
+    }
+
+    /// Writes what was taken.
+    func write(to db: Database, at time: Timestamp) throws {
+        for (project, settled) in projects {
+            var settled = settled
+            settled.unregistered.sort()
+            settled.complete.sort()
+            try EventTable(db: db).add(.settled(settled), of: project, at: time)
+        }
+    }
+}

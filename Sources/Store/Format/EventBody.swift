@@ -1,0 +1,157 @@
+package import Foundation
+
+/// What one step of the store did, packed into one value of a column: what of it are events.
+///
+/// The layout: a byte for the kind, then its numbers as ``PackedWriter`` has them. Messages, registrations, ledger blocks
+/// and routes are named by their numbers in the store and looked up when events are read. Of deliveries there is no more
+/// than which blocks hold them, so that an event of thousands of them takes a few bytes.
+package enum EventBody: Hashable, Sendable {
+    /// Messages were accepted.
+    case accepted(messages: [Int64])
+    /// Deliveries ended, registrations were found dead, and messages are complete with that.
+    case settled(Settled)
+    /// An operator changed where a message stands, or its pause ran out.
+    case controlled(message: Int64, Control)
+    /// A registration ended by something else than a delivery.
+    case registrationEnded(key: Int64, Cause)
+    /// A route was paused, or resumed.
+    case route(Int64, isPaused: Bool)
+
+    /// A step that settled.
+    package struct Settled: Hashable, Sendable {
+        /// The first and the last ledger block, of which those of the project count; of no meaning without deliveries.
+        package var blocks: ClosedRange<Int64>
+        /// How many deliveries they hold.
+        package var deliveries: Int
+        /// Registrations that ended as unregistered, in ascending order.
+        package var unregistered: [Int64]
+        /// Messages that are complete, in ascending order.
+        package var complete: [Int64]
+
+        /// Puts a step together.
+        package init(
+            blocks: ClosedRange<Int64> = 0...0, deliveries: Int = 0, unregistered: [Int64] = [], complete: [Int64] = []
+        ) {
+            self.blocks = blocks
+            self.deliveries = deliveries
+            self.unregistered = unregistered
+            self.complete = complete
+        }
+    }
+
+    /// What became of a message.
+    package enum Control: UInt8, Sendable {
+        case paused = 0, resumed, cancelled
+    }
+
+    /// Why a registration ended.
+    package enum Cause: UInt8, Sendable {
+        case deleted = 0, unregistered, replaced, superseded
+    }
+
+    private enum Kind: UInt8 {
+        case accepted = 1, settled, controlled, registrationEnded, route
+    }
+
+    /// How many events it stands for.
+    package var count: Int {
+        switch self {
+        case .accepted(let messages): messages.count
+        case .settled(let settled): settled.deliveries + settled.unregistered.count + settled.complete.count
+        case .controlled, .registrationEnded, .route: 1
+        }
+    }
+}
+
+extension EventBody {
+    /// The packed bytes. Lists of numbers ascend.
+    package var data: Data {
+        var writer = PackedWriter(reserving: 24)
+        switch self {
+        case .accepted(let messages):
+            writer.put(byte: Kind.accepted.rawValue)
+            writer.put(ascending: messages)
+        case .settled(let settled):
+            writer.put(byte: Kind.settled.rawValue)
+            writer.put(UInt64(settled.deliveries))
+            writer.put(signed: settled.blocks.lowerBound)
+            writer.put(signed: settled.blocks.upperBound - settled.blocks.lowerBound)
+            writer.put(ascending: settled.unregistered)
+            writer.put(ascending: settled.complete)
+        case .controlled(let message, let control):
+            writer.put(byte: Kind.controlled.rawValue)
+            writer.put(signed: message)
+            writer.put(byte: control.rawValue)
+        case .registrationEnded(let key, let cause):
+            writer.put(byte: Kind.registrationEnded.rawValue)
+            writer.put(signed: key)
+            writer.put(byte: cause.rawValue)
+        case .route(let route, let isPaused):
+            writer.put(byte: Kind.route.rawValue)
+            writer.put(signed: route)
+            writer.put(byte: isPaused ? 1 : 0)
+        }
+        return Data(writer.bytes)
+    }
+
+    /// Reads what ``data`` gave.
+    ///
+    /// - Throws: ``PackedReader/Damage`` for any other bytes.
+    package init(decoding data: Data) throws(PackedReader.Damage) {
+        let bytes = [UInt8](data)
+        var reader = PackedReader(bytes, upTo: bytes.count)
+        guard let kind = Kind(rawValue: try reader.byte()) else { throw PackedReader.Damage() }
+        switch kind {
+        case .accepted: self = .accepted(messages: try reader.ascending())
+        case .settled: self = .settled(try Settled(&reader))
+        case .controlled:
+            let message = try reader.signed()
+            guard let control = Control(rawValue: try reader.byte()) else { throw PackedReader.Damage() }
+            self = .controlled(message: message, control)
+        case .registrationEnded:
+            let key = try reader.signed()
+            guard let cause = Cause(rawValue: try reader.byte()) else { throw PackedReader.Damage() }
+            self = .registrationEnded(key: key, cause)
+        case .route:
+            let route = try reader.signed()
+            self = .route(route, isPaused: try reader.byte() == 1)
+        }
+        guard reader.remaining == 0 else { throw PackedReader.Damage() }
+    }
+}
+
+extension EventBody.Settled {
+    fileprivate init(_ reader: inout PackedReader) throws(PackedReader.Damage) {
+        guard let deliveries = Int(exactly: try reader.number()) else { throw PackedReader.Damage() }
+        let first = try reader.signed()
+        let (last, isTooLarge) = first.addingReportingOverflow(try reader.signed())
+        guard !isTooLarge, first <= last else { throw PackedReader.Damage() }
+        self.init(
+            blocks: first...last, deliveries: deliveries, unregistered: try reader.ascending(),
+            complete: try reader.ascending())
+    }
+}
+
+extension PackedWriter {
+    /// Numbers that ascend from 1 or more, with their count before them.
+    fileprivate mutating func put(ascending numbers: [Int64]) {
+        put(UInt64(numbers.count))
+        var last: Int64 = 0
+        for number in numbers {
+            put(UInt64(number - last))
+            last = number
+        }
+    }
+}
+
+extension PackedReader {
+    fileprivate mutating func ascending() throws(Damage) -> [Int64] {
+        var last: Int64 = 0
+        var numbers: [Int64] = []
+        for _ in 0..<(try count(ofAtLeast: 1)) {
+            last = try key(after: last)
+            numbers.append(last)
+        }
+        return numbers
+    }
+}

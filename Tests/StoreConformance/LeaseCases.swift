@@ -1,0 +1,145 @@
+package import PushModel
+package import Store
+import Testing
+
+/// A store of messages and their deliveries, which was empty at first, with one active registration.
+package struct LeaseSubject: Sendable {
+    /// The store.
+    package let store: any MessageStore & DeliveryStore
+    /// To which registration messages go.
+    package let registration: Registration
+
+    /// Describes a store.
+    package init(store: any MessageStore & DeliveryStore, registration: Registration) {
+        self.store = store
+        self.registration = registration
+    }
+
+    private var route: PushRoute {
+        PushRoute(
+            project: registration.project, app: registration.app, channel: registration.channel)
+    }
+
+    fileprivate func accept() async throws -> MessageID {
+        var message = NewMessage(
+            sampleFor: .registration(registration.key), in: registration.project, at: 1000)
+        message.lane = .interactive
+        _ = try await store.accept([message], claimedBy: nil)
+        return message.id
+    }
+
+    fileprivate func enroll(until time: Int64 = 1 << 50) async throws -> WorkerID {
+        try await store.enroll("worker", until: Timestamp(milliseconds: time))
+    }
+
+    fileprivate func takeOver(at time: Int64) async throws -> Int {
+        try await store.takeOver(at: Timestamp(milliseconds: time))
+    }
+
+    fileprivate func claim(by worker: WorkerID, at time: Int64 = 2000) async throws -> [ClaimedDelivery] {
+        try await store.claimDue(
+            .interactive, route, limit: 9, by: worker, at: Timestamp(milliseconds: time))
+    }
+
+    fileprivate func cancel(_ message: MessageID) async throws -> MessageState? {
+        try await store.control(
+            message, in: registration.project, .cancel, at: Timestamp(milliseconds: 2000), by: .gateway)
+    }
+
+    fileprivate func ends(_ outcome: LedgerOutcome, _ reason: String) -> [StoreEnds] {
+        [StoreEnds(project: registration.project, outcome: outcome, reason: reason, count: 1)]
+    }
+}
+
+/// A claim about who may settle what, and what the store ends by itself, which needs no more than a store of messages and
+/// deliveries: a fake that stands for one runs them too.
+package struct LeaseCase: Sendable, CustomTestStringConvertible {
+    /// The claim.
+    package let name: String
+    private let body: @Sendable (LeaseSubject) async throws -> Void
+
+    private init(_ name: String, _ body: @escaping @Sendable (LeaseSubject) async throws -> Void) {
+        self.name = name
+        self.body = body
+    }
+
+    /// The claim.
+    package var testDescription: String { name }
+
+    /// Checks the claim.
+    package func run(on subject: LeaseSubject) async throws {
+        // Nothing is left of a process before this one.
+        _ = try await subject.takeOver(at: 0)
+        try await body(subject)
+    }
+
+    /// All claims.
+    package static let all: [LeaseCase] = [
+        LeaseCase("what a worker claimed it settles, once, and no other worker does") { subject in
+            let (one, other) = (try await subject.enroll(), try await subject.enroll())
+            let message = try await subject.accept()
+            let claimed = try await subject.claim(by: one)
+            #expect(claimed.map(\.message) == [message])
+            #expect(try await subject.claim(by: other).isEmpty)
+            let result = try await subject.store.settle(claimed.map { $0.ended() }, by: one)
+            #expect(result == SettleResult(complete: [message]))
+            #expect(try await subject.claim(by: one).isEmpty)
+            #expect(await subject.store.takeOwnEnds() == [])
+        },
+        LeaseCase("whose lease ran out is fenced, and what it had is an interrupted attempt that is due at once") {
+            subject in
+            let late = try await subject.enroll(until: 3000)
+            _ = try await subject.accept()
+            let claimed = try await subject.claim(by: late)
+            #expect(try await subject.takeOver(at: 2999) == 0)
+            #expect(try await subject.takeOver(at: 3001) == 1)
+            try await expectStoreError(.fenced) { _ = try await subject.claim(by: late) }
+            try await expectStoreError(.fenced) {
+                _ = try await subject.store.settle(claimed.map { $0.ended() }, by: late)
+            }
+            let next = try await subject.enroll()
+            let again = try await subject.claim(by: next, at: 3001)
+            let history = try #require(again.first?.history)
+            #expect(history.attempts == 1 && history.unknownAttempts == 1 && history.interruptions == 1)
+            #expect(history.lastCause == TransportCause.interrupted.rawValue)
+        },
+        LeaseCase("a renewed lease goes on") { subject in
+            let worker = try await subject.enroll(until: 3000)
+            _ = try await subject.accept()
+            let claimed = try await subject.claim(by: worker)
+            try await subject.store.renew(worker, until: Timestamp(milliseconds: 5000))
+            #expect(try await subject.takeOver(at: 4000) == 0)
+            #expect(try await subject.store.settle(claimed.map { $0.ended() }, by: worker).complete.count == 1)
+        },
+        LeaseCase("what is cancelled while it waits is booked, and told once") { subject in
+            let message = try await subject.accept()
+            #expect(try await subject.cancel(message) == .cancelled)
+            #expect(try await subject.store.bookCancelled(limit: 9, at: Timestamp(milliseconds: 2000)) == 1)
+            #expect(await subject.store.takeOwnEnds() == subject.ends(.cancelled, "Cancelled"))
+            #expect(await subject.store.takeOwnEnds() == [])
+        },
+        LeaseCase("a retry of a cancelled message ends with its settlement, and is told") { subject in
+            let worker = try await subject.enroll()
+            let message = try await subject.accept()
+            let claimed = try await subject.claim(by: worker)
+            #expect(try await subject.cancel(message) == .cancelled)
+            let result = try await subject.store.settle(claimed.map { $0.retried(at: 9000) }, by: worker)
+            #expect(result.complete == [message])
+            #expect(await subject.store.takeOwnEnds() == subject.ends(.cancelled, "Cancelled"))
+        },
+        LeaseCase("what no worker claims before its time runs out is booked as expired, and told") { subject in
+            _ = try await subject.accept()
+            let late = Timestamp(milliseconds: 1 << 45)
+            #expect(try await subject.store.bookExpired(limit: 9, at: late) == 1)
+            #expect(await subject.store.takeOwnEnds() == subject.ends(.expired, "Expired"))
+        },
+    ]
+}
+
+extension ConformanceCase {
+    static let leases: [ConformanceCase] = LeaseCase.all.map { claim in
+        ConformanceCase(claim.name) { scene in
+            try await claim.run(on: LeaseSubject(store: scene.store, registration: try await scene.register(1)))
+        }
+    }
+}
