@@ -22,10 +22,12 @@ struct MalformedRequestTests {
 
     @Test(
         arguments: [
-            // Without :path; with :method twice; with :path behind a field; with an upper-case name; with `connection`.
+            // Without :path; with :method twice; with :path behind a field; with an upper-case name; with `connection`;
+            // with content-length 5 and no body.
             [0x82, 0x87, 0x41, 1, 0x78], [0x82, 0x82, 0x87, 0x84], [0x82, 0x87, 0x40, 1, 0x61, 1, 0x62, 0x84],
             [0x82, 0x87, 0x84, 0x40, 1, 0x41, 1, 0x62],
             [0x82, 0x87, 0x84, 0x40, 10] + Array("connection".utf8) + [1, 0x78],
+            [0x83, 0x87, 0x84, 0x41, 1, 0x78, 0x5c, 1, 0x35],
         ] as [[UInt8]])
     func itEndsItsStreamAndNotTheConnection(fields: [UInt8]) throws {
         let channel = EmbeddedChannel()

@@ -19,6 +19,8 @@ struct LeaseKeeper: Sendable {
 
     /// Enrols a worker: from now on claims begin.
     func enroll() async throws(StoreError) {
+        // One lane found the lapse; the other must not go on claiming while the store is slow.
+        for worker in lease.lapsed { for gate in gates { gate.update { $0.lose(worker) } } }
         let asked = lease.now
         let worker = try await store.enroll(name, until: wallTime() + WorkerLease.length)
         lease.begin(worker, asked: asked)

@@ -44,6 +44,9 @@ final class WorkerLease: Sendable {
     /// The time on the run's clock: to be read before the store is asked for a lease.
     var now: Duration { uptime() }
 
+    /// Workers that send and claim nothing any more, and that are not known to be fenced.
+    var lapsed: Set<WorkerID> { state.withLock { $0.lapsed } }
+
     /// Whether a worker may still settle what it claimed, as far as is known here.
     func maySettle(_ worker: WorkerID) -> Bool {
         state.withLock { $0.worker == worker || $0.lapsed.contains(worker) }

@@ -6,8 +6,10 @@ import Synchronization
 /// Writes down when routes are paused and when they go on.
 ///
 /// A pause is what is tried with one push at a time; an upstream that is being dialed, or is slow, is none. What changes
-/// back within the rest after a note is not written.
+/// back within the rest after a note is not written. What is paused when the process ends is not noted as resumed.
 final class RouteNotifier: Sendable {
+    private static let retryPause: Duration = .seconds(1)
+
     private let store: any EventStore
     private let rest: Duration
     private let clock: any Clock<Duration>
@@ -37,7 +39,7 @@ final class RouteNotifier: Sendable {
         if isChanged { changed.raise() }
     }
 
-    /// Writes what changes until the task is cancelled. A note that fails is tried again with the next change.
+    /// Writes what changes until the task is cancelled. A note that fails is tried again after ``retryPause``.
     func run() async {
         var noted: Set<PushRoute> = []
         while !Task.isCancelled {
@@ -53,6 +55,8 @@ final class RouteNotifier: Sendable {
                 noted = now
             } catch {
                 logger.warning("pauses of routes can't be noted", metadata: ["error": "\(error)"])
+                changed.raise()
+                await clock.pause(Self.retryPause)
             }
             if rest > .zero { await clock.pause(rest) }
         }

@@ -14,12 +14,12 @@ struct AwaitedResults: Sendable {
 
     /// What is recorded for an answer, and what instead while somebody waits for the end.
     ///
-    /// - Parameter random: a number in `0 ..< 1`, for the spread of retries.
+    /// - Parameter random: a number in `0 ..< 1`, for the spread of retries; drawn for these alone.
     func settlement(
-        of delivery: OpenDelivery, _ answer: SentBatch.Answer, random: Double
+        of delivery: OpenDelivery, _ answer: SentBatch.Answer, random: @autoclosure () -> Double
     ) -> (result: Settlement.Result, orEnd: Settlement.Result?) {
         let result = delivery.settlement(
-            of: answer.outcome, isAttempt: answer.isAttempt, at: answer.time, random: random)
+            of: answer.outcome, isAttempt: answer.isAttempt, at: answer.time, random: random())
         guard !waiters.isEmpty else { return (result, nil) }
         let hastened = hastened(result, of: delivery, answer)
         return (hastened, end(of: delivery, hastened, answer))

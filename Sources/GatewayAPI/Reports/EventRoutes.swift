@@ -93,7 +93,7 @@ private struct EventWait: Sendable {
 
     /// The first page with an event after `page`, or where reading stands when the time is over or the gateway stops.
     func page(after page: EventPage, within wait: Duration) async throws -> EventPage {
-        let found = try await withThrowingTaskGroup(of: EventPage?.self) { group in
+        try await withThrowingTaskGroup(of: EventPage?.self) { group in
             group.addTask {
                 // Cancelled when an event came first, or the gateway stops.
                 await cancelWhenGracefulShutdown { try? await clock.sleep(for: wait) }
@@ -101,20 +101,31 @@ private struct EventWait: Sendable {
             }
             group.addTask { try await next(after: page) }
             defer { group.cancelAll() }
-            return try await group.next() ?? nil
+            while let ended = try await group.next() {
+                if let reached = ended { return reached }
+                // The time is over: the reader says how far it came, so that the next request goes on from there.
+                group.cancelAll()
+            }
+            return page
         }
-        return found ?? page
     }
 
-    private func next(after page: EventPage) async throws -> EventPage? {
+    /// The first page with an event, or the last one that was read when the task is cancelled.
+    private func next(after page: EventPage) async throws -> EventPage {
         var (page, changes) = (page, changes)
-        while page.events.isEmpty {
+        while page.events.isEmpty, !Task.isCancelled {
             if page.isAtEnd {
-                guard let change = await changes.next() else { return nil }
+                guard let change = await changes.next() else { return page }
                 guard change.contains(.events) else { continue }
             }
-            page = try await store.events(after: page.last, filter, limit: limit)
-            if page.events.isEmpty, page.isAtEnd { try await clock.sleep(for: Self.rest) }
+            do {
+                page = try await store.events(after: page.last, filter, limit: limit)
+            } catch {
+                if Task.isCancelled { return page }
+                throw error
+            }
+            // Only cancelling ends it early, which the loop looks at.
+            if page.events.isEmpty, page.isAtEnd { try? await clock.sleep(for: Self.rest) }
         }
         return page
     }

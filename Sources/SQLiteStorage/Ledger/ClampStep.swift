@@ -149,6 +149,8 @@ struct FutureTimes {
         if rows.count == Self.step, let last = rows.last { return 1 + (last[0] as Int64) }
         try db.change(Self.receipts, [now.milliseconds, -1])
         try db.change("DELETE FROM ledger_hour WHERE hour > ?", [hour])
+        // What was settled meanwhile had the clock that is set back now.
+        try db.change("UPDATE event SET time = ?1 WHERE time > ?1", [now.milliseconds])
         try LedgerClock(db: db).setBack(to: now)
         return nil
     }

@@ -87,7 +87,7 @@ struct RegistrationTable {
             if let former, current.isBound, !former.isBound {
                 inherited = try InheritedState(of: former, toDeviceOf: change.owner?.user ?? current.user, db: db)
             }
-            if let former { try end(former.key, .moved(from: former, at: time)) }
+            if let former { try end(former.key, .moved(from: former, at: time), notedAt: auditedAt) }
             try audit.add(
                 former == nil ? .deviceTokenChanged : .deviceTokenMoved, app, current.id, user,
                 former: former.map { ($0.id, $0.user) })
@@ -110,7 +110,7 @@ struct RegistrationTable {
             try audit.add(.userAssigned, app, current.id, owner.user, former: nil)
             return try refresh(current, change, at: time)
         }
-        try end(current.key, RegistrationEnd(time: time, cause: .replaced))
+        try end(current.key, RegistrationEnd(time: time, cause: .replaced), notedAt: audit.time)
         let next = try insert(NewRegistration(current, change, app: app, at: time))
         try db.change(Self.moveInstallation, [next.key.rawValue, current.key.rawValue])
         try audit.add(.userChanged, app, next.id, owner.user, former: (current.id, user))
@@ -159,7 +159,9 @@ struct RegistrationTable {
     static let project = "SELECT a.project FROM registration r CROSS JOIN app a ON a.id = r.app WHERE r.key = ?"
 
     /// Ends an active registration and its subscriptions; those of a superseded one are kept aside.
-    func end(_ key: RegistrationKey, _ end: RegistrationEnd) throws {
+    ///
+    /// - Parameter notedAt: when that is done, which is the event's time; `nil`: at the time of the end.
+    func end(_ key: RegistrationKey, _ end: RegistrationEnd, notedAt: Timestamp? = nil) throws {
         let isSuperseded = end.cause == .superseded
         let cause = isSuperseded ? RegistrationEnd.Cause.replaced : end.cause
         let ended = try db.change(
@@ -169,7 +171,7 @@ struct RegistrationTable {
         guard let project = try db.row(Self.project, [key.rawValue]) else { throw StoreError.invalid("an app") }
         try EventTable(db: db).add(
             .registrationEnded(key: key.rawValue, EventBody.Cause(end.cause)),
-            of: try ProjectID(stored: project[0]), at: end.time)
+            of: try ProjectID(stored: project[0]), at: notedAt ?? end.time)
         if isSuperseded { try db.change(Self.keepSubscriptions, [key.rawValue]) }
         try endSubscriptions(of: key)
     }

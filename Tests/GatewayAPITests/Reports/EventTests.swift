@@ -130,6 +130,21 @@ struct EventTests {
         #expect(answer.status == 200)
         #expect(try Self.types(answer).isEmpty && answer.json["lastSequence"] == .number("0"))
     }
+
+    /// Otherwise each wait for what is rare would begin at the same place again.
+    @Test func aWaitThatFoundNothingSaysHowFarItLooked() async throws {
+        let gateway = try await TestGateway()
+        _ = try await gateway.subscribe(2)
+        let clock = TestClock()
+        let services = gateway.services(waitingBy: clock)
+        async let waiting = gateway.request(.get, Self.path + "?after=now&wait=20s&onlyFailures=true", over: services)
+        await clock.sleepers(1, within: .seconds(20))
+        _ = try await gateway.send(#""topic":"news""#)
+        await clock.sleepers(1, within: .milliseconds(50))
+        clock.advance(by: .seconds(20))
+        let answer = try await waiting
+        #expect(try Self.types(answer).isEmpty && answer.json["lastSequence"] == .number("1"))
+    }
 }
 
 extension TestGateway {
