@@ -136,9 +136,6 @@ struct GatewayUnderTest {
 struct APIClient {
     let baseURL: String
     let key: String
-    /// Whether the connection of a request is kept for the next one. One to a gateway that has gone may be in the pool
-    /// for a moment, and a successor on the same port would be asked on it.
-    var keepsConnections = true
 
     struct Answer {
         var status: Int
@@ -165,7 +162,9 @@ struct APIClient {
         var request = HTTPClientRequest(url: baseURL + path)
         request.method = HTTPMethod(rawValue: method)
         request.headers.add(name: "authorization", value: "Bearer \(key)")
-        if !keepsConnections { request.headers.add(name: "connection", value: "close") }
+        // A connection to a gateway that was killed may be in the pool for a moment, and a successor on the same port would
+        // be asked on it.
+        request.headers.add(name: "connection", value: "close")
         if let body {
             request.headers.add(name: "content-type", value: type)
             request.body = .bytes(ByteBuffer(string: body))

@@ -12,7 +12,7 @@ struct FaultSteps {
     let keys: GatewayUnderTest.Keys
 
     /// Each request has a connection of its own: gateways follow one another on one port.
-    var sender: APIClient { APIClient(baseURL: process.baseURL, key: keys.sender, keepsConnections: false) }
+    var sender: APIClient { APIClient(baseURL: process.baseURL, key: keys.sender) }
 
     /// Sends to a topic; what it is called is its title too.
     func broadcast(_ title: String, to topic: String = "weather") async throws -> APIClient.Answer {
