@@ -2,20 +2,25 @@ package import PushModel
 
 /// The work that accepted messages make, and its results.
 ///
+/// Leases are counted by the store's own clock, which goes on steadily and which all its processes share: a caller says how
+/// long a lease lasts, never when it ends.
+///
 /// A claim belongs to a worker: it ends with ``settle(_:by:)``, or with ``takeOver(at:)`` after the worker's lease ran
 /// out. Between the two, the claimed deliveries count as in flight. A worker whose lease was taken over gets
 /// ``StoreError/Code-swift.enum/fenced`` for whatever it asks: it drops what it has and enrols anew.
 package protocol DeliveryStore: Sendable {
     /// Makes a new worker.
     ///
-    /// - Parameter name: for operators: host and process.
-    func enroll(_ name: String, until lease: Timestamp) async throws(StoreError) -> WorkerID
+    /// - Parameters:
+    ///   - name: for operators: host and process.
+    ///   - lease: how long its lease lasts, from now on.
+    func enroll(_ name: String, for lease: Duration) async throws(StoreError) -> WorkerID
 
-    /// Extends a worker's lease.
-    func renew(_ worker: WorkerID, until lease: Timestamp) async throws(StoreError)
+    /// Extends a worker's lease to `lease` from now on; it never gets shorter.
+    func renew(_ worker: WorkerID, for lease: Duration) async throws(StoreError)
 
-    /// Ends workers whose lease ran out before `time`, and gives back what they had claimed and not settled. A store
-    /// that only one process can open ends all workers of earlier processes, whatever their lease.
+    /// Ends workers whose lease ran out, and gives back what they had claimed and not settled. A store that only one
+    /// process can open ends all workers of earlier processes, whatever their lease.
     ///
     /// Each of these deliveries may have been sent without its answer being recorded: it counts as one more attempt, an
     /// unknown one and an interruption, with ``TransportCause/interrupted`` as its last cause. All of them are due at

@@ -86,6 +86,8 @@ actor FakeStore: MessageStore, DeliveryStore {
     var forgotten: Int64 = 0
     var deliveryEvents = 0
     nonisolated let source = ChangeSource()
+    /// By which it counts leases; it stands still unless a rig says otherwise.
+    private nonisolated let leaseClock = Mutex<WallTime>({ Sample.start })
     private var isFresh = true
     private var isCrashed = false
     private var nextPage: Int64 = 1
@@ -107,6 +109,11 @@ actor FakeStore: MessageStore, DeliveryStore {
     var claimed: [Key: ClaimedDelivery] { claims.mapValues(\.delivery) }
 
     // MARK: What tests do
+
+    /// Counts leases by `time` from now on.
+    nonisolated func countLeases(by time: @escaping WallTime) { leaseClock.withLock { $0 = time } }
+
+    private func leaseTime() -> Timestamp { leaseClock.withLock { $0 }() }
 
     func add(_ registration: Registration, subscribed: Bool = false) {
         registrations[registration.key] = registration
@@ -345,26 +352,26 @@ actor FakeStore: MessageStore, DeliveryStore {
 
     // MARK: DeliveryStore
 
-    func enroll(_ name: String, until lease: Timestamp) async throws(StoreError) -> WorkerID {
+    func enroll(_ name: String, for lease: Duration) async throws(StoreError) -> WorkerID {
         let crashes = try await begin(.enroll)
         let worker = WorkerID(rawValue: nextWorker)
         nextWorker += 1
-        workers[worker] = lease
+        workers[worker] = leaseTime() + lease
         try end(crashes)
         return worker
     }
 
-    func renew(_ worker: WorkerID, until lease: Timestamp) async throws(StoreError) {
+    func renew(_ worker: WorkerID, for lease: Duration) async throws(StoreError) {
         let crashes = try await begin(.renew)
         try checkFence(worker)
-        workers[worker] = lease
+        workers[worker] = max(workers[worker] ?? leaseTime(), leaseTime() + lease)
         changed()
         try end(crashes)
     }
 
     func takeOver(at time: Timestamp) async throws(StoreError) -> Int {
         let crashes = try await begin(.takeOver)
-        let over = isFresh ? Set(workers.keys) : Set(workers.filter { $0.value < time }.keys)
+        let over = isFresh ? Set(workers.keys) : Set(workers.filter { $0.value < leaseTime() }.keys)
         isFresh = false
         let count = giveBack(over, at: time)
         try end(crashes)

@@ -20,8 +20,11 @@ struct FakeStoreTests {
     @Test(arguments: LeaseCase.all)
     func theFakeStoreConforms(to claim: LeaseCase) async throws {
         let store = FakeStore()
+        let leaseTime = LeaseTime()
+        store.countLeases { leaseTime.now }
         await store.add(Sample.registration(1))
-        try await claim.run(on: LeaseSubject(store: store, registration: Sample.registration(1)))
+        try await claim.run(
+            on: LeaseSubject(store: store, leaseTime: leaseTime, registration: Sample.registration(1)))
         #expect(await store.violations == [])
     }
 }

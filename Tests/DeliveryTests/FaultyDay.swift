@@ -31,6 +31,8 @@ private final class Wire: Sendable {
 
 /// One process of a gateway: everything between a client's requests and the upstream, over SQLite.
 private struct GatewayLife: Sendable {
+    /// Goes ahead of the test's clock to end a worker.
+    let leaseTime = LeaseTime()
     let sqlite: SQLiteStore
     let store: FaultyStore
     let acceptor: MessageAcceptor
@@ -45,7 +47,9 @@ private struct GatewayLife: Sendable {
         var limits = DeliveryLimits()
         limits.pageSize = 7
         let wallTime = clock.wallTime(startingAt: Sample.start)
-        sqlite = try SQLiteStore(directory: directory.path, role: .gateway, logger: quiet)
+        sqlite = try SQLiteStore(
+            directory: directory.path, role: .gateway, leaseTime: { [leaseTime] in max(wallTime(), leaseTime.now) },
+            logger: quiet)
         store = faulty(sqlite)
         let admission = Admission(in: store, limits: limits)
         let runner = DeliveryRunner(
@@ -170,7 +174,10 @@ final class FaultyDay {
         let chore = Housekeeper.Chore.idempotencyKeys(of: gateway.store)
         _ = try await ask { try await chore.run(self.now, 100) }
         // Another worker ends this one: it has to enrol anew.
-        if call == .enroll, round > 0 { _ = try await gateway.sqlite.takeOver(at: now + .seconds(60)) }
+        if call == .enroll, round > 0 {
+            gateway.leaseTime.turn(to: max(now, gateway.leaseTime.now) + .seconds(60))
+            _ = try await gateway.sqlite.takeOver(at: now)
+        }
         try await deliver()
     }
 

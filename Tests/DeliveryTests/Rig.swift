@@ -31,6 +31,7 @@ struct Rig {
         script: @escaping ScriptedSender.Script = { _, _ in .accepted }
     ) {
         let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        store.countLeases(by: clock.wallTime(startingAt: Sample.start))
         self.store = store
         self.clock = clock
         let admission = Admission(in: store, limits: limits)

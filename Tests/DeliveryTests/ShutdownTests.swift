@@ -152,7 +152,7 @@ struct ShutdownTests {
     @Test func anEarlierRunsClaimsAreRescued() async throws {
         let rig = Rig()
         let message = try await rig.accept(to: 1)
-        let earlier = try await rig.store.enroll("earlier", until: Sample.start + .seconds(1000))
+        let earlier = try await rig.store.enroll("earlier", for: .seconds(1000))
         let route = PushRoute(Sample.registration(1))
         let lost = try await rig.store.claimDue(.interactive, route, limit: 10, by: earlier, at: Sample.start)
         #expect(lost.count == 1)

@@ -135,7 +135,7 @@ struct WorkerTests {
         try await rig.run { rig in
             _ = try await rig.accept(to: 1)
             await rig.store.untilEnded(1)
-            let stuck = try await rig.store.enroll("stuck", until: Sample.start + .seconds(15))
+            let stuck = try await rig.store.enroll("stuck", for: .seconds(15))
             await rig.store.add(Sample.registration(2))
             let message = try #require(
                 try await MessageAcceptor(

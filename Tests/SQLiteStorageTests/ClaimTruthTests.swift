@@ -67,7 +67,7 @@ struct ClaimTruthTests {
     ) async throws -> (page: [DeliveryRegistration], all: [Registration]) {
         let all = try await audience(5)
         try await send(.topic(topic), .bulk)
-        let worker = try await store.enroll("w", until: Timestamp(milliseconds: 1 << 50))
+        let worker = try await store.enroll("w", for: .seconds(1000))
         let id = try #require(try await store.openFanOuts(limitPerProject: 1, held: held).first?.id)
         let offer = try await store.read { db in try FanOutTable(db: db).offer(of: id, limit: 9, held: held) }
         guard case .next(let shard, let candidates) = offer else {
@@ -108,7 +108,7 @@ struct ClaimTruthTests {
         #expect(page.map(\.key) == [all[0], all[2], all[3], all[4]].map(\.key))
         let shards = try await store.openFanOuts(limitPerProject: 9, held: [])
         let aside = try #require(shards.first { $0.route == sandbox })
-        let worker = try await store.enroll("v", until: Timestamp(milliseconds: 1 << 50))
+        let worker = try await store.enroll("v", for: .seconds(1000))
         let claim = try await store.claimPage(of: aside.id, limit: 9, held: [], by: worker, at: time)
         #expect(claim.page?.deliveries.map(\.registration.key) == [all[1].key])
     }
@@ -116,7 +116,7 @@ struct ClaimTruthTests {
     @Test func aDeviceThatMovedToAHeldRouteGetsTheBroadcastOnceWhenThatGoesOn() async throws {
         let all = try await audience(3)
         try await send(.topic(topic), .bulk)
-        let worker = try await store.enroll("w", until: Timestamp(milliseconds: 1 << 50))
+        let worker = try await store.enroll("w", for: .seconds(1000))
         let sandbox = PushRoute(project: project, app: app, channel: .apns(.sandbox))
         let id = try #require(try await store.openFanOuts(limitPerProject: 1, held: [sandbox]).first?.id)
         let first = try await store.claimPage(of: id, limit: 1, held: [sandbox], by: worker, at: time)
@@ -153,7 +153,7 @@ struct ClaimTruthTests {
     @Test func aDueDeliveryGoesToTheDeviceTokenOfNowAndWaitsOnTheRouteOfNow() async throws {
         let all = try await audience(3)
         try await send(.list(all.map(\.key)), .interactive)
-        let worker = try await store.enroll("w", until: Timestamp(milliseconds: 1 << 50))
+        let worker = try await store.enroll("w", for: .seconds(1000))
         let route = PushRoute(project: project, app: app, channel: .apns(.production))
         let (changes, due) = try await store.read { [time] db in
             (
@@ -181,7 +181,7 @@ struct ClaimTruthTests {
         try await send(.topic(topic), .bulk)
         try await change(all[2], RegistrationChange(address: .deviceToken(all[1].deviceToken)))
         #expect(try await store.lastColumn(of: former) == ["3"], "two device tokens were left, one was taken")
-        let worker = try await store.enroll("w", until: Timestamp(milliseconds: 1 << 50))
+        let worker = try await store.enroll("w", for: .seconds(1000))
         let id = try #require(try await store.openFanOuts(limitPerProject: 1).first?.id)
         let claim = try await store.claimPage(of: id, limit: 9, held: [], by: worker, at: time)
         #expect(claim.page?.deliveries.count == 2 && claim.isDone)

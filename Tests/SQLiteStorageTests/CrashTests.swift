@@ -79,7 +79,7 @@ struct CrashTests {
             return true
         }
         let now = Timestamp(milliseconds: 100)
-        let worker = try await store.enroll(name, until: now)
+        let worker = try await store.enroll(name, for: .seconds(1000))
         while true {
             if try isKilled() { return true }
             guard let shard = try await store.openFanOuts(limitPerProject: 1).first else { break }

@@ -74,7 +74,7 @@ struct FanOutTests {
         #expect(offered == min(shards, OpenFanOut.shardsPerMessage))
         let expected = try await store.lastColumn(of: "SELECT sum(expected) FROM fan_out")
         #expect(expected == ["\(subscribers)"])
-        let worker = try await store.enroll("test", until: time)
+        let worker = try await store.enroll("test", for: .seconds(1000))
         #expect(try await claimed(worker) == keys.map(\.rawValue))
         #expect(try await store.report(id, in: project)?.recipients == 40)
     }
@@ -83,14 +83,14 @@ struct FanOutTests {
         let keys = try await audience(3)
         let id = try await send(.topic(Topic(rawValue: "news")!))
         let single = try await send(.list([keys[2]]), 2)
-        let first = try await store.enroll("first", until: Timestamp(milliseconds: 1))
+        let first = try await store.enroll("first", for: .milliseconds(-1))
         #expect(try await claimed(first).count == 3)
         #expect(try await store.takeOver(at: time) == 3)
         _ = try await store.lastColumn(of: "DELETE FROM subscription")
         for key in keys[1...] {
             _ = try await store.lastColumn(of: "DELETE FROM registration WHERE key = \(key.rawValue)")
         }
-        let second = try await store.enroll("second", until: Timestamp(milliseconds: 200))
+        let second = try await store.enroll("second", for: .seconds(1000))
         #expect(try await claimed(second) == [keys[0].rawValue])
         let report = try #require(try await store.report(id, in: project))
         #expect(report.rejectedByReason == ["Unregistered": 2] && report.inFlight == 1 && report.recipients == 3)
@@ -165,7 +165,7 @@ struct FanOutTests {
         let keys = try await audience(40)
         let id = try await send(.list(keys))
         let route = PushRoute(project: project, app: AppID(rawValue: "com.example.app")!, channel: .apns(.production))
-        let worker = try await store.enroll("w", until: Timestamp(milliseconds: 1 << 50))
+        let worker = try await store.enroll("w", for: .seconds(1000))
         _ = try await store.control(id, in: project, .pause, at: time, by: CredentialUse(id: "test"))
         // As if the pause had come this far only.
         try await store.write { db in try db.execute(sql: "UPDATE pending SET is_held = 0") }

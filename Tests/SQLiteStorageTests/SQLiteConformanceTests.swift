@@ -40,9 +40,13 @@ struct SQLiteConformanceTests {
 
 extension StoreSubject {
     static func sqlite(in directory: TestDirectory, role: StoreRole = .gateway) -> StoreSubject {
-        StoreSubject(
+        let leaseTime = LeaseTime()
+        return StoreSubject(
+            leaseTime: leaseTime,
             open: {
-                try SQLiteStore(directory: directory.file("data"), role: role, logger: Logger(label: "test"))
+                try SQLiteStore(
+                    directory: directory.file("data"), role: role, leaseTime: { leaseTime.now },
+                    logger: Logger(label: "test"))
             },
             lose: { store in try sqlite(store).close() },
             isExclusive: role == .gateway,

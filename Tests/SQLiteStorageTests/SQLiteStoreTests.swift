@@ -185,7 +185,7 @@ struct SQLiteStoreTests {
         #expect(try await store.reports(in: project, after: nil, limit: 1).elements.count == 1)
         let listed = try await store.deliveries(of: id, in: project, outcome: nil, after: nil, limit: 9)
         #expect(listed.elements.map(\.pushID?.rawValue) == [chosen])
-        let worker = try await store.enroll("test", until: Timestamp(milliseconds: 1))
+        let worker = try await store.enroll("test", for: .seconds(1000))
         let route = PushRoute(project: project, app: made.app, channel: .apns(.production))
         let claimed = try await store.claimDue(
             .interactive, route, limit: 1, by: worker, at: Timestamp(milliseconds: 1))

@@ -22,19 +22,19 @@ extension ConformanceCase {
             let message = try await scene.broadcast(topic)
             let single = try await scene.send(to: audience[0])
             let store = scene.store
-            let slow = try await store.enroll("slow", until: Timestamp(milliseconds: 3000))
+            let slow = try await scene.enroll("slow", until: 3000)
             let page = try #require(try await scene.claimPage(by: slow))
             let due = try await scene.claimDue(.interactive, by: slow)
             try await scene.settle([page.deliveries[0].ended()], by: slow)
             // Its lease is over, but no other worker took over yet.
-            try await store.renew(slow, until: Timestamp(milliseconds: 4000))
+            try await scene.renew(slow, until: 4000)
             #expect(try await scene.rescue(at: 3500) == 0)
             try await scene.settle([page.deliveries[1].ended()], by: slow)
             #expect(try await scene.rescue(at: 4001) == 3)
             try await scene.check()
             let route = scene.route(.production)
             let shard = try #require(try await scene.openFanOuts().first).id
-            try await expectStoreError(.fenced) { try await store.renew(slow, until: Timestamp(milliseconds: 9000)) }
+            try await expectStoreError(.fenced) { try await store.renew(slow, for: .seconds(5)) }
             try await expectStoreError(.fenced) {
                 _ = try await store.settle([page.deliveries[2].ended()], by: slow)
             }
@@ -61,7 +61,7 @@ extension ConformanceCase {
             let audience = try await scene.audience(2, of: topic)
             let message = try await scene.broadcast(topic)
             _ = try await scene.send(to: audience[0])
-            let other = try await scene.store.enroll("other", until: Scene.lease)
+            let other = try await scene.store.enroll("other", for: Scene.lease)
             #expect(other != scene.worker)
             let page = try #require(try await scene.claimPage())
             let due = try await scene.claimDue(.interactive)
@@ -95,7 +95,7 @@ extension ConformanceCase {
             // Neither what is not urgent nor for a worker that is gone.
             var slow = try scene.newMessage(.registration(made.key), at: 1002)
             slow.lane = .bulk
-            let other = try await store.enroll("gone", until: Timestamp(milliseconds: 10))
+            let other = try await scene.enroll("gone", until: 10)
             _ = try await scene.rescue()
             let urgent = try scene.newMessage(.registration(made.key), at: 1003)
             for result in try await store.accept([slow], claimedBy: scene.worker)

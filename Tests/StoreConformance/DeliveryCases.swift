@@ -130,7 +130,7 @@ extension ConformanceCase {
             let keys = try await withThrowingTaskGroup(of: [RegistrationKey].self) { [scene] group in
                 for number in 0..<4 {
                     group.addTask {
-                        let worker = try await scene.store.enroll("w\(number)", until: Scene.lease)
+                        let worker = try await scene.store.enroll("w\(number)", for: Scene.lease)
                         var keys: [RegistrationKey] = []
                         while let page = try await scene.claimPage(4, by: worker) {
                             keys += page.deliveries.map(\.registration.key)

@@ -36,7 +36,7 @@ extension ConformanceCase {
             do {
                 let time = Timestamp(milliseconds: 2000)
                 if worker == nil {
-                    worker = try await store.enroll("day", until: scene.lease)
+                    worker = try await store.enroll("day", for: scene.lease)
                     _ = try await store.takeOver(at: scene.timeOfRescue(2000))
                 }
                 guard let worker else { return }

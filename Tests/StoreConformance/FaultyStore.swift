@@ -197,13 +197,13 @@ extension FaultyStore: MessageStore {
 
 extension FaultyStore: DeliveryStore {
     /// See the protocol.
-    package func enroll(_ name: String, until lease: Timestamp) async throws(StoreError) -> WorkerID {
-        try await call(.enroll) { () throws(StoreError) in try await store.enroll(name, until: lease) }
+    package func enroll(_ name: String, for lease: Duration) async throws(StoreError) -> WorkerID {
+        try await call(.enroll) { () throws(StoreError) in try await store.enroll(name, for: lease) }
     }
 
     /// See the protocol.
-    package func renew(_ worker: WorkerID, until lease: Timestamp) async throws(StoreError) {
-        try await call(.renew) { () throws(StoreError) in try await store.renew(worker, until: lease) }
+    package func renew(_ worker: WorkerID, for lease: Duration) async throws(StoreError) {
+        try await call(.renew) { () throws(StoreError) in try await store.renew(worker, for: lease) }
     }
 
     /// See the protocol.

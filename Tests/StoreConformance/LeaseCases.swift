@@ -6,12 +6,15 @@ import Testing
 package struct LeaseSubject: Sendable {
     /// The store.
     package let store: any MessageStore & DeliveryStore
+    /// By which it counts leases.
+    package let leaseTime: LeaseTime
     /// To which registration messages go.
     package let registration: Registration
 
     /// Describes a store.
-    package init(store: any MessageStore & DeliveryStore, registration: Registration) {
+    package init(store: any MessageStore & DeliveryStore, leaseTime: LeaseTime, registration: Registration) {
         self.store = store
+        self.leaseTime = leaseTime
         self.registration = registration
     }
 
@@ -29,11 +32,12 @@ package struct LeaseSubject: Sendable {
     }
 
     fileprivate func enroll(until time: Int64 = 1 << 50) async throws -> WorkerID {
-        try await store.enroll("worker", until: Timestamp(milliseconds: time))
+        try await store.enroll("worker", for: leaseTime.remaining(to: time))
     }
 
     fileprivate func takeOver(at time: Int64) async throws -> Int {
-        try await store.takeOver(at: Timestamp(milliseconds: time))
+        leaseTime.turn(to: Timestamp(milliseconds: time))
+        return try await store.takeOver(at: Timestamp(milliseconds: time))
     }
 
     fileprivate func claim(by worker: WorkerID, at time: Int64 = 2000) async throws -> [ClaimedDelivery] {
@@ -107,7 +111,7 @@ package struct LeaseCase: Sendable, CustomTestStringConvertible {
             let worker = try await subject.enroll(until: 3000)
             _ = try await subject.accept()
             let claimed = try await subject.claim(by: worker)
-            try await subject.store.renew(worker, until: Timestamp(milliseconds: 5000))
+            try await subject.store.renew(worker, for: .milliseconds(5000))
             #expect(try await subject.takeOver(at: 4000) == 0)
             #expect(try await subject.store.settle(claimed.map { $0.ended() }, by: worker).complete.count == 1)
         },
@@ -139,7 +143,7 @@ package struct LeaseCase: Sendable, CustomTestStringConvertible {
 extension ConformanceCase {
     static let leases: [ConformanceCase] = LeaseCase.all.map { claim in
         ConformanceCase(claim.name) { scene in
-            try await claim.run(on: LeaseSubject(store: scene.store, registration: try await scene.register(1)))
+            try await claim.run(on: try await scene.leaseSubject())
         }
     }
 }

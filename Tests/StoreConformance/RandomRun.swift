@@ -101,7 +101,7 @@ package struct RandomRun {
 
     private func enroll(_ name: String) async throws -> Claimant {
         let lease = now + 400
-        return Claimant(id: try await scene.store.enroll(name, until: Timestamp(milliseconds: lease)), lease: lease)
+        return Claimant(id: try await scene.enroll(name, until: lease), lease: lease)
     }
 
     // Devices.
@@ -323,7 +323,7 @@ package struct RandomRun {
     private mutating func renew() async throws {
         for index in workers.indices where number(2) == 0 {
             workers[index].lease = max(workers[index].lease, now + 400)
-            try await scene.store.renew(workers[index].id, until: Timestamp(milliseconds: now + 400))
+            try await scene.renew(workers[index].id, until: now + 400)
         }
     }
 
@@ -335,8 +335,7 @@ package struct RandomRun {
         for index in lapsed {
             let (id, claimed) = (workers[index].id, workers[index].claimed)
             let store = scene.store
-            let time = Timestamp(milliseconds: now)
-            try await expectStoreError(.fenced) { try await store.renew(id, until: time) }
+            try await expectStoreError(.fenced) { try await store.renew(id, for: .milliseconds(400)) }
             if let first = claimed.first {
                 try await expectStoreError(.fenced) { _ = try await store.settle([first.ended(at: 1)], by: id) }
             }

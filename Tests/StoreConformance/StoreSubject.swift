@@ -5,6 +5,8 @@ import Testing
 
 /// An implementation under test: one store that was empty at first.
 package final class StoreSubject: Sendable {
+    /// By which the store counts leases.
+    fileprivate let leaseTime: LeaseTime
     private let open: @Sendable () throws -> any CompleteStore
     private let lose: @Sendable (any CompleteStore) throws -> Void
     private let verify: @Sendable (any CompleteStore) async throws -> Void
@@ -16,18 +18,20 @@ package final class StoreSubject: Sendable {
     /// Describes an implementation.
     ///
     /// - Parameters:
+    ///   - leaseTime: by which the store counts leases.
     ///   - open: opens the store, each time with what is committed in it.
     ///   - lose: ends a store as a crash would: nothing that is claimed is settled.
     ///   - isExclusive: whether only one process can have the store open.
     ///   - verify: whatever the implementation can check of its own tables.
     ///   - claimed: how many deliveries each shard of a message that is not cancelled has claimed, if it keeps that.
     package init(
-        open: @escaping @Sendable () throws -> any CompleteStore,
+        leaseTime: LeaseTime, open: @escaping @Sendable () throws -> any CompleteStore,
         lose: @escaping @Sendable (any CompleteStore) throws -> Void,
         isExclusive: Bool,
         verify: @escaping @Sendable (any CompleteStore) async throws -> Void,
         claimed: @escaping @Sendable (any CompleteStore) async throws -> [OpenFanOut.ID: Int]? = { _ in nil }
     ) {
+        self.leaseTime = leaseTime
         self.open = open
         self.lose = lose
         self.isExclusive = isExclusive
@@ -37,7 +41,7 @@ package final class StoreSubject: Sendable {
 
     func makeScene() async throws -> Scene {
         let store = try open()
-        return Scene(subject: self, store: store, worker: try await store.enroll("first", until: Scene.lease))
+        return Scene(subject: self, store: store, worker: try await store.enroll("first", for: Scene.lease))
     }
 
     fileprivate func reopen(_ store: any CompleteStore) throws -> any CompleteStore {
@@ -125,10 +129,10 @@ struct Scene {
     /// Who claims and settles.
     private(set) var worker: WorkerID
 
-    /// The end of leases that do not run out while the first process lives.
-    static let lease = Timestamp(milliseconds: 1 << 50)
-    /// The same for the process of now: those of later processes end later.
-    private(set) var lease = Self.lease
+    /// How long leases last that do not run out while the process lives.
+    static let lease: Duration = .milliseconds(1 << 50)
+    /// The end of such a lease of the process of now: those of later processes end later.
+    private var leaseEnd = Timestamp(milliseconds: 0) + Self.lease
     /// The end of the leases of the process before, as long as its claims are not given back.
     private var lost: Timestamp?
 
@@ -141,9 +145,22 @@ struct Scene {
     /// Loses the process and begins a new one, with a worker of its own.
     mutating func crash() async throws {
         store = try subject.reopen(store)
-        lost = lease
-        lease = lease + .seconds(1)
-        worker = try await store.enroll("next", until: lease)
+        lost = leaseEnd
+        leaseEnd = leaseEnd + .seconds(1)
+        worker = try await store.enroll("next", for: lease)
+    }
+
+    /// How long a lease lasts that does not run out while the process of now lives.
+    var lease: Duration { subject.leaseTime.remaining(to: leaseEnd.milliseconds) }
+
+    /// Enrols a worker whose lease ends at `time`.
+    func enroll(_ name: String, until time: Int64) async throws -> WorkerID {
+        try await store.enroll(name, for: subject.leaseTime.remaining(to: time))
+    }
+
+    /// Has a worker's lease end at `time`.
+    func renew(_ worker: WorkerID, until time: Int64) async throws {
+        try await store.renew(worker, for: subject.leaseTime.remaining(to: time))
     }
 
     /// Gives back what earlier processes had claimed.
@@ -151,12 +168,19 @@ struct Scene {
         try await store.takeOver(at: timeOfRescue(time))
     }
 
-    /// `time`, or the first time after it when the workers of a process that was lost are known to be gone.
+    /// `time`, or the first time after it when the workers of a process that was lost are known to be gone. The store's
+    /// clock shows it then.
     mutating func timeOfRescue(_ time: Int64) -> Timestamp {
         defer { lost = nil }
-        let time = Timestamp(milliseconds: time)
-        guard let lost, !subject.isExclusive else { return time }
-        return max(time, lost + .milliseconds(1))
+        var time = Timestamp(milliseconds: time)
+        if let lost, !subject.isExclusive { time = max(time, lost + .milliseconds(1)) }
+        subject.leaseTime.turn(to: time)
+        return time
+    }
+
+    /// What the cases of leases need of it.
+    func leaseSubject() async throws -> LeaseSubject {
+        LeaseSubject(store: store, leaseTime: subject.leaseTime, registration: try await register(1))
     }
 
     /// How many deliveries each shard has claimed, if the store keeps that.

@@ -56,7 +56,7 @@ struct SettledAudience {
         let message = try await accept(topic)
         let begin = clock()
         var (claiming, settling) = (Duration.zero, Duration.zero)
-        let worker = try await store.enroll("herald-bench", until: Audience.now() + .seconds(86_400))
+        let worker = try await store.enroll("herald-bench", for: .seconds(86_400))
         while let shard = try await store.openFanOuts(limitPerProject: 1).first {
             let start = ContinuousClock.now
             let claim = try await store.claimPage(

@@ -22,7 +22,7 @@ struct LeaseKeeper: Sendable {
         // One lane found the lapse; the other must not go on claiming while the store is slow.
         for worker in lease.lapsed { for gate in gates { gate.update { $0.lose(worker) } } }
         let asked = lease.now
-        let worker = try await store.enroll(name, until: wallTime() + WorkerLease.length)
+        let worker = try await store.enroll(name, for: WorkerLease.length)
         lease.begin(worker, asked: asked)
         for gate in gates { gate.update { $0.use(worker) } }
     }
@@ -33,13 +33,9 @@ struct LeaseKeeper: Sendable {
             await lease.changed.wait(atMost: WorkerLease.interval, on: clock)
             guard !Task.isCancelled else { return }
             do throws(StoreError) {
-                // One time for both: were the clock set forwards between them, the own lease would have run out.
-                let now = wallTime()
-                if let worker = lease.worker {
-                    try await renew(worker, at: now)
-                }
+                if let worker = lease.worker { try await renew(worker) }
                 if lease.worker == nil { try await enroll() }
-                try await takeOver(at: now)
+                try await takeOver()
             } catch {
                 logger.warning("the worker's lease can't be renewed", metadata: ["error": "\(error)"])
                 // Asked again soon if there is no worker, otherwise with the next renewal.
@@ -49,10 +45,10 @@ struct LeaseKeeper: Sendable {
         }
     }
 
-    private func renew(_ worker: WorkerID, at now: Timestamp) async throws(StoreError) {
+    private func renew(_ worker: WorkerID) async throws(StoreError) {
         let asked = lease.now
         do throws(StoreError) {
-            try await store.renew(worker, until: now + WorkerLease.length)
+            try await store.renew(worker, for: WorkerLease.length)
             lease.renew(worker, asked: asked)
         } catch {
             guard error.isConflict else { throw error }
@@ -63,8 +59,8 @@ struct LeaseKeeper: Sendable {
         }
     }
 
-    private func takeOver(at now: Timestamp) async throws(StoreError) {
-        let count = try await store.takeOver(at: now)
+    private func takeOver() async throws(StoreError) {
+        let count = try await store.takeOver(at: wallTime())
         guard count > 0 else { return }
         logger.notice("took over deliveries of a worker that is gone", metadata: ["count": "\(count)"])
         for gate in gates { gate.wake() }

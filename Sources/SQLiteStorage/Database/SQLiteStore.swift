@@ -1,4 +1,5 @@
 package import CoreMetrics
+import Foundation
 import GRDB
 package import Logging
 package import PushModel
@@ -21,6 +22,8 @@ package final class SQLiteStore: Sendable {
     private let lock: GatewayLock?
     /// Workers up to this number belong to gateways that ended before this one took the lock; 0 in a command.
     let earlierWorkers: Int64
+    /// By which leases are counted.
+    let leaseTime: @Sendable () -> Timestamp
     private let directory: StoreDirectory
 
     /// The newest time of recording in the ledger when the store was opened; `nil` when there was none. The wall clock
@@ -35,12 +38,15 @@ package final class SQLiteStore: Sendable {
     ///
     /// - Parameters:
     ///   - holder: who a second gateway is told has the store.
+    ///   - leaseTime: by which leases are counted: steady, and the same for all processes that share the store. `nil`: from
+    ///     the machine's time of now on by its monotonic clock; one gateway alone counts leases.
     ///   - metrics: where the gauges of the queue of writes go; the process' own when `nil`.
     /// - Throws: ``StoreError`` `.unavailable`, `.inUse` or `.newerSchema`, with the path in the text.
     package init(
-        directory: String, role: StoreRole, holder: GatewayHolder? = nil, metrics: (any MetricsFactory)? = nil,
-        logger: Logger
+        directory: String, role: StoreRole, holder: GatewayHolder? = nil,
+        leaseTime: (@Sendable () -> Timestamp)? = nil, metrics: (any MetricsFactory)? = nil, logger: Logger
     ) throws(StoreError) {
+        self.leaseTime = leaseTime ?? Self.steadyTime()
         let directory = StoreDirectory(path: directory)
         try directory.prepare()
         let lock: GatewayLock? =
@@ -70,6 +76,12 @@ package final class SQLiteStore: Sendable {
         self.logger = logger
         health = StoreHealth(path: directory.databasePath, logger: logger)
         logger.debug("Store opened", metadata: ["store.path": "\(directory.databasePath)"])
+    }
+
+    /// The machine's time of now, and from then on the monotonic clock.
+    private static func steadyTime() -> @Sendable () -> Timestamp {
+        let (start, opened) = (Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)), ContinuousClock.now)
+        return { start + (ContinuousClock.now - opened) }
     }
 
     /// Changes what a second gateway is told, once more is known.

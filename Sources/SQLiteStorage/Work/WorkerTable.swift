@@ -5,25 +5,27 @@ package import Store
 
 extension SQLiteStore {
     /// A new row; on the disk before it is answered, so that its number is never given twice.
-    package func enroll(_ name: String, until lease: Timestamp) async throws(StoreError) -> WorkerID {
-        try await write(.lease) { db in try WorkerTable(db: db).enroll(name, until: lease) }
+    package func enroll(_ name: String, for lease: Duration) async throws(StoreError) -> WorkerID {
+        try await write(.lease) { [leaseTime] db in
+            try WorkerTable(db: db).enroll(name, until: leaseTime() + lease)
+        }
     }
 
     /// Moves the end of the lease.
-    package func renew(_ worker: WorkerID, until lease: Timestamp) async throws(StoreError) {
-        try await write(.lease) { db in
+    package func renew(_ worker: WorkerID, for lease: Duration) async throws(StoreError) {
+        try await write(.lease) { [leaseTime] db in
             try WorkerTable(db: db).check(worker)
             try db.change(
                 "UPDATE worker SET lease_until = max(lease_until, ?) WHERE id = ?",
-                [lease.milliseconds, worker.rawValue])
+                [(leaseTime() + lease).milliseconds, worker.rawValue])
         }
     }
 
     /// Ends workers and gives back their claims. The gateway that holds the lock of the store is the only one: workers
     /// that enrolled before it opened the store are gone.
     package func takeOver(at time: Timestamp) async throws(StoreError) -> Int {
-        let rescued = try await write(.lease) { [earlierWorkers] db in
-            try WorkerTable(db: db).takeOver(at: time, earlier: earlierWorkers)
+        let rescued = try await write(.lease) { [earlierWorkers, leaseTime] db in
+            try WorkerTable(db: db).takeOver(at: time, leasesBefore: leaseTime(), earlier: earlierWorkers)
         }
         if rescued > 0 { logger.info("Deliveries rescued", metadata: ["store.rescued": "\(rescued)"]) }
         return rescued
@@ -75,8 +77,8 @@ struct WorkerTable {
         }
     }
 
-    func takeOver(at time: Timestamp, earlier: Int64) throws -> Int {
-        let lapsed = try Int64.fetchSet(db.cachedStatement(sql: Self.lapsed), arguments: [time.milliseconds])
+    func takeOver(at time: Timestamp, leasesBefore end: Timestamp, earlier: Int64) throws -> Int {
+        let lapsed = try Int64.fetchSet(db.cachedStatement(sql: Self.lapsed), arguments: [end.milliseconds])
         let gone = try Int64.fetchSet(db.cachedStatement(sql: Self.earlier), arguments: [earlier])
         var rescued = 0
         for worker in lapsed.union(gone).sorted() {

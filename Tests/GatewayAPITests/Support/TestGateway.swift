@@ -66,7 +66,7 @@ final class TestGateway: Sendable {
         foreignKey = APIKey(project: other, role: .admin, at: Self.startTime)
         self.clock = clock
         self.limits = BodyLimits(standard: bodyLimitBytes, batch: batchLimitBytes)
-        worker = try await store.enroll("test", until: Self.startTime + .seconds(1_000_000))
+        worker = try await store.enroll("test", for: .seconds(1_000_000))
         for key in Array(keys.values) + [foreignKey] { try await store.insert(key.record, by: .gateway) }
     }
 
