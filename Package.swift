@@ -43,6 +43,7 @@ let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "sw
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
@@ -74,9 +75,18 @@ let libraries: [Target] = [
             nioTLS, http2, deque, coreMetrics, lifecycle, logging, metrics,
         ]),
     .target(
+        name: "Links",
+        dependencies: [
+            "HTTPListener", "Store", "PushModel", "JSON", crypto, hummingbird, hummingbirdCore, lifecycle, logging,
+            metrics,
+            mustache, nioCore,
+        ]),
+    .target(name: "HeraldLinks"),
+    .target(
         name: "GatewayAPI",
         dependencies: [
-            "HTTPListener", "Delivery", "Store", "FCMWire", "PushModel", "JSON", hummingbird, hummingbirdCore, nioCore,
+            "Links", "HTTPListener", "Delivery", "Store", "FCMWire", "PushModel", "JSON", hummingbird, hummingbirdCore,
+            nioCore,
             nioEmbedded, nioHTTP1, nioCompression, crypto, cryptoExtras, deque, jwt, coreMetrics, lifecycle, logging,
             metrics,
         ]),
@@ -88,7 +98,7 @@ let libraries: [Target] = [
     .executableTarget(
         name: "herald",
         dependencies: [
-            "GatewayAPI", "HTTPListener", "Delivery", "APNS", "Upstream", "Signing", "Store", "SQLiteStorage",
+            "GatewayAPI", "Links", "HTTPListener", "Delivery", "APNS", "Upstream", "Signing", "Store", "SQLiteStorage",
             "Simulators", "FCMWire", "PushModel", "JSON",
             argumentParser, asyncHTTPClient, configuration, hummingbird, hummingbirdCore, coreMetrics,
             lifecycle, unixSignals, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, yams,
@@ -103,7 +113,7 @@ let benchmarks: [Target] =
         .executableTarget(
             name: "herald-bench",
             dependencies: [
-                "APNS", "Upstream", "HTTP2Client", "Signing", "CLinux", "Store", "SQLiteStorage", "FCMWire",
+                "APNS", "Upstream", "HTTP2Client", "Signing", "CLinux", "Links", "Store", "SQLiteStorage", "FCMWire",
                 "PushModel", "JSON",
                 argumentParser, asyncHTTPClient, hummingbird, hummingbirdCore, hummingbirdHTTP2, logging, nioCore,
                 nioPosix, nioSSL,
@@ -147,20 +157,31 @@ let tests: [Target] = [
     .testTarget(
         name: "HTTPListenerTests", dependencies: ["HTTPListener", "PushModel", nioCore, nioEmbedded, http2]),
     .testTarget(
+        name: "LinksTests",
+        dependencies: [
+            "Links", "HTTPListener", "Store", "SQLiteStorage", "PushModel", "JSON", "TestSupport", hummingbird,
+            lifecycle,
+            logging, mustache,
+        ],
+        exclude: ["Pages/page_browser.py", "QR/qr_readers.py"]),
+    .testTarget(name: "HeraldLinksTests", dependencies: ["HeraldLinks"]),
+    .testTarget(
         name: "GatewayAPITests",
         dependencies: [
-            "GatewayAPI", "HTTPListener", "Delivery", "Store", "SQLiteStorage", "APNS", "FCMWire", "PushModel", "JSON",
+            "GatewayAPI", "Links", "HTTPListener", "Delivery", "Store", "SQLiteStorage", "APNS", "FCMWire", "PushModel",
+            "JSON",
             "TestSupport", crypto, cryptoExtras, hummingbird,
             hummingbirdTesting, logging,
         ],
-        exclude: ["Listener/h2_client.py"]),
+        exclude: ["Listener/h2_client.py", "Resources"]),
     .testTarget(
         name: "SimulatorsTests",
         dependencies: ["Simulators", "PushModel", "TestSupport", asyncHTTPClient, crypto, logging]),
     .testTarget(
         name: "HeraldTests",
         dependencies: [
-            "herald", "GatewayAPI", "HTTPListener", "Delivery", "APNS", "Upstream", "Signing", "Store",
+            "herald", "GatewayAPI", "HeraldLinks", "Links", "HTTPListener", "Delivery", "APNS", "Upstream", "Signing",
+            "Store",
             "SQLiteStorage", "Simulators", "PushModel",
             "JSON",
             "TestSupport",
@@ -193,8 +214,12 @@ for target in targets where target.type != .system && target.name != "CTestDefau
 
 let package = Package(
     name: "herald",
-    platforms: [.macOS(.v15)],
-    products: only.isEmpty ? [.executable(name: "herald", targets: ["herald"])] : [],
+    platforms: [.macOS(.v15), .iOS(.v16)],
+    products: only.isEmpty
+        ? [
+            .executable(name: "herald", targets: ["herald"]),
+            .library(name: "HeraldLinks", targets: ["HeraldLinks"]),
+        ] : [],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
@@ -209,6 +234,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),

@@ -72,6 +72,17 @@ package struct Housekeeper: Service {
             }
         }
 
+        /// How long the counters of a day of a link are kept.
+        package static let linkCountLifetime: Duration = .seconds(400 * 86_400)
+
+        /// Forgets counters of links that are older than ``linkCountLifetime``.
+        package static func linkCounts(of store: any LinkStore) -> Chore {
+            Chore("counters of links") { now, limit throws(StoreError) in
+                let time = now + (.zero - linkCountLifetime)
+                return try await store.forgetLinkCounts(before: Int(time.milliseconds / 86_400_000), limit: limit)
+            }
+        }
+
         /// How long a topic without subscribers is kept.
         package static let emptyTopicLifetime: Duration = .seconds(30 * 86_400)
 

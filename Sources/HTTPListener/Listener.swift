@@ -13,8 +13,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     private let connections: OpenConnections
     private let shutdownLimit: Duration
     private let logger: Logger
-    /// The listener's certificate; `nil`: it speaks no TLS.
-    package let certificate: ListenerCertificate?
+    /// The listener's certificates; none: it speaks no TLS.
+    package let certificates: [ListenerCertificate]
 
     /// Prepares a listener.
     ///
@@ -23,7 +23,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     ///   - responder: makes the responder, which says which connections proved a backend's credential.
     ///   - faultAnswer: answers the requests that the listener refuses by itself.
     ///   - onListening: called with the bound port once the socket listens.
-    /// - Throws: an error whose description names the file when certificate or key can't be used.
+    /// - Throws: an error whose description names the file when a certificate or key can't be used.
     package init(
         _ configuration: ListenerConfiguration, name: String, responder: (ProvenConnections) -> Responder,
         faultAnswer: @escaping FaultAnswer.Make, logger: Logger,
@@ -31,8 +31,11 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     ) throws {
         let connections = OpenConnections(
             configuration.connectionLimits, of: name, idleLimit: configuration.idleLimit)
-        let certificate = try configuration.tls.map {
+        let others = try configuration.otherCertificates.map {
             try ListenerCertificate(certificateFile: $0.certificateFile, keyFile: $0.keyFile)
+        }
+        let certificate = try configuration.tls.map {
+            try ListenerCertificate(certificateFile: $0.certificateFile, keyFile: $0.keyFile, others: others)
         }
         application = Application(
             responder: responder(ProvenConnections(connections)),
@@ -44,7 +47,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
                 connections.watch(channel, logger: logger)
                 onListening(channel.localAddress?.port ?? configuration.port)
             }, logger: logger)
-        self.certificate = certificate
+        certificates = certificate.map { [$0] + others } ?? []
         self.connections = connections
         self.logger = logger
         shutdownLimit = configuration.shutdownLimit

@@ -6,6 +6,9 @@ package struct ListenerConfiguration: Sendable {
     package var port: Int
     /// PEM chain and PEM key files: with them the listener speaks TLS, HTTP/2 and HTTP/1.1 by ALPN.
     package var tls: (certificateFile: String, keyFile: String)?
+    /// Further pairs, each for the host names that its certificate has. A client that names none of these gets that of
+    /// ``tls``.
+    package var otherCertificates: [(certificateFile: String, keyFile: String)] = []
     /// How many connections there may be.
     package var connectionLimits = ConnectionLimits()
     /// How long requests may go on after the start of a graceful shutdown; then their connections are closed.

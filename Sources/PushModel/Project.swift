@@ -16,12 +16,16 @@ package struct Project: Hashable, Sendable {
     package let weight: Int
     /// Whether clients register with an installation only.
     package let requiresInstallation: Bool
+    /// Its links; `nil`: it has none.
+    package let links: LinkSettings?
 
     /// Puts a project together; `apps` differ in platform or id. A weight outside of 1 to 100 becomes the nearer end.
     package init(
         id: ProjectID, number: Int64, apps: [App], stale: StalePolicy = StalePolicy(),
-        topics: TopicPolicy = TopicPolicy(), weight: Int = 1, requiresInstallation: Bool = true
+        topics: TopicPolicy = TopicPolicy(), weight: Int = 1, requiresInstallation: Bool = true,
+        links: LinkSettings? = nil
     ) {
+        self.links = links
         self.requiresInstallation = requiresInstallation
         self.id = id
         self.number = number
@@ -47,30 +51,36 @@ package struct App: Hashable, Sendable {
         case android
         /// Reached by the push services of browsers. Nothing is sent to it yet.
         case web
+        /// Not reached: links open it, nothing is sent to it and nothing registers.
+        case linksOnly(Platform)
     }
 
     /// The bundle id of an Apple app, the package name of an Android app, the host of a web app.
     package let id: AppID
     /// By what it is reached.
     package let service: Service
+    /// What links need to know of it.
+    package var links: AppLinkIdentity
 
     /// Describes an app.
-    package init(id: AppID, service: Service) {
+    package init(id: AppID, service: Service, links: AppLinkIdentity = AppLinkIdentity()) {
         self.id = id
         self.service = service
+        self.links = links
     }
 
     /// Describes an Apple app.
     package init(
         id: AppID, environment: PushEnvironment, firebaseKeys: FirebaseKeys,
-        credential: CredentialKind = .providerToken, reachesBothEnvironments: Bool = false
+        credential: CredentialKind = .providerToken, reachesBothEnvironments: Bool = false,
+        links: AppLinkIdentity = AppLinkIdentity()
     ) {
         self.init(
             id: id,
             service: .apple(
                 DeviceService(
                     environment: environment, firebaseKeys: firebaseKeys, credential: credential,
-                    reachesBothEnvironments: reachesBothEnvironments)))
+                    reachesBothEnvironments: reachesBothEnvironments)), links: links)
     }
 
     /// Describes a web app: the host of the pages that register.
@@ -84,13 +94,22 @@ package struct App: Hashable, Sendable {
         case .apple: .apple
         case .android: .android
         case .web: .web
+        case .linksOnly(let platform): platform
+        }
+    }
+
+    /// Whether pushes are sent to it.
+    package var isServed: Bool {
+        switch service {
+        case .apple: true
+        case .android, .web, .linksOnly: false
         }
     }
 
     /// What tells it from the project's other apps.
     package var key: AppKey { AppKey(platform, id) }
 
-    /// What an Apple app has; `nil`: it is none.
+    /// What an Apple app has that is reached; `nil`: it is none.
     package var deviceService: DeviceService? {
         guard case .apple(let service) = service else { return nil }
         return service
@@ -157,14 +176,6 @@ package enum Platform: String, Hashable, Sendable, CaseIterable {
     case android
     /// The push service of a browser.
     case web
-
-    /// Whether pushes are sent to it.
-    package var isServed: Bool {
-        switch self {
-        case .apple: true
-        case .android, .web: false
-        }
-    }
 }
 
 /// The two kinds of credential that APNs takes.

@@ -14,7 +14,8 @@ struct Herald: AsyncParsableCommand {
             CommandGroup(
                 name: "Administering",
                 subcommands: [
-                    KeyCommand.self, ServiceAccountCommand.self, RegistrationCommand.self, AuditCommand.self,
+                    KeyCommand.self, ServiceAccountCommand.self, RegistrationCommand.self, LinksCommand.self,
+                    AuditCommand.self,
                     DoctorCommand.self,
                 ]),
             CommandGroup(
@@ -22,7 +23,7 @@ struct Herald: AsyncParsableCommand {
                 subcommands: [
                     RegisterCommand.self, QuarantineCommand.self, TopicCommand.self, SendCommand.self,
                     MessageCommand.self, ReportCommand.self, WhyCommand.self, StatusCommand.self, TailCommand.self,
-                    ExportCommand.self,
+                    ExportCommand.self, LinksCommand.self,
                 ]),
         ]
     )

@@ -68,6 +68,7 @@ extension Event {
         case .delivery(let delivery): delivery.delivery.outcome != .accepted
         case .registrationEnded(let ended): ended.cause == .unregistered
         case .message: false
+        case .referral(let step): step.rejection != nil
         case .route, .forgotten: true
         }
     }

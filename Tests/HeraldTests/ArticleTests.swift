@@ -56,7 +56,7 @@ struct ArticleTests {
 
     @Test func theConfigurationArticleHasEverySettingAndFieldAndNoOther() throws {
         let known =
-            Self.leaves(of: GatewayConfiguration.keys)
+            Self.leaves(of: GatewayConfiguration.keys.merging(GatewayConfiguration.lists) { $1 })
             // A section that may be one value instead.
             + Self.leaves(of: ProjectFile.keys) + ["apps.apns.endpoint"]
         Self.expectSame(try Self.rows(of: "Configuration").map(\.first), known)

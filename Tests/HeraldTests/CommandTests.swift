@@ -390,13 +390,14 @@ struct DevelopmentBlockTests {
         #expect(answer.lines.first == "abc:def")
         let bodies = try String(contentsOfFile: directory.file("bodies"), encoding: .utf8).split(separator: "\n")
             .map { try JSONValue(parsing: Array($0.utf8)) }
-        #expect(bodies.count == 5)
+        #expect(bodies.count == 6)
         #expect(bodies[0]["appId"]?.stringValue == "1:123456789012:ios:0a1b2c3d")
         #expect(bodies[1]["ios"]?["apns_token"]?.stringValue == "0a1b")
         #expect(bodies[2]["message"]?["token"]?.stringValue == "abc:def")
         #expect(bodies[3]["message"]?["notification"]?["title"]?.stringValue == "Portugal vs. Denmark")
         #expect(bodies[3]["message"]?["apns"]?["payload"]?["customKey"]?.stringValue == "customValue")
         #expect(bodies[4]["delivery"]?["rate"] == .number("5"))
-        #expect(answer.lines.last == "message list")
+        #expect(bodies[5]["dynamicLinkInfo"]?["dynamicLinkDomain"]?.stringValue == "go.localhost")
+        #expect(answer.lines.contains("message list"))
     }
 }

@@ -314,8 +314,8 @@ struct ProjectFileTests {
             "demo.yaml:9: apps[0].firebaseKeys: \"all\" is not known; use one of none, standard, full"
         ),
         Mistake(
-            project().replacing("apple", with: "android"),
-            #"demo.yaml:5: apps[0].platform: "android" is not known; use one of apple, web"#
+            project().replacing("apple", with: "symbian"),
+            #"demo.yaml:5: apps[0].platform: "symbian" is not known; use one of apple, android, web"#
         ),
         Mistake(
             project(tail: "  - id: www.example.com\n    platform: web\n    apns: {}"),

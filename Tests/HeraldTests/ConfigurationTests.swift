@@ -122,12 +122,14 @@ struct ConfigurationTests {
             address: 3, registration: 0, project: 7, newRegistrationAddress: 8, newRegistrationProject: 9, failures: 0,
             proxies: 2)
         expected.hourlyNewTopics = 100
+        (expected.newLinkAddress, expected.newLinkProject) = (5, 1000)
         #expect(rates == expected)
         let usual = try Self.read(Self.good).get().clientRates
         expected = ClientRateLimits.Rates(
             address: 100, registration: 5, project: 10_000, newRegistrationAddress: 5, newRegistrationProject: 1000,
             failures: 5, proxies: 0)
         expected.hourlyNewTopics = 100
+        (expected.newLinkAddress, expected.newLinkProject) = (5, 1000)
         #expect(usual == expected)
         // Without limits of clients there is none of their topics either.
         let unlimited = try Self.read("limits: {clientAddressRate: 0}").get().clientRates

@@ -199,11 +199,12 @@ struct DevelopmentStateTests {
     @Test func projectFileThatItWritesIsValid() throws {
         let directory = try TestDirectory()
         let state = DevelopmentState(directory: directory.file("it's"))
-        try state.writeProjectFile(try state.identity(), apnsPort: 2197)
+        try state.writeProjectFile(try state.identity(), apnsPort: 2197, gatewayPort: 8080)
         let set = try ProjectSet.read(
             directory: state.projectsDirectory, configuredAt: ConfigurationPlace(source: "test", line: nil))
         #expect(set.projects.map(\.id.rawValue) == [DevelopmentState.projectName])
         #expect(set.upstreams.first?.endpoints[.production]?.port == 2197)
+        #expect(set.projects.first?.links?.prefixes.map(\.url) == ["http://go.localhost:8080"])
         #expect(set.warnings.isEmpty)
     }
 }

@@ -50,7 +50,7 @@ struct ListenerWatchTests {
         let files = try await Self.makeCertificate(in: directory)
         let certificate = try ListenerCertificate(certificateFile: files.certificate, keyFile: files.key)
         let now = certificate.validUntil + .seconds(-days * 86_400)
-        ListenerWatch(certificate, clock: TestClock(), wallTime: { now }, logger: logger).look()
+        ListenerWatch([certificate], clock: TestClock(), wallTime: { now }, logger: logger).look()
         guard let text else {
             #expect(lines.all.isEmpty)
             return
@@ -64,7 +64,7 @@ struct ListenerWatchTests {
         let files = try await Self.makeCertificate(in: directory)
         let certificate = try ListenerCertificate(certificateFile: files.certificate, keyFile: files.key)
         let watch = ListenerWatch(
-            certificate, clock: TestClock(), wallTime: { Timestamp(seconds: 1_700_000_000) }, logger: logger)
+            [certificate], clock: TestClock(), wallTime: { Timestamp(seconds: 1_700_000_000) }, logger: logger)
         watch.reloadIfChanged()
         #expect(lines.all.isEmpty)
         try FileManager.default.removeItem(atPath: files.key)

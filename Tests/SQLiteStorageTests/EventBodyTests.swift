@@ -14,6 +14,9 @@ struct EventBodyTests {
         .controlled(message: 3, .paused), .controlled(message: .max, .cancelled),
         .registrationEnded(key: 12, .deleted), .registrationEnded(key: 1 << 33, .superseded),
         .route(4, isPaused: true), .route(4, isPaused: false),
+        .referral(ReferralStep(invitation: .random(), state: .invited)),
+        .referral(ReferralStep(invitation: .random(), referral: .random(), state: .firstOpen)),
+        .referral(ReferralStep(invitation: .random(), referral: .random(), state: .rejected, rejection: .velocity)),
     ]
 
     @Test(arguments: bodies)

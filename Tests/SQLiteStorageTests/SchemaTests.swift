@@ -29,6 +29,9 @@ struct SchemaTests {
             VALUES (1, '0:1-a', 'demo', 1, 1, 1, '{}', 2, 0, 10, 60, 0, 1, 'ACTIVE', 7, 60007);
         INSERT INTO fan_out (message, shard, project, after_key, last_key, last_subscription, expected, is_open)
             VALUES (1, 0, 'demo', 0, 9, 0, 1, 1);
+        INSERT INTO link_prefix (id, name, project) VALUES (1, 'go.example.com', 'demo');
+        INSERT INTO link (id, prefix, suffix, kind, visibility, created_at, parameters)
+            VALUES (1, 1, 'aB3x', 2, 3, 5, x'80');
         """
 
     private static let violations = [
@@ -81,6 +84,23 @@ struct SchemaTests {
                 VALUES ('demo', 'k', zeroblob(31), 1, 9)
                 """),
         Violation(rule: "fewer subscribers than none", sql: "UPDATE topic SET subscribers = -1"),
+        Violation(
+            rule: "two links of one suffix",
+            sql: """
+                INSERT INTO link (prefix, suffix, kind, visibility, created_at, parameters)
+                VALUES (1, 'aB3x', 3, 3, 5, x'80')
+                """),
+        Violation(
+            rule: "a link of no prefix",
+            sql: """
+                INSERT INTO link (prefix, suffix, kind, visibility, created_at, parameters)
+                VALUES (2, 'aB3y', 3, 3, 5, x'80')
+                """),
+        Violation(rule: "a link without a suffix", sql: "UPDATE link SET suffix = ''"),
+        Violation(rule: "a state of a link that does not exist", sql: "UPDATE link SET state = 3"),
+        Violation(
+            rule: "a counter of a link that is not there",
+            sql: "INSERT INTO link_count (link, day, platform, event, count) VALUES (2, 1, 1, 1, 1)"),
         Violation(rule: "text in a column of numbers", sql: "UPDATE message SET audience = 'many'"),
     ]
 

@@ -110,8 +110,8 @@ extension Submission {
                         "The registration belongs to the app \(key.id), which project \(project.id) does not have."))
                 continue
             }
-            // Nothing is composed for a platform that nothing is sent to.
-            guard app.platform.isServed else { continue }
+            // Nothing is composed for an app that nothing is sent to.
+            guard app.isServed else { continue }
             do throws(InvalidMessage) {
                 pushes[key] = try composer.compose(
                     content,

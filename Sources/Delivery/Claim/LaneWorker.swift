@@ -249,7 +249,7 @@ extension LaneWorker {
         _ key: AppKey, _ project: Project?, _ entry: MessageCache.Entry
     ) -> (app: App?, push: (any ComposedPush)?) {
         guard let project, let app = project.apps[key] else { return (nil, nil) }
-        guard app.platform.isServed else { return (app, nil) }
+        guard app.isServed else { return (app, nil) }
         switch cache.push(of: entry, project: project, app: app, composer: composer) {
         case .success(let push): return (app, push)
         case .failure(let invalid):

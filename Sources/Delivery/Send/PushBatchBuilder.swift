@@ -106,7 +106,7 @@ struct PushBatchBuilder {
         if !delivery.claim.registration.isActive { return delivery.unregistered(at: now) }
         if delivery.isOnce, delivery.claim.history.isInterrupted { return delivery.spent(at: now) }
         if plan.app == nil { return delivery.setBack(by: .noRoute, at: now, random: random()) }
-        if let app = plan.app, !app.platform.isServed { return delivery.unserved(at: now) }
+        if let app = plan.app, !app.isServed { return delivery.unserved(at: now) }
         if delivery.isProbe, !delivery.canProbe { return delivery.unprobed(at: now) }
         return plan.push == nil ? delivery.unbuildable(at: now) : nil
     }

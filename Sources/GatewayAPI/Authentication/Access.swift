@@ -54,6 +54,19 @@ struct Access: Hashable, Sendable {
     /// Registrations made from device tokens.
     static let importTokens = Access(roles: [.admin], action: "importing device tokens")
 
+    /// The link that led to an app, asked for by the app.
+    static let attribution = Access(roles: [.admin, .sender, .client], action: "asking for links")
+    /// Invitations and conversions: rewards hang on them.
+    static let referral = Access(roles: [.admin, .sender], action: "managing referrals")
+    /// Rewards that wait for a decision, and the end of what is known of a user.
+    static let decideReferral = Access(roles: [.admin], action: "deciding on referrals")
+    /// A short link.
+    static let createLinks = Access(roles: [.admin, .sender, .client], action: "making short links")
+    /// Links with a name, and lists of all.
+    static let manageLinks = Access(roles: [.admin, .sender], action: "managing links")
+    /// How often links were opened.
+    static let readLinkStats = Access(roles: [.admin, .sender], action: "reading the statistics of links")
+
     /// Throws when a caller may not.
     func check(_ caller: Caller) throws(FCMError) {
         guard roles.contains(caller.role) else {

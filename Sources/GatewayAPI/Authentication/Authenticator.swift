@@ -44,10 +44,12 @@ struct Authenticator: Sendable {
     /// The caller of a request. An address that failed too often is refused before anything is looked up, unless its
     /// credential was found lately, or is a JWT by an account's key that signed lately: others behind the same address go on.
     ///
+    /// - Parameter takesQueryKey: whether an API key may also stand in the query, as `key`.
     /// - Throws: UNAUTHENTICATED without a credential that is known and works; RESOURCE_EXHAUSTED for an address that
     ///   failed too often; UNAVAILABLE when the store fails.
-    func caller(of call: Call) async throws(FCMError) -> Caller {
-        guard let text = Self.credential(in: call.request.headers) else {
+    func caller(of call: Call, takesQueryKey: Bool = false) async throws(FCMError) -> Caller {
+        let queryKey = { takesQueryKey ? call.query["key"] : nil }
+        guard let text = Self.credential(in: call.request.headers) ?? queryKey() else {
             throw FCMError(.unauthenticated).hinting(SenderHint.credential(in: call.request.headers))
         }
         let caller = try await counted(text, call)
@@ -163,8 +165,6 @@ extension HTTPField.Name {
     static let googleAPIKey = HTTPField.Name("X-Goog-Api-Key")!
     /// `X-Goog-Firebase-Installations-Auth`: an installation's auth token, with or without `FIS ` in front.
     static let installationAuth = HTTPField.Name("X-Goog-Firebase-Installations-Auth")!
-    /// `X-Forwarded-For`: whom a proxy asks for.
-    static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
     /// `X-Next-Page-Token`: where the next page of an export begins.
     static let nextPageToken = HTTPField.Name("X-Next-Page-Token")!
 }

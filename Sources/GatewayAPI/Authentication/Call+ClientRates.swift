@@ -29,6 +29,11 @@ extension Call {
         try services.clientLimits.take(project, count)
     }
 
+    /// Counts a link that a client is about to make.
+    func checkNewLink(of caller: Caller) throws(FCMError) {
+        try take(1, .newLinkProject(caller.project), of: caller) { .newLinkAddress($0) }
+    }
+
     /// Counts a topic that a client is about to make, against the limit of its address.
     func checkNewTopic(of caller: Caller) throws(FCMError) {
         guard caller.role == .client, let clientAddress else { return }
@@ -57,11 +62,8 @@ extension Call {
     }
 
     var forwardedAddress: String? {
-        let proxies = services.clientLimits.rates.proxies
-        guard proxies > 0 else { return context.address }
-        let hops = request.headers[values: .forwardedFor]
-            .flatMap { $0.split(separator: ",") }.map { String($0.trimmingBlanks) }
-        return hops.count >= proxies ? hops[hops.count - proxies] : context.address
+        ClientAddress.forwarded(
+            request.headers, peer: context.address, proxies: services.clientLimits.rates.proxies)
     }
 }
 

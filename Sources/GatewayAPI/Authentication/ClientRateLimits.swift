@@ -24,6 +24,10 @@ package final class ClientRateLimits: Sendable {
         package var newRegistrationProject: Int
         /// New topics from one address in an hour; 0: any number.
         package var hourlyNewTopics = 0
+        /// New links from one address.
+        package var newLinkAddress = 0
+        /// New links in one project.
+        package var newLinkProject = 0
         /// Failed authentications from one address, with credentials of any kind.
         package var failures: Int
         /// Proxies in front, each of which adds whom it asks for to `X-Forwarded-For`. The address that the first of
@@ -58,12 +62,14 @@ package final class ClientRateLimits: Sendable {
         case newRegistrationAddress(ClientAddress)
         case newRegistrationProject(ProjectID)
         case newTopicAddress(ClientAddress)
+        case newLinkAddress(ClientAddress)
+        case newLinkProject(ProjectID)
 
         /// Whether there are as many as are configured.
         var isProject: Bool {
             switch self {
-            case .project, .newRegistrationProject: true
-            case .address, .failures, .registration, .newRegistrationAddress, .newTopicAddress: false
+            case .project, .newRegistrationProject, .newLinkProject: true
+            case .address, .failures, .registration, .newRegistrationAddress, .newTopicAddress, .newLinkAddress: false
             }
         }
     }
@@ -173,7 +179,8 @@ package final class ClientRateLimits: Sendable {
         case .newRegistrationAddress: max(usual, Self.newRegistrationBurst)
         // What an hour brings, at once: a new version of an app may come with topics of its own.
         case .newTopicAddress: Double(rates.hourlyNewTopics)
-        case .address, .failures, .registration, .project, .newRegistrationProject: usual
+        case .address, .failures, .registration, .project, .newRegistrationProject, .newLinkAddress, .newLinkProject:
+            usual
         }
     }
 
@@ -195,6 +202,8 @@ package final class ClientRateLimits: Sendable {
         case .newRegistrationAddress: Double(rates.newRegistrationAddress)
         case .newRegistrationProject: Double(rates.newRegistrationProject)
         case .newTopicAddress: Double(rates.hourlyNewTopics) / 3600
+        case .newLinkAddress: Double(rates.newLinkAddress)
+        case .newLinkProject: Double(rates.newLinkProject)
         }
     }
 
@@ -228,6 +237,12 @@ package final class ClientRateLimits: Sendable {
                 "Too many new topics from this address: apps make \(rates.hourlyNewTopics) an hour. Topics that are there "
                     + "are not counted, and neither are those that a backend makes.")
             error.quotaSubject = "client address"
+        case .newLinkAddress:
+            error = FCMError(.resourceExhausted, "Too many new links from this address (limits.newLinkAddressRate).")
+            error.quotaSubject = "client address"
+        case .newLinkProject(let id):
+            error = FCMError(.resourceExhausted, "Too many new links in this project (limits.newLinkProjectRate).")
+            error.quotaSubject = "project:\(id)"
         case .newRegistrationProject(let id):
             error = FCMError(
                 .resourceExhausted, "Too many new registrations in this project (limits.newRegistrationProjectRate).")

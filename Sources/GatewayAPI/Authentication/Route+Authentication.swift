@@ -23,7 +23,7 @@ extension Route {
             try call.checkRate(of: caller)
             return try await handle(ProjectCall(call: limited(call, for: caller), project: project, caller: caller))
         case .keyProject(let access, let handle):
-            let caller = try await authenticator.caller(of: call)
+            let caller = try await authenticator.caller(of: call, takesQueryKey: takesQueryKey)
             let project = try foreignChecked(
                 call.services.projects.project(caller.project), caller, among: call.services.projects)
             try access.check(caller)

@@ -7,15 +7,15 @@ import ServiceLifecycle
 /// A listener of the gateway. Runs until graceful shutdown: it then stops accepting and finishes running requests, for
 /// as long as the configuration allows.
 package struct GatewayServer: Service {
-    private let listener: Listener<RouterResponder<GatewayRequestContext>>
+    private let listener: Listener<HostResponder>
 
-    /// The listener's certificate; `nil`: it speaks no TLS.
-    package var certificate: ListenerCertificate? { listener.certificate }
+    /// The listener's certificates; none: it speaks no TLS.
+    package var certificates: [ListenerCertificate] { listener.certificates }
 
     /// Prepares a server.
     ///
     /// - Parameter onListening: called with the bound port once the socket listens.
-    /// - Throws: an error whose description names the file when certificate or key can't be used.
+    /// - Throws: an error whose description names the file when a certificate or key can't be used.
     package init(
         listener: GatewayListener, services: GatewayServices,
         onListening: @escaping @Sendable (_ port: Int) -> Void

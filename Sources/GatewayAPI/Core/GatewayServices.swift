@@ -1,4 +1,5 @@
 package import Delivery
+package import Links
 package import Logging
 package import PushModel
 package import Store
@@ -11,6 +12,8 @@ package struct GatewayServices: Sendable {
     package var state: GatewayState
     /// When API keys were used.
     package var keyUses: KeyUses
+    /// Answers on the hosts of links; `nil`: there are none.
+    package var links: LinkResponder?
     /// Logs requests.
     package var logger: Logger
 
@@ -25,12 +28,13 @@ package struct GatewayServices: Sendable {
         certificates: @escaping @Sendable (ProjectID) -> [CertificateStatus] = { _ in [] },
         metricsText: @escaping @Sendable () -> String,
         clientLimits: ClientRateLimits = ClientRateLimits(.none), publicURL: @escaping @Sendable () -> String,
-        keyUses: KeyUses = KeyUses(),
+        keyUses: KeyUses = KeyUses(), linkHosts: LinkHosts = LinkHosts(), links: LinkResponder? = nil,
         clock: any Clock<Duration> = ContinuousClock(), wallTime: @escaping WallTime, logger: Logger
     ) {
         request = RequestServices(
             store: store, acceptor: acceptor, controller: controller, projects: projects, clientLimits: clientLimits,
-            publicURL: publicURL, refusals: refusals, clock: clock, wallTime: wallTime)
+            publicURL: publicURL, refusals: refusals, linkHosts: linkHosts, clock: clock, wallTime: wallTime)
+        self.links = links
         var state = GatewayState()
         state.upstreams = upstreams
         state.store = storeState
@@ -59,6 +63,10 @@ package struct RequestServices: Sendable {
     package var publicURL: @Sendable () -> String
     /// What the reasons in the ledger stand for.
     package var refusals: RefusalCatalog
+    /// Gives apps the links that led to them; `nil`: no project has links.
+    package var attribution: LinkAttribution?
+    /// The hosts of links, and the policies of their projects.
+    package var linkHosts: LinkHosts
     /// By which waits end.
     package var clock: any Clock<Duration>
     /// Wall time.

@@ -196,10 +196,7 @@ private struct ImportRequest {
         guard let text = try body.string("application") else {
             throw .badRequest("application", "application is missing: the bundle id.")
         }
-        guard let (app, service) = project.appleApp(text) else {
-            throw .badRequest("application", "The project has no app with this bundle id.")
-                .hinting(SenderHint.bundleID(text, in: project))
-        }
+        let (app, service) = try project.appleApp(text, field: "application")
         self.app = app
         let stated: PushEnvironment? = try body.bool("sandbox").map { $0 ? .sandbox : .production }
         environment = stated ?? service.environment

@@ -5,7 +5,7 @@ extension OpenAPI {
     /// Every part of the API; the order is the document's.
     static let areas: [Area] = [
         sending, message, batches, registrations, devices, topics, instanceID, reports, deliveryData, audit, status,
-        export, legacy, tokens, serverOperations, errors,
+        export, legacy, tokens, links, attribution, referral, serverOperations, errors,
     ]
 
     /// The names of the query parameters that a route is described with.

@@ -73,11 +73,12 @@ struct OpenAPIDocument {
             ])),
         .init("key", scheme("Authorization", "`Authorization: key=<key>`, as the legacy API has it.")),
         .init("apiKey", scheme("X-Goog-Api-Key", "The key alone.")),
+        .init("queryKey", scheme("key", "The key alone; only for links.", in: "query")),
     ])
 
-    private static func scheme(_ field: String, _ text: String) -> JSONValue {
+    private static func scheme(_ field: String, _ text: String, in place: String = "header") -> JSONValue {
         .object([
-            .init("type", .string("apiKey")), .init("in", .string("header")), .init("name", .string(field)),
+            .init("type", .string("apiKey")), .init("in", .string(place)), .init("name", .string(field)),
             .init("description", .string(text)),
         ])
     }

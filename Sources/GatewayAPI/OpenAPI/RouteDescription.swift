@@ -43,7 +43,8 @@ struct RouteDescription {
 
     private var security: JSONValue {
         guard access != nil else { return .array([]) }
-        return .array(["bearer", "key", "apiKey"].map { .object([.init($0, .array([]))]) })
+        let schemes = ["bearer", "key", "apiKey"] + (route.takesQueryKey ? ["queryKey"] : [])
+        return .array(schemes.map { .object([.init($0, .array([]))]) })
     }
 
     private static func words(_ roles: [Role]) -> String { roles.map(\.rawValue).joined(separator: " or ") }
@@ -66,11 +67,13 @@ struct RouteDescription {
         "project": "The project's id or number.", "message": "The message's id.",
         "installation": "The installation id.", "app": "The app: its bundle id.",
         "registration": "The registration's installation id or token.", "topic": "The topic's name.",
+        "referral": "The referral's id.", "user": "The user's id.",
+        "link": "The short link, percent-encoded as one segment: `https%3A%2F%2Fgo.example.com%2FaB3x`.",
     ]
 
     /// What a client proves itself with; an installation is managed with its refresh token instead.
     private var clientParameters: [OpenAPI.Parameter] {
-        guard let access, access.roles.contains(.client), access != .install else { return [] }
+        guard let access, access.roles.contains(.client), access != .install, !route.takesQueryKey else { return [] }
         return [OpenAPI.installationAuth]
     }
 

@@ -59,6 +59,11 @@ extension OpenAPI {
             return schema
         }
 
+        /// An object that may have more members than these, which are listed elsewhere.
+        static func object(fields: [(name: String, schema: Schema)]) -> Schema {
+            Schema(type: "object").with("properties", .object(fields.map { .init($0.name, $0.schema.json) }))
+        }
+
         /// An object whose other members are refused: a request. Names may also be written in snake_case.
         static func request(_ properties: KeyValuePairs<String, Schema>, required: [String] = []) -> Schema {
             object(properties, required: required).with("additionalProperties", .bool(false))

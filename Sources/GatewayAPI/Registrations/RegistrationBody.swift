@@ -72,10 +72,7 @@ struct RegistrationBody: Sendable {
                 appVersion: appVersion)
         }
         guard let bundleID else { throw .badRequest("ios.bundle_id", "The bundle id is missing.") }
-        guard let (app, service) = project.appleApp(bundleID) else {
-            throw .badRequest("ios.bundle_id", "The project has no app with this bundle id.")
-                .hinting(SenderHint.bundleID(bundleID, in: project))
-        }
+        let (app, service) = try project.appleApp(bundleID, field: "ios.bundle_id")
         guard let deviceToken else { throw .badRequest("ios.apns_token", "The APNs device token is missing.") }
         return RegistrationRequest(
             project: project.id, app: app.id, address: .apple(deviceToken, environment ?? service.environment),

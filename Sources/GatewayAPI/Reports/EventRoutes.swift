@@ -154,6 +154,7 @@ enum EventView {
     static let types =
         MessageChange.allCases.map(type(of:)) + LedgerOutcome.allCases.map { "delivery.\($0.rawValue)" }
         + ["delivery.gap", "registration.ended", "registration.replaced", "route.paused", "route.resumed"]
+        + ReferralState.allCases.map { "referral.\($0.word)" }
 
     private static func content(of event: Event) -> (type: String, data: [JSONValue.Member]) {
         switch event.kind {
@@ -178,6 +179,11 @@ enum EventView {
                 data.append(.init("environment", .string(environment.rawValue)))
             }
             return (notice.isPaused ? "route.paused" : "route.resumed", data)
+        case .referral(let step):
+            var data: [JSONValue.Member] = [.init("invitation", .string(step.invitation.rawValue))]
+            if let referral = step.referral { data.append(.init("referral", .string(referral.rawValue))) }
+            if let reason = step.rejection { data.append(.init("reason", .string(reason.word))) }
+            return ("referral.\(step.state.word)", data)
         case .forgotten(let count): return ("delivery.gap", [.init("count", .integer(count))])
         }
     }

@@ -1,3 +1,5 @@
+package import HTTPTypes
+
 /// An IP address, as far as it says who asks: of IPv6 the network of 64 bits, of which a single host has all addresses.
 package struct ClientAddress: Hashable, Sendable, ExpressibleByStringLiteral {
     /// Two addresses with the same text are the same client.
@@ -21,6 +23,20 @@ package struct ClientAddress: Hashable, Sendable, ExpressibleByStringLiteral {
 
     package init(stringLiteral text: String) {
         self.init(text)
+    }
+
+    /// Where a request comes from, as the outermost proxy of ours saw it: the peer without proxies, and for a request that
+    /// came past them.
+    ///
+    /// - Parameter proxies: in front, each of which adds whom it asks for to `X-Forwarded-For`.
+    package static func forwarded(_ headers: HTTPFields, peer: String?, proxies: Int) -> String? {
+        guard proxies > 0 else { return peer }
+        let hops = headers[values: .forwardedFor].flatMap { $0.split(separator: ",") }
+        guard hops.count >= proxies else { return peer }
+        var hop = hops[hops.count - proxies]
+        while hop.first == " " || hop.first == "\t" { hop.removeFirst() }
+        while hop.last == " " || hop.last == "\t" { hop.removeLast() }
+        return String(hop)
     }
 
     /// An address as sockets and proxies write it, without port, brackets and zone; `nil`: it is none.
@@ -71,4 +87,9 @@ package struct ClientAddress: Hashable, Sendable, ExpressibleByStringLiteral {
             .compactMap { UInt8($0) }.map(UInt16.init)
         return bytes.count == 4 ? [bytes[0] << 8 | bytes[1], bytes[2] << 8 | bytes[3]] : nil
     }
+}
+
+extension HTTPField.Name {
+    /// `X-Forwarded-For`: whom a proxy asks for.
+    package static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// The counters and timers of requests. Their handles are kept: finding one by its labels costs more than counting.
 ///
 /// Bounded by the route table times the statuses that there are.
-final class RequestMetrics: Sendable {
+package final class RequestMetrics: Sendable {
     private struct Key: Hashable {
         let route: String
         let status: Int
@@ -18,8 +18,13 @@ final class RequestMetrics: Sendable {
 
     private let handles = Mutex<[Key: Handles]>([:])
 
+    /// No series yet.
+    package init() {}
+
     /// Counts a request.
-    func record(route: String, status: Int, duration: Duration) {
+    ///
+    /// - Parameter route: of a small set, never what callers make up.
+    package func record(route: String, status: Int, duration: Duration) {
         let key = Key(route: route, status: status)
         let known = handles.withLock { $0[key] }
         let handles = known ?? make(key)

@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import NIOHTTP2
 import NIOSSL
 package import PushModel
@@ -13,34 +14,52 @@ struct ListenerCertificateError: Error, CustomStringConvertible {
 /// certificate that it began with. Safe to use from any task.
 package final class ListenerCertificate: Sendable {
     private struct State {
-        var context: NIOSSLContext
-        var validUntil: Timestamp
+        var content: Content
         /// How the files were when they were last read, in vain or not.
         var seen: [FileStamp]
+    }
+
+    /// What the files hold.
+    private struct Content {
+        var context: NIOSSLContext
+        var validUntil: Timestamp
+        var names: CertificateNames
+        /// Chain and key, for the handshakes of another certificate's context.
+        var pair: NIOSSLContextConfigurationOverride
     }
 
     /// The PEM chain.
     package let certificateFile: String
     /// The PEM key.
     package let keyFile: String
+    /// What stands in for this one in handshakes for their names.
+    private let others: [ListenerCertificate]
     private let state: Mutex<State>
 
     /// Reads chain and key, and tries whether they fit together.
     ///
+    /// - Parameter others: take this one's place in handshakes of clients that ask for a name which is theirs and not of
+    ///   this one (SNI, RFC 6066 §3).
     /// - Throws: an error whose description names the file that can't be used.
-    package init(certificateFile: String, keyFile: String) throws {
+    package init(certificateFile: String, keyFile: String, others: [ListenerCertificate] = []) throws {
         self.certificateFile = certificateFile
         self.keyFile = keyFile
+        self.others = others
         let seen = [FileStamp(certificateFile), FileStamp(keyFile)]
-        let (context, validUntil) = try Self.read(certificateFile: certificateFile, keyFile: keyFile)
-        state = Mutex(State(context: context, validUntil: validUntil, seen: seen))
+        let content = try Self.read(certificateFile: certificateFile, keyFile: keyFile, others: others)
+        state = Mutex(State(content: content, seen: seen))
     }
 
     /// When the certificate in force ends.
-    package var validUntil: Timestamp { state.withLock { $0.validUntil } }
+    package var validUntil: Timestamp { state.withLock { $0.content.validUntil } }
 
     /// What new connections use.
-    var context: NIOSSLContext { state.withLock { $0.context } }
+    var context: NIOSSLContext { state.withLock { $0.content.context } }
+
+    /// Chain and key when the certificate is for a host.
+    fileprivate func pair(for host: String) -> NIOSSLContextConfigurationOverride? {
+        state.withLock { $0.content.names.contain(host) ? $0.content.pair : nil }
+    }
 
     /// Reads both files again and puts both in force, or neither.
     ///
@@ -48,11 +67,8 @@ package final class ListenerCertificate: Sendable {
     package func reload() throws {
         let seen = [FileStamp(certificateFile), FileStamp(keyFile)]
         state.withLock { $0.seen = seen }
-        let (context, validUntil) = try Self.read(certificateFile: certificateFile, keyFile: keyFile)
-        state.withLock { state in
-            state.context = context
-            state.validUntil = validUntil
-        }
+        let content = try Self.read(certificateFile: certificateFile, keyFile: keyFile, others: others)
+        state.withLock { $0.content = content }
     }
 
     /// Reads the files again if one of them is another one than at the last look, whether that one could be used or not.
@@ -82,7 +98,9 @@ package final class ListenerCertificate: Sendable {
         }
     }
 
-    private static func read(certificateFile: String, keyFile: String) throws -> (NIOSSLContext, Timestamp) {
+    private static func read(
+        certificateFile: String, keyFile: String, others: [ListenerCertificate]
+    ) throws -> Content {
         let chain = try read(certificateFile, "certificate") { try NIOSSLCertificate.fromPEMFile($0) }
         guard let leaf = chain.first else {
             throw ListenerCertificateError(
@@ -94,11 +112,28 @@ package final class ListenerCertificate: Sendable {
         // RFC 8996: what is older is not used any more.
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = NIOHTTP2SupportedALPNProtocols
+        let names = CertificateNames(of: leaf)
+        if !others.isEmpty { configuration.sslContextCallback = Self.choice(among: others, instead: names) }
+        var pair = NIOSSLContextConfigurationOverride()
+        pair.certificateChain = configuration.certificateChain
+        pair.privateKey = configuration.privateKey
         do {
-            return (try NIOSSLContext(configuration: configuration), Timestamp(seconds: Int64(leaf.notValidAfter)))
+            return Content(
+                context: try NIOSSLContext(configuration: configuration),
+                validUntil: Timestamp(seconds: Int64(leaf.notValidAfter)), names: names, pair: pair)
         } catch {
             throw ListenerCertificateError(
                 description: "The certificate file \(certificateFile) and the key file \(keyFile) don't fit together.")
+        }
+    }
+
+    /// Takes the first of the others that is for the host, unless the certificate itself is.
+    private static func choice(
+        among others: [ListenerCertificate], instead names: CertificateNames
+    ) -> NIOSSLContextCallback {
+        { values, promise in
+            let host = values.serverHostname.flatMap { names.contain($0) ? nil : $0 }
+            promise.succeed(host.flatMap { host in others.lazy.compactMap { $0.pair(for: host) }.first } ?? .noChanges)
         }
     }
 

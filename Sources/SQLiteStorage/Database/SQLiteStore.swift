@@ -30,6 +30,8 @@ package final class SQLiteStore: Sendable {
     /// may have been set back since.
     package let lastRecordedAt: Timestamp?
     let health: StoreHealth
+    /// See ``LinkStore/linkVersions``.
+    let linkClock = LinkClock()
     /// What the store ended by itself and was not asked for yet.
     let ownEnds = Mutex(OwnEnds())
 

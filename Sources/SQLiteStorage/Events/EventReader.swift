@@ -146,6 +146,9 @@ struct EventReader {
         case .route(let route, let isPaused):
             let route = try RouteTable(db: db).route(route)
             add(step.first, step, .route(RouteNotice(route, isPaused: isPaused)))
+        case .referral(let referral):
+            guard !filter.isOnlyFailures || referral.rejection != nil else { return }
+            add(step.first, step, .referral(referral))
         }
     }
 

@@ -16,6 +16,8 @@ package enum EventBody: Hashable, Sendable {
     case registrationEnded(key: Int64, Cause)
     /// A route was paused, or resumed.
     case route(Int64, isPaused: Bool)
+    /// A referral made a step. With the ids that it has outside: who is forgotten leaves no name here.
+    case referral(ReferralStep)
 
     /// A step that settled.
     package struct Settled: Hashable, Sendable {
@@ -50,7 +52,7 @@ package enum EventBody: Hashable, Sendable {
     }
 
     private enum Kind: UInt8 {
-        case accepted = 1, settled, controlled, registrationEnded, route
+        case accepted = 1, settled, controlled, registrationEnded, route, referral
     }
 
     /// How many events it stands for.
@@ -58,7 +60,7 @@ package enum EventBody: Hashable, Sendable {
         switch self {
         case .accepted(let messages): messages.count
         case .settled(let settled): settled.deliveries + settled.unregistered.count + settled.complete.count
-        case .controlled, .registrationEnded, .route: 1
+        case .controlled, .registrationEnded, .route, .referral: 1
         }
     }
 }
@@ -90,6 +92,9 @@ extension EventBody {
             writer.put(byte: Kind.route.rawValue)
             writer.put(signed: route)
             writer.put(byte: isPaused ? 1 : 0)
+        case .referral(let step):
+            writer.put(byte: Kind.referral.rawValue)
+            writer.put(step)
         }
         return Data(writer.bytes)
     }
@@ -115,6 +120,7 @@ extension EventBody {
         case .route:
             let route = try reader.signed()
             self = .route(route, isPaused: try reader.byte() == 1)
+        case .referral: self = .referral(try reader.referralStep())
         }
         guard reader.remaining == 0 else { throw PackedReader.Damage() }
     }
@@ -153,5 +159,34 @@ extension PackedReader {
             numbers.append(last)
         }
         return numbers
+    }
+}
+
+extension PackedWriter {
+    fileprivate mutating func put(_ step: ReferralStep) {
+        put(byte: UInt8(step.state.rawValue))
+        put(byte: UInt8(step.rejection?.rawValue ?? 0))
+        for byte in step.invitation.value.bytes { put(byte: byte) }
+        // An invitation that was made has no referral, and every other step has one.
+        guard step.state != .invited else { return }
+        for byte in step.referral?.value.bytes ?? [] { put(byte: byte) }
+    }
+}
+
+extension PackedReader {
+    fileprivate mutating func referralStep() throws(Damage) -> ReferralStep {
+        let (state, rejection) = (try byte(), try byte())
+        guard let state = ReferralState(rawValue: Int(state)) else { throw Damage() }
+        let invitation = InvitationID(try sixteenBytes())
+        return ReferralStep(
+            invitation: invitation, referral: state == .invited ? nil : ReferralID(try sixteenBytes()), state: state,
+            rejection: ReferralRejection(rawValue: Int(rejection)))
+    }
+
+    private mutating func sixteenBytes() throws(Damage) -> SixteenBytes {
+        var bytes: [UInt8] = []
+        for _ in 0..<16 { bytes.append(try byte()) }
+        guard let value = SixteenBytes(bytes) else { throw Damage() }
+        return value
     }
 }

@@ -15,13 +15,14 @@ package struct PageCursor: Equatable {
         case receipts = "e"
         case subscribers = "s"
         case audit = "a"
+        case links = "l"
 
         /// Whether its rows are parts of blocks or pages.
         fileprivate var hasIndex: Bool {
             switch self {
             case .endedDeliveries, .claimedDeliveries, .export: true
             case .messages, .waitingDeliveries, .registrationDeliveries, .registrations, .receipts, .subscribers,
-                .audit:
+                .audit, .links:
                 false
             }
         }

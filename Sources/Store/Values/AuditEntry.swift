@@ -33,6 +33,18 @@ package enum AuditAction: String, Hashable, Sendable, CaseIterable {
     case messageResumed = "message.resume"
     /// A message was cancelled.
     case messageCancelled = "message.cancel"
+    /// A managed link was made; the subject is its ``LinkKey/name``, as in the next four.
+    case linkCreated = "link.create"
+    /// A link has another target, name, visibility or end.
+    case linkChanged = "link.change"
+    /// A link was blocked.
+    case linkBlocked = "link.block"
+    /// A link is answered again.
+    case linkUnblocked = "link.unblock"
+    /// A link was deleted.
+    case linkDeleted = "link.delete"
+    /// Links were taken over from a file; the subject is the project.
+    case linksImported = "link.import"
 }
 
 /// One line of the audit log: who did what to which thing. It never holds a secret, a device token or a payload.

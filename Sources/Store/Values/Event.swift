@@ -39,6 +39,8 @@ package struct Event: Sendable {
         case registrationEnded(EndedRegistration)
         /// Nothing is taken for a route for a while, or it goes on.
         case route(RouteNotice)
+        /// An invitation was made, or somebody who followed it came further.
+        case referral(ReferralStep)
         /// So many deliveries ended of which the ledger holds nothing any more; the number is that of the last one.
         case forgotten(deliveries: Int)
     }

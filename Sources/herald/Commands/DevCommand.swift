@@ -123,7 +123,7 @@ private struct DevelopmentGateway: Service {
     func run() async throws {
         guard let apnsPort = await apnsPorts.cancelOnGracefulShutdown().first(where: { _ in true }) else { return }
         let state = development.state
-        try state.writeProjectFile(identity, apnsPort: apnsPort)
+        try state.writeProjectFile(identity, apnsPort: apnsPort, gatewayPort: development.port)
         let logger = development.log.logger(label: "herald")
         let keys = try await state.keys(logger: logger)
         let credential = try await state.account.credential(state, logger: logger)

@@ -11,7 +11,8 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             Reads the configuration as serve does, opens the store if there is one, and sends one push that no device can \
             receive to every APNs endpoint of every app: the answer shows whether address, TLS, credential and topic are \
-            right, and how far this machine's clock is from APNs'. A gateway may run meanwhile.
+            right, and how far this machine's clock is from APNs'. Link hosts are asked for their association files, as \
+            Apple and Google do. A gateway may run meanwhile.
             With --ledger it does something else: it recounts the whole store from its rows and compares the sums, the \
             law of every message and the pages of the file, each of these in one snapshot, also beside a running gateway.
             Exit codes: 0 all well or warnings only, 1 the ledger is off, 69 something failed, 74 disk, 78 configuration.
@@ -42,6 +43,7 @@ struct DoctorCommand: AsyncParsableCommand {
             findings += projects.certificates.map { Self.finding(of: $0, at: Timestamp.systemTime()) }
             findings += ListenerCheck(configuration: configuration).findings(at: Timestamp.systemTime())
             findings.append(await Self.store(configuration))
+            findings += await LinkHostCheck(projects: projects.projects, limit: .seconds(timeout)).findings()
             findings += try await upstreams(projects)
         } catch {
             throw error.failure

@@ -153,6 +153,40 @@ struct ConfigurationSection {
         }
     }
 
+    /// A text of a list, with where it stands.
+    struct Item {
+        /// The text.
+        let text: String
+        /// Where it stands.
+        let place: ConfigurationPlace
+        /// Its path, such as `links.prefixes[0]`.
+        let field: String
+
+        /// A problem with it.
+        func problem(_ text: String) -> ConfigurationProblem { ConfigurationProblem(place, field: field, text) }
+    }
+
+    /// The texts of the list under a key; none when it is absent or empty, those that can be read after adding a problem.
+    func items(_ key: String, problems: inout [ConfigurationProblem]) -> [Item] {
+        guard let value = value(key), !value.isNull else { return [] }
+        guard case .sequence(let sequence) = value else {
+            problems.append(
+                problem(key, "expected a list, as [a, b] or lines that begin with \"-\", found \(Self.kind(of: value))")
+            )
+            return []
+        }
+        return sequence.enumerated().compactMap { index, node in
+            let place = ConfigurationPlace(source: file, line: node.mark?.line ?? line)
+            let path = "\(field(key))[\(index)]"
+            guard case .scalar(let scalar) = node, !node.isNull, !scalar.string.isEmpty else {
+                problems.append(
+                    ConfigurationProblem(place, field: path, "expected text, found \(Self.kind(of: node))"))
+                return nil
+            }
+            return Item(text: scalar.string, place: place, field: path)
+        }
+    }
+
     /// Whether nothing stands behind a key.
     func isEmpty(_ key: String) -> Bool {
         value(key)?.isNull == true

@@ -7,19 +7,23 @@ extension GatewayConfiguration {
     /// Every key of the file, by section; `""` is the top.
     static let keys: [String: [String]] = [
         "": ["listen", "publicURL", "data", "projects", "operations", "limits", "retention", "apns", "log"],
-        "listen": ["host", "port", "certificate", "key"],
+        "listen": ["host", "port", "certificate", "key", "certificates"],
         "operations": ["host", "port"],
         "limits": [
             "messages", "bytes", "projectMessages", "projectBytes", "activeMessages", "pageSize", "inFlight",
             "shutdownSeconds", "bodyBytes", "batchBodyBytes", "upstreamThreads", "upstreamConnections",
             "clientAddressRate", "clientRegistrationRate", "clientProjectRate", "newRegistrationAddressRate",
             "newRegistrationProjectRate", "proxies", "failedAuthenticationRate", "connections", "addressConnections",
+            "newLinkAddressRate", "newLinkProjectRate", "linkMissRate",
         ],
         "retention": ["eventHours"],
         "apns": ["badDeviceTokens"],
         "apns.badDeviceTokens": ["share", "atLeast", "windowSeconds"],
         "log": ["level", "format"],
     ]
+
+    /// The keys of the lists' elements, by list. No environment variable overrides a list.
+    static let lists: [String: [String]] = ["listen.certificates": ["certificate", "key"]]
 
     /// Reads the file, then lets the environment override it value by value (`HERALD_LISTEN_PORT` for `listen.port`).
     static func read(
@@ -43,6 +47,9 @@ extension GatewayConfiguration {
         settings.integer("listen.port", in: 0...65_535, into: &listen.port, problems: &problems)
         listen.certificate = settings.optionalText("listen.certificate", problems: &problems)
         listen.key = settings.optionalText("listen.key", problems: &problems)
+        listen.certificates = settings.sections("listen.certificates", problems: &problems).compactMap { section in
+            CertificateFiles(section, problems: &problems)
+        }
         publicURL = settings.optionalText("publicURL", problems: &problems).flatMap { text in
             let url = Self.publicURL(text)
             if url == nil {
@@ -90,6 +97,11 @@ extension GatewayConfiguration {
         settings.integer(
             "limits.failedAuthenticationRate", in: 0...1_000_000, into: &limits.failedAuthenticationRate,
             problems: &problems)
+        settings.integer(
+            "limits.newLinkAddressRate", in: 0...1_000_000, into: &limits.newLinkAddressRate, problems: &problems)
+        settings.integer(
+            "limits.newLinkProjectRate", in: 0...1_000_000, into: &limits.newLinkProjectRate, problems: &problems)
+        settings.integer("limits.linkMissRate", in: 0...1_000_000, into: &limits.linkMissRate, problems: &problems)
         settings.integer("limits.connections", in: 8...1_000_000, into: &limits.connections, problems: &problems)
         settings.integer(
             "limits.addressConnections", in: 1...1_000_000, into: &limits.addressConnections, problems: &problems)
@@ -164,6 +176,20 @@ extension GatewayConfiguration {
     }
 }
 
+extension GatewayConfiguration.CertificateFiles {
+    /// Reads an element of `listen.certificates`.
+    fileprivate init?(_ section: ConfigurationSection, problems: inout [ConfigurationProblem]) {
+        section.refuseUnknownKeys(
+            known: GatewayConfiguration.lists["listen.certificates"] ?? [], problems: &problems)
+        let certificate = section.requiredText("certificate", example: "tls/fullchain.pem", problems: &problems)
+        let key = section.requiredText("key", example: "tls/privkey.pem", problems: &problems)
+        guard let certificate, let key else { return nil }
+        self.init(
+            field: section.path, certificate: certificate, key: key, certificatePlace: section.place("certificate"),
+            keyPlace: section.place("key"))
+    }
+}
+
 /// The values of the file with those of the environment over them.
 private struct SettingsReader {
     private let sections: [String: ConfigurationSection]
@@ -209,7 +235,8 @@ private struct SettingsReader {
         }
         let known = GatewayConfiguration.keys.flatMap { section, keys in
             keys.map { section.isEmpty ? $0 : "\(section).\($0)" }
-                .filter { GatewayConfiguration.keys[$0] == nil }.map(Self.variable)
+                .filter { GatewayConfiguration.keys[$0] == nil && GatewayConfiguration.lists[$0] == nil }
+                .map(Self.variable)
         }
         let prefixes = GatewayConfiguration.keys.keys.filter { !$0.isEmpty }.map { Self.variable($0) + "_" }
         for variable in variables where prefixes.contains(where: variable.hasPrefix) && !known.contains(variable) {
@@ -231,6 +258,13 @@ private struct SettingsReader {
         let (section, key) = split(field)
         let written = sections[section]?.text(key, problems: &problems)
         return override(field) ?? written
+    }
+
+    /// The elements of a list.
+    func sections(_ field: String, problems: inout [ConfigurationProblem]) -> [ConfigurationSection] {
+        let (section, key) = split(field)
+        guard let section = sections[section], section.has(key), !section.isEmpty(key) else { return [] }
+        return section.sections(key, problems: &problems) ?? []
     }
 
     func text(_ field: String, into value: inout String, problems: inout [ConfigurationProblem]) {

@@ -54,15 +54,37 @@ struct GatewayConfiguration: Sendable {
         var certificate: String?
         /// `listen.key`: the PEM key of the certificate.
         var key: String?
+        /// `listen.certificates`: for other host names.
+        var certificates: [CertificateFiles] = []
+
+        /// All pairs; the first is also for clients that name no host, and for names that no certificate is for. None: the
+        /// listener speaks no TLS.
+        var certificateFiles: [CertificateFiles] {
+            guard let certificate, let key else { return certificates }
+            return [CertificateFiles(field: "listen", certificate: certificate, key: key)] + certificates
+        }
 
         /// `http://host:port` with the port that was really bound.
         func url(port: Int) -> String {
             let name = host.contains(":") ? "[\(host)]" : host
-            return "\(certificate == nil ? "http" : "https")://\(name):\(port)"
+            return "\(certificateFiles.isEmpty ? "http" : "https")://\(name):\(port)"
         }
 
         /// Whether every interface of the machine is meant.
         var isEveryInterface: Bool { ["0.0.0.0", "::", "[::]"].contains(host) }
+    }
+
+    /// A PEM chain and its key.
+    struct CertificateFiles: Hashable, Sendable {
+        /// The section that names them, such as `listen.certificates[0]`.
+        var field: String
+        /// The file of the chain.
+        var certificate: String
+        /// The file of the key.
+        var key: String
+        /// Where they stand; `nil`: at the settings of `listen` itself.
+        var certificatePlace: ConfigurationPlace?
+        var keyPlace: ConfigurationPlace?
     }
 
     /// Where health, readiness and metrics are asked for, without TLS.
@@ -106,6 +128,12 @@ struct GatewayConfiguration: Sendable {
         var newRegistrationProjectRate = 1000
         /// `limits.failedAuthenticationRate`: failed authentications a second from one address; 0: any number.
         var failedAuthenticationRate = 5
+        /// `limits.newLinkAddressRate`: short links a second that one address may make with client keys; 0: any number.
+        var newLinkAddressRate = 5
+        /// `limits.newLinkProjectRate`: short links a second with the client keys of one project; 0: any number.
+        var newLinkProjectRate = 1000
+        /// `limits.linkMissRate`: requests a second from one address for short links that are not there; 0: any number.
+        var linkMissRate = 1
         /// `limits.connections`: connections that may be open, as far as there are descriptors.
         var connections = 10_000
         /// `limits.addressConnections`: connections from one address; `nil`: half of all, and any number behind proxies,
@@ -165,6 +193,14 @@ extension GatewayConfiguration {
         return ConfigurationProblem(place, field: place.source.hasPrefix("--") ? nil : setting.rawValue, text)
     }
 
+    /// A problem with a certificate or with its key.
+    func problem(ofKey isKey: Bool, _ files: CertificateFiles, _ text: String) -> ConfigurationProblem {
+        guard let place = isKey ? files.keyPlace : files.certificatePlace else {
+            return problem(isKey ? .key : .certificate, text)
+        }
+        return ConfigurationProblem(place, field: "\(files.field).\(isKey ? "key" : "certificate")", text)
+    }
+
     /// The host and port of the listener that a port setting is of.
     func address(of port: Setting) -> (host: String, port: Int) {
         if port == .operationsPort, let operations { return (operations.host, operations.port) }
@@ -173,12 +209,10 @@ extension GatewayConfiguration {
 
     /// The listener as the API module takes it.
     var listener: GatewayListener {
-        var tls: (certificateFile: String, keyFile: String)?
-        if let certificate = listen.certificate, let key = listen.key {
-            tls = (certificate, key)
-        }
+        let pairs = listen.certificateFiles.map { (certificateFile: $0.certificate, keyFile: $0.key) }
         var http = ListenerConfiguration(
-            host: listen.host, port: listen.port, tls: tls, shutdownLimit: .seconds(limits.shutdownSeconds))
+            host: listen.host, port: listen.port, tls: pairs.first, shutdownLimit: .seconds(limits.shutdownSeconds))
+        http.otherCertificates = Array(pairs.dropFirst())
         http.connectionLimits = connectionLimits(descriptors: DescriptorLimit.current)
         return GatewayListener(
             http, bodyLimits: BodyLimits(standard: limits.bodyBytes, batch: limits.batchBodyBytes),
@@ -222,6 +256,8 @@ extension GatewayConfiguration {
             project: limits.clientProjectRate, newRegistrationAddress: limits.newRegistrationAddressRate,
             newRegistrationProject: limits.newRegistrationProjectRate, failures: limits.failedAuthenticationRate,
             proxies: limits.proxies)
+        rates.newLinkAddress = limits.newLinkAddressRate
+        rates.newLinkProject = limits.newLinkProjectRate
         rates.hourlyNewTopics = limits.clientAddressRate > 0 ? Self.hourlyNewTopics : 0
         return rates
     }

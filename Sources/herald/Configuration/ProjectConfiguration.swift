@@ -13,10 +13,12 @@ struct ProjectConfiguration: Sendable {
     var number: Int64
     /// `weight`.
     var weight: Int
-    /// `apps` of the platform `apple`.
+    /// `apps` of the platform `apple` that APNs reaches.
     var apps: [AppConfiguration]
-    /// `apps` of the platform `web`.
-    var webApps: [AppID]
+    /// All other `apps`.
+    var otherApps: [App]
+    /// `links`; `nil`: it has none.
+    var links: LinkSettings?
     /// `registrations`.
     var stale = StalePolicy()
     /// `topics`.
@@ -33,9 +35,10 @@ struct ProjectConfiguration: Sendable {
             apps: apps.map { app in
                 App(
                     id: app.id, environment: app.environment, firebaseKeys: app.firebaseKeys,
-                    credential: app.credentialKind, reachesBothEnvironments: app.reachesBothEnvironments)
-            } + webApps.map(App.init(web:)), stale: stale, topics: topics, weight: weight,
-            requiresInstallation: requiresInstallation)
+                    credential: app.credentialKind, reachesBothEnvironments: app.reachesBothEnvironments,
+                    links: app.links)
+            } + otherApps, stale: stale, topics: topics, weight: weight,
+            requiresInstallation: requiresInstallation, links: links)
     }
 
     /// The ways of its apps to APNs.
@@ -107,6 +110,8 @@ struct AppConfiguration: Sendable {
     var trustFile: String?
     /// `apns.proxy`.
     var proxy: ProxyChoice
+    /// What links need of it; without `appIDPrefix` the team stands in its place.
+    var links: AppLinkIdentity
 }
 
 /// What a project file says about a proxy.

@@ -4,14 +4,15 @@ import PushModel
 import Signing
 import Upstream
 
-/// Reads one project file: `project`, `number`, `weight` and `apps`.
+/// Reads one project file: `project`, `number`, `weight`, `links` and `apps`.
 struct ProjectFile {
     /// Every field of a project file, by section; `""` is the top.
     static let keys: [String: [String]] = [
-        "": ["project", "number", "weight", "apps", "registrations", "topics"],
+        "": ["project", "number", "weight", "apps", "registrations", "topics", "links"],
         "registrations": ["staleAfterDays", "stale", "requireInstallation"],
         "topics": ["clientLimit", "clientPattern"],
-        "apps": ["id", "platform", "apns", "firebaseKeys"],
+        "links": LinkSection.keys,
+        "apps": ["id", "platform", "apns", "firebaseKeys"] + AppLinkSection.keys,
         "apps.apns": APNSSection.keys,
         "apps.apns.endpoint": PushEnvironment.allCases.map(\.rawValue),
     ]
@@ -29,7 +30,13 @@ struct ProjectFile {
         var number: Int64?
         var weight = 1
         var apps: [AppConfiguration?] = []
-        var webApps: [AppID] = []
+        /// Those that are not reached by APNs.
+        var otherApps: [App] = []
+        var links: LinkSettings?
+        /// The hosts and paths of prefixes, and where they stand.
+        var prefixes: [(prefix: LinkPrefix, item: ConfigurationSection.Item)] = []
+        /// Apps whose installs are matched by proof only.
+        var provenApps: Set<AppID> = []
         var stale = StalePolicy()
         var topics = TopicPolicy()
         var requiresInstallation = true
@@ -54,6 +61,9 @@ struct ProjectFile {
         readRegistrations(root, into: &content, problems: &problems)
         content.topics = topicPolicy(root, problems: &problems)
         if let weight = root.integer("weight", in: 1...100, problems: &problems) { content.weight = weight }
+        if root.has("links"), let block = root.section("links", problems: &problems) {
+            LinkSection(section: block).read(into: &content, problems: &problems, warnings: &warnings)
+        }
         guard root.has("apps") else {
             problems.append(root.problem("apps", "missing; add at least one app"))
             return content
@@ -82,7 +92,7 @@ struct ProjectFile {
     }
 
     /// A yes or no.
-    private enum Switch: String, CaseIterable {
+    enum Switch: String, CaseIterable {
         case yes = "true"
         case no = "false"
     }
@@ -131,11 +141,13 @@ struct ProjectFile {
 /// The platforms that an app may be of.
 private enum ConfigurablePlatform: String, CaseIterable {
     case apple
+    case android
     case web
 
     var platform: Platform {
         switch self {
         case .apple: .apple
+        case .android: .android
         case .web: .web
         }
     }
@@ -152,16 +164,39 @@ private struct AppSection {
         let platform = platform(problems: &problems)
         let id = appID(of: platform, problems: &problems)
         if let id { content.appKeys.append((AppKey(platform, id), section.place("id"), section.field("id"))) }
-        guard platform != .web else {
+        switch platform {
+        case .web:
             section.refuseUnknownKeys(known: ["id", "platform"], problems: &problems)
-            if let id { content.webApps.append(id) }
+            if let id { content.otherApps.append(App(web: id)) }
             return nil
+        case .android:
+            section.refuseUnknownKeys(known: ["id", "platform"] + AppLinkSection.androidKeys, problems: &problems)
+            let links = AppLinkSection(section: section).android(problems: &problems)
+            if let id { content.otherApps.append(App(id: id, service: .android, links: links)) }
+            return nil
+        case .apple:
+            return apple(id, problems: &problems, warnings: &warnings, content: &content)
         }
-        ProjectFile.refuseUnknown("apps", in: section, problems: &problems)
+    }
+
+    private func apple(
+        _ id: AppID?, problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem],
+        content: inout ProjectFile.Content
+    ) -> AppConfiguration? {
+        section.refuseUnknownKeys(
+            known: ["id", "platform", "apns", "firebaseKeys"] + AppLinkSection.appleKeys, problems: &problems)
         let firebaseKeys =
             section.choice("firebaseKeys", of: FirebaseKeys.self, problems: &problems) ?? .standard
+        let linkSection = AppLinkSection(section: section)
+        var links = linkSection.apple(problems: &problems)
+        if !linkSection.isMatchedHeuristically(problems: &problems), let id { content.provenApps.insert(id) }
         guard section.has("apns"), !section.isEmpty("apns") else {
-            problems.append(section.problem("apns", "missing; add team and key, or a certificate"))
+            guard content.links != nil, !section.has("apns") else {
+                problems.append(section.problem("apns", "missing; add team and key, or a certificate"))
+                return nil
+            }
+            if links.appIDPrefix == nil { warnings.append(linkSection.noPrefix) }
+            if let id { content.otherApps.append(App(id: id, service: .linksOnly(.apple), links: links)) }
             return nil
         }
         guard let block = section.section("apns", problems: &problems) else { return nil }
@@ -169,10 +204,12 @@ private struct AppSection {
         for key in APNSSection.keys where block.has(key) { content.places[block.field(key)] = block.place(key) }
         let upstream = APNSSection(section: block, app: id).read(problems: &problems, warnings: &warnings)
         guard let id, let upstream else { return nil }
+        if case .providerKey(let team, _, _) = upstream.credential { links.appIDPrefix = links.appIDPrefix ?? team }
+        if content.links != nil, links.appIDPrefix == nil { warnings.append(linkSection.noPrefix) }
         return AppConfiguration(
             id: id, field: section.path, environment: upstream.environment, firebaseKeys: firebaseKeys,
             credential: upstream.credential, endpoints: upstream.endpoints, trustFile: upstream.trustFile,
-            proxy: upstream.proxy)
+            proxy: upstream.proxy, links: links)
     }
 
     private func appID(of platform: Platform, problems: inout [ConfigurationProblem]) -> AppID? {
@@ -180,7 +217,12 @@ private struct AppSection {
         let example = isWeb ? "www.example.com" : "com.example.app"
         guard let text = section.requiredText("id", example: example, problems: &problems) else { return nil }
         guard let id = AppID(rawValue: text), !isWeb || text == text.lowercased() else {
-            let form = isWeb ? "the host of a page; use 1 to 255 of a-z" : "a bundle id; use 1 to 255 of A-Z a-z"
+            let form =
+                switch platform {
+                case .web: "the host of a page; use 1 to 255 of a-z"
+                case .apple: "a bundle id; use 1 to 255 of A-Z a-z"
+                case .android: "a package name; use 1 to 255 of A-Z a-z"
+                }
             problems.append(section.problem("id", "\"\(text)\" is not \(form) 0-9 . _ -"))
             return nil
         }
@@ -195,7 +237,7 @@ private struct AppSection {
 }
 
 /// Reads the `apns` block of an app.
-private struct APNSSection {
+struct APNSSection {
     static let keys =
         ["team", "key", "keyID", "environment", "endpoint", "trust", "proxy", "proxyCredentialsFile"]
         + CertificateSection.keys
@@ -251,7 +293,7 @@ private struct APNSSection {
         return text
     }
 
-    private static func isAppleID(_ text: String) -> Bool {
+    static func isAppleID(_ text: String) -> Bool {
         text.utf8.count == 10
             && text.utf8.allSatisfy { (48...57).contains($0) || (65...90).contains($0) }
     }

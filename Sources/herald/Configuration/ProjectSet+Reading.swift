@@ -2,7 +2,8 @@ import Foundation
 import PushModel
 
 extension ProjectSet {
-    /// Reads all `*.yaml` and `*.yml` files of the directory, and checks that no two claim the same id or number.
+    /// Reads all `*.yaml` and `*.yml` files of the directory, and checks that no two claim the same id, number, app or
+    /// link prefix.
     ///
     /// - Parameters:
     ///   - place: where the directory was configured, to point at when it can't be read.
@@ -67,6 +68,7 @@ extension ProjectSet {
         var ids: [ProjectID: ConfigurationPlace] = [:]
         var numbers: [Int64: ConfigurationPlace] = [:]
         var apps: [AppKey: ConfigurationPlace] = [:]
+        var prefixes: [String: ConfigurationPlace] = [:]
         for content in contents {
             if let id = content.id, let place = content.places["project"] {
                 claim(id, named: id.rawValue, field: "project", at: place, in: &ids, problems: &problems)
@@ -79,6 +81,27 @@ extension ProjectSet {
                     app.key, named: app.key.id.rawValue, field: app.field, at: app.place, in: &apps,
                     problems: &problems)
             }
+            for (prefix, item) in content.prefixes {
+                claim(
+                    prefix.name, named: prefix.name, field: item.field, at: item.place, in: &prefixes,
+                    problems: &problems)
+            }
+        }
+        refusePreviewsOnLinkHosts(contents, problems: &problems)
+    }
+
+    /// Safari opens no universal link from a page of the same host, and one host answers in one way.
+    private static func refusePreviewsOnLinkHosts(
+        _ contents: [ProjectFile.Content], problems: inout [ConfigurationProblem]
+    ) {
+        let hosts = Set(contents.flatMap(\.prefixes).map(\.prefix.host))
+        for content in contents {
+            guard let host = content.links?.preview?.host, hosts.contains(host),
+                let place = content.places["links.preview"]
+            else { continue }
+            problems.append(
+                ConfigurationProblem(
+                    place, field: "links.preview", "\(host) has links already; the preview page needs another host"))
         }
     }
 
@@ -100,8 +123,10 @@ extension ProjectConfiguration {
         guard let id = content.id, let number = content.number else { return nil }
         self.init(
             file: file, id: id, number: number, weight: content.weight, apps: content.apps.compactMap { $0 },
-            webApps: content.webApps, stale: content.stale, topics: content.topics,
+            otherApps: content.otherApps, links: content.links, stale: content.stale, topics: content.topics,
             requiresInstallation: content.requiresInstallation,
             places: content.places)
+        let linked = apps.map(\.id) + otherApps.filter { $0.platform == .apple }.map(\.id)
+        links?.heuristicApps = Set(linked).subtracting(content.provenApps)
     }
 }

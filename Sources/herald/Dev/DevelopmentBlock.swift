@@ -41,12 +41,24 @@ struct DevelopmentBlock {
             curl -sS \(sender) \(json) \(project)/messages:send -d '\(paced)'; echo
             HERALD_GATEWAY=\(base) HERALD_PROJECT=\(DevelopmentState.projectName) HERALD_KEY=\(keys.sender) \
             '\(herald)' message list
+
+            # 7. Make a short link, and open it as a computer and as an Android phone do
+            LINK=$(curl -sS \(client) \(json) \(base)/v1/shortLinks -d '\(link)' \
+            | sed -n 's/.*"shortLink": *"\\([^"]*\\)".*/\\1/p'); echo "$LINK"
+            curl -sS -o /dev/null -w '%{redirect_url}\\n' -H 'Host: \(DevelopmentState.linkHost)' "\(base)/${LINK##*/}"
+            curl -sS -o /dev/null -w '%{redirect_url}\\n' -A 'Mozilla/5.0 (Linux; Android 14) Chrome/126.0.0.0 Mobile' \
+            -H 'Host: \(DevelopmentState.linkHost)' "\(base)/${LINK##*/}"
             # End
             """
     }
 
     private var registration: String {
         #"{"ios":{"apns_token":"\#(deviceToken)","bundle_id":"\#(DevelopmentState.app)","apns_environment":"PROD"}}"#
+    }
+
+    private var link: String {
+        #"{"dynamicLinkInfo":{"dynamicLinkDomain":"\#(DevelopmentState.linkHost)","link":"https://www.example.com/hello","#
+            + #""androidInfo":{"androidPackageName":"\#(DevelopmentState.app)"}}}"#
     }
 
     private var paced: String {

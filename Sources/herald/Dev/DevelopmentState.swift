@@ -75,13 +75,25 @@ struct DevelopmentState {
         }
     }
 
-    /// Writes the project file for a simulator on `port`: the port may differ from the last run's.
-    func writeProjectFile(_ identity: SimulatorIdentity, apnsPort port: Int) throws(Failure) {
+    /// The host of its links.
+    static let linkHost = "go.localhost"
+
+    /// Writes the project file for a simulator: the ports may differ from the last run's.
+    ///
+    /// - Parameter gatewayPort: what links name; 0: they name none.
+    func writeProjectFile(
+        _ identity: SimulatorIdentity, apnsPort port: Int, gatewayPort: Int
+    ) throws(Failure) {
+        let suffix = gatewayPort == 0 ? "" : ":\(gatewayPort)"
         let file = projectsDirectory + "/demo.yaml"
         let text = """
             # Written by herald dev at each start; changes are lost.
             project: \(Self.projectName)
             number: 123456789012
+            links:
+              prefixes: ["http://\(Self.linkHost)\(suffix)"]
+              preview: http://preview.localhost\(suffix)
+              targets: ["www.example.com"]
             apps:
               - id: \(Self.app)
                 platform: apple
@@ -94,6 +106,9 @@ struct DevelopmentState {
                   trust: \(Self.quoted(identity.caFile))
                 # Exactly what the sender gave; "standard" adds FCM's own keys to the payload.
                 firebaseKeys: none
+                appStoreID: 1234567890
+              - id: \(Self.app)
+                platform: android
 
             """
         do {

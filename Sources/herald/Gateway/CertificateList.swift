@@ -6,19 +6,19 @@ import Synchronization
 /// The certificates that the gateway uses, for `GET …/status`. Safe to use from any task.
 final class CertificateList: Sendable {
     private let apps: CertificateWatch
-    private let listener = Mutex<ListenerCertificate?>(nil)
+    private let listener = Mutex<[ListenerCertificate]>([])
 
-    /// The certificates of the apps that are watched; the listener's is not known before ``listens(with:)``.
+    /// The certificates of the apps that are watched; the listener's are not known before ``listens(with:)``.
     init(apps: CertificateWatch) {
         self.apps = apps
     }
 
-    /// Takes the listener's certificate; `nil`: it speaks no TLS.
-    func listens(with certificate: ListenerCertificate?) {
-        listener.withLock { $0 = certificate }
+    /// Takes the listener's certificates; none: it speaks no TLS.
+    func listens(with certificates: [ListenerCertificate]) {
+        listener.withLock { $0 = certificates }
     }
 
-    /// The listener's certificate and those of a project's apps, as they are in force now.
+    /// The listener's certificates and those of a project's apps, as they are in force now.
     func status(of project: ProjectID) -> [CertificateStatus] {
         let listener = listener.withLock { $0 }.map {
             CertificateStatus(subject: "listener", file: $0.certificateFile, validUntil: $0.validUntil)
@@ -26,6 +26,6 @@ final class CertificateList: Sendable {
         let apps = apps.watched.filter { $0.project == project }.map {
             CertificateStatus(subject: $0.app.rawValue, file: "\($0.place)", validUntil: $0.validUntil)
         }
-        return [listener].compactMap { $0 } + apps
+        return listener + apps
     }
 }

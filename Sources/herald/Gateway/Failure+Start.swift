@@ -49,12 +49,14 @@ extension Failure {
     /// What ends a gateway whose certificate or key can't be used; `error` names the file in its description.
     init(certificate error: any Error, in configuration: GatewayConfiguration) {
         let message = "\(error)".hasSuffix(".") ? String("\(error)".dropLast()) : "\(error)"
-        let isCertificate = configuration.listen.certificate.map(message.contains) ?? false
+        let pairs = configuration.listen.certificateFiles
+        let isCertificate = pairs.contains { message.contains($0.certificate) }
+        let files = pairs.first { message.contains(isCertificate ? $0.certificate : $0.key) }
+        let remedy = "; name a PEM \(isCertificate ? "certificate chain" : "key") that this user may read"
         self.init(
             .configuration,
-            configuration.problem(
-                isCertificate ? .certificate : .key,
-                message + "; name a PEM \(isCertificate ? "certificate chain" : "key") that this user may read"))
+            files.map { configuration.problem(ofKey: !isCertificate, $0, message + remedy) }
+                ?? configuration.problem(.certificate, message + remedy))
     }
 
     private init(_ code: Code, _ problem: ConfigurationProblem) {

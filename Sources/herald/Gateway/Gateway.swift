@@ -3,6 +3,7 @@ import Delivery
 import Foundation
 import GatewayAPI
 import HTTPListener
+import Links
 import Logging
 import PushModel
 import ServiceLifecycle
@@ -25,6 +26,8 @@ struct Gateway: Service {
     private let listenerWatch: ListenerWatch?
     private let certificates: CertificateWatch
     private let keyUses: KeyUseWriter
+    private let linkCounter: LinkCounter
+    private let clicks: ClickRecorder
     private let logger: Logger
 
     /// Reads the project files again; what SIGHUP does.
@@ -57,6 +60,8 @@ struct Gateway: Service {
             directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
             environmentProxy: configuration.environmentProxy)
         let directory = ProjectDirectory(projects.projects)
+        let linkHosts = LinkHosts()
+        try linkHosts.replace(with: projects.projects)
         let sender = try Self.sender(for: projects, configuration, logger)
         ProjectReloader.log(projects.warnings, to: logger)
         let certificates = CertificateWatch(
@@ -86,13 +91,25 @@ struct Gateway: Service {
             [
                 .idempotencyKeys(of: store), .endedRegistrations(of: store), .accessTokens(of: store),
                 .installationTokens(of: store), .installations(of: store), .auditEntries(of: store),
-                .emptyTopics(of: store),
+                .emptyTopics(of: store), .linkCounts(of: store), .clicks(of: store),
+                .attributedInstalls(of: store), .clickedReferrals(of: store),
                 .events(of: store, lifetime: .seconds(3600 * configuration.retention.eventHours)),
             ], clock: ContinuousClock(), wallTime: { time.now() }, logger: logger)
         let publicURL = PublicURL(of: configuration)
         let uses = KeyUses()
         keyUses = KeyUseWriter(uses, to: store, clock: ContinuousClock(), logger: logger)
-        let services = GatewayServices(
+        let linkDirectory = LinkDirectory(store: store)
+        linkCounter = LinkCounter(wallTime: { time.now() }, logger: logger) { counts throws(StoreError) in
+            try await store.add(counts)
+        }
+        let digestKey = DigestKey(try await store.digestKey())
+        clicks = ClickRecorder(store: store, key: digestKey, wallTime: { time.now() }, logger: logger)
+        let links = try LinkResponder(
+            hosts: linkHosts, lookUp: { try await linkDirectory.link($0) },
+            traffic: RecordedTraffic(linkCounter, clicks, invitations: store),
+            misses: MissBudget(rate: configuration.limits.linkMissRate), proxies: configuration.limits.proxies,
+            wallTime: { time.now() })
+        var services = GatewayServices(
             store: store, acceptor: acceptor,
             controller: MessageController(store: store, runner: runner, wallTime: { time.now() }),
             projects: directory, upstreams: { sender.upstreams }, storeState: { await store.state() },
@@ -105,8 +122,11 @@ struct Gateway: Service {
                 return metrics.text
             },
             clientLimits: ClientRateLimits(configuration.clientRates), publicURL: { publicURL.text },
-            keyUses: uses, wallTime: Timestamp.systemTime,
+            keyUses: uses, linkHosts: linkHosts, links: links, wallTime: Timestamp.systemTime,
             logger: logger)
+        services.request.attribution = LinkAttribution(store: store, clicks: clicks, key: digestKey) { [linkCounter] in
+            linkCounter.count($0.event, of: $0.link, on: $0.platform)
+        }
         do {
             operations = try Self.operationsListener(configuration, services)
             server = try Self.server(configuration, services) { port in
@@ -120,15 +140,25 @@ struct Gateway: Service {
             try store.close()
             throw error
         }
-        certificateList.listens(with: server.certificate)
-        listenerWatch = server.certificate.map {
-            ListenerWatch($0, clock: ContinuousClock(), wallTime: Timestamp.systemTime, logger: logger)
-        }
+        certificateList.listens(with: server.certificates)
+        listenerWatch =
+            server.certificates.isEmpty
+            ? nil
+            : ListenerWatch(
+                server.certificates, clock: ContinuousClock(), wallTime: Timestamp.systemTime, logger: logger)
         reloader = ProjectReloader(
             directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
             environmentProxy: configuration.environmentProxy,
             useUpstreams: { apps throws(APNSConfigurationError) in try sender.use(apps) },
-            useProjects: { directory.replace(with: $0) }, useCertificates: { certificates.watch($0) }, logger: logger)
+            useProjects: { projects in
+                directory.replace(with: projects)
+                do throws(LinkProblem) {
+                    try linkHosts.replace(with: projects)
+                } catch {
+                    // Reading the files checked it.
+                    logger.error("links not taken over", metadata: ["problem": "\(error)"])
+                }
+            }, useCertificates: { certificates.watch($0) }, logger: logger)
         self.certificates = certificates
         self.configuration = configuration
         self.store = store
@@ -200,6 +230,8 @@ struct Gateway: Service {
             DeliveryService(runner: runner),
             housekeeper,
             keyUses,
+            linkCounter,
+            clicks,
             certificates,
             ReloadService(hangups: hangups, reloader: reloader, listener: listenerWatch),
         ]

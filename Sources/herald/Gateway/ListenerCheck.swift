@@ -11,20 +11,24 @@ struct ListenerCheck {
     static let notice: Duration = .seconds(14 * 86_400)
 
     /// What works and is not safe, or not as it was configured.
-    var warnings: [ConfigurationProblem] { [openInterface, openKey, fewDescriptors].compactMap { $0 } }
+    var warnings: [ConfigurationProblem] {
+        [openInterface].compactMap { $0 } + openKeys + [fewDescriptors].compactMap { $0 }
+    }
 
     private var openInterface: ConfigurationProblem? {
         let listen = configuration.listen
-        guard listen.isEveryInterface, listen.certificate == nil else { return nil }
+        guard listen.isEveryInterface, listen.certificateFiles.isEmpty else { return nil }
         return configuration.problem(
             .host,
             "\(listen.host) without TLS: keys and tokens cross the network readable for all; set listen.certificate and "
                 + "listen.key, or listen on 127.0.0.1 behind a proxy that speaks TLS")
     }
 
-    private var openKey: ConfigurationProblem? {
-        guard let key = configuration.listen.key, PrivateFile(path: key).isReadableByOthers else { return nil }
-        return configuration.problem(.key, "\(key) can be read by every user of this machine; chmod 640 or 600 it")
+    private var openKeys: [ConfigurationProblem] {
+        configuration.listen.certificateFiles.filter { PrivateFile(path: $0.key).isReadableByOthers }.map { files in
+            configuration.problem(
+                ofKey: true, files, "\(files.key) can be read by every user of this machine; chmod 640 or 600 it")
+        }
     }
 
     private var fewDescriptors: ConfigurationProblem? {
@@ -40,19 +44,21 @@ struct ListenerCheck {
     /// What `herald doctor` says.
     func findings(at now: Timestamp) -> [Finding] {
         let warnings = self.warnings.map { Finding(.warning, "listener", $0.description) }
-        guard let certificate = configuration.listen.certificate, let key = configuration.listen.key else {
-            return warnings
-        }
+        return warnings + configuration.listen.certificateFiles.map { Self.finding(of: $0, at: now) }
+    }
+
+    private static func finding(of files: GatewayConfiguration.CertificateFiles, at now: Timestamp) -> Finding {
         let subject = "listener certificate"
         let end: Timestamp
         do {
-            end = try ListenerCertificate(certificateFile: certificate, keyFile: key).validUntil
+            end = try ListenerCertificate(certificateFile: files.certificate, keyFile: files.key).validUntil
         } catch {
-            return warnings + [Finding(.bad, subject, "\(error)")]
+            return Finding(.bad, subject, "\(error)")
         }
-        if end <= now { return warnings + [Finding(.bad, subject, "ended at \(end.rfc3339); renew it")] }
+        let file = files.certificatePlace == nil ? "" : "\(files.certificate): "
+        if end <= now { return Finding(.bad, subject, "\(file)ended at \(end.rfc3339); renew it") }
         let isNear = end - now <= Self.notice
-        let text = "valid until \(end.rfc3339)" + (isNear ? "; renew it soon" : "")
-        return warnings + [Finding(isNear ? .warning : .good, subject, text)]
+        let text = "\(file)valid until \(end.rfc3339)" + (isNear ? "; renew it soon" : "")
+        return Finding(isNear ? .warning : .good, subject, text)
     }
 }

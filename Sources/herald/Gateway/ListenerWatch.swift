@@ -5,8 +5,8 @@ import PushModel
 import ServiceLifecycle
 import Synchronization
 
-/// Reads the listener's certificate and key again when one of the files changes or SIGHUP asks for it, and warns before
-/// the certificate ends: at the start, after a change, and then once a day.
+/// Reads the listener's certificates and keys again when one of the files changes or SIGHUP asks for it, and warns before
+/// a certificate ends: at the start, after a change, and then once a day.
 ///
 /// Safe to use from any task; ``run()`` looks at the files.
 final class ListenerWatch: Service {
@@ -16,7 +16,7 @@ final class ListenerWatch: Service {
     static let reminder: Duration = .seconds(86_400)
 
     /// The files that are watched.
-    let certificate: ListenerCertificate
+    private let certificates: [ListenerCertificate]
     private let clock: any Clock<Duration>
     private let wallTime: WallTime
     private let logger: Logger
@@ -24,28 +24,32 @@ final class ListenerWatch: Service {
     /// When the log was last told, in the wall's time.
     private let remindedAt = Mutex<Timestamp?>(nil)
 
-    /// Watches a certificate; nothing runs yet.
-    init(_ certificate: ListenerCertificate, clock: any Clock<Duration>, wallTime: @escaping WallTime, logger: Logger) {
-        self.certificate = certificate
+    /// Watches certificates; nothing runs yet.
+    init(
+        _ certificates: [ListenerCertificate], clock: any Clock<Duration>, wallTime: @escaping WallTime, logger: Logger
+    ) {
+        self.certificates = certificates
         self.clock = clock
         self.wallTime = wallTime
         self.logger = logger
     }
 
-    /// Reads both files again, whether they changed or not.
+    /// Reads all files again, whether they changed or not.
     func reload() {
-        report { () throws in
-            try certificate.reload()
-            return true
+        for certificate in certificates {
+            report(certificate) { () throws in
+                try certificate.reload()
+                return true
+            }
         }
     }
 
-    /// Reads both files again if one of them is another one now.
+    /// Reads both files of a certificate again if one of them is another one now.
     func reloadIfChanged() {
-        report(certificate.reloadIfChanged)
+        for certificate in certificates { report(certificate, certificate.reloadIfChanged) }
     }
 
-    private func report(_ reload: () throws -> Bool) {
+    private func report(_ certificate: ListenerCertificate, _ reload: () throws -> Bool) {
         do {
             guard try reload() else { return }
             logger.notice(
@@ -59,11 +63,16 @@ final class ListenerWatch: Service {
         }
     }
 
-    /// Warns of a certificate that ends soon or has ended, and sets the gauge of its end.
+    /// Warns of certificates that end soon or have ended, and sets the gauge to the first end.
     func look() {
-        let (now, end) = (wallTime(), certificate.validUntil)
+        let now = wallTime()
         remindedAt.withLock { $0 = now }
-        expiry.record(Double(end.seconds))
+        if let first = certificates.map(\.validUntil).min() { expiry.record(Double(first.seconds)) }
+        for certificate in certificates { look(at: certificate, now) }
+    }
+
+    private func look(at certificate: ListenerCertificate, _ now: Timestamp) {
+        let end = certificate.validUntil
         let metadata: Logger.Metadata = ["file": "\(certificate.certificateFile)", "ends": "\(end.rfc3339)"]
         if end <= now {
             logger.error("the listener's certificate has ended and clients refuse it; renew it", metadata: metadata)

@@ -149,6 +149,21 @@ struct AuthenticationTests {
         "GET /v1beta1/projects/{project}/androidApps/{app}/deliveryData": [.admin, .sender],
         "POST /batch": [.admin, .sender],
         "POST /v1": [.admin, .sender],
+        "POST /v1/shortLinks": [.admin, .sender, .client],
+        "POST /v1/managedShortLinks:create": [.admin, .sender],
+        "GET /v1/managedShortLinks": [.admin, .sender],
+        "GET /v1/managedShortLinks/{link}": [.admin, .sender],
+        "PATCH /v1/managedShortLinks/{link}": [.admin, .sender],
+        "DELETE /v1/managedShortLinks/{link}": [.admin, .sender],
+        "GET /v1/{link}/linkStats": [.admin, .sender],
+        "POST /v1/installAttribution": [.admin, .sender, .client],
+        "POST /v1/reopenAttribution": [.admin, .sender, .client],
+        "POST /v1/projects/{project}/referral/invitations": [.admin, .sender],
+        "POST /v1/projects/{project}/referral/conversions": [.admin, .sender],
+        "POST /v1/projects/{project}/referral/referrals/{referral}/decision": [.admin],
+        "GET /v1/projects/{project}/referral/stats": [.admin, .sender],
+        "DELETE /v1/projects/{project}/referral/users/{user}": [.admin],
+        "POST /v1/convertInvitation": [.admin, .sender],
     ]
 
     /// Routes that need an installation's refresh token besides: without it they answer 401 to every role that may.

@@ -105,7 +105,7 @@ struct DoorTests {
         } _: { onListening in
             let made = try GatewayServer(
                 listener: gatewayListener, services: gateway.services, onListening: onListening)
-            server.certificate = made.certificate
+            server.certificate = made.certificates.first
             return made
         }
     }

@@ -109,3 +109,70 @@ struct OpenAPITests {
         #expect(seen.count > 15)
     }
 }
+
+/// The schemas of links against Dynamic Links' discovery document.
+struct LinkSchemaTests {
+    private let document = OpenAPIDocument(routes: RouteTable.described, areas: OpenAPI.areas).json
+
+    private func members(_ value: JSONValue?) -> [JSONValue.Member] {
+        guard case .object(let members)? = value else { return [] }
+        return members
+    }
+
+    /// The texts of a list, in no order.
+    private func texts(_ value: JSONValue?) -> Set<String> {
+        guard case .array(let elements)? = value else { return [] }
+        return Set(elements.compactMap(\.stringValue))
+    }
+
+    /// What ours have beside.
+    private static let added: [String: Set<String>] = [
+        "CreateManagedShortLinkRequest": ["expirationTime"], "ManagedShortLink": ["expirationTime"],
+        "IosInfo": ["iosProductPageId"],
+    ]
+
+    @Test("links have the fields of Dynamic Links, with their types")
+    func fields() throws {
+        let discovery = try JSONValue(
+            parsing: Array(
+                try Checkout.text("Tests/GatewayAPITests/Resources/firebasedynamiclinks.v1.json").utf8))
+        var pending = [
+            "CreateShortDynamicLinkRequest", "CreateShortDynamicLinkResponse", "CreateManagedShortLinkRequest",
+            "CreateManagedShortLinkResponse", "DynamicLinkStats",
+        ]
+        var seen: Set<String> = []
+        while let name = pending.popLast() {
+            guard seen.insert(name).inserted else { continue }
+            let ours = document["components"]?["schemas"]?[name]?["properties"]
+            let theirs = members(discovery["schemas"]?[name]?["properties"])
+            let names = Set(members(ours).map(\.name)).subtracting(Self.added[name] ?? [])
+            #expect(names == Set(theirs.map(\.name)), "\(name)")
+            for field in theirs {
+                let mine = ours?[field.name]
+                for (reference, own) in [
+                    (field.value["$ref"], mine?["$ref"]), (field.value["items"]?["$ref"], mine?["items"]?["$ref"]),
+                ] {
+                    guard let target = reference?.stringValue else { continue }
+                    pending.append(target)
+                    #expect(own?.stringValue == "#/components/schemas/\(target)", "\(name).\(field.name)")
+                }
+                #expect(field.value["$ref"] != nil || mine?["type"] == field.value["type"], "\(name).\(field.name)")
+                // Ours says UNSPECIFIED_VISIBILITY of no link.
+                #expect(
+                    field.name == "visibility" || texts(mine?["enum"]) == texts(field.value["enum"]),
+                    "\(name).\(field.name)")
+                #expect(mine?["items"]?["enum"] == field.value["items"]?["enum"], "\(name).\(field.name)")
+            }
+        }
+        #expect(seen.count > 15)
+    }
+
+    @Test("the methods of Dynamic Links have their paths")
+    func paths() throws {
+        let discovery = try Checkout.text("Tests/GatewayAPITests/Resources/firebasedynamiclinks.v1.json")
+        for path in ["v1/shortLinks", "v1/managedShortLinks:create", "v1/{dynamicLink}/linkStats"] {
+            #expect(discovery.contains(#""flatPath": "\#(path)""#))
+            #expect(document["paths"]?["/" + path.replacing("dynamicLink", with: "link")] != nil, "\(path)")
+        }
+    }
+}

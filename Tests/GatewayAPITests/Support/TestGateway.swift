@@ -448,4 +448,24 @@ struct BrokenStore: APIStore {
     func keep(
         _ receipts: [Receipt], of registration: RegistrationKey, in project: ProjectID, at time: Timestamp
     ) async throws(StoreError) -> [Bool] { throw failure }
+
+    func create(_ link: NewLink, audit: AuditEntry?) async throws(StoreError) -> LinkCreation { throw failure }
+    func link(_ key: LinkKey) async throws(StoreError) -> Link? { throw failure }
+    func links(
+        of project: ProjectID, _ filter: LinkFilter, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<Link> { throw failure }
+    func change(
+        _ key: LinkKey, of project: ProjectID, _ change: LinkChange, audit: AuditEntry?
+    ) async throws(StoreError) -> Link? { throw failure }
+    func linkCount(
+        of prefix: String, _ kind: LinkKind, suffixLength: Int
+    ) async throws(StoreError) -> Int { throw failure }
+    func importLinks(_ links: [NewLink]) async throws(StoreError) -> [LinkImport] { throw failure }
+    func exportLinks(
+        of project: ProjectID, after id: LinkID, limit: Int
+    ) async throws(StoreError) -> [Link] { throw failure }
+    var linkVersions: LinkVersions { keys.linkVersions }
+    func add(_ counts: [LinkCount]) async throws(StoreError) { throw failure }
+    func counts(of link: LinkID, days: ClosedRange<Int>) async throws(StoreError) -> [LinkCount] { throw failure }
+    func forgetLinkCounts(before day: Int, limit: Int) async throws(StoreError) -> Int { throw failure }
 }

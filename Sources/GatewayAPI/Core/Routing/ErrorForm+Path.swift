@@ -19,5 +19,12 @@ extension FCMError {
     func json(for path: String) -> JSONValue { json(as: ErrorForm(path: path)) }
 
     /// The answer as the API under `path` gives it.
-    func response(for path: String) -> Response { response(as: ErrorForm(path: path)) }
+    func response(for path: String) -> Response { response(as: form(for: path)) }
+
+    /// Text for an app that asks for its link and must ask again: the iOS SDK takes any JSON for the answer that there is
+    /// none, and clears the clipboard in which the link may be.
+    private func form(for path: String) -> ErrorForm {
+        let isTemporary = code.httpStatus == 429 || code.httpStatus >= 500
+        return isTemporary && path == AttributionRoutes.installPath ? .text : ErrorForm(path: path)
+    }
 }

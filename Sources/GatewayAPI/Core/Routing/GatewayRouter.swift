@@ -21,11 +21,11 @@ struct GatewayRouter {
         self.limits = limits
     }
 
-    /// The responder: request ids around request log and metrics around what browsers need around error answers around the
+    /// The responder: hosts of links before everything else; then request ids around request log and metrics around what browsers need around error answers around the
     /// routes.
     ///
     /// - Parameter provenConnections: the listener's; `nil`: there is no listener.
-    func responder(provenConnections: ProvenConnections? = nil) -> RouterResponder<GatewayRequestContext> {
+    func responder(provenConnections: ProvenConnections? = nil) -> HostResponder {
         let signers = AccountSigners(
             store: services.request.store, limits: services.request.clientLimits, wallTime: services.request.wallTime)
         let authenticator = Authenticator(
@@ -40,7 +40,8 @@ struct GatewayRouter {
         }
         let table = RouteTable(state: services.state, batches: BatchGate(limitBytes: 4 * limits.batch))
         let parts = responder(of: table.partRoutes, authenticator, call)
-        return responder(of: table.routes(on: routes, parts: parts), authenticator, call)
+        let api = responder(of: table.routes(on: routes, parts: parts), authenticator, call)
+        return HostResponder(api: api, links: routes == .operations ? nil : services.links)
     }
 
     private func responder(

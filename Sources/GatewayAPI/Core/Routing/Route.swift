@@ -20,6 +20,8 @@ struct Route: Sendable {
 
     /// Whether any query is taken: probes and scrapers add what they like.
     var takesAnyQuery = false
+    /// Whether the API key may also stand in the query, as `key`.
+    var takesQueryKey = false
 
     /// Who may use a route, and on what.
     enum Scope: Sendable {

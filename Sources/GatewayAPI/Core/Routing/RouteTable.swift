@@ -38,6 +38,7 @@ struct RouteTable: Sendable {
             + ReportRoutes.all + EventRoutes.all + WhyRoutes.all(state) + DeliveryDataRoutes.all + AuditRoutes.all
             + StatusRoutes.all(state)
             + ControlRoutes.all + ExportRoutes.all + TokenRoutes.all
+            + LinkRoutes.all + AttributionRoutes.all + ReferralRoutes.all
             + OpenAPI.routes { Self.description }
     }
 

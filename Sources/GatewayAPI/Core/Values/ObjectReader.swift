@@ -69,6 +69,44 @@ struct ObjectReader {
         return flag
     }
 
+    /// A string, or a number as it is written: clients of Dynamic Links send either.
+    func lenientString(_ name: String) throws(FCMError) -> String? {
+        switch value(name) {
+        case nil: return nil
+        case .string(let text)?: return text
+        case .number(let digits)?: return digits
+        case .some(let value): throw wrongType(name, "TYPE_STRING", value)
+        }
+    }
+
+    /// A boolean, or 0 or 1, also as text: clients of Dynamic Links send all of these. An empty text is none.
+    func lenientBool(_ name: String) throws(FCMError) -> Bool? {
+        guard let value = value(name) else { return nil }
+        switch value {
+        case .bool(let flag): return flag
+        case .number("1"), .string("1"), .string("true"): return true
+        case .number("0"), .string("0"), .string("false"): return false
+        case .string(""): return nil
+        default: throw wrongType(name, "TYPE_BOOL", value)
+        }
+    }
+
+    /// An enum by its name, or by its number in the order of its cases.
+    func choice<Value: RawRepresentable & CaseIterable>(
+        _ name: String, of values: Value.Type, type: String
+    ) throws(FCMError) -> Value? where Value.RawValue == String {
+        guard let value = value(name) else { return nil }
+        switch value {
+        case .string(let text):
+            if let found = Value(rawValue: text) { return found }
+        case .number(let digits):
+            let all = Array(Value.allCases)
+            if let number = Int(digits), all.indices.contains(number) { return all[number] }
+        case .null, .bool, .array, .object: break
+        }
+        throw wrongType(name, type, value)
+    }
+
     /// A whole number, as proto-JSON takes it: a number without a fraction, or one in a string.
     func integer(_ name: String) throws(FCMError) -> Int? {
         guard let value = value(name) else { return nil }

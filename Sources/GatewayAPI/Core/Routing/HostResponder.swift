@@ -1,0 +1,17 @@
+import Hummingbird
+import HummingbirdCore
+import Links
+
+/// Sends each request to what its host is for: links and their preview pages, or, of every other host, the API.
+struct HostResponder: HTTPResponder {
+    let api: RouterResponder<GatewayRequestContext>
+    /// `nil`: the listener has no links.
+    let links: LinkResponder?
+
+    func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
+        guard let links, let role = links.role(of: request) else {
+            return try await api.respond(to: request, context: context)
+        }
+        return await links.respond(to: request, as: role, from: context.address)
+    }
+}

@@ -1,0 +1,44 @@
+import JSON
+import Links
+import PushModel
+import Store
+
+/// The body of an attribution request as SDKs write it: names in two spellings in one body, numbers as texts and texts as
+/// numbers, and more fields than are read. A value of another type is none: an app's first start must
+/// not fail for it.
+struct AttributionBody {
+    private let members: ObjectReader
+
+    init(_ members: ObjectReader) {
+        self.members = members
+    }
+
+    /// A text, 1 to `limit` bytes; a number is its digits.
+    func text(_ name: String, limit: Int = 8192) -> String? {
+        switch members.value(name) {
+        case .string(let text)?: (1...limit).contains(text.utf8.count) ? text : nil
+        case .number(let digits)?: digits
+        case .bool?, .array?, .object?, .null?, nil: nil
+        }
+    }
+
+    /// A whole number.
+    func number(_ name: String) -> Int? {
+        guard let text = text(name) else { return nil }
+        return Int(text) ?? Double(text).flatMap { abs($0) < 1e15 ? Int($0) : nil }
+    }
+
+    /// An object; an empty one when there is none.
+    func object(_ name: String) -> AttributionBody {
+        let found = try? members.object(name, type: "TYPE_MESSAGE")
+        // The reader of an empty object can't fail.
+        guard let found else { return AttributionBody((try? ObjectReader(root: .object([]))) ?? members) }
+        return AttributionBody(found)
+    }
+
+    /// A text that there must be.
+    func required(_ name: String) throws(FCMError) -> String {
+        guard let text = text(name) else { throw .badRequest(name, "\(name) is missing.") }
+        return text
+    }
+}

@@ -1,0 +1,117 @@
+import FCMWire
+import JSON
+import Links
+import PushModel
+import Store
+
+/// The body that a link is made from: `CreateShortDynamicLinkRequest`, and of a managed link what it has beside.
+struct LinkRequest: Sendable {
+    /// How the suffix is chosen, by the number on the wire.
+    enum SuffixOption: String, CaseIterable, Sendable {
+        case unspecified = "OPTION_UNSPECIFIED"
+        case unguessable = "UNGUESSABLE"
+        case short = "SHORT"
+        case custom = "CUSTOM"
+
+        /// The kind of the link.
+        var kind: LinkKind {
+            switch self {
+            case .unspecified, .unguessable: .unguessable
+            case .short: .short
+            case .custom: .custom
+            }
+        }
+    }
+
+    /// The prefix of the project that the link gets.
+    let prefix: LinkPrefix
+    /// What the link says.
+    let parameters: LinkParameters
+    /// What is odd about it.
+    let warnings: [LinkWarning]
+    /// How its suffix is chosen.
+    let option: SuffixOption
+    /// The suffix that the caller chose.
+    let customSuffix: String?
+
+    /// Reads a body: names in camelCase or snake_case, enums as names or numbers, unknown fields passed over.
+    ///
+    /// - Throws: 400 for a link that is refused.
+    init(_ body: ObjectReader, of tenant: LinkTenant) throws(FCMError) {
+        let content = try Content(body, of: tenant)
+        (prefix, parameters, warnings) = (content.prefix, content.parameters, content.warnings)
+        let suffix = try body.object("suffix", type: "TYPE_MESSAGE")
+        option = try suffix?.choice("option", of: SuffixOption.self, type: Self.optionType) ?? .unspecified
+        customSuffix = try suffix?.string("custom_suffix").flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private static let optionType = "type.googleapis.com/google.firebase.dynamiclinks.v1.Suffix.SuffixOption"
+
+    /// The link in a body: a long one, or its parameters.
+    struct Content: Sendable {
+        let prefix: LinkPrefix
+        let parameters: LinkParameters
+        let warnings: [LinkWarning]
+
+        /// Whether a body has one.
+        static func isIn(_ body: ObjectReader) -> Bool {
+            body.value("long_dynamic_link") != nil || body.value("dynamic_link_info") != nil
+        }
+
+        /// Reads the link: exactly one of the two forms.
+        init(_ body: ObjectReader, of tenant: LinkTenant) throws(FCMError) {
+            let long = try body.string("long_dynamic_link").flatMap { $0.isEmpty ? nil : $0 }
+            let info = try body.object("dynamic_link_info", type: "TYPE_MESSAGE")
+            switch (long, info) {
+            case (let long?, nil): try self.init(long: long, of: tenant)
+            case (nil, let info?): try self.init(info: info, of: tenant)
+            case (nil, nil):
+                throw .badRequest("longDynamicLink", "One of longDynamicLink and dynamicLinkInfo is required.")
+            case (.some, .some):
+                throw .badRequest("longDynamicLink", "Only one of longDynamicLink and dynamicLinkInfo may be there.")
+            }
+        }
+
+        private init(long: String, of tenant: LinkTenant) throws(FCMError) {
+            do throws(LinkProblem) {
+                let link = try LongLink(url: long, prefixes: tenant.settings.prefixes)
+                warnings = try tenant.check.check(link)
+                (prefix, parameters) = (link.prefix, link.parameters)
+            } catch {
+                throw FCMError(error)
+            }
+        }
+
+        private init(info: ObjectReader, of tenant: LinkTenant) throws(FCMError) {
+            prefix = try Self.prefix(info, of: tenant)
+            parameters = try DynamicLinkInfo.parameters(info)
+            do throws(LinkProblem) {
+                warnings = try tenant.check.check(parameters)
+            } catch {
+                throw FCMError(error)
+            }
+        }
+
+        private static func prefix(_ info: ObjectReader, of tenant: LinkTenant) throws(FCMError) -> LinkPrefix {
+            let given = try info.string("domain_uri_prefix").flatMap { $0.isEmpty ? nil : $0 }
+            let domain = try info.string("dynamic_link_domain").flatMap { $0.isEmpty ? nil : $0 }
+            let field = "dynamicLinkInfo." + (given == nil ? "dynamicLinkDomain" : "domainUriPrefix")
+            switch (given, domain) {
+            case (let text?, nil), (nil, let text?):
+                // The older field has a host alone.
+                let url = given == nil ? "https://" + text : text
+                guard let prefix = tenant.prefix(url) else {
+                    throw .badRequest(field, "'\(text.excerpt)' is no link prefix of this project.")
+                }
+                return prefix
+            case (nil, nil):
+                throw .badRequest(
+                    "dynamicLinkInfo.domainUriPrefix", "One of domainUriPrefix and dynamicLinkDomain is required.")
+            case (.some, .some):
+                throw .badRequest(
+                    "dynamicLinkInfo.domainUriPrefix", "Only one of domainUriPrefix and dynamicLinkDomain may be there."
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import Store
+
+extension ReferralState {
+    /// The state in events.
+    var word: String {
+        switch self {
+        case .invited: "invited"
+        case .clicked: "clicked"
+        case .installed: "installed"
+        case .firstOpen: "firstOpen"
+        case .converted: "converted"
+        case .rewarded: "rewarded"
+        case .rejected: "rejected"
+        }
+    }
+
+    /// The state in answers.
+    var name: String { self == .firstOpen ? "FIRST_OPEN" : word.uppercased() }
+}
+
+extension ReferralRejection {
+    /// The reason in events and answers.
+    var word: String {
+        switch self {
+        case .selfInvitation: "SELF_INVITATION"
+        case .addressCluster: "ADDRESS_CLUSTER"
+        case .dailyCap: "DAILY_CAP"
+        case .velocity: "VELOCITY"
+        case .inviteeKnown: "INVITEE_KNOWN"
+        case .declined: "DECLINED"
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import HTTPListener
+import HTTPTypes
+import HummingbirdCore
+import PushModel
+
+/// A request for a link host, as far as its answer depends on it.
+struct LinkVisit {
+    let request: Request
+    /// The path, as it came.
+    let path: String
+    /// The query, as it came.
+    let query: String?
+    /// What it was sent from.
+    let client: LinkClient
+    let time: Timestamp
+    private let peer: String?
+    private let proxies: Int
+
+    /// Reads a request.
+    init(_ request: Request, peer: String?, proxies: Int, time: Timestamp) {
+        self.request = request
+        self.peer = peer
+        self.proxies = proxies
+        self.time = time
+        path = request.uri.path
+        query = request.uri.query
+        var client = LinkClient(
+            userAgent: request.headers[.userAgent] ?? "", platformHint: request.headers[.platformHint],
+            mobileHint: request.headers[.mobileHint],
+            purpose: HTTPField.Name.purposes.lazy.compactMap { request.headers[$0] }.first)
+        // The browser itself said which of the two it is.
+        if client.kind == .mac, let query = request.uri.query {
+            if query.hasParameter(.isPad) { client.kind = .iPad }
+            if query.hasParameter(.isNoPad) { client.kind = .desktop }
+        }
+        self.client = client
+    }
+
+    /// Path and query.
+    var target: String { request.uri.string }
+
+    /// Whether the method is GET or HEAD.
+    var isReading: Bool { request.method == .get || request.method == .head }
+
+    /// Whether it is a click: somebody opens the link. Not a look ahead, nor a crawler's.
+    var isClick: Bool { request.method == .get && client.isClick }
+
+    /// Whether it comes from the button of the preview page, where its click was counted.
+    var isFromPreview: Bool { query?.hasParameter(.isFromPreview) ?? false }
+
+    /// Whether `d=1` asks for the debug page.
+    var isDebug: Bool { query?.hasParameter("d=1") ?? false }
+
+    /// A parameter of the query, decoded.
+    func parameter(_ name: String) -> String? {
+        query?.split(separator: "&").first { $0.hasPrefix(name + "=") }
+            .map { PercentEncoding.decode(String($0.dropFirst(name.utf8.count + 1))) }
+    }
+
+    /// Where the request comes from, as the outermost proxy of ours saw it.
+    var address: ClientAddress? {
+        ClientAddress.forwarded(request.headers, peer: peer, proxies: proxies).map { ClientAddress($0) }
+    }
+}
+
+extension String {
+    /// The preview page's mark on the URL of its button.
+    static let isFromPreview = "_imcp=1"
+    /// The mark of an iPad that calls itself a Mac, and that of a Mac.
+    static let isPad = "_ipad=1"
+    static let isNoPad = "_ipad=0"
+
+    /// Whether a query has a parameter, given as `name=value`.
+    func hasParameter(_ pair: String) -> Bool {
+        contains(pair) && split(separator: "&").contains { $0 == pair }
+    }
+
+    /// A URL with one more parameter.
+    func appending(parameter: String) -> String {
+        self + (utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + parameter
+    }
+}
+
+extension HTTPField.Name {
+    /// `Sec-CH-UA-Platform`.
+    static let platformHint = HTTPField.Name("Sec-CH-UA-Platform")!
+    /// `Sec-CH-UA-Mobile`.
+    static let mobileHint = HTTPField.Name("Sec-CH-UA-Mobile")!
+    /// By which browsers say that they only look ahead.
+    static let purposes = ["Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"].compactMap { HTTPField.Name($0) }
+}

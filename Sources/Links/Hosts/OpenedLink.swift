@@ -1,0 +1,143 @@
+import HTTPListener
+import PushModel
+import Store
+
+/// A link that a request found: what it says, and whose it is.
+struct OpenedLink {
+    /// The prefix and the project that it is of.
+    let prefix: LinkPrefix
+    let tenant: LinkTenant
+    /// Its own URL, without internal parameters.
+    let url: String
+    let parameters: LinkParameters
+    /// The short link; `nil`: it is none.
+    let link: Link?
+    /// The invitation's name; `nil`: it is none.
+    var invitation: String?
+
+    /// The app that the link is for on a device, when the project has it; `nil`: it is for the browser there.
+    func app(on client: LinkClient) -> App? {
+        switch client.kind {
+        case .androidChrome, .androidOther: app(.android, .androidPackage)
+        case .iPhone: app(.apple, .iosBundle)
+        case .iPad: app(.apple, .ipadBundle) ?? app(.apple, .iosBundle)
+        case .mac, .desktop, .crawler, .other: nil
+        }
+    }
+
+    private func app(_ platform: Platform, _ parameter: LinkParameter) -> App? {
+        parameters[parameter].flatMap(AppID.init).flatMap { tenant.project.apps[AppKey(platform, $0)] }
+    }
+
+    /// Whether iOS shows the preview page before it goes on.
+    var hasPreview: Bool { tenant.settings.preview != nil && !parameters.isForcedRedirect }
+
+    /// Why a request finds no link.
+    enum Refusal: Error {
+        /// It was never made, or is blocked or deleted: they must not differ.
+        case unknown
+        /// Its owner set an end.
+        case expired
+        /// It leads nowhere, or where it must not.
+        case invalid(LinkProblem)
+        /// The address asked for too many that are not there; it may again after these seconds.
+        case tooMany(Int)
+        /// The store can't be asked.
+        case failed(any Error)
+    }
+
+    /// The link as a long one, with more parameters: what the preview page's button leads to.
+    func expanded(with marks: [String]) -> String {
+        var parameters = parameters
+        parameters[.forcedRedirect] = "1"
+        var url = LongLink.url(prefix: prefix, parameters: parameters)
+        if link != nil || invitation != nil { url += "&_osl=" + PercentEncoding.encode(self.url) }
+        return marks.reduce(url) { $0.appending(parameter: $1) }
+    }
+}
+
+extension LinkResponder {
+    /// Finds what a path names.
+    func opened(
+        _ name: LinkPath.Name, _ visit: LinkVisit, _ prefix: LinkPrefix, _ tenant: LinkTenant
+    ) async throws(OpenedLink.Refusal) -> OpenedLink {
+        switch name {
+        case .long: return try await long(visit, prefix, tenant)
+        case .short(let suffix):
+            let link = try await short(suffix, visit, prefix, tenant)
+            return OpenedLink(
+                prefix: prefix, tenant: tenant, url: prefix.url + "/" + suffix,
+                parameters: link.parameters, link: link.link)
+        case .invitation(let id):
+            try checkBudget(visit)
+            let found: LinkInvitation?
+            do {
+                found = try await traffic.invitation(id, of: tenant.project.id)
+            } catch {
+                throw .failed(error)
+            }
+            guard let found else { throw missed(visit) }
+            return OpenedLink(
+                prefix: prefix, tenant: tenant, url: prefix.url + "/i/" + id, parameters: found.parameters,
+                link: nil, invitation: id)
+        }
+    }
+
+    private func short(
+        _ suffix: String, _ visit: LinkVisit, _ prefix: LinkPrefix, _ tenant: LinkTenant
+    ) async throws(OpenedLink.Refusal) -> ResolvedLink {
+        try checkBudget(visit)
+        let found: ResolvedLink?
+        do {
+            found = try await lookUp(LinkKey(prefix: prefix.name, suffix: suffix))
+        } catch {
+            throw .failed(error)
+        }
+        guard let found, found.link.state == .active, found.link.project == tenant.project.id else {
+            throw missed(visit)
+        }
+        if let end = found.link.expiresAt, end <= visit.time { throw .expired }
+        return found
+    }
+
+    private func long(
+        _ visit: LinkVisit, _ prefix: LinkPrefix, _ tenant: LinkTenant
+    ) async throws(OpenedLink.Refusal) -> OpenedLink {
+        guard let query = visit.query, !query.isEmpty else { throw .unknown }
+        let parameters = LinkParameters(query: query)
+        guard parameters[.link] != nil else { throw .invalid(LinkProblem(.link, message: "is missing")) }
+        let url = LongLink.url(prefix: prefix, parameters: parameters)
+        // The button of a preview page leads to the long form of a short link.
+        var link: Link?
+        if visit.isFromPreview, let tapped = visit.parameter("_osl") {
+            link = try await shortLink(tapped, visit, tenant)
+        }
+        return OpenedLink(prefix: prefix, tenant: tenant, url: url, parameters: parameters, link: link)
+    }
+
+    /// The short link that a URL names; `nil`: it names none of the project.
+    private func shortLink(
+        _ url: String, _ visit: LinkVisit, _ tenant: LinkTenant
+    ) async throws(OpenedLink.Refusal) -> Link? {
+        // What the URL is not is no matter: a mark that says nothing counts nothing.
+        guard let long = try? LongLink(url: url, prefixes: tenant.settings.prefixes), let suffix = long.suffix,
+            !suffix.contains("/")
+        else { return nil }
+        do throws(OpenedLink.Refusal) {
+            return try await short(suffix, visit, long.prefix, tenant).link
+        } catch {
+            guard case .failed = error else { return nil }
+            throw error
+        }
+    }
+
+    private func checkBudget(_ visit: LinkVisit) throws(OpenedLink.Refusal) {
+        guard !misses.isUntouched, let address = visit.address, let seconds = misses.wait(of: address) else { return }
+        throw .tooMany(seconds)
+    }
+
+    private func missed(_ visit: LinkVisit) -> OpenedLink.Refusal {
+        if let address = visit.address { misses.count(address) }
+        return .unknown
+    }
+}

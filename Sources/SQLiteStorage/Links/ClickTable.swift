@@ -1,0 +1,118 @@
+import Foundation
+import GRDB
+import PushModel
+import Store
+
+/// The tables of clicks and of installs that were given a link, within one transaction.
+struct ClickTable {
+    let db: Database
+
+    private static let columns = """
+        id, project, platform, app, url, link, invitation, time, expires_at, address, screen_short, screen_long, language,
+        time_zone, system_major, system_minor, device
+        """
+    static let insert = """
+        INSERT INTO link_click (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET address = excluded.address, screen_short = excluded.screen_short,
+            screen_long = excluded.screen_long, language = excluded.language, time_zone = excluded.time_zone,
+            system_major = excluded.system_major, system_minor = excluded.system_minor, device = excluded.device
+        WHERE used_at IS NULL
+        """
+    static let byID = "SELECT \(columns) FROM link_click WHERE id = ? AND used_at IS NULL AND expires_at > ?"
+    static let open = """
+        SELECT \(columns) FROM link_click INDEXED BY link_click_open
+        WHERE used_at IS NULL AND time >= ?1 AND (time, id) > (?1, ?2) ORDER BY time, id LIMIT ?3
+        """
+    static let isUsed = "SELECT used_at IS NOT NULL FROM link_click WHERE id = ?"
+    static let use = "UPDATE link_click SET used_at = ? WHERE id = ?"
+    static let forget = """
+        DELETE FROM link_click WHERE id IN (
+            SELECT id FROM link_click INDEXED BY link_click_expiry WHERE expires_at < ?1 ORDER BY expires_at LIMIT ?2)
+        """
+    static let isKnown = """
+        SELECT 1 FROM attributed_install WHERE project = ? AND platform = ? AND app = ? AND digest = ?
+        """
+    static let addInstall = """
+        INSERT INTO attributed_install (project, platform, app, digest, time) VALUES (?, ?, ?, ?, ?)
+        """
+    static let forgetInstalls = """
+        DELETE FROM attributed_install WHERE (project, platform, app, digest) IN (
+            SELECT project, platform, app, digest FROM attributed_install INDEXED BY attributed_install_time
+            WHERE time < ?1 ORDER BY time LIMIT ?2)
+        """
+
+    /// The key of digests, made with the store.
+    func digestKey() throws -> [UInt8] {
+        guard let row = try db.row("SELECT key FROM digest_key", []) else { throw StoreError.invalid("a digest key") }
+        return [UInt8](row[0] as Data)
+    }
+
+    func insert(_ click: LinkClick) throws {
+        let traits = click.traits
+        try db.change(
+            Self.insert,
+            [
+                click.id.value.data, click.project.rawValue, click.app.platform.code, click.app.id.rawValue, click.url,
+                click.link?.rawValue, click.invitation?.value.data, click.time.milliseconds,
+                click.expiresAt.milliseconds, traits.address?.value.data, traits.screen?.short, traits.screen?.long,
+                traits.language, traits.timeZone, traits.system?.major, traits.system?.minor, traits.device?.rawValue,
+            ])
+    }
+
+    func find(_ id: ClickID, at time: Timestamp) throws -> LinkClick? {
+        try db.row(Self.byID, [id.value.data, time.milliseconds]).map(LinkClick.init(row:))
+    }
+
+    /// Clicks that are not used up, behind one of them or from a time on.
+    func open(since time: Timestamp, after last: LinkClick?, limit: Int) throws -> [LinkClick] {
+        let start = last.map { max($0.time, time) } ?? time
+        let rows = try Row.fetchAll(
+            db.cachedStatement(sql: Self.open),
+            arguments: [start.milliseconds, last?.id.value.data ?? Data(), limit])
+        return try rows.map(LinkClick.init(row:))
+    }
+
+    /// Uses a click up, and notes the install.
+    ///
+    /// - Returns: why not; `nil`: done.
+    func use(_ attribution: NewAttribution) throws -> AttributionResult? {
+        let app: StatementArguments = [
+            attribution.project.rawValue, attribution.app.platform.code, attribution.app.id.rawValue,
+            attribution.install?.value.data,
+        ]
+        if attribution.install != nil, try db.number(Self.isKnown, app) != nil { return .installKnown }
+        if let click = attribution.click {
+            if try db.number(Self.isUsed, [click.id.value.data]) == 1 { return .clickTaken }
+            try insert(click)
+            try db.change(Self.use, [attribution.time.milliseconds, click.id.value.data])
+        }
+        if attribution.install != nil {
+            try db.change(Self.addInstall, app + [attribution.time.milliseconds])
+        }
+        return nil
+    }
+}
+
+extension LinkClick {
+    /// Reads the columns of a click.
+    fileprivate init(row: Row) throws {
+        guard let id = SixteenBytes(row[0] as Data), let app = AppID(rawValue: row[3]) else {
+            throw StoreError.invalid("a click")
+        }
+        self.init(
+            id: ClickID(id), project: try ProjectID(stored: row[1]), app: AppKey(try Platform(stored: row[2]), app),
+            url: row[4], link: (row[5] as Int64?).map(LinkID.init),
+            invitation: (row[6] as Data?).flatMap { SixteenBytes($0) }.map(InvitationID.init),
+            time: Timestamp(milliseconds: row[7]), expiresAt: Timestamp(milliseconds: row[8]),
+            traits: DeviceTraits(
+                address: (row[9] as Data?).flatMap { SixteenBytes($0) }.map(KeyedDigest.init),
+                screen: ScreenSize(row[10] ?? 0, row[11] ?? 0), language: row[12], timeZone: row[13],
+                system: (row[14] as Int?).flatMap { SystemVersion(major: $0, minor: row[15] ?? 0) },
+                device: (row[16] as Int?).flatMap(DeviceClass.init)))
+    }
+}
+
+extension SixteenBytes {
+    /// As a column holds them.
+    var data: Data { Data(bytes) }
+}

@@ -1,0 +1,40 @@
+import GRDB
+import PushModel
+import Store
+
+/// The counters of links within one transaction.
+struct LinkCountTable {
+    let db: Database
+
+    static let addition = """
+        INSERT INTO link_count (link, day, platform, event, count)
+        SELECT id, ?2, ?3, ?4, ?5 FROM link WHERE id = ?1 AND state <> 2
+        ON CONFLICT (link, day, platform, event) DO UPDATE SET count = count + excluded.count
+        """
+    static let ofLink = """
+        SELECT day, platform, event, count FROM link_count WHERE link = ? AND day BETWEEN ? AND ?
+        ORDER BY day, platform, event
+        """
+    static let forget = """
+        DELETE FROM link_count WHERE (link, day, platform, event) IN (
+            SELECT link, day, platform, event FROM link_count INDEXED BY link_count_by_day WHERE day < ? LIMIT ?)
+        """
+
+    func add(_ counts: [LinkCount]) throws {
+        for count in counts where count.count > 0 {
+            try db.change(
+                Self.addition,
+                [count.link.rawValue, count.day, count.platform.rawValue, count.event.rawValue, count.count])
+        }
+    }
+
+    func counts(of link: LinkID, days: ClosedRange<Int>) throws -> [LinkCount] {
+        let arguments: StatementArguments = [link.rawValue, days.lowerBound, days.upperBound]
+        return try Row.fetchAll(db.cachedStatement(sql: Self.ofLink), arguments: arguments).map { row in
+            guard let platform = LinkPlatform(rawValue: row[1]), let event = LinkEvent(rawValue: row[2]) else {
+                throw StoreError.invalid("a counter of a link")
+            }
+            return LinkCount(link: link, day: row[0], platform: platform, event: event, count: row[3])
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import ArgumentParser
+import JSON
+import Links
+import NIOHTTP1
+import PushModel
+
+extension LinksCommand {
+    /// `herald links create`.
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a short link.",
+            discussion: """
+                Takes a long link (https://go.example.com/?link=…), or with --prefix the URL that the link leads to. With \
+                --name it is a managed link, each another; without one, the same link is found again.
+                """)
+
+        @OptionGroup var gateway: GatewayOptions
+        @Argument(help: "A long link, or with --prefix the URL that the link leads to.") var url: String
+        @Option(help: "The prefix of the link, as https://go.example.com.") var prefix: String?
+        @Option(
+            name: .customLong("parameter"),
+            help: ArgumentHelp(
+                "A parameter of the link beside \"link\", such as apn=com.example.app; may be repeated.",
+                valueName: "name=value"))
+        var parameters: [String] = []
+        @Flag(help: "A suffix of a few characters, for links that anybody may open.") var short = false
+        @Option(help: "What people call the link.") var name: String?
+        @Option(help: "The suffix of a link with a name.") var suffix: String?
+        @Option(help: "When a link with a name ends, as 2026-12-31T00:00:00Z.") var expires: String?
+        @Flag(help: "Print the gateway's answer as JSON.") var json = false
+
+        func validate() throws {
+            if name == nil, suffix != nil || expires != nil {
+                throw ValidationError("--suffix and --expires are for links with a --name.")
+            }
+            guard suffix == nil || !short else { throw ValidationError("--suffix and --short exclude each other.") }
+            guard prefix != nil || parameters.isEmpty else { throw ValidationError("--parameter needs --prefix.") }
+            for pair in parameters where Self.parameter(pair) == nil {
+                throw ValidationError("\"\(pair)\" is no parameter of links; write it like apn=com.example.app.")
+            }
+        }
+
+        func run() async throws {
+            let client = try gateway.client()
+            let path = name == nil ? "/v1/shortLinks" : "/v1/managedShortLinks:create"
+            let answer = try await client.send(.POST, path, body: try body()).json()
+            guard !json else { return Console.standard.print([answer]) }
+            for warning in answer["warning"]?.elements ?? [] {
+                Console.standard.error(
+                    "warning: \(Table.safe(warning["warningMessage"]?.stringValue ?? "")) "
+                        + "(\(Table.safe(warning["warningCode"]?.stringValue ?? "")))")
+            }
+            let link = answer["shortLink"] ?? answer["managedShortLink"]?["link"]
+            Console.standard.print(Table.safe(link?.stringValue ?? ""))
+        }
+
+        private func body() throws(Failure) -> JSONValue {
+            var members: [JSONValue.Member] = [.init("longDynamicLink", .string(try longLink()))]
+            if let suffix {
+                members.append(
+                    .init(
+                        "suffix",
+                        .object([.init("option", .string("CUSTOM")), .init("customSuffix", .string(suffix))])))
+            } else if short {
+                members.append(.init("suffix", .object([.init("option", .string("SHORT"))])))
+            }
+            if let name { members.append(.init("name", .string(name))) }
+            if let expires { members.append(.init("expirationTime", .string(expires))) }
+            return .object(members)
+        }
+
+        private func longLink() throws(Failure) -> String {
+            guard let prefix else { return url }
+            guard let prefix = LinkPrefix(rawValue: prefix) else {
+                throw Failure(.usage, "\(Table.safe(prefix)) is no prefix of links; use \(LinkPrefix.expectation)")
+            }
+            var link = LinkParameters()
+            link[.link] = url
+            for (name, value) in parameters.compactMap(Self.parameter) { link[name] = value }
+            return LongLink.url(prefix: prefix, parameters: link)
+        }
+
+        private static func parameter(_ pair: String) -> (LinkParameter, String)? {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, let name = LinkParameter(rawValue: String(parts[0])), name != .link else {
+                return nil
+            }
+            return (name, String(parts[1]))
+        }
+    }
+}

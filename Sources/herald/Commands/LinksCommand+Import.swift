@@ -1,0 +1,158 @@
+import ArgumentParser
+import Foundation
+import JSON
+import Links
+import PushModel
+import Store
+
+extension LinksCommand {
+    /// `herald links import`.
+    struct Import: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Read links from a CSV file into the store, as Google exported Dynamic Links.",
+            discussion: """
+                Suffixes stay as they are, upper and lower case. A row is refused when its prefix is none of the project, \
+                its suffix belongs to another link, or it leads to where the project's links may not; the others are taken. \
+                What is there already, the same, stays, so a file can be imported twice.
+                """)
+
+        @OptionGroup var file: ConfigurationOption
+        @Argument(help: "The file; - for standard input.") var path: String
+        @Option(help: "The project of the links.") var project: ProjectID
+        @Option(
+            help: ArgumentHelp(
+                "Links that begin with OLD begin with NEW from now on, a prefix of the project; may be repeated.",
+                valueName: "OLD=NEW"))
+        var map: [String] = []
+        @Flag(help: "Print JSON: an object for each row that is refused, and one with the sums.") var json = false
+
+        func run() async throws {
+            let configuration = try file.read()
+            let (project, settings) = try LinksCommand.project(project, in: configuration)
+            let mapping = try mapping(settings)
+            try KeyCommand.checkForStore(configuration)
+            let handle = try LinksCommand.source(path)
+            do {
+                let store = try await configuration.openStore(as: .command)
+                let summary = try await run(project, settings, mapping, handle, store)
+                try store.close()
+                try tell(summary)
+            } catch let error as StoreError {
+                throw Failure(store: error, in: configuration)
+            }
+        }
+
+        private func run(
+            _ project: Project, _ settings: LinkSettings, _ mapping: LinkRowReader.Mapping, _ handle: FileHandle,
+            _ store: any AdministeredStore
+        ) async throws -> LinkFileImport.Summary {
+            do {
+                var reader = try CSVReader { count in
+                    try ExportFile.inputOutput(path) { Array(try handle.read(upToCount: count) ?? Data()) }
+                }
+                let rows = try LinkRowReader(
+                    project: project, settings: settings, reading: &reader, mapping: mapping, now: .systemTime())
+                try await store.record(
+                    AuditEntry(
+                        time: .systemTime(), project: project.id, action: .linksImported, subject: project.id.rawValue,
+                        details: ["file": path], credential: .command))
+                let (clock, refusals) = (ContinuousClock(), Refusals(isJSON: json))
+                let began = clock.now
+                let job = LinkFileImport(store: store, rows: rows, pace: { store.importPace })
+                return try await job.run(&reader, refuse: refusals.add) { summary in
+                    let rate = Int(Double(summary.rows) / max((clock.now - began) / .seconds(1), 0.001))
+                    Console.standard.progress("\(LinksCommand.text(summary)), \(rate)/s")
+                }
+            } catch let refusal as LinkRefusal {
+                throw Failure(.refused, "\(path): line \(refusal.line): \(refusal.reason)")
+            } catch let problem as LinkProblem {
+                throw Failure(.configuration, "project \(project.id): \(problem)")
+            }
+        }
+
+        /// What the file's prefixes became.
+        private func mapping(_ settings: LinkSettings) throws(Failure) -> LinkRowReader.Mapping {
+            var mapping: LinkRowReader.Mapping = [:]
+            for text in map {
+                let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+                guard parts.count == 2, let old = LinksCommand.prefix(parts[0]), let new = LinksCommand.prefix(parts[1])
+                else { throw Failure(.usage, "--map takes OLD=NEW, as in demo.page.link=go.example.com") }
+                guard let known = settings.prefixes.first(where: { $0.name == new.name }) else {
+                    throw Failure(.usage, "--map \(text): \(new.name) is no prefix of the project")
+                }
+                mapping[old.name] = known
+            }
+            return mapping
+        }
+
+        private func tell(_ summary: LinkFileImport.Summary) throws(Failure) {
+            Console.standard.progress("")
+            if json {
+                Console.standard.print([
+                    .object([
+                        .init("created", .number("\(summary.created)")),
+                        .init("unchanged", .number("\(summary.unchanged)")),
+                        .init("refused", .number("\(summary.refused)")),
+                    ])
+                ])
+            } else {
+                Console.standard.error(LinksCommand.text(summary))
+            }
+            guard summary.refused == 0 else { throw Failure(.refused, "\(summary.refused) rows were refused") }
+        }
+    }
+
+    fileprivate static func text(_ summary: LinkFileImport.Summary) -> String {
+        "\(summary.created) links imported, \(summary.unchanged) unchanged, \(summary.refused) refused"
+    }
+
+    /// Prints the rows that are refused.
+    private struct Refusals {
+        let isJSON: Bool
+
+        func add(_ refusal: LinkRefusal) {
+            guard isJSON else {
+                Console.standard.progress("")
+                let link = refusal.shortLink.map { "\(Table.safe($0)): " } ?? ""
+                Console.standard.print("line \(refusal.line): \(link)\(Table.safe(refusal.reason))")
+                return
+            }
+            var members: [JSONValue.Member] = [.init("line", .number("\(refusal.line)"))]
+            if let link = refusal.shortLink { members.append(.init("shortLink", .string(link))) }
+            members.append(.init("reason", .string(refusal.reason)))
+            Console.standard.print([.object(members)])
+        }
+    }
+}
+
+extension LinksCommand {
+    /// A project and its links, from the project files.
+    static func project(
+        _ id: ProjectID, in configuration: GatewayConfiguration
+    ) throws(Failure) -> (Project, LinkSettings) {
+        try KeyCommand.check(id, in: configuration)
+        let project: Project?
+        do {
+            let set = try ProjectSet.read(
+                directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects))
+            project = set.projects.first { $0.id == id }
+        } catch {
+            throw error.failure
+        }
+        guard let project, let settings = project.links else {
+            throw Failure(.configuration, "project \(id) has no links: its file names no prefix")
+        }
+        return (project, settings)
+    }
+
+    /// A prefix as people write it, with or without its scheme.
+    static func prefix(_ text: String) -> LinkPrefix? {
+        LinkPrefix(rawValue: text.contains("://") ? text : "https://" + text)
+    }
+
+    /// The file to read.
+    fileprivate static func source(_ path: String) throws(Failure) -> FileHandle {
+        guard path != "-" else { return .standardInput }
+        return try ExportFile.inputOutput(path) { try FileHandle(forReadingFrom: URL(filePath: path)) }
+    }
+}

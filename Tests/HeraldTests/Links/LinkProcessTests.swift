@@ -1,0 +1,164 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import TestSupport
+import Testing
+
+/// Links of a whole gateway, over real sockets.
+@Suite(.timeLimit(.minutes(5)))
+struct LinkProcessTests {
+    private static let body =
+        #"{"longDynamicLink":"https://go.example.com/?link=https%3A%2F%2Fa.example%2Fx&apn=com.example.app"}"#
+
+    private static func links(targets: String, prefix: String = "https://go.example.com") -> String {
+        """
+
+        links:
+          prefixes: ["\(prefix)"]
+          preview: https://preview.example.com
+          targets: [\(targets)]
+
+        """
+    }
+
+    /// Runs a gateway whose project has links.
+    private static func with(
+        _ body: (GatewayUnderTest, GatewayProcess) async throws -> Void
+    ) async throws {
+        try await GatewayUnderTest.with { test in
+            try write(links(targets: "a.example"), in: test)
+            let process = try await test.start()
+            try await body(test, process)
+            #expect(await process.end(with: SIGTERM) == 0)
+        }
+    }
+
+    /// Writes the `links` of the project in place of those that are there.
+    private static func write(_ links: String, in test: GatewayUnderTest) throws {
+        let file = test.directory.file("projects/demo.yaml")
+        let text = try String(contentsOfFile: file, encoding: .utf8).replacing(#/\nlinks:\n(  .*\n)+/#, with: "")
+        try (text + links).write(toFile: file, atomically: true, encoding: .utf8)
+    }
+
+    /// Asks the gateway for a path of another host.
+    private static func open(
+        _ process: GatewayProcess, _ path: String, host: String = "go.example.com", agent: String = "Test/1.0"
+    ) async throws -> (status: Int, location: String?) {
+        var request = HTTPClientRequest(url: process.baseURL + path)
+        request.headers.add(name: "host", value: host)
+        request.headers.add(name: "user-agent", value: agent)
+        let client = HTTPClient(
+            eventLoopGroupProvider: .singleton,
+            configuration: HTTPClient.Configuration(redirectConfiguration: .disallow))
+        let response = try await client.execute(request, timeout: .seconds(60))
+        _ = try await response.body.collect(upTo: 1 << 20)
+        try await client.shutdown()
+        return (Int(response.status.code), response.headers.first(name: "location"))
+    }
+
+    private static func path(of link: String) throws -> String {
+        String(try #require(link.firstMatch(of: /^https:\/\/go\.example\.com(\/.*)$/)).1)
+    }
+
+    private static func shorten(_ process: GatewayProcess, _ test: GatewayUnderTest) async throws -> String {
+        let answer = try await APIClient(baseURL: process.baseURL, key: test.keys.client).post("/v1/shortLinks", body)
+        return try #require(try answer.json["shortLink"] as? String, "\(answer.text)")
+    }
+
+    @Test("a link is made, opened and counted, and a reload tightens what it may lead to")
+    func story() async throws {
+        try await Self.with { test, process in
+            let link = try await Self.shorten(process, test)
+            let path = try Self.path(of: link)
+            let answer = try await Self.open(process, path)
+            #expect(answer.status == 302 && answer.location == "https://a.example/x")
+            #expect(try await Self.open(process, "/healthz").status == 404)
+            #expect(try await Self.open(process, "/healthz", host: "push.example.com").status == 200)
+            #expect(try await Self.open(process, "/.well-known/apple-app-site-association").status == 200)
+
+            try Self.write(Self.links(targets: "b.example"), in: test)
+            process.signal(SIGHUP)
+            _ = try #require(await process.line(containing: "project files read again"))
+            #expect(try await Self.open(process, path).status == 400)
+            try Self.write("", in: test)
+            process.signal(SIGHUP)
+            while try await Self.open(process, "/healthz").status == 404 {}
+            let refused = try await APIClient(baseURL: process.baseURL, key: test.keys.client)
+                .post("/v1/shortLinks", Self.body)
+            #expect(refused.status == 400)
+        }
+    }
+
+    @Test("a pattern that can't be read leaves the former links in force")
+    func badReload() async throws {
+        try await Self.with { test, process in
+            let path = try Self.path(of: try await Self.shorten(process, test))
+            try Self.write(Self.links(targets: "a.example") + "  patterns: [\"(\"]\n", in: test)
+            process.signal(SIGHUP)
+            let line = try #require(await process.line(containing: "links.patterns"))
+            #expect(line.contains("demo.yaml:"))
+            #expect(try await Self.open(process, path).status == 302)
+        }
+    }
+
+    @Test("herald links makes, lists, shows, archives and draws links")
+    func commands() async throws {
+        try await Self.with { test, process in
+            let environment = [
+                "HERALD_GATEWAY": process.baseURL, "HERALD_PROJECT": "demo", "HERALD_KEY": test.keys.sender,
+            ]
+            func links(_ arguments: String...) async throws -> (status: Int32, lines: [String]) {
+                try await GatewayProcess.run(["links"] + arguments, environment: environment)
+            }
+            let made = try await links(
+                "create", "https://a.example/x", "--prefix", "https://go.example.com", "--parameter", "amv=7", "--name",
+                "Spring", "--suffix", "spring")
+            #expect(made.status == 0 && made.lines.contains("https://go.example.com/spring"), "\(made.lines)")
+            #expect(
+                made.lines.contains {
+                    $0.hasPrefix("warning: ") && $0.contains("UNNECESSARY_ANDROID_PACKAGE_MIN_VERSION")
+                })
+            let list = try await links("list")
+            #expect(
+                list.lines.contains { $0.contains("go.example.com/spring") && $0.contains("Spring") }, "\(list.lines)")
+            let shown = try await links("show", "https://go.example.com/spring")
+            #expect(
+                shown.lines.contains { $0.contains("androidInfo.androidMinPackageVersionCode") && $0.contains("7") })
+            #expect(
+                try await links("stats", "https://go.example.com/spring", "--days", "1").lines.first
+                    == "Nothing was counted.")
+            let archived = try await links("archive", "https://go.example.com/spring", "--json")
+            #expect(archived.lines.joined().contains(#""visibility":"ARCHIVED""#))
+            #expect(try await links("list").lines.first == "No links.")
+            let file = test.directory.file("code.png")
+            #expect(
+                try await links("qr", "https://go.example.com/spring", "--format", "png", "--output", file).status == 0)
+            #expect(FileManager.default.contents(atPath: file)?.starts(with: [0x89, 0x50, 0x4e, 0x47]) == true)
+            let none = try await links("show", "https://go.example.com/none")
+            #expect(none.status == 1 && none.lines.joined().contains("404"), "\(none)")
+            #expect(try await links("create", "https://a.example", "--suffix", "x").status == 64)
+        }
+    }
+
+    @Test("doctor compares what link hosts answer with the configuration, and follows no redirect")
+    func doctor() async throws {
+        try await Self.with { test, process in
+            func findings() async throws -> [String] {
+                let arguments = ["doctor", "--config", test.configuration, "--timeout", "5"]
+                return try await GatewayProcess.run(arguments).lines.filter { $0.contains(" links ") }
+            }
+            let host = process.baseURL.replacing("127.0.0.1", with: "localhost")
+            try Self.write(
+                Self.links(targets: "a.example", prefix: host).replacing(#/  preview.*\n/#, with: ""), in: test)
+            // The gateway has not read it yet: nothing there is of links.
+            let before = try await findings()
+            #expect(
+                before.count == 1 && before[0].hasPrefix("failed") && before[0].contains("answers 404"), "\(before)")
+            process.signal(SIGHUP)
+            _ = try #require(await process.line(containing: "project files read again"))
+            let after = try await findings()
+            #expect(after.count == 2 && after.allSatisfy { $0.hasPrefix("ok ") }, "\(after)")
+        }
+    }
+}
