@@ -24,10 +24,12 @@ enum AttributionRoutes {
         let url = try body.required("requested_link")
         let app = try call.app(of: body)
         let attribution = try call.attribution
+        try call.checkMisses(attribution)
         do throws(AttributionProblem) {
             let link = try await attribution.reopen(url, on: app.platform, of: call.project, at: call.now)
             return Response(json: AttributionView.reopened(link, on: app))
         } catch {
+            if case .unknown = error { attribution.missed(by: call.call.clientAddress) }
             throw FCMError(error, field: "requestedLink")
         }
     }
@@ -36,10 +38,12 @@ enum AttributionRoutes {
         let body = AttributionBody(try await call.json())
         let app = try call.app(of: body)
         let attribution = try call.attribution
+        try call.checkMisses(attribution)
         let address = call.call.clientAddress
         let request = InstallRequest(body, app: app, project: call.project, address: address, at: call.now, attribution)
         do throws(AttributionProblem) {
             let match = try await attribution.install(request.install, of: call.project)
+            if match == nil, request.install.shownLink != nil { attribution.missed(by: address) }
             return Response(json: AttributionView.installed(match, on: app, address: address))
         } catch {
             throw FCMError(error, field: "uniqueMatchLinkToCheck")
@@ -99,6 +103,16 @@ extension ProjectCall {
             }
             return attribution
         }
+    }
+
+    /// Throws RESOURCE_EXHAUSTED for an address that asked for too many links that are not there: suffixes can be tried here
+    /// as on link hosts.
+    func checkMisses(_ attribution: LinkAttribution) throws(FCMError) {
+        guard let seconds = attribution.wait(of: call.clientAddress) else { return }
+        var error = FCMError(.resourceExhausted, "Too many links were asked for that are not there.")
+        error.quotaSubject = "client address"
+        error.retryAfterSeconds = seconds
+        throw error
     }
 
     /// The app that a body names: an app of the project. With an install referrer it is one of Android.

@@ -45,8 +45,9 @@ struct LinkFinder: Sendable {
         guard let settings = project.links else { throw .unknown }
         do {
             let given = try LongLink(url: url, prefixes: settings.prefixes)
-            let found = try await find(given, of: project, at: time)
-            _ = try LinkTargets(found.parameters, policy: LinkPolicy(settings))
+            var found = try await find(given, of: project, at: time)
+            let targets = try LinkTargets(found.parameters, policy: LinkPolicy(settings))
+            found.parameters.keep(targets)
             return found
         } catch let problem as LinkProblem {
             throw .refused(problem)
@@ -80,6 +81,17 @@ struct LinkFinder: Sendable {
         else { throw AttributionProblem.unknown }
         return AttributedLink(
             url: url, prefix: given.prefix, parameters: LinkParameters(query: link.parameters), link: link.id)
+    }
+}
+
+extension LinkParameters {
+    /// Drops the targets that are none: no browser is sent there, and no app is told of them.
+    fileprivate mutating func keep(_ targets: LinkTargets) {
+        if targets.androidLink == nil { self[.androidLink] = nil }
+        if targets.androidFallback == nil { self[.androidFallback] = nil }
+        if targets.iosFallback == nil { self[.iosFallback] = nil }
+        if targets.ipadFallback == nil { self[.ipadFallback] = nil }
+        if targets.otherFallback == nil { self[.otherFallback] = nil }
     }
 }
 

@@ -1,7 +1,7 @@
-package import HTTPListener
+import HTTPListener
 package import Logging
 package import PushModel
-package import ServiceLifecycle
+import ServiceLifecycle
 package import Store
 import Synchronization
 

@@ -11,6 +11,8 @@ package struct LinkAttribution: Sendable {
     package let clicks: ClickRecorder
     /// What rewards follow.
     package var rules = ReferralRules()
+    /// How many links that are not there an address may ask for, here and on link hosts together.
+    package var misses = MissBudget(rate: 0)
     private let store: any Stores
     private let finder: LinkFinder
     private let key: DigestKey
@@ -106,6 +108,14 @@ package struct LinkAttribution: Sendable {
             if let match = try await match(found, install, project) { return match }
         }
         return nil
+    }
+
+    /// Seconds until an address may ask for a link again; `nil`: it may now.
+    package func wait(of address: ClientAddress?) -> Int? { address.flatMap { misses.wait(of: $0) } }
+
+    /// Counts that an address asked for a link that is not there.
+    package func missed(by address: ClientAddress?) {
+        if let address { misses.count(address) }
     }
 
     /// The digest of an address.

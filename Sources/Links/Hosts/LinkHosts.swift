@@ -7,8 +7,8 @@ package final class LinkHosts: Sendable {
     package enum Role: Sendable {
         /// Links, and nothing else.
         case links(LinkSite)
-        /// The preview pages of links on other hosts.
-        case preview
+        /// The preview pages of links on other hosts, of the projects that name this one.
+        case preview(host: String)
     }
 
     private struct Table {
@@ -32,7 +32,7 @@ package final class LinkHosts: Sendable {
         }
         var new = Table()
         new.tenants = Dictionary(tenants.map { ($0.project.id, $0) }, uniquingKeysWith: { _, last in last })
-        for host in tenants.compactMap({ $0.settings.preview?.host }) { new.roles[host] = .preview }
+        for host in tenants.compactMap({ $0.settings.preview?.host }) { new.roles[host] = .preview(host: host) }
         for host in Set(tenants.flatMap { $0.settings.prefixes.map(\.host) }) {
             let site = LinkSite(host: host, tenants: tenants)
             new.sites[host] = site

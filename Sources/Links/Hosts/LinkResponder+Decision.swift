@@ -70,7 +70,7 @@ extension LinkResponder {
     }
 
     /// Answers a request for a preview host: `/<host>/<path>?<query>` is the page of the link there.
-    func previewAnswer(_ visit: LinkVisit) async throws -> Response {
+    func previewAnswer(_ visit: LinkVisit, on previewHost: String) async throws -> Response {
         if let id = reportedTap(visit) { return try await takeReport(of: id, visit) }
         guard visit.isReading else { return .methodNotAllowed("GET, HEAD") }
         guard visit.target.utf8.count <= Self.targetLimit else { return .page(pages.badLink("It is too long.")) }
@@ -80,6 +80,7 @@ extension LinkResponder {
         let parts = visit.path.dropFirst().split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let host = parts.first, let site = hosts.site(LinkHosts.host(of: String(host))),
             let place = site.place(of: "/" + (parts.count > 1 ? parts[1] : "")),
+            place.tenant.settings.preview?.host == previewHost,
             case .link(let name) = LinkPath(place.rest)
         else { return .page(pages.unknownHost()) }
         return try await found(name, visit, place) { link in preview(of: link, visit) }

@@ -1,6 +1,6 @@
-package import HTTPListener
+import HTTPListener
 import HTTPTypes
-package import Hummingbird
+import Hummingbird
 package import HummingbirdCore
 package import PushModel
 package import Store
@@ -59,7 +59,7 @@ package struct LinkResponder: Sendable {
         do {
             switch role {
             case .links(let site): response = try await answer(visit, on: site)
-            case .preview: response = try await previewAnswer(visit)
+            case .preview(let host): response = try await previewAnswer(visit, on: host)
             }
         } catch {
             response = .unavailable

@@ -1,5 +1,5 @@
 import JSON
-package import PushModel
+import PushModel
 
 /// A host that has links: the prefixes on it, and its association files.
 package final class LinkSite: Sendable {

@@ -32,7 +32,7 @@ package final class MissBudget: Sendable {
     }
 
     /// Seconds until an address may ask again; `nil`: it may now.
-    func wait(of address: ClientAddress) -> Int? {
+    package func wait(of address: ClientAddress) -> Int? {
         guard rate > 0 else { return nil }
         return buckets.withLock { buckets in
             guard let bucket = buckets[address] else { return nil }
@@ -45,7 +45,7 @@ package final class MissBudget: Sendable {
     var isUntouched: Bool { buckets.withLock { $0.isEmpty } }
 
     /// Counts a miss.
-    func count(_ address: ClientAddress) {
+    package func count(_ address: ClientAddress) {
         guard rate > 0 else { return }
         let time = now()
         buckets.withLock { buckets in

@@ -144,8 +144,8 @@ private struct Row {
     /// RFC 3339, also with a space for the T and without a zone or with " UTC", or seconds or milliseconds since 1970.
     private static func time(_ text: String) -> Timestamp? {
         if let number = Int64(text) {
-            guard number >= 0 else { return nil }
-            return Timestamp(milliseconds: number < 100_000_000_000 ? number * 1000 : number)
+            let time = Timestamp(milliseconds: number < 100_000_000_000 ? number * 1000 : number)
+            return (0...253_402_300_799).contains(time.seconds) ? time : nil
         }
         if let time = Timestamp(rfc3339: text) { return time }
         var plain = text.replacing(" UTC", with: "Z").replacing(" ", with: "T")

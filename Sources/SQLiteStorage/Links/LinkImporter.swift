@@ -46,7 +46,6 @@ struct LinkImporter {
         if let known = try table.find(LinkKey(prefix: new.prefix, suffix: suffix)) {
             let isSame =
                 known.project == new.project && known.state != .deleted && known.parameters == new.parameters
-                && known.name == new.name && known.visibility == new.visibility
             return isSame ? .unchanged : .taken
         }
         let prefix = try prefix(of: new)

@@ -157,7 +157,7 @@ package enum LinkCreation: Hashable, Sendable {
 package enum LinkImport: Hashable, Sendable {
     /// It is new.
     case created
-    /// It was there, the same: parameters, name, visibility.
+    /// It was there with these parameters; its name and visibility may have been changed since, and stay.
     case unchanged
     /// Its suffix belongs to another link.
     case taken

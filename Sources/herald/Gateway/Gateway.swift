@@ -104,10 +104,11 @@ struct Gateway: Service {
         }
         let digestKey = DigestKey(try await store.digestKey())
         clicks = ClickRecorder(store: store, key: digestKey, wallTime: { time.now() }, logger: logger)
+        let misses = MissBudget(rate: configuration.limits.linkMissRate)
         let links = try LinkResponder(
             hosts: linkHosts, lookUp: { try await linkDirectory.link($0) },
             traffic: RecordedTraffic(linkCounter, clicks, invitations: store),
-            misses: MissBudget(rate: configuration.limits.linkMissRate), proxies: configuration.limits.proxies,
+            misses: misses, proxies: configuration.limits.proxies,
             wallTime: { time.now() })
         var services = GatewayServices(
             store: store, acceptor: acceptor,
@@ -124,9 +125,11 @@ struct Gateway: Service {
             clientLimits: ClientRateLimits(configuration.clientRates), publicURL: { publicURL.text },
             keyUses: uses, linkHosts: linkHosts, links: links, wallTime: Timestamp.systemTime,
             logger: logger)
-        services.request.attribution = LinkAttribution(store: store, clicks: clicks, key: digestKey) { [linkCounter] in
+        var attribution = LinkAttribution(store: store, clicks: clicks, key: digestKey) { [linkCounter] in
             linkCounter.count($0.event, of: $0.link, on: $0.platform)
         }
+        attribution.misses = misses
+        services.request.attribution = attribution
         do {
             operations = try Self.operationsListener(configuration, services)
             server = try Self.server(configuration, services) { port in

@@ -44,6 +44,31 @@ struct AttributionTests {
         }
     }
 
+    @Test("an app is not told of targets that are none", arguments: ["u%40evil.example%2F", "evil.example%5Cx"])
+    func badTargets(target: String) async throws {
+        let links = try await AttributionGateway()
+        let url =
+            "https://go.example.com/?link=https%3A%2F%2Fa.example%2Fy&apn=com.example.app"
+            + "&al=https%3A%2F%2F\(target)&ifl=javascript%3Aalert(1)"
+        let reopened = try await links.post(
+            "/v1/reopenAttribution",
+            #"{"requestedLink":"\#(url)","bundle_id":"com.example.app","android_version":"14"}"#)
+        #expect(try reopened.json["deepLink"] == .string("https://a.example/y"), "\(reopened.text)")
+        let installed = try await links.post(
+            "/v1/installAttribution", #"{"bundleId":"com.example.app","uniqueMatchLinkToCheck":"\#(url)"}"#)
+        #expect(try installed.json["fallbackLink"] == nil, "\(installed.text)")
+        #expect(try installed.json["deepLink"] == .string("https://a.example/y"))
+    }
+
+    @Test("who tries suffixes has to wait as on link hosts, found or not")
+    func misses() async throws {
+        let links = try await AttributionGateway()
+        _ = try await links.link("abc")
+        for _ in 0..<60 { #expect(try await reopen("https://go.example.com/none", links).status == 404) }
+        #expect(try await reopen("https://go.example.com/none", links).status == 429)
+        #expect(try await reopen(Self.url, links).status == 429)
+    }
+
     @Test("a link whose click a page saw is not counted as clicked again")
     func clickOnce() async throws {
         let links = try await AttributionGateway()

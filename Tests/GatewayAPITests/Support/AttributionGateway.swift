@@ -56,8 +56,10 @@ struct AttributionGateway {
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
         let counted = Counted()
         var services = gateway.services
-        services.request.attribution = LinkAttribution(
-            store: store, clicks: clicks, key: key, count: { counted.add($0) })
+        var attribution = LinkAttribution(store: store, clicks: clicks, key: key, count: { counted.add($0) })
+        let start = ContinuousClock.now
+        attribution.misses = MissBudget(rate: 1, now: { start })
+        services.request.attribution = attribution
         // What fails then is the look-up of the key.
         if isBroken { try store.close() }
         (self.services, self.clicks, self.counted) = (services, clicks, counted)
