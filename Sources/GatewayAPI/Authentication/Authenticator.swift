@@ -8,6 +8,7 @@ struct Authenticator: Sendable {
     private let store: any CredentialStore & ServiceAccountStore
     private let signers: AccountSigners
     private let limits: ClientRateLimits
+    private let attempts: SharedAttempts
     private let wallTime: WallTime
     private let uses: KeyUses
     private let publicURL: @Sendable () -> String
@@ -36,6 +37,7 @@ struct Authenticator: Sendable {
         self.store = store
         self.signers = signers
         self.limits = limits
+        attempts = SharedAttempts(limits)
         self.uses = uses
         self.publicURL = publicURL
         self.wallTime = wallTime
@@ -62,7 +64,7 @@ struct Authenticator: Sendable {
             return try await caller(presenting: text)
         }
         if await signers.passes(text, from: address) { return try await caller(presenting: text) }
-        return try await limits.countingFailures(of: address) { () async throws(FCMError) in
+        return try await attempts.caller(presenting: text, from: address) { () async throws(FCMError) in
             try await caller(presenting: text)
         }
     }

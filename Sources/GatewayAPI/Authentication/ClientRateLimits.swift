@@ -124,25 +124,6 @@ package final class ClientRateLimits: Sendable {
         try use(count, of: party, counts: false)
     }
 
-    /// Counts an attempt to authenticate, and takes it back unless it fails: attempts that run at the same time count
-    /// as failed until they are over.
-    ///
-    /// - Throws: as ``take(_:_:)``, without a call of `find`; and what `find` throws.
-    func countingFailures<Found>(
-        of address: ClientAddress, _ find: () async throws(FCMError) -> Found
-    ) async throws(FCMError) -> Found {
-        try take(.failures(address))
-        do throws(FCMError) {
-            let found = try await find()
-            giveBack(.failures(address))
-            return found
-        } catch {
-            // A store that could not be asked is not the caller's failure.
-            if error.code != .unauthenticated { giveBack(.failures(address)) }
-            throw error
-        }
-    }
-
     /// Takes back what ``take(_:_:)`` counted.
     func giveBack(_ party: Party) {
         buckets.withLock { $0[party]?.tokens += 1 }
