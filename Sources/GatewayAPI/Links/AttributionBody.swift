@@ -7,15 +7,16 @@ import Store
 /// numbers, and more fields than are read. A value of another type is none: an app's first start must
 /// not fail for it.
 struct AttributionBody {
-    private let members: ObjectReader
+    /// `nil`: an object without fields.
+    private let members: ObjectReader?
 
-    init(_ members: ObjectReader) {
+    init(_ members: ObjectReader?) {
         self.members = members
     }
 
     /// A text, 1 to `limit` bytes; a number is its digits.
     func text(_ name: String, limit: Int = 8192) -> String? {
-        switch members.value(name) {
+        switch members?.value(name) {
         case .string(let text)?: (1...limit).contains(text.utf8.count) ? text : nil
         case .number(let digits)?: digits
         case .bool?, .array?, .object?, .null?, nil: nil
@@ -30,10 +31,8 @@ struct AttributionBody {
 
     /// An object; an empty one when there is none.
     func object(_ name: String) -> AttributionBody {
-        let found = try? members.object(name, type: "TYPE_MESSAGE")
-        // The reader of an empty object can't fail.
-        guard let found else { return AttributionBody((try? ObjectReader(root: .object([]))) ?? members) }
-        return AttributionBody(found)
+        // A value of another type is none here; so the error is of no use.
+        AttributionBody(try? members?.object(name, type: "TYPE_MESSAGE"))
     }
 
     /// A text that there must be.

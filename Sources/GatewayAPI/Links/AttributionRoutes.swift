@@ -83,15 +83,6 @@ struct InstallRequest {
     }
 }
 
-extension Route {
-    /// The route with the API key also in the query, where apps of Dynamic Links send it.
-    var withQueryKey: Route {
-        var route = self
-        route.takesQueryKey = true
-        return route
-    }
-}
-
 extension ProjectCall {
     /// Gives apps their links.
     ///

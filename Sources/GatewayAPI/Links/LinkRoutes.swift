@@ -18,16 +18,21 @@ enum LinkRoutes {
 }
 
 extension Route {
-    /// A route of Dynamic Links' API. Its project is the credential's, which may be an API key in the query, as Google's
-    /// clients have it.
+    /// A route of Dynamic Links' API. Its project is the credential's, which may be an API key in the query.
     static func links(
         _ method: HTTPRequest.Method, _ path: String, _ access: Access,
         _ handle: @escaping @Sendable (ProjectCall) async throws -> Response
     ) -> Route {
-        var route = Route(method: method, path: "/v1/" + path, scope: .keyProject(access, handle))
-        route.takesQueryKey = true
+        var route = Route(method: method, path: "/v1/" + path, scope: .keyProject(access, handle)).withQueryKey
         // A long link may have as much in each of its parameters as a browser takes.
         route.bodyLimitBytes = 64 << 10
+        return route
+    }
+
+    /// The route with the API key also in the query, as Google's clients and apps of Dynamic Links have it.
+    var withQueryKey: Route {
+        var route = self
+        route.takesQueryKey = true
         return route
     }
 }

@@ -37,7 +37,7 @@ extension DebugPage {
     ]
 
     private static func branches(_ link: OpenedLink, _ resolution: LinkResolution) -> [Branch] {
-        // The decisions are those of the link without d=1.
+        // The decisions are those of the link without d=1; one that leads nowhere has none.
         guard
             let plain = try? LinkResolution(
                 url: link.url, parameters: link.parameters, project: link.tenant.project, policy: link.tenant.policy)

@@ -148,7 +148,9 @@ extension DeviceReport {
             fields[name] = value.isEmpty ? nil : value
         }
         self.init(
-            width: fields[.width].flatMap { Int($0) }, height: fields[.height].flatMap { Int($0) },
-            language: fields[.language], timeZone: fields[.timeZone], isSaved: fields[.saved] == "1")
+            PageTraits(
+                width: fields[.width].flatMap { Int($0) }, height: fields[.height].flatMap { Int($0) },
+                language: fields[.language], timeZone: fields[.timeZone]),
+            isSaved: fields[.saved] == "1")
     }
 }

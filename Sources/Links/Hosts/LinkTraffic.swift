@@ -27,25 +27,14 @@ package struct LinkOpening: Sendable {
 
 /// What the preview page knows of the device, sent when its button is clicked.
 package struct DeviceReport: Hashable, Sendable {
-    /// The screen's width in CSS pixels.
-    package var width: Int?
-    /// Its height.
-    package var height: Int?
-    /// `navigator.language`.
-    package var language: String?
-    /// The time zone's name.
-    package var timeZone: String?
+    /// What it says of the device.
+    package var traits: PageTraits
     /// Whether the link was copied.
     package var isSaved = false
 
     /// Puts a report together.
-    package init(
-        width: Int? = nil, height: Int? = nil, language: String? = nil, timeZone: String? = nil, isSaved: Bool = false
-    ) {
-        self.width = width
-        self.height = height
-        self.language = language
-        self.timeZone = timeZone
+    package init(_ traits: PageTraits, isSaved: Bool = false) {
+        self.traits = traits
         self.isSaved = isSaved
     }
 }

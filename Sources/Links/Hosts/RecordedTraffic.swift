@@ -32,10 +32,7 @@ package struct RecordedTraffic: LinkTraffic {
     }
 
     package func take(_ report: DeviceReport, of click: ClickID) {
-        clicks.describe(
-            click,
-            PageTraits(
-                width: report.width, height: report.height, language: report.language, timeZone: report.timeZone))
+        clicks.describe(click, report.traits)
     }
 
     package func invitation(_ name: String, of project: ProjectID) async throws -> LinkInvitation? {

@@ -32,7 +32,7 @@ struct AuditCommand: AsyncParsableCommand {
     func run() async throws {
         let filter = AuditFilter(
             project: project, action: action, subject: subject, since: since.flatMap { Timestamp(rfc3339: $0) })
-        let entries = try await KeyCommand.withStore(try file.read()) { store throws(StoreError) in
+        let entries = try await file.read().withStore { store throws(StoreError) in
             try await Self.entries(filter, limit: limit, store)
         }
         if json {

@@ -34,14 +34,14 @@ struct KeyCommand: AsyncParsableCommand {
 
         func run() async throws {
             let configuration = try file.read()
-            try KeyCommand.check(project, in: configuration)
+            try configuration.check(project)
             let now = Timestamp.systemTime()
             let expiresAt = expires?.time(from: now)
             if let expiresAt, expiresAt <= now {
                 throw Failure(.usage, "--expires \(expiresAt.rfc3339) is not in the future")
             }
             let key = APIKey(project: project, role: role, at: now, name: name, expiresAt: expiresAt)
-            try await KeyCommand.withStore(configuration, isMade: true) { store throws(StoreError) in
+            try await configuration.withStore(isMade: true) { store throws(StoreError) in
                 try await store.insert(key.record, by: .command)
             }
             if json {
@@ -64,7 +64,7 @@ struct KeyCommand: AsyncParsableCommand {
 
         func run() async throws {
             let configuration = try file.read()
-            let keys = try await KeyCommand.withStore(configuration) { store throws(StoreError) in
+            let keys = try await configuration.withStore { store throws(StoreError) in
                 try await store.apiKeys(of: project)
             }
             if json {
@@ -93,7 +93,7 @@ struct KeyCommand: AsyncParsableCommand {
         func run() async throws {
             let configuration = try file.read()
             let id = APIKey.id(in: id) ?? id
-            let found = try await KeyCommand.withStore(configuration) { store throws(StoreError) in
+            let found = try await configuration.withStore { store throws(StoreError) in
                 try await store.revoke(id, at: Timestamp.systemTime(), by: .command)
             }
             guard found else { throw Failure(.refused, "there is no key \(id); see herald key list") }
@@ -104,52 +104,6 @@ struct KeyCommand: AsyncParsableCommand {
                 Console.standard.print("Key \(id) is revoked.")
             }
         }
-    }
-
-    static func check(_ project: ProjectID, in configuration: GatewayConfiguration) throws(Failure) {
-        let known: [ProjectID]
-        do {
-            known = try ProjectSet.declaredIDs(
-                directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects))
-        } catch {
-            throw error.failure
-        }
-        guard !known.contains(project) else { return }
-        let names = known.map(\.rawValue).sorted()
-        let hint =
-            Spelling.closest(to: project.rawValue, among: names).map { "did you mean \($0)?" }
-            ?? (names.isEmpty ? "there are none" : "there are \(names.joined(separator: ", "))")
-        throw Failure(.configuration, "no project \(project) in \(configuration.projectsDirectory); \(hint)")
-    }
-
-    /// Opens the store for a command.
-    ///
-    /// - Parameter isMade: whether a store that is not there is made.
-    static func withStore<Result>(
-        _ configuration: GatewayConfiguration, isMade: Bool = false,
-        _ body: (any AdministeredStore) async throws(StoreError) -> Result
-    ) async throws(Failure) -> Result {
-        if !isMade { try checkForStore(configuration) }
-        do {
-            let store = try await configuration.openStore(as: .command)
-            let result = try await body(store)
-            try store.close()
-            return result
-        } catch {
-            throw Failure(store: error, in: configuration)
-        }
-    }
-
-    /// Refuses to go on where there is no store: a path that is wrong would lead to a new one, with nothing in it.
-    static func checkForStore(_ configuration: GatewayConfiguration) throws(Failure) {
-        guard !FileManager.default.fileExists(atPath: configuration.dataDirectory + "/herald.db") else { return }
-        throw Failure(
-            .configuration,
-            configuration.problem(
-                .data,
-                "there is no store in \(configuration.dataDirectory); name the gateway's directory (a path without / in "
-                    + "front begins where the command runs), or start the gateway once, which makes it"
-            ).description)
     }
 
     private static func members(_ key: APIKeyRecord) -> [JSONValue.Member] {

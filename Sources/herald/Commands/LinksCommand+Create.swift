@@ -6,9 +6,9 @@ import PushModel
 
 extension LinksCommand {
     /// `herald links create`.
-    struct Create: AsyncParsableCommand {
+    struct CreateLink: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a short link.",
+            commandName: "create", abstract: "Make a short link.",
             discussion: """
                 Takes a long link (https://go.example.com/?link=…), or with --prefix the URL that the link leads to. With \
                 --name it is a managed link, each another; without one, the same link is found again.

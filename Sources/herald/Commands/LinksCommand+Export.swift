@@ -6,8 +6,9 @@ import Store
 
 extension LinksCommand {
     /// `herald links export`.
-    struct Export: AsyncParsableCommand {
+    struct ExportLinks: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "export",
             abstract: "Write the links of a project as import reads them, in the columns of Google's export.",
             discussion: "Deleted and blocked links are left out; ends and counters have no column.")
 
@@ -19,10 +20,10 @@ extension LinksCommand {
 
         func run() async throws {
             let configuration = try file.read()
-            let (project, settings) = try LinksCommand.project(project, in: configuration)
+            let (project, settings) = try configuration.links(of: project)
             let writer = LinkRowWriter(hasAllParameters: allParameters, settings: settings)
             let output = try handle()
-            let (count, incomplete) = try await KeyCommand.withStore(configuration) { store throws(StoreError) in
+            let (count, incomplete) = try await configuration.withStore { store throws(StoreError) in
                 try await write(project.id, writer, from: store, to: output)
             }.get()
             if path != "-" { try ExportFile.inputOutput(path) { try output.close() } }

@@ -7,8 +7,9 @@ import Store
 
 extension LinksCommand {
     /// `herald links import`.
-    struct Import: AsyncParsableCommand {
+    struct ImportLinks: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "import",
             abstract: "Read links from a CSV file into the store, as Google exported Dynamic Links.",
             discussion: """
                 Suffixes stay as they are, upper and lower case. A row is refused when its prefix is none of the project, \
@@ -28,9 +29,9 @@ extension LinksCommand {
 
         func run() async throws {
             let configuration = try file.read()
-            let (project, settings) = try LinksCommand.project(project, in: configuration)
+            let (project, settings) = try configuration.links(of: project)
             let mapping = try mapping(settings)
-            try KeyCommand.checkForStore(configuration)
+            try configuration.checkForStore()
             let handle = try LinksCommand.source(path)
             do {
                 let store = try await configuration.openStore(as: .command)
@@ -126,27 +127,8 @@ extension LinksCommand {
 }
 
 extension LinksCommand {
-    /// A project and its links, from the project files.
-    static func project(
-        _ id: ProjectID, in configuration: GatewayConfiguration
-    ) throws(Failure) -> (Project, LinkSettings) {
-        try KeyCommand.check(id, in: configuration)
-        let project: Project?
-        do {
-            let set = try ProjectSet.read(
-                directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects))
-            project = set.projects.first { $0.id == id }
-        } catch {
-            throw error.failure
-        }
-        guard let project, let settings = project.links else {
-            throw Failure(.configuration, "project \(id) has no links: its file names no prefix")
-        }
-        return (project, settings)
-    }
-
     /// A prefix as people write it, with or without its scheme.
-    static func prefix(_ text: String) -> LinkPrefix? {
+    fileprivate static func prefix(_ text: String) -> LinkPrefix? {
         LinkPrefix(rawValue: text.contains("://") ? text : "https://" + text)
     }
 

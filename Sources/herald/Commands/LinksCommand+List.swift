@@ -23,8 +23,9 @@ extension LinksCommand {
     }
 
     /// `herald links list`.
-    struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List short links, the newest first.")
+    struct ListLinks: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "List short links, the newest first.")
 
         @OptionGroup var gateway: GatewayOptions
         @Option(help: "Only links of this prefix, as https://go.example.com.") var prefix: String?
@@ -67,8 +68,9 @@ extension LinksCommand {
     }
 
     /// `herald links show`.
-    struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show a short link with its parameters.")
+    struct ShowLink: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Show a short link with its parameters.")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var name: Name
@@ -81,9 +83,9 @@ extension LinksCommand {
     }
 
     /// `herald links archive`.
-    struct Archive: AsyncParsableCommand {
+    struct ArchiveLink: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Leave a short link out of lists; it goes on working.")
+            commandName: "archive", abstract: "Leave a short link out of lists; it goes on working.")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var name: Name
@@ -98,8 +100,9 @@ extension LinksCommand {
     }
 
     /// `herald links stats`.
-    struct Stats: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Say how often a short link was opened.")
+    struct LinkStatistics: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "stats", abstract: "Say how often a short link was opened.")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var name: Name
@@ -124,7 +127,7 @@ extension LinksCommand {
     }
 
     /// `herald links qr`.
-    struct QR: AsyncParsableCommand {
+    struct LinkQR: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "qr", abstract: "Draw the QR code of a short link.",
             discussion: "Everybody can get the same from the link's host, at <link>/qr?size=&ecc=&format=.")

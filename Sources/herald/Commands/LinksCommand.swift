@@ -8,5 +8,8 @@ struct LinksCommand: AsyncParsableCommand {
         discussion: """
             import and export work on the store directly, also while the gateway runs; the others ask the gateway.
             """,
-        subcommands: [Create.self, List.self, Show.self, Stats.self, Archive.self, QR.self, Import.self, Export.self])
+        subcommands: [
+            CreateLink.self, ListLinks.self, ShowLink.self, LinkStatistics.self, ArchiveLink.self, LinkQR.self,
+            ImportLinks.self, ExportLinks.self,
+        ])
 }

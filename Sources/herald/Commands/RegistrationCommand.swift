@@ -136,8 +136,8 @@ struct RegistrationCommand: AsyncParsableCommand {
             guard let format = format ?? RegistrationFormat(path: path) else {
                 throw Failure(.usage, "\(path): give --format ndjson or --format csv")
             }
-            try KeyCommand.check(project, in: configuration)
-            try KeyCommand.checkForStore(configuration)
+            try configuration.check(project)
+            try configuration.checkForStore()
             let store = try await RegistrationCommand.store(configuration)
             do {
                 let (count, last) = try await write(RegistrationEncoder(format: format), from: store)
@@ -192,7 +192,7 @@ struct RegistrationCommand: AsyncParsableCommand {
     private static func apps(
         of project: ProjectID, in configuration: GatewayConfiguration
     ) throws(Failure) -> [AppID: PushEnvironment] {
-        try KeyCommand.check(project, in: configuration)
+        try configuration.check(project)
         do {
             let set = try ProjectSet.read(
                 directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects))

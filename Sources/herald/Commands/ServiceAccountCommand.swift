@@ -38,7 +38,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
 
         func run() async throws {
             let configuration = try file.read()
-            try KeyCommand.check(project, in: configuration)
+            try configuration.check(project)
             guard let email = ServiceAccountEmail(name: name, project: project) else {
                 preconditionFailure("validated")
             }
@@ -46,7 +46,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
             let now = Timestamp.systemTime()
             let account = ServiceAccount(email: email, role: role, createdAt: now)
             try await output.write(credential) { () throws(Failure) in
-                let isNew = try await KeyCommand.withStore(configuration, isMade: true) { store throws(StoreError) in
+                let isNew = try await configuration.withStore(isMade: true) { store throws(StoreError) in
                     try await store.insert(account, with: credential.record(at: now), by: .command)
                 }
                 guard isNew else {
@@ -75,7 +75,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
             let credential = try output.credential(of: account, configuration)
             var others: [ServiceAccountKey] = []
             try await output.write(credential) { () throws(Failure) in
-                let found = try await KeyCommand.withStore(configuration) { store throws(StoreError) in
+                let found = try await configuration.withStore { store throws(StoreError) in
                     others = try await store.serviceAccountKeys(of: account.project).map(\.key)
                         .filter { $0.account == account && $0.revokedAt == nil }
                     return try await store.insert(credential.record(at: Timestamp.systemTime()), by: .command)
@@ -99,7 +99,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
 
         func run() async throws {
             let configuration = try file.read()
-            let keys = try await KeyCommand.withStore(configuration) { store throws(StoreError) in
+            let keys = try await configuration.withStore { store throws(StoreError) in
                 try await store.serviceAccountKeys(of: project)
             }
             guard !json else { return Console.standard.print(keys.map(ServiceAccountCommand.value)) }
@@ -123,7 +123,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
         @Argument(help: "The key's id, as list shows it.") var key: String
 
         func run() async throws {
-            let found = try await KeyCommand.withStore(try file.read()) { store throws(StoreError) in
+            let found = try await file.read().withStore { store throws(StoreError) in
                 try await store.revokeServiceAccountKey(key, at: Timestamp.systemTime(), by: .command)
             }
             guard found else {
@@ -179,7 +179,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
         _ account: ServiceAccountEmail, _ file: ConfigurationOption, _ outcome: String,
         _ body: (any AdministeredStore) async throws(StoreError) -> Bool
     ) async throws {
-        guard try await KeyCommand.withStore(try file.read(), body) else { throw unknown(account) }
+        guard try await file.read().withStore(body) else { throw unknown(account) }
         Console.standard.print("Account \(account) \(outcome).")
     }
 

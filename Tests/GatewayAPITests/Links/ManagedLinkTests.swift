@@ -135,7 +135,7 @@ struct ManagedLinkTests {
         }
     }
 
-    @Test("statistics are counts as text, by platform and event, of the days that were asked for (V25)")
+    @Test("statistics are counts as text, by platform and event, of the days that were asked for")
     func stats() async throws {
         let gateway = try await LinkGateway()
         let url = try await Self.make(gateway, Self.body())

@@ -14,7 +14,7 @@ struct ShortLinkTests {
     private static let encoded = "link=https%3A%2F%2Fa.example%2Fx"
     private static let long = "https://go.example.com/?" + encoded
 
-    @Test("both slash forms of a long link make the same short link, once and again (V1, V2)")
+    @Test("both slash forms of a long link make the same short link, once and again")
     func sameLink() async throws {
         let gateway = try await LinkGateway()
         let first = try await gateway.shorten("https://go.example.com?" + Self.encoded)
@@ -24,7 +24,7 @@ struct ShortLinkTests {
         #expect(try await gateway.shorten(Self.long + "y") != first)
     }
 
-    @Test("a suffix is 17 characters, or with SHORT four, of another link (V3, V4)")
+    @Test("a suffix is 17 characters, or with SHORT four, of another link")
     func suffixes() async throws {
         let gateway = try await LinkGateway()
         let usual = try await gateway.shorten(Self.long)
@@ -74,7 +74,7 @@ struct ShortLinkTests {
         ),
     ]
 
-    @Test("what can't be a link is refused with 400 and its field (V6, V9, V10)", arguments: refused)
+    @Test("what can't be a link is refused with 400 and its field", arguments: refused)
     func refusal(body: String, field: String) async throws {
         let gateway = try await LinkGateway()
         let answer = try await gateway.call(.post, "/v1/shortLinks", body, as: .client)
@@ -83,7 +83,7 @@ struct ShortLinkTests {
         #expect(try answer.badFields == [field], "\(answer.text)")
     }
 
-    @Test("a short link is not shortened again (V5)")
+    @Test("a short link is not shortened again")
     func shortAsLong() async throws {
         let gateway = try await LinkGateway()
         let short = try await gateway.shorten(Self.long)
@@ -103,7 +103,7 @@ struct ShortLinkTests {
         ("apn=com.example.app&ibi=com.example.app&isi=1234567890", []),
     ]
 
-    @Test("what is odd about a link is warned of, and the link is made (V7, V8)", arguments: warnings)
+    @Test("what is odd about a link is warned of, and the link is made", arguments: warnings)
     func warning(query: String, codes: [String]) async throws {
         let gateway = try await LinkGateway()
         let answer = try await gateway.call(
@@ -135,7 +135,7 @@ struct ShortLinkTests {
         #"{"longDynamicLink":"https://go.example.com/?utm_source=s&efr=1&amv=12&apn=com.example.app&link=https%3A%2F%2Fa.example%2Fx","suffix":{"option":2}}"#,
     ]
 
-    @Test("names in both spellings, enums as numbers and numbers as text make the same link (V28)")
+    @Test("names in both spellings, enums as numbers and numbers as text make the same link")
     func sameSpellings() async throws {
         let gateway = try await LinkGateway()
         var links: Set<String> = []

@@ -7,7 +7,7 @@ import Testing
 struct AssociationFilesTests {
     private func text(_ value: JSONValue) -> String { String(decoding: value.bytes, as: UTF8.self) }
 
-    @Test("Apple's file names the apps with an App ID prefix (V26)")
+    @Test("Apple's file names the apps with an App ID prefix")
     func apple() {
         let project = SampleLinks.project(apps: [
             SampleLinks.appleApp("com.example.app", store: nil),
@@ -21,7 +21,7 @@ struct AssociationFilesTests {
                 + #""appIDs":["TEAM123456.com.example.app"],"components":[{"/":"/_/*","exclude":true},{"/":"/*"}]}]}}"#)
     }
 
-    @Test("Google's file names the Android apps with a fingerprint (V26)")
+    @Test("Google's file names the Android apps with a fingerprint")
     func android() {
         let project = SampleLinks.project(apps: [
             SampleLinks.androidApp("com.example.b", sha256: ["AA:BB", "CC:DD"]),

@@ -11,13 +11,13 @@ struct LinkCheckTests {
             try SampleLinks.check(Self.link + "&apn=com.example.app&ibi=com.example.app&isi=1234567890&amv=3") == [])
     }
 
-    @Test("an unknown parameter is a warning (V7)")
+    @Test("an unknown parameter is a warning")
     func unknown() throws {
         #expect(try SampleLinks.check(Self.link + "&zzz=1") == [.unrecognizedParameter])
     }
 
     @Test(
-        "each code where it occurs (V8)",
+        "each code where it occurs",
         arguments: [
             ("apn=com.other", .androidPackageNotInProject), ("apn=%2F", .androidPackageNotInProject),
             ("apn=com.example.app&amv=abc", .androidMinimumVersionNotInteger),
@@ -62,7 +62,7 @@ struct LinkCheckTests {
     }
 
     @Test(
-        "a link that leads nowhere allowed is refused (V9, V10)",
+        "a link that leads nowhere allowed is refused",
         arguments: [
             ("", .link), ("link=", .link), ("link=javascript:alert(1)", .link), ("link=data:text/html,x", .link),
             ("link=https://a.example/%0d%0aX:y", .link), ("link=https://user:pass@a.example/", .link),
@@ -81,7 +81,7 @@ struct LinkCheckTests {
             problem?.description.hasPrefix("dynamicLinkInfo.\(parameter.restField) (\(parameter.rawValue)): ") == true)
     }
 
-    @Test("a short link is no long link (V5), and all together has a limit")
+    @Test("a short link is no long link, and all together has a limit")
     func shortAndHuge() throws {
         let check = LinkCheck(project: SampleLinks.project(), policy: try SampleLinks.policy())
         let short = try LongLink(url: "https://go.example.com/abc?" + Self.link, prefixes: [SampleLinks.prefix])

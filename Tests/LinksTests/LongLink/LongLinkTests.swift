@@ -11,7 +11,7 @@ struct LongLinkTests {
 
     private func link(_ url: String) throws(LinkProblem) -> LongLink { try LongLink(url: url, prefixes: prefixes) }
 
-    @Test("with and without the slash it is the same link (V1)")
+    @Test("with and without the slash it is the same link")
     func slashes() throws {
         let query = "?link=https%3A%2F%2Fa.example%2Fx"
         let links = try ["https://go.example.com", "https://go.example.com/", "HTTPS://GO.example.com:443/"].map {

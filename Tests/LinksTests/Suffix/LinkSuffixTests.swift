@@ -10,7 +10,7 @@ struct LinkSuffixTests {
         mutating func next() -> UInt64 { bits }
     }
 
-    @Test("an unguessable suffix has 17 digits of base 62 for 96 bits (V3)")
+    @Test("an unguessable suffix has 17 digits of base 62 for 96 bits")
     func unguessable() {
         var zeros = Constant(bits: 0)
         var ones = Constant(bits: .max)
@@ -23,7 +23,7 @@ struct LinkSuffixTests {
         #expect(Set(suffixes).count == suffixes.count)
     }
 
-    @Test("a short suffix has the length asked for and all characters (V4)", arguments: [4, 5, 8])
+    @Test("a short suffix has the length asked for and all characters", arguments: [4, 5, 8])
     func short(length: Int) {
         var random = SeededRandom(seed: 2)
         let suffixes = (0..<2_000).map { _ in LinkSuffix.short(length: length, using: &random) }

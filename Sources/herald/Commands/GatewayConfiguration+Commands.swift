@@ -1,0 +1,69 @@
+import Foundation
+import PushModel
+import Store
+
+/// What commands that work on the store itself need of the configuration.
+extension GatewayConfiguration {
+    /// Refuses a project that no file declares.
+    func check(_ project: ProjectID) throws(Failure) {
+        let known: [ProjectID]
+        do {
+            known = try ProjectSet.declaredIDs(
+                directory: projectsDirectory, configuredAt: place(of: .projects))
+        } catch {
+            throw error.failure
+        }
+        guard !known.contains(project) else { return }
+        let names = known.map(\.rawValue).sorted()
+        let hint =
+            Spelling.closest(to: project.rawValue, among: names).map { "did you mean \($0)?" }
+            ?? (names.isEmpty ? "there are none" : "there are \(names.joined(separator: ", "))")
+        throw Failure(.configuration, "no project \(project) in \(projectsDirectory); \(hint)")
+    }
+
+    /// Opens the store for a command.
+    ///
+    /// - Parameter isMade: whether a store that is not there is made.
+    func withStore<Result>(
+        isMade: Bool = false, _ body: (any AdministeredStore) async throws(StoreError) -> Result
+    ) async throws(Failure) -> Result {
+        if !isMade { try checkForStore() }
+        do {
+            let store = try await openStore(as: .command)
+            let result = try await body(store)
+            try store.close()
+            return result
+        } catch {
+            throw Failure(store: error, in: self)
+        }
+    }
+
+    /// Refuses to go on where there is no store: a path that is wrong would lead to a new one, with nothing in it.
+    func checkForStore() throws(Failure) {
+        guard !FileManager.default.fileExists(atPath: dataDirectory + "/herald.db") else { return }
+        throw Failure(
+            .configuration,
+            problem(
+                .data,
+                "there is no store in \(dataDirectory); name the gateway's directory (a path without / in "
+                    + "front begins where the command runs), or start the gateway once, which makes it"
+            ).description)
+    }
+
+    /// A project and its links, from the project files.
+    func links(of id: ProjectID) throws(Failure) -> (Project, LinkSettings) {
+        try check(id)
+        let project: Project?
+        do {
+            let set = try ProjectSet.read(
+                directory: projectsDirectory, configuredAt: place(of: .projects))
+            project = set.projects.first { $0.id == id }
+        } catch {
+            throw error.failure
+        }
+        guard let project, let settings = project.links else {
+            throw Failure(.configuration, "project \(id) has no links: its file names no prefix")
+        }
+        return (project, settings)
+    }
+}
