@@ -27,30 +27,39 @@ package struct LinkCheck: Sendable {
     /// - Parameter unknown: Names that were given and are no parameters.
     /// - Throws: What they are refused for: no `link`, a target that is none or is not allowed, too much of all.
     package func check(_ parameters: LinkParameters, unknown: [String] = []) throws(LinkProblem) -> [LinkWarning] {
+        let query = try query(of: parameters)
+        var warnings = unknown.prefix(LinkLimits.unknownNames).map {
+            LinkWarning(.unrecognizedParameter, "'\($0)' is no parameter of links and was dropped")
+        }
+        warnings += general(parameters, query) + android(parameters) + apple(parameters) + social(parameters)
+        return warnings
+    }
+
+    /// The canonical query of parameters that are not refused. What ``check(_:unknown:)`` warns of is not looked for.
+    ///
+    /// - Throws: as ``check(_:unknown:)``.
+    package func query(of parameters: LinkParameters) throws(LinkProblem) -> String {
         _ = try LinkTargets(parameters, policy: policy)
-        guard parameters.query.utf8.count <= LinkLimits.queryBytes else {
+        let query = parameters.query
+        guard query.utf8.count <= LinkLimits.queryBytes else {
             throw LinkProblem(
                 field: "dynamicLinkInfo",
                 message: "all parameters together have more than \(LinkLimits.queryBytes) bytes")
         }
-        var warnings = unknown.prefix(LinkLimits.unknownNames).map {
-            LinkWarning(.unrecognizedParameter, "'\($0)' is no parameter of links and was dropped")
-        }
-        warnings += general(parameters) + android(parameters) + apple(parameters) + social(parameters)
-        return warnings
+        return query
     }
 }
 
 // What concerns no app.
 extension LinkCheck {
-    private func general(_ parameters: LinkParameters) -> [LinkWarning] {
+    private func general(_ parameters: LinkParameters, _ query: String) -> [LinkWarning] {
         var warnings: [LinkWarning] = []
         for (parameter, value) in parameters.all where value.utf8.count > LinkLimits.parameterBytes {
             warnings.append(
                 LinkWarning(
                     .tooLongParameter, "'\(parameter.rawValue)' has more than \(LinkLimits.parameterBytes) bytes"))
         }
-        if parameters.query.utf8.count > LinkLimits.longLinkBytes {
+        if query.utf8.count > LinkLimits.longLinkBytes {
             warnings.append(LinkWarning(.linkTooLong, "The link has more than \(LinkLimits.longLinkBytes) bytes"))
         }
         if parameters[.link]?.utf8.contains(UInt8(ascii: "#")) == true {

@@ -105,6 +105,7 @@ private struct CSVRecordParser {
         self.bytes = bytes
         position = start
         end = start
+        fields.reserveCapacity(32)
     }
 
     /// What the record holds; `nil`: it is an empty line.
@@ -145,10 +146,14 @@ private struct CSVRecordParser {
     /// Reads up to a comma or a line end.
     private mutating func plain() {
         let start = position
-        while position < bytes.count, bytes[position] != UInt8(ascii: ","), bytes[position] != 0x0a { position += 1 }
+        var hasQuote = false
+        while position < bytes.count, bytes[position] != UInt8(ascii: ","), bytes[position] != 0x0a {
+            hasQuote = hasQuote || bytes[position] == UInt8(ascii: "\"")
+            position += 1
+        }
         var field = bytes[start..<position]
         if field.last == 0x0d, position == bytes.count || bytes[position] == 0x0a { field.removeLast() }
-        if field.contains(UInt8(ascii: "\"")) { problem = "a quote inside a field that does not begin with one" }
+        if hasQuote { problem = "a quote inside a field that does not begin with one" }
         add(field)
     }
 
@@ -179,6 +184,8 @@ private struct CSVRecordParser {
     }
 
     private mutating func add(_ field: ArraySlice<UInt8>) {
+        // Most fields of a file of links.
+        guard !field.isEmpty else { return fields.append("") }
         guard let text = String(validating: field, as: UTF8.self) else {
             problem = "is not UTF-8"
             return

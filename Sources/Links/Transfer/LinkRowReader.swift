@@ -82,14 +82,15 @@ package struct LinkRowReader: Sendable {
             row.take(CSVCell.original(field), of: column)
         }
         let (prefix, suffix) = try place(row)
+        let query: String
         do {
-            _ = try check.check(row.parameters)
+            query = try check.query(of: row.parameters)
         } catch {
             throw row.refusal(error.description)
         }
         return NewLink(
             project: project.id, prefix: prefix.name, suffixes: [suffix], kind: .imported,
-            parameters: row.parameters.query, name: row.name,
+            parameters: query, name: row.name,
             visibility: row.isArchived ? .archived : row.name == nil ? .neverShown : .unarchived,
             createdAt: row.createdAt)
     }
@@ -97,16 +98,27 @@ package struct LinkRowReader: Sendable {
     /// Where a link stands: its suffix to the letter, its prefix as the mapping has it.
     private func place(_ row: Row) throws(LinkRefusal) -> (LinkPrefix, String) {
         guard let url = row.shortLink else { throw row.refusal("has no short link") }
-        let text = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
-        guard let slash = text.lastIndex(of: "/") else { throw row.refusal("is no short link") }
-        let suffix = String(text[text.index(after: slash)...])
-        let path = text[..<slash].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        let name = ([path[0].lowercased()] + path.dropFirst().map(String.init)).joined(separator: "/")
-        guard let prefix = prefixes[name] else {
-            throw row.refusal("its prefix \(name) is none of the project; map it to one")
+        let text = Self.withoutScheme(url)
+        guard let slash = text.utf8.lastIndex(of: UInt8(ascii: "/")) else { throw row.refusal("is no short link") }
+        let suffix = String(text[text.utf8.index(after: slash)...])
+        guard let prefix = prefixes[String(text[..<slash])] ?? prefixes[Self.prefixName(text[..<slash])] else {
+            throw row.refusal("its prefix \(Self.prefixName(text[..<slash])) is none of the project; map it to one")
         }
         if let problem = LinkSuffix.customProblem(suffix) { throw row.refusal("its suffix \(problem)") }
         return (prefix, suffix)
+    }
+
+    private static func withoutScheme(_ url: String) -> Substring {
+        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url.utf8[colon...].starts(with: "://".utf8) else {
+            return url[...]
+        }
+        return url[url.utf8.index(colon, offsetBy: 3)...]
+    }
+
+    /// A prefix with its host in lower case.
+    private static func prefixName(_ text: Substring) -> String {
+        let host = text.utf8.firstIndex(of: UInt8(ascii: "/")) ?? text.endIndex
+        return text[..<host].lowercased() + text[host...]
     }
 }
 

@@ -13,28 +13,50 @@ struct LinkImporter {
     }
 
     private let table: LinkTable
-    private var prefixes: [NewLinkPrefix: Int64] = [:]
+    /// Prepared once: to look for it costs as much as a part of the insertion.
+    private let insertion: Statement
+    private var prefixes: [PrefixName: Prefix] = [:]
     private var sums: [Sum: Int] = [:]
 
     /// A project's prefix by name.
-    private struct NewLinkPrefix: Hashable {
+    private struct PrefixName: Hashable {
         let name: String
         let project: ProjectID
     }
 
-    init(db: Database) {
+    private struct Prefix {
+        let id: Int64
+        /// Whether other projects have links of this name too: none of their suffixes is given again.
+        let isShared: Bool
+    }
+
+    /// The beginning of a suffix as a number, and its link: compared without a look at the link.
+    private struct Place {
+        let beginning: UInt64
+        let index: Int
+
+        init(_ suffix: String?, _ index: Int) {
+            var beginning: UInt64 = 0
+            for byte in (suffix ?? "").utf8.prefix(8) { beginning = beginning << 8 | UInt64(byte) }
+            self.beginning = beginning << (8 * UInt64(8 - min(8, (suffix ?? "").utf8.count)))
+            self.index = index
+        }
+    }
+
+    init(db: Database) throws {
         table = LinkTable(db: db)
+        insertion = try db.cachedStatement(sql: LinkTable.insertion + " ON CONFLICT (prefix, suffix) DO NOTHING")
     }
 
     /// Takes links; answers in their order. They go in by suffix, so that those with neighbouring suffixes change a page
     /// of the index once.
     mutating func take(_ links: [NewLink]) throws -> [LinkImport] {
+        try notePrefixes(of: links)
         var results = [LinkImport](repeating: .taken, count: links.count)
-        let order = links.indices.sorted { left, right in
-            let (first, second) = (links[left].suffixes.first ?? "", links[right].suffixes.first ?? "")
-            return first == second ? left < right : first < second
+        let order = links.enumerated().map { Place($1.suffixes.first, $0) }.sorted {
+            ($0.beginning, $0.index) < ($1.beginning, $1.index)
         }
-        for index in order { results[index] = try take(links[index]) }
+        for place in order { results[place.index] = try take(links[place.index]) }
         for (sum, count) in sums {
             try table.db.change(LinkTable.count, [sum.prefix, sum.kind.rawValue, sum.length, count])
         }
@@ -43,22 +65,34 @@ struct LinkImporter {
 
     private mutating func take(_ new: NewLink) throws -> LinkImport {
         guard let suffix = new.suffixes.first else { return .taken }
-        if let known = try table.find(LinkKey(prefix: new.prefix, suffix: suffix)) {
-            let isSame =
-                known.project == new.project && known.state != .deleted && known.parameters == new.parameters
-            return isSame ? .unchanged : .taken
-        }
-        let prefix = try prefix(of: new)
-        _ = try table.insert(new, suffix, prefix)
-        sums[Sum(prefix: prefix, kind: new.kind, length: suffix.utf8.count), default: 0] += 1
+        guard let prefix = prefixes[PrefixName(name: new.prefix, project: new.project)] else { return .taken }
+        if prefix.isShared, let known = try known(new, suffix) { return known }
+        try insertion.execute(arguments: LinkTable.arguments(new, suffix, prefix.id))
+        guard table.db.changesCount == 1 else { return try known(new, suffix) ?? .taken }
+        sums[Sum(prefix: prefix.id, kind: new.kind, length: suffix.utf8.count), default: 0] += 1
         return .created
     }
 
-    private mutating func prefix(of new: NewLink) throws -> Int64 {
-        let name = NewLinkPrefix(name: new.prefix, project: new.project)
-        if let known = prefixes[name] { return known }
-        let id = try table.prefix(new.prefix, of: new.project)
-        prefixes[name] = id
-        return id
+    /// What becomes of a link whose suffix is given already; `nil`: it is not.
+    private func known(_ new: NewLink, _ suffix: String) throws -> LinkImport? {
+        guard let known = try table.find(LinkKey(prefix: new.prefix, suffix: suffix)) else { return nil }
+        let isSame = known.project == new.project && known.state != .deleted && known.parameters == new.parameters
+        return isSame ? .unchanged : .taken
+    }
+
+    /// Makes the rows of all prefixes before it looks which of them are shared.
+    private mutating func notePrefixes(of links: [NewLink]) throws {
+        var ids: [PrefixName: Int64] = [:]
+        var last: PrefixName?
+        for link in links where link.prefix != last?.name || link.project != last?.project {
+            let name = PrefixName(name: link.prefix, project: link.project)
+            if ids[name] == nil { ids[name] = try table.prefix(link.prefix, of: link.project) }
+            last = name
+        }
+        prefixes = try Dictionary(
+            uniqueKeysWithValues: ids.map { name, id in
+                let count = try table.db.number(LinkTable.prefixCount, [name.name]) ?? 0
+                return (name, Prefix(id: id, isShared: count > 1))
+            })
     }
 }

@@ -8,6 +8,7 @@ struct LinkTable {
     let db: Database
 
     static let prefixID = "SELECT id FROM link_prefix WHERE name = ? AND project = ?"
+    static let prefixCount = "SELECT count(*) FROM link_prefix WHERE name = ?"
     static let prefixNames = "SELECT name, project FROM link_prefix WHERE id = ?"
     static let prefixIDs = "SELECT id, name FROM link_prefix INDEXED BY link_prefix_by_project WHERE project = ?"
     static let byKey = """
@@ -91,13 +92,16 @@ struct LinkTable {
         return link.state == .deleted || row[Link.columnCount] || isOver ? nil : link
     }
 
+    /// What ``insertion`` takes.
+    static func arguments(_ new: NewLink, _ suffix: String, _ prefix: Int64) -> StatementArguments {
+        [
+            prefix, suffix, new.kind.rawValue, new.visibility.rawValue, new.createdAt.milliseconds,
+            new.expiresAt?.milliseconds, new.name, Data(PackedParameters.pack(new.parameters)),
+        ]
+    }
+
     func insert(_ new: NewLink, _ suffix: String, _ prefix: Int64) throws -> Link {
-        try db.change(
-            Self.insertion,
-            [
-                prefix, suffix, new.kind.rawValue, new.visibility.rawValue, new.createdAt.milliseconds,
-                new.expiresAt?.milliseconds, new.name, Data(PackedParameters.pack(new.parameters)),
-            ])
+        try db.change(Self.insertion, Self.arguments(new, suffix, prefix))
         return Link(
             id: LinkID(rawValue: db.lastInsertedRowID), project: new.project,
             key: LinkKey(prefix: new.prefix, suffix: suffix), kind: new.kind, parameters: new.parameters,

@@ -54,7 +54,7 @@ extension SQLiteStore: LinkStore {
     /// Takes links over in one transaction, in the order of their suffixes.
     package func importLinks(_ links: [NewLink]) async throws(StoreError) -> [LinkImport] {
         let results = try await write(rows: links.count) { db in
-            var importer = LinkImporter(db: db)
+            var importer = try LinkImporter(db: db)
             return try importer.take(links)
         }
         if results.contains(.created) { linkClock.noteMade() }

@@ -26,23 +26,19 @@ package enum PackedParameters {
     ]
 
     private static let bytes: [[UInt8]] = texts.map { Array($0.utf8) }
-    /// The places of texts by their first byte, the longest first.
-    private static let places: [[Int]] = {
-        var places = [[Int]](repeating: [], count: 256)
-        for (place, text) in bytes.enumerated() { places[Int(text[0])].append(place) }
-        return places.map { $0.sorted { bytes[$0].count > bytes[$1].count } }
-    }()
+    private static let finder = TextFinder(bytes)
 
     /// Packs a text.
     package static func pack(_ text: String) -> [UInt8] {
         let source = Array(text.utf8)
+        let finder = finder
         var packed: [UInt8] = []
         packed.reserveCapacity(source.count)
         var position = 0
         while position < source.count {
-            if let place = place(at: position, of: source) {
-                packed.append(0x80 + UInt8(place))
-                position += bytes[place].count
+            if let found = finder.longest(at: position, of: source) {
+                packed.append(0x80 + UInt8(found.place))
+                position += found.count
             } else if let run = run(at: position, of: source) {
                 packed.append(contentsOf: [run.code, UInt8(run.bytes.count)])
                 packed.append(contentsOf: run.bytes)
@@ -81,16 +77,9 @@ package enum PackedParameters {
         return text
     }
 
-    private static func place(at position: Int, of source: [UInt8]) -> Int? {
-        places[Int(source[position])].first { place in
-            let text = bytes[place]
-            return position + text.count <= source.count
-                && text.indices.allSatisfy { source[position + $0] == text[$0] }
-        }
-    }
-
     private static func run(at start: Int, of source: [UInt8]) -> (code: UInt8, bytes: [UInt8], end: Int)? {
         let isRaw = source[start] >= 0x80
+        guard isRaw || source[start] == UInt8(ascii: "%") else { return nil }
         var (values, end): ([UInt8], Int) = ([], start)
         while values.count < 255, end < source.count {
             if isRaw {
@@ -126,5 +115,49 @@ package enum PackedParameters {
         case 0x41...0x46: byte - 0x37
         default: nil
         }
+    }
+}
+
+/// Finds which of some texts stands at a place. All of them lie in one array: what is asked for each byte of a link
+/// touches no other memory.
+private struct TextFinder {
+    private struct Candidate {
+        let start: Int
+        let count: Int
+        let place: Int
+    }
+
+    private let bytes: [UInt8]
+    /// Those with the same first byte beside each other, the longest first.
+    private var candidates: [Candidate] = []
+    /// Where the candidates of each first byte begin, and at the end their number.
+    private var starts: [Int] = []
+
+    init(_ texts: [[UInt8]]) {
+        bytes = texts.flatMap(\.self)
+        var all: [Candidate] = []
+        for (place, text) in texts.enumerated() {
+            all.append(Candidate(start: all.last.map { $0.start + $0.count } ?? 0, count: text.count, place: place))
+        }
+        for first in 0...UInt8.max {
+            starts.append(candidates.count)
+            candidates += all.filter { bytes[$0.start] == first }.sorted { $0.count > $1.count }
+        }
+        starts.append(candidates.count)
+    }
+
+    /// The longest text at a position, by its place among them.
+    func longest(at position: Int, of source: [UInt8]) -> (place: Int, count: Int)? {
+        let first = Int(source[position])
+        var index = starts[first]
+        while index < starts[first + 1] {
+            let candidate = candidates[index]
+            index += 1
+            guard position + candidate.count <= source.count else { continue }
+            var length = 1
+            while length < candidate.count, source[position + length] == bytes[candidate.start + length] { length += 1 }
+            if length == candidate.count { return (candidate.place, candidate.count) }
+        }
+        return nil
     }
 }
