@@ -3,6 +3,7 @@ import Foundation
 /// The parameters of a link by the names that they have in its query, in the order in which they were added.
 struct LinkQuery: Hashable, Sendable {
     /// The names that HeraldLinks writes or reads: those of long links first, then those that an app alone receives.
+    /// The gateway has a list of its own: this library needs Foundation alone.
     enum Name: String, Hashable, Sendable {
         case link
         case androidPackage = "apn"
