@@ -78,36 +78,6 @@ struct PoolPeerTests {
         }
     }
 
-    // MARK: The first answer
-
-    @Test func aFirstRequestWithoutAnswerHoldsUpNoOthers() async throws {
-        try await withFarm(2, adjust: { $0.warmingTimeout = .seconds(4) }) { farm, pool in
-            let submitted = await Submitted([.get, .get, .get], to: pool)
-            let (dead, good) = (farm.peers[0], farm.peers[1])
-            try await dead.greet(maxStreams: 10)
-            let late = try await dead.next(Frame.headers).stream
-            try await prove(good, maxStreams: 10)
-            #expect(pool.statistics.failedDials == 1)
-            try good.send(.answer(try await good.next(Frame.headers).stream, status: 200))
-            // Its own time is not over: the late answer counts, and the connection ends with it.
-            try dead.send(.answer(late, status: 200))
-            #expect(await submitted.exchanges().map(\.status) == [200, 200, 200])
-            #expect(try await dead.next(Frame.goAway).stream == 0)
-            #expect(pool.statistics.dials == 2)
-            #expect(pool.statistics.circuit == .closed)
-        }
-    }
-
-    @Test func aPeerThatAllowsNoStreamIsGivenUp() async throws {
-        try await withFarm(2, adjust: { $0.warmingTimeout = .seconds(4) }) { farm, pool in
-            let submitted = await Submitted([.get], to: pool)
-            try await farm.peers[0].greet(maxStreams: 0)
-            try await prove(farm.peers[1], maxStreams: 10)
-            #expect(await submitted.exchanges().first?.status == 200)
-            #expect(pool.statistics.failedDials == 1)
-        }
-    }
-
     // MARK: GOAWAY
 
     @Test func theSuccessorIsDialedWhileTheOldConnectionFinishes() async throws {
