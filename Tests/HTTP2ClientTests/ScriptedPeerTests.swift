@@ -64,23 +64,6 @@ struct ScriptedPeerTests {
         }
     }
 
-    @Test func aStreamThatIsNeverAnsweredTimesOut() async throws {
-        try await withConnection(adjust: { $0.streamTimeout = .seconds(3) }) { peer, pool in
-            let dials = pool.statistics.dials
-            let submitted = await Submitted([.post()], to: pool)
-            let stream = try await peer.next(Frame.headers).stream
-            let failure = try #require(await submitted.exchanges().first?.unanswered)
-            #expect(failure.kind == .timedOut)
-            let reset = try await peer.next(Frame.reset)
-            #expect(reset == .reset(stream, code: 8))
-            // The connection goes on.
-            let next = await Submitted([.get], to: pool)
-            try peer.send(.answer(try await peer.next(Frame.headers).stream, status: 200))
-            #expect(await next.exchanges().first?.status == 200)
-            #expect(pool.statistics.dials == dials)
-        }
-    }
-
     /// Submits a request whose body the peer does not let out, and answers it completely (RFC 9113 §8.1).
     private func answeredBeforeItsBody(_ peer: ScriptedPeer, _ pool: ConnectionPool) async throws -> Submitted {
         // SETTINGS_INITIAL_WINDOW_SIZE 0; the answer to the PING shows that it holds.
@@ -98,22 +81,6 @@ struct ScriptedPeerTests {
             // DATA on stream 0 breaks it.
             try peer.send(.data(0, [1, 2, 3], ends: false))
             #expect(await submitted.exchanges().first?.status == 410)
-        }
-    }
-
-    @Test func severalTimeoutsReplaceTheConnection() async throws {
-        try await withConnection(adjust: { $0.streamTimeout = .seconds(3) }) { peer, pool in
-            let dead = await pool.exchange(Array(repeating: .get, count: 3))
-            #expect(dead.allSatisfy { $0.unanswered?.kind == .timedOut })
-            let submitted = await Submitted([.get], to: pool)
-            try await peer.greet(maxStreams: 10)
-            while true {
-                // HEADERS of the dead streams come first.
-                let headers = try await peer.next(Frame.headers)
-                if headers.stream == 1 { break }
-            }
-            try peer.send(.answer(1, status: 200))
-            #expect(await submitted.exchanges().first?.status == 200)
         }
     }
 
@@ -272,16 +239,6 @@ struct ScriptedPeerTests {
             }
             #expect(await running.exchanges().first?.status == 200)
             #expect(await bulk.exchanges().allSatisfy { $0.status == 200 })
-        }
-    }
-
-    @Test func aRequestThatWaitsTooLongForAStreamWasNotSent() async throws {
-        try await withConnection(maxStreams: 1, adjust: { $0.queueTimeout = .seconds(2) }) { peer, pool in
-            let running = await Submitted([.get], to: pool)
-            let stream = try await peer.next(Frame.headers).stream
-            #expect(await pool.exchange([.get]).first?.notSent?.kind == .timedOut)
-            try peer.send(.answer(stream, status: 200))
-            #expect(await running.exchanges().first?.status == 200)
         }
     }
 
