@@ -19,6 +19,20 @@ struct FuzzScene: Sendable {
     var assertion: String
     /// A P-256 public key.
     var webKey: String
+    var links: Links
+
+    /// What there is of links.
+    struct Links: Sendable {
+        /// A short link, and one for what deletes.
+        var link: String
+        var spare: String
+        /// A referral that waits for its conversion.
+        var referral: String
+        /// An invitation, one install of which waits for its conversion.
+        var invitation: String
+        /// A click on an Android app's link.
+        var click: String
+    }
 }
 
 /// Good bodies, from which the fuzzing makes bad ones.
@@ -46,15 +60,19 @@ struct BodyCorpus: Sendable {
             "project": ["demo"], "registration": [id, token], "fid": [id], "token": [token], "installation": [id],
             "topic": ["news", "a%25b"],
             "message": [scene.message.replacing("%", with: "%25"), "0:1767323045678000%25aabbccdd11223344"],
+            "link": [Self.segment(scene.links.link)], "referral": [scene.links.referral], "user": ["alice"],
         ]
         spareNames = names.merging([
             "registration": [scene.spare.id, scene.spareToken], "installation": [scene.spare.id],
+            "link": [Self.segment(scene.links.spare)], "user": ["carol"],
         ]) { $1 }
         entries =
-            Self.json.map { routes, text in
+            (Self.json + Self.links).map { routes, text in
                 let text = text.replacing("@token@", with: token).replacing("@fid@", with: id)
                     .replacing("@message@", with: scene.message).replacing("@group@", with: scene.group)
-                    .replacing("@key@", with: scene.webKey)
+                    .replacing("@key@", with: scene.webKey).replacing("@link@", with: scene.links.link)
+                    .replacing("@referral@", with: scene.links.referral).replacing("@click@", with: scene.links.click)
+                    .replacing("@invitation@", with: scene.links.invitation)
                 return Entry(routes: routes, contentType: "application/json", text: text)
             } + [
                 Entry(
@@ -65,6 +83,11 @@ struct BodyCorpus: Sendable {
                     routes: ["/batch", "/v1"], contentType: "multipart/mixed; boundary=END_OF_PART",
                     text: Self.multipart(token)),
             ]
+    }
+
+    /// A URL as one segment of a path.
+    private static func segment(_ url: String) -> String {
+        url.replacing(":", with: "%3A").replacing("/", with: "%2F")
     }
 
     /// The entries for a route's path; all when none is made for it.

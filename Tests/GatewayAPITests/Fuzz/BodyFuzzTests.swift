@@ -3,10 +3,8 @@ import HTTPTypes
 import Hummingbird
 import JSON
 import NIOCore
-import NIOEmbedded
 import PushModel
 import Store
-import Synchronization
 import TestSupport
 import Testing
 
@@ -51,22 +49,22 @@ struct BodyFuzzTests {
     }
 
     @Test func whatTheBodiesAreMadeOfIsGood() async throws {
-        let gateway = try await Self.gateway()
-        let corpus = try await Self.corpus(for: gateway)
+        let fuzzed = try await FuzzGateway()
+        let gateway = fuzzed.gateway
+        let corpus = try await Self.corpus(for: fuzzed)
         let key = try #require(gateway.keys[.admin]).text
         // Those of subscriptions are empty objects, and their second time is an error.
         for entry in corpus.entries where !entry.routes.contains("/topicSubscriptions") {
-            let route = try #require(
-                Self.routes.first { route in
-                    route.method == .post && entry.routes.contains { route.path.hasSuffix($0) }
-                })
-            var headers = corpus.credentials(for: route.path, method: .post, key: key)
+            let own = Self.routes.filter { route in entry.routes.contains { route.path.hasSuffix($0) } }
+            let route = try #require(own.first { $0.method == .post } ?? own.first { $0.method == .patch })
+            var headers = corpus.credentials(for: route.path, method: route.method, key: key)
             headers[.contentType] = entry.contentType
             let path = route.path.split(separator: "/").map { part in
                 corpus.names.reduce(String(part)) { $0.replacing("{\($1.key)}", with: $1.value[0]) }
             }
             let answer = try await gateway.request(
-                .post, "/" + path.joined(separator: "/"), entry.text, as: nil, headers: headers)
+                route.method, "/" + path.joined(separator: "/"), entry.text, as: nil, headers: headers,
+                over: fuzzed.services)
             #expect(answer.status == 200 && !answer.text.contains("HTTP/1.1 4"), "\(entry.text): \(answer.text)")
         }
     }
@@ -90,27 +88,21 @@ struct BodyFuzzTests {
 
     /// One gateway's share.
     private static func life(_ numbers: Range<Int>, _ random: SeededRandom) async throws -> Tally {
-        let gateway = try await gateway()
+        let gateway = try await FuzzGateway()
         let corpus = try await corpus(for: gateway)
-        let key = try #require(gateway.keys[.admin]).text
-        let responder = GatewayRouter(services: gateway.services, limits: BodyLimits(standard: 1 << 20)).responder()
-        let channel = NIOAsyncTestingChannel()
-        let logger = gateway.services.logger
+        let key = try #require(gateway.gateway.keys[.admin]).text
+        let client = gateway.client()
         let tally = try await withThrowingTaskGroup(of: Tally.self) { tasks in
             // Several at a time share transactions, as in life.
             for part in 0..<8 {
                 tasks.addTask {
-                    let source = ApplicationRequestContextSource(channel: channel, logger: logger)
                     var tally = Tally()
                     for number in numbers where number % 8 == part {
                         let fuzz = FuzzRequest(BodyMutator(random.part(UInt64(number))), routes, corpus, key: key)
-                        let response = try await responder.respond(
-                            to: fuzz.request, context: GatewayRequestContext(source: source))
-                        let body = AnswerBody()
-                        try await response.body.write(body)
+                        let (response, text) = try await client.answer(fuzz.request)
                         tally.bodies += 1
                         if response.status == .ok { tally.taken += 1 } else { tally.refused += 1 }
-                        if let fault = fault(in: response, body.text) {
+                        if let fault = fault(in: response, text) {
                             let head = fuzz.request.head
                             tally.faults.append("body \(number), \(head.method) \(head.path ?? ""): \(fault)")
                         }
@@ -120,16 +112,13 @@ struct BodyFuzzTests {
             }
             return try await tasks.reduce(into: Tally()) { $0 += $1 }
         }
-        try await channel.close()
+        try await client.close()
         return tally
     }
 
-    private static func gateway() async throws -> TestGateway {
-        try await TestGateway(webApps: ["www.example.com"])
-    }
-
     /// Bodies that name what is in a gateway: an install, one of the user alice, a message, a group, a service account.
-    private static func corpus(for gateway: TestGateway) async throws -> BodyCorpus {
+    private static func corpus(for fuzzed: FuzzGateway) async throws -> BodyCorpus {
+        let gateway = fuzzed.gateway
         let account = try ServiceAccountFixture.shared.get()
         try await account.keep(in: gateway)
         var installs: [(install: TestGateway.Install, token: String)] = []
@@ -154,7 +143,8 @@ struct BodyFuzzTests {
             FuzzScene(
                 install: installs[0].install, token: token, spare: installs[1].install, spareToken: installs[1].token,
                 message: message, group: try #require(try group.json["notification_key"]?.stringValue, "\(group.text)"),
-                assertion: try account.jwt(at: gateway.clock.now), webKey: WebRegistrationTests.key))
+                assertion: try account.jwt(at: gateway.clock.now), webKey: WebRegistrationTests.key,
+                links: try await fuzzed.links()))
     }
 
     /// What an answer must not be.
@@ -220,17 +210,4 @@ private struct FuzzRequest {
         ])
         return "/" + parts.joined(separator: "/") + query
     }
-}
-
-/// Takes the bytes of an answer.
-private final class AnswerBody: ResponseBodyWriter {
-    private let bytes = Mutex(ByteBuffer())
-
-    var text: String { bytes.withLock { String(buffer: $0) } }
-
-    func write(_ buffer: ByteBuffer) async throws {
-        bytes.withLock { _ = $0.writeImmutableBuffer(buffer) }
-    }
-
-    func finish(_ trailingHeaders: HTTPFields?) async throws {}
 }

@@ -96,6 +96,9 @@ struct BodyMutator {
         "apns", "payload", "aps", "alert", "headers", "fcm_options", "ttl", "validate_only", "tokens", "messages",
         "delivery", "rate", "finish_by", "target", "user", "ios", "apns_token", "to", "registration_tokens", "from",
         "gcm.x", "light_settings", "event_time", "body_loc_args", "color", "analytics_label", "live_activity_token",
+        "longDynamicLink", "dynamicLinkInfo", "domainUriPrefix", "dynamicLinkDomain", "link", "suffix", "option",
+        "customSuffix", "linkName", "visibility", "expirationTime", "flaggedAttribute", "requestedLink", "bundleId",
+        "device", "uniqueMatchLinkToCheck", "installReferrer", "installId", "invitationId", "referralId", "invitee",
     ]
     private static let numbers = [
         "0", "-0", "1", "-1", "1.5", "1e2", "1e400", "-1E-400", "2147483647", "2147483648", "-2147483649",
@@ -108,6 +111,9 @@ struct BodyMutator {
         "9999-12-31T23:59:60+23:59", "HIGH", "PRIVATE", "#ffffff", "https://example.com", "/topics/news", "news",
         "'a' in topics", "!(!('a' in topics)) && 'b' in topics", "((((('a' in topics)))))", "'a' in topics &&",
         "00ff", "com.example.app", "com.example.other", "alice", "projects/demo/messages/1", "../../etc/passwd",
+        "https://go.example.com/?link=https%3A%2F%2Fa.example%2F", "https://go.example.com/abc",
+        "https://a.example\r\n",
+        "https://evil.example", "javascript:alert(1)", "https://a.example@evil.example", "CUSTOM", "SHORT", "SPAM",
         "%00", "a\r\nb: c", "<script>", "' OR 1=1 --", String(repeating: "x", count: 5000),
         String(repeating: "é", count: 900), String(repeating: "(", count: 300), String(repeating: "a.", count: 200),
     ]

@@ -34,14 +34,9 @@ final class CrashLoad: Sendable {
         let verdict: Verdict
     }
 
-    private struct State {
-        var sent: [String: Sent] = [:]
-        var baseURL: String?
-        var isOver = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Mutex(State())
+    /// Where the gateway is.
+    let address = GatewayAddress()
+    private let requests = Mutex<[String: Sent]>([:])
     private let key: String
     private let tokens: [String]
     private let client: HTTPClient
@@ -58,13 +53,13 @@ final class CrashLoad: Sendable {
     }
 
     /// Every request by its marker.
-    var sent: [String: Sent] { state.withLock { $0.sent } }
+    var sent: [String: Sent] { requests.withLock { $0 } }
 
     /// Whether so many requests, and so many broadcasts among them, were answered with 200.
     func hasAccepted(_ count: Int, broadcasts: Int) -> Bool {
-        state.withLock { state in
+        requests.withLock { requests in
             var (accepted, toMany) = (0, 0)
-            for sent in state.sent.values {
+            for sent in requests.values {
                 guard case .accepted = sent.verdict else { continue }
                 accepted += 1
                 switch sent.kind {
@@ -76,69 +71,26 @@ final class CrashLoad: Sendable {
         }
     }
 
-    /// Where the gateway is now; `nil`: nowhere, the callers wait.
-    func use(_ baseURL: String?) {
-        resume { $0.baseURL = baseURL }
-    }
-
-    /// Lets the callers end.
-    func finish() {
-        resume { $0.isOver = true }
-    }
-
     func shutdown() async throws {
         try await client.shutdown()
-    }
-
-    private func resume(_ change: (inout State) -> Void) {
-        let waiters = state.withLock { state in
-            change(&state)
-            guard state.baseURL != nil || state.isOver else { return [CheckedContinuation<Void, Never>]() }
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume() }
     }
 
     /// One caller: asks for one thing after the other until the run is over.
     func run(_ caller: Int, _ kind: (inout SeededRandom) -> Kind, pause: ClosedRange<Int>, random: SeededRandom) async {
         var random = random
         var number = 0
-        while let baseURL = await next() {
+        while let baseURL = await address.next() {
             number += 1
             let marker = "c\(caller)-\(number)"
             let kind = kind(&random)
             let verdict = await send(kind, marker, to: baseURL)
-            state.withLock { $0.sent[marker] = Sent(kind: kind, verdict: verdict) }
-            if verdict == .unknown { forget(baseURL) }
+            requests.withLock { $0[marker] = Sent(kind: kind, verdict: verdict) }
+            if verdict == .unknown { address.forget(baseURL) }
             do {
                 // The load of a run: not a wait for anything.
                 try await Task.sleep(for: .milliseconds(Int.random(in: pause, using: &random)))
             } catch {
                 return
-            }
-        }
-    }
-
-    /// A gateway that has gone is not asked again; the run names the next one.
-    private func forget(_ baseURL: String) {
-        state.withLock { if $0.baseURL == baseURL { $0.baseURL = nil } }
-    }
-
-    /// Where to ask; `nil` when the run is over.
-    private func next() async -> String? {
-        while true {
-            // Between the wait and this look the gateway may have gone again.
-            let (baseURL, isOver) = state.withLock { ($0.baseURL, $0.isOver) }
-            if isOver { return nil }
-            if let baseURL { return baseURL }
-            await withCheckedContinuation { continuation in
-                let isReady = state.withLock { state in
-                    if state.isOver || state.baseURL != nil { return true }
-                    state.waiters.append(continuation)
-                    return false
-                }
-                if isReady { continuation.resume() }
             }
         }
     }

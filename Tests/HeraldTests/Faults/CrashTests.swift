@@ -100,7 +100,7 @@ struct CrashTests {
         var process = try await test.start()
         let tokens = try await register(devices, process, test.keys)
         let load = CrashLoad(key: test.keys.sender, tokens: tokens)
-        load.use(process.baseURL)
+        load.address.use(process.baseURL)
         let calls = random.part(0)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for caller in 0..<4 {
@@ -115,15 +115,15 @@ struct CrashTests {
             while kill < kills || !load.hasAccepted(kills * 5, broadcasts: kills / 2) {
                 // The instant of the kill: chance, not a wait.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 20...450, using: &random)))
-                load.use(nil)
+                load.address.use(nil)
                 await process.end(with: SIGKILL)
                 if kill % 4 == 3 { try await startAndKill(test, &starts, &random) }
                 starts.append(try await start(after: test.simulator))
                 process = try await test.start()
-                load.use(process.baseURL)
+                load.address.use(process.baseURL)
                 kill += 1
             }
-            load.finish()
+            load.address.finish()
             try await tasks.waitForAll()
         }
         // The last one too, with everything that is under way.
