@@ -47,7 +47,8 @@ struct CSVReaderTests {
 
     @Test func whatIsNoUTF8IsMalformed() throws {
         let found = try records([0x61, 0xff, 0x0a, 0x62])
-        #expect(found.map(\.content) == [.malformed("is not UTF-8"), .fields(["b"])])
+        #expect(
+            found.map(\.content) == [.malformed("field 1 is not UTF-8: convert the file to UTF-8"), .fields(["b"])])
     }
 
     @Test func linesAreCountedInsideQuotesToo() throws {

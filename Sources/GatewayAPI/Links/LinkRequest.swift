@@ -41,8 +41,13 @@ struct LinkRequest: Sendable {
         let content = try Content(body, of: tenant)
         (prefix, parameters, warnings) = (content.prefix, content.parameters, content.warnings)
         let suffix = try body.object("suffix", type: "TYPE_MESSAGE")
-        option = try suffix?.choice("option", of: SuffixOption.self, type: Self.optionType) ?? .unspecified
+        let given = try suffix?.choice("option", of: SuffixOption.self, type: Self.optionType) ?? .unspecified
         customSuffix = try suffix?.string("custom_suffix").flatMap { $0.isEmpty ? nil : $0 }
+        guard customSuffix == nil || given == .unspecified || given == .custom else {
+            throw .badRequest(
+                "suffix.customSuffix", "suffix.customSuffix needs the suffix.option CUSTOM, not \(given.rawValue).")
+        }
+        option = customSuffix == nil ? given : .custom
     }
 
     private static let optionType = "type.googleapis.com/google.firebase.dynamiclinks.v1.Suffix.SuffixOption"
@@ -55,13 +60,15 @@ struct LinkRequest: Sendable {
 
         /// Whether a body has one.
         static func isIn(_ body: ObjectReader) -> Bool {
-            body.value("long_dynamic_link") != nil || body.value("dynamic_link_info") != nil
+            ["long_dynamic_link", "dynamic_link_info", "info"].contains { body.value($0) != nil }
         }
 
-        /// Reads the link: exactly one of the two forms.
+        /// Reads the link: exactly one of the two forms. Its parameters are `dynamicLinkInfo` in requests and `info` in the
+        /// resource.
         init(_ body: ObjectReader, of tenant: LinkTenant) throws(FCMError) {
             let long = try body.string("long_dynamic_link").flatMap { $0.isEmpty ? nil : $0 }
-            let info = try body.object("dynamic_link_info", type: "TYPE_MESSAGE")
+            var info = try body.object("dynamic_link_info", type: "TYPE_MESSAGE")
+            if info == nil { info = try body.object("info", type: "TYPE_MESSAGE") }
             switch (long, info) {
             case (let long?, nil): try self.init(long: long, of: tenant)
             case (nil, let info?): try self.init(info: info, of: tenant)

@@ -1,3 +1,4 @@
+import FCMWire
 import HTTPTypes
 import Hummingbird
 import Links
@@ -18,12 +19,17 @@ enum LinkRoutes {
 }
 
 extension Route {
-    /// A route of Dynamic Links' API. Its project is the credential's, which may be an API key in the query.
+    /// A route of Dynamic Links' API. Its project is the credential's, which may be an API key in the query; a header
+    /// `X-Herald-Project` that names another one is refused.
     static func links(
         _ method: HTTPRequest.Method, _ path: String, _ access: Access,
         _ handle: @escaping @Sendable (ProjectCall) async throws -> Response
     ) -> Route {
-        var route = Route(method: method, path: "/v1/" + path, scope: .keyProject(access, handle)).withQueryKey
+        let scope = Scope.keyProject(access) { call in
+            try call.checkProject()
+            return try await handle(call)
+        }
+        var route = Route(method: method, path: "/v1/" + path, scope: scope).withQueryKey
         // A long link may have as much in each of its parameters as a browser takes.
         route.bodyLimitBytes = 64 << 10
         return route
@@ -50,8 +56,24 @@ extension ProjectCall {
         return tenant
     }
 
+    /// Refuses a caller who means another project than the credential's.
+    fileprivate func checkProject() throws(FCMError) {
+        guard let text = call.request.headers[.intendedProject] else { return }
+        guard text == String(project.number) || text == project.id.rawValue else {
+            throw FCMError(
+                .permissionDenied,
+                "\(caller.credential.name) is not of the project '\(text.excerpt)'; the project of a link is the "
+                    + "credential's.", reason: .otherProject)
+        }
+    }
+
     /// Counts a link that a client makes.
     func checkNewLink() throws(FCMError) { try call.checkNewLink(of: caller) }
+}
+
+extension HTTPField.Name {
+    /// `X-Herald-Project`: the id or number of the project that the caller means.
+    fileprivate static let intendedProject = HTTPField.Name("X-Herald-Project")!
 }
 
 extension FCMError {

@@ -7,20 +7,14 @@ import Store
 
 /// `managedShortLinks`: links with a name, that lists show. Dynamic Links only made them; the rest is ours.
 enum ManagedLinkRoutes {
-    /// The longest name in bytes.
-    private static let nameLimit = 256
-
     @Sendable static func create(_ call: ProjectCall) async throws -> Response {
         let tenant = try call.linkTenant()
         let body = try await call.json()
         let request = try LinkRequest(body, of: tenant)
-        guard let name = try name(body, "name") else {
+        guard let name = try name(body) else {
             throw FCMError.badRequest("name", "name is missing: what people call the link.")
         }
-        let end = try body.time("expiration_time")
-        if let end, end <= call.now {
-            throw FCMError.badRequest("expirationTime", "The expiration time is over.")
-        }
+        let end = try end(body, at: call.now)
         let link = try await call.make(request, name: name, expiresAt: end)
         let view = ManagedLinkView(link, prefix: request.prefix)
         return Response(
@@ -41,7 +35,7 @@ enum ManagedLinkRoutes {
             }
             filter.prefix = prefix.name
         }
-        if let text = query["visibility"] { filter.visibilities = [try visibility(text, field: "visibility")] }
+        if let visibility = try query["visibility"].flatMap(visibility) { filter.visibilities = [visibility] }
         let page = try await call.services.store.links(
             of: call.project.id, filter, after: query["pageToken"], limit: size)
         var members: [JSONValue.Member] = []
@@ -58,21 +52,20 @@ enum ManagedLinkRoutes {
         return Response(json: ManagedLinkView(link, prefix: prefix).json)
     }
 
-    /// Changes what the body has: `linkName`, `visibility`, `expirationTime` (empty: none), `flaggedAttribute` (`SPAM` blocks
-    /// the link, an empty list ends that), and the link itself as when it is made.
+    /// Changes what the body has: `linkName`, also as `name`, `visibility`, `expirationTime` (empty: none), `flaggedAttribute`
+    /// (`SPAM` blocks the link, an empty list ends that), and the link itself as when it is made, also as `info`.
     @Sendable static func change(_ call: ProjectCall) async throws -> Response {
         let (link, prefix) = try await call.namedLink()
         let body = try await call.json()
         var change = LinkChange()
         var warnings: [LinkWarning] = []
-        change.name = try name(body, "link_name")
-        if let text = try body.string("visibility") { change.visibility = try visibility(text, field: "visibility") }
+        change.name = try name(body)
+        change.visibility = try body.lenientString("visibility").flatMap(visibility)
         if let text = try body.string("expiration_time") {
-            change.expiresAt = .some(text.isEmpty ? nil : try body.time("expiration_time"))
+            change.expiresAt = .some(text.isEmpty ? nil : try end(body, at: call.now, besides: link.expiresAt))
         }
-        if let flags = try body.strings("flagged_attribute") {
-            change.state = try isSpam(flags) ? .blocked : .active
-        }
+        if let isSpam = try isSpam(body) { change.state = isSpam ? .blocked : .active }
+        try checkSuffix(body, of: link)
         if LinkRequest.Content.isIn(body) {
             let content = try LinkRequest.Content(body, of: call.linkTenant())
             guard content.prefix == prefix else {
@@ -104,30 +97,54 @@ enum ManagedLinkRoutes {
         return state == .blocked ? .linkBlocked : .linkUnblocked
     }
 
-    private static func name(_ body: ObjectReader, _ field: String) throws(FCMError) -> String? {
-        guard let name = try body.string(field), !name.isEmpty else { return nil }
-        guard name.utf8.count <= nameLimit,
-            !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-        else {
-            throw .badRequest(
-                ObjectReader.camelCase(field),
-                "The name must have at most \(nameLimit) bytes and no control characters.")
+    /// The name: `name` in Google's request, `linkName` in its resource.
+    private static func name(_ body: ObjectReader) throws(FCMError) -> String? {
+        let request = try body.string("name") ?? ""
+        let resource = try body.string("link_name") ?? ""
+        guard request.isEmpty || resource.isEmpty || request == resource else {
+            throw .badRequest("linkName", "linkName and name are the same field; give one of them.")
         }
+        let (field, name) = resource.isEmpty ? ("name", request) : ("linkName", resource)
+        guard !name.isEmpty else { return nil }
+        if let problem = LinkName.problem(name) { throw .badRequest(field, "\(field) \(problem).") }
         return name
     }
 
-    private static func visibility(_ text: String, field: String) throws(FCMError) -> LinkVisibility {
-        guard let visibility = LinkVisibility(wire: text) else {
-            throw .badRequest(field, "The visibility must be UNARCHIVED, ARCHIVED or NEVER_SHOWN.")
+    /// The end, which is to come, or is `current`: a resource may be sent back as it was read.
+    private static func end(
+        _ body: ObjectReader, at now: Timestamp, besides current: Timestamp? = nil
+    ) throws(FCMError) -> Timestamp? {
+        guard let end = try body.time("expiration_time") else { return nil }
+        guard end > now || end == current else {
+            throw .badRequest("expirationTime", "expirationTime \(end.rfc3339) is not in the future.")
+        }
+        return end
+    }
+
+    /// A visibility by its name or number; `nil`: the unspecified one.
+    private static func visibility(_ text: String) throws(FCMError) -> LinkVisibility? {
+        guard !["", "0", "UNSPECIFIED_VISIBILITY"].contains(text) else { return nil }
+        guard let visibility = LinkVisibility(wire: text) ?? Int(text).flatMap(LinkVisibility.init(rawValue:)) else {
+            throw .badRequest(
+                "visibility", "visibility must be UNARCHIVED, ARCHIVED or NEVER_SHOWN, not '\(text.excerpt)'.")
         }
         return visibility
     }
 
-    private static func isSpam(_ flags: [String]) throws(FCMError) -> Bool {
-        guard flags.allSatisfy({ $0 == ManagedLinkView.spam }) else {
-            throw .badRequest("flaggedAttribute", "The only attribute is \(ManagedLinkView.spam).")
-        }
+    /// Whether a link is to be blocked; `nil`: the body does not say.
+    private static func isSpam(_ body: ObjectReader) throws(FCMError) -> Bool? {
+        guard let value = body.value("flagged_attribute") else { return nil }
+        guard case .array(let flags) = value,
+            flags.allSatisfy({ $0 == .string(ManagedLinkView.spam) || $0 == .number("1") })
+        else { throw .badRequest("flaggedAttribute", "flaggedAttribute must be a list of nothing but SPAM, or empty.") }
         return !flags.isEmpty
+    }
+
+    private static func checkSuffix(_ body: ObjectReader, of link: Link) throws(FCMError) {
+        let suffix = try body.object("suffix", type: "TYPE_MESSAGE")?.string("custom_suffix") ?? ""
+        guard suffix.isEmpty || suffix == link.key.suffix else {
+            throw .badRequest("suffix.customSuffix", "The suffix of a link can't be changed.")
+        }
     }
 }
 

@@ -35,19 +35,20 @@ extension ProjectCall {
     /// - Throws: 400 for one that the caller may not choose.
     private func suffixes(for request: LinkRequest) async throws -> [String] {
         var random = SystemRandomNumberGenerator()
+        let taken = services.linkHosts.takenPaths(below: request.prefix, of: project.id)
         switch request.option {
         case .unspecified, .unguessable:
             // One in a billion billion is taken.
-            return (0..<2).map { _ in LinkSuffix.unguessable(using: &random) }
+            return (0..<2).map { _ in LinkSuffix.unguessable(besides: taken, using: &random) }
         case .short:
             let length = try await shortLength(in: request.prefix)
             // Each is free with a probability of 999 in 1000.
-            return [0, 0, 0, 1, 1, 2].map { LinkSuffix.short(length: length + $0, using: &random) }
+            return [0, 0, 0, 1, 1, 2].map { LinkSuffix.short(length: length + $0, besides: taken, using: &random) }
         case .custom:
             guard let suffix = request.customSuffix else {
                 throw FCMError.badRequest("suffix.customSuffix", "The option CUSTOM needs suffix.customSuffix.")
             }
-            if let problem = LinkSuffix.customProblem(suffix) {
+            if let problem = LinkSuffix.customProblem(suffix) ?? taken.problem(of: suffix) {
                 throw FCMError.badRequest("suffix.customSuffix", "suffix.customSuffix \(problem).")
             }
             return [suffix]

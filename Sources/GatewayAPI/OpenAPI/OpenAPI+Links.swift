@@ -79,10 +79,10 @@ extension OpenAPI {
                 "visibility": visibility, "flaggedAttribute": flags, "expirationTime": .time,
             ], required: ["link", "creationTime", "info", "visibility"]),
         "ManagedShortLinkChange": .object([
-            "linkName": .string, "visibility": visibility,
+            "linkName": .string, "name": .string.saying("The same as linkName."), "visibility": visibility,
             "flaggedAttribute": flags,
-            "expirationTime": .string.saying("An RFC 3339 time; empty: the link has no end."),
-            "dynamicLinkInfo": .named("DynamicLinkInfo"), "longDynamicLink": .string,
+            "expirationTime": .string.saying("An RFC 3339 time in the future; empty: the link has no end."),
+            "dynamicLinkInfo": .named("DynamicLinkInfo"), "info": .named("DynamicLinkInfo"), "longDynamicLink": .string,
         ]),
         "Suffix": .object([
             "option": .choice(LinkRequest.SuffixOption.allCases.map(\.rawValue)), "customSuffix": .string,

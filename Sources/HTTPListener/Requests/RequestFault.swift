@@ -13,7 +13,7 @@ package enum RequestFault: Error, Hashable, Sendable {
     case malformed
     /// The header fields are too large together, or too many.
     case headerTooLarge
-    /// The request has no `Host` field, or more than one.
+    /// The request names no host, more than one, or one that is none.
     case ambiguousHost
 }
 

@@ -69,8 +69,8 @@ struct LinkFinder: Sendable {
         let url = given.prefix.url + "/" + suffix
         if suffix.hasPrefix("i/") {
             guard let id = InvitationID(rawValue: suffix.dropFirst(2)),
-                let invitation = try await store.invitation(id), invitation.project == project.id,
-                invitation.prefix == given.prefix.name
+                // Under every prefix of the project, as link hosts answer.
+                let invitation = try await store.invitation(id), invitation.project == project.id
             else { throw AttributionProblem.unknown }
             return AttributedLink(
                 url: url, prefix: given.prefix, parameters: LinkParameters(query: invitation.parameters), invitation: id

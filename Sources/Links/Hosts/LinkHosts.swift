@@ -54,6 +54,16 @@ package final class LinkHosts: Sendable {
     /// What stands on a host.
     package func site(_ host: String) -> LinkSite? { table.withLock { $0.sites[host] } }
 
+    /// What of a prefix's paths belongs to other prefixes.
+    ///
+    /// - Parameter project: whose the prefix is.
+    package func takenPaths(below prefix: LinkPrefix, of project: ProjectID) -> TakenPaths {
+        let places = site(prefix.host)?.places ?? []
+        return TakenPaths(
+            below: prefix, own: places.filter { $0.tenant.project.id == project }.map(\.prefix),
+            others: places.filter { $0.tenant.project.id != project }.map(\.prefix))
+    }
+
     /// The links of a project; `nil`: it has none.
     package func tenant(_ project: ProjectID) -> LinkTenant? { table.withLock { $0.tenants[project] } }
 

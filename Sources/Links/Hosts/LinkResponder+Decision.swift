@@ -110,7 +110,7 @@ extension LinkResponder {
                     title: link.parameters[.socialTitle], description: link.parameters[.socialDescription],
                     imageURL: link.parameters.socialImage(allowedBy: link.tenant.policy)?.text,
                     host: resolution.targets.link.host,
-                    openURL: link.expanded(with: [.isFromPreview] + (isPad ? [.isPad] : []) + marks),
+                    openURL: link.unfolded(with: [.isFromPreview] + (isPad ? [.isPad] : []) + marks),
                     copiedLink: marks.reduce(link.url) { $0.appending(parameter: $1) },
                     reportPath: click.map { Self.reportPath + $0.description })))
     }

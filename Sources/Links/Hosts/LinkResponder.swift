@@ -22,8 +22,8 @@ package struct LinkResponder: Sendable {
     let wallTime: WallTime
     private let metrics = RequestMetrics()
 
-    /// The longest target of a request in bytes.
-    static let targetLimit = 8192
+    /// The longest target of a request in bytes: a long link, and what pages add to it.
+    static let targetLimit = LinkLimits.longLinkBytes + LinkLimits.markBytes
 
     /// Puts a responder together.
     ///
@@ -46,7 +46,7 @@ package struct LinkResponder: Sendable {
 
     /// What the host of a request is for; `nil`: the request is the API's.
     package func role(of request: Request) -> LinkHosts.Role? {
-        request.head.authority.flatMap(hosts.role)
+        request.head.soundAuthority.flatMap(hosts.role)
     }
 
     /// Answers a request for a host of links.

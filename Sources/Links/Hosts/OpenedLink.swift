@@ -46,13 +46,16 @@ struct OpenedLink {
         case failed(any Error)
     }
 
-    /// The link as a long one, with more parameters: what the preview page's button leads to.
-    func expanded(with marks: [String]) -> String {
-        var parameters = parameters
-        parameters[.forcedRedirect] = "1"
-        var url = LongLink.url(prefix: prefix, parameters: parameters)
-        if link != nil || invitation != nil { url += "&_osl=" + PercentEncoding.encode(self.url) }
-        return marks.reduce(url) { $0.appending(parameter: $1) }
+    /// What the preview page's button leads to: the link as a long one, which an app reads without asking the gateway; or
+    /// as it is, where that would be longer than what is opened.
+    func unfolded(with marks: [String]) -> String {
+        let long = LongLink.url(prefix: prefix, parameters: parameters.forced)
+        let isStored = link != nil || invitation != nil
+        guard isStored else { return marks.reduce(long) { $0.appending(parameter: $1) } }
+        guard LongLink.isOpened(long, parameters.forced) else {
+            return marks.reduce(url) { $0.appending(parameter: $1) }
+        }
+        return (["_osl=" + PercentEncoding.encode(url)] + marks).reduce(long) { $0.appending(parameter: $1) }
     }
 }
 
@@ -67,7 +70,7 @@ extension LinkResponder {
             let link = try await short(suffix, visit, prefix, tenant)
             return OpenedLink(
                 prefix: prefix, tenant: tenant, url: prefix.url + "/" + suffix,
-                parameters: link.parameters, link: link.link)
+                parameters: visit.isFromPreview ? link.parameters.forced : link.parameters, link: link.link)
         case .invitation(let id):
             try checkBudget(visit)
             let found: LinkInvitation?
@@ -78,7 +81,8 @@ extension LinkResponder {
             }
             guard let found else { throw missed(visit) }
             return OpenedLink(
-                prefix: prefix, tenant: tenant, url: prefix.url + "/i/" + id, parameters: found.parameters,
+                prefix: prefix, tenant: tenant, url: prefix.url + "/i/" + id,
+                parameters: visit.isFromPreview ? found.parameters.forced : found.parameters,
                 link: nil, invitation: id)
         }
     }
@@ -107,24 +111,30 @@ extension LinkResponder {
         let parameters = LinkParameters(query: query)
         guard parameters[.link] != nil else { throw .invalid(LinkProblem(.link, message: "is missing")) }
         let url = LongLink.url(prefix: prefix, parameters: parameters)
+        // The preview page has it in this form, with more: what is opened here opens there.
+        guard LongLink.isOpened(url, parameters) else {
+            throw .invalid(LinkProblem(field: "longDynamicLink", message: "is too long"))
+        }
         // The button of a preview page leads to the long form of a short link.
         var link: Link?
         if visit.isFromPreview, let tapped = visit.parameter("_osl") {
-            link = try await shortLink(tapped, visit, tenant)
+            link = try await shortLink(tapped, as: parameters, visit, prefix, tenant)
         }
         return OpenedLink(prefix: prefix, tenant: tenant, url: url, parameters: parameters, link: link)
     }
 
-    /// The short link that a URL names; `nil`: it names none of the project.
+    /// The short link that a URL names, when its preview page has a button with these parameters; `nil`: it names none, or
+    /// another one, whose counts are none of this visit's.
     private func shortLink(
-        _ url: String, _ visit: LinkVisit, _ tenant: LinkTenant
+        _ url: String, as parameters: LinkParameters, _ visit: LinkVisit, _ prefix: LinkPrefix, _ tenant: LinkTenant
     ) async throws(OpenedLink.Refusal) -> Link? {
         // What the URL is not is no matter: a mark that says nothing counts nothing.
-        guard let long = try? LongLink(url: url, prefixes: tenant.settings.prefixes), let suffix = long.suffix,
-            !suffix.contains("/")
+        guard let tapped = try? LongLink(url: url, prefixes: tenant.settings.prefixes), tapped.prefix == prefix,
+            let suffix = tapped.suffix, !suffix.contains("/")
         else { return nil }
         do throws(OpenedLink.Refusal) {
-            return try await short(suffix, visit, long.prefix, tenant).link
+            let found = try await short(suffix, visit, prefix, tenant)
+            return found.parameters.forced == parameters ? found.link : nil
         } catch {
             guard case .failed = error else { return nil }
             throw error
@@ -139,5 +149,14 @@ extension LinkResponder {
     private func missed(_ visit: LinkVisit) -> OpenedLink.Refusal {
         if let address = visit.address { misses.count(address) }
         return .unknown
+    }
+}
+
+extension LinkParameters {
+    /// With `efr=1`: iOS goes on without the preview page.
+    var forced: LinkParameters {
+        var parameters = self
+        parameters[.forcedRedirect] = "1"
+        return parameters
     }
 }

@@ -39,6 +39,9 @@ package struct LinkCheck: Sendable {
     ///
     /// - Throws: as ``check(_:unknown:)``.
     package func query(of parameters: LinkParameters) throws(LinkProblem) -> String {
+        for (parameter, value) in parameters.all where value.utf8.contains(0) {
+            throw LinkProblem(parameter, message: "has a NUL character")
+        }
         _ = try LinkTargets(parameters, policy: policy)
         let query = parameters.query
         guard query.utf8.count <= LinkLimits.queryBytes else {
@@ -52,6 +55,9 @@ package struct LinkCheck: Sendable {
 
 // What concerns no app.
 extension LinkCheck {
+    /// The warning's text of a long link that is not opened.
+    static let tooLong = "The long link has more than \(LinkLimits.longLinkBytes) bytes: only the short one is opened"
+
     private func general(_ parameters: LinkParameters, _ query: String) -> [LinkWarning] {
         var warnings: [LinkWarning] = []
         for (parameter, value) in parameters.all where value.utf8.count > LinkLimits.parameterBytes {
@@ -60,7 +66,7 @@ extension LinkCheck {
                     .tooLongParameter, "'\(parameter.rawValue)' has more than \(LinkLimits.parameterBytes) bytes"))
         }
         if query.utf8.count > LinkLimits.longLinkBytes {
-            warnings.append(LinkWarning(.linkTooLong, "The link has more than \(LinkLimits.longLinkBytes) bytes"))
+            warnings.append(LinkWarning(.linkTooLong, Self.tooLong))
         }
         if parameters[.link]?.utf8.contains(UInt8(ascii: "#")) == true {
             warnings.append(LinkWarning(.linkWithFragments, "'link' has a fragment: some apps and browsers drop it"))

@@ -33,7 +33,7 @@ package struct LongLink: Hashable, Sendable {
         }
         if url.utf8.count > LinkLimits.longLinkBytes {
             contents.warnings.append(
-                LinkWarning(.linkTooLong, "The link has more than \(LinkLimits.longLinkBytes) bytes"))
+                LinkWarning(.linkTooLong, LinkCheck.tooLong))
         }
         parameters = contents.parameters
         unknownNames = contents.unknownNames
@@ -44,6 +44,14 @@ package struct LongLink: Hashable, Sendable {
     /// The long link of a prefix and parameters: `<prefix>/?k=v…`.
     package static func url(prefix: LinkPrefix, parameters: LinkParameters) -> String {
         prefix.url + "/?" + parameters.query
+    }
+
+    /// Whether a long link is short enough for link hosts to open it; `efr`, which the preview page adds, does not count.
+    ///
+    /// - Parameter url: what ``url(prefix:parameters:)`` makes of the parameters.
+    static func isOpened(_ url: String, _ parameters: LinkParameters) -> Bool {
+        let flag = parameters[.forcedRedirect].map { "&efr=".utf8.count + $0.utf8.count } ?? 0
+        return url.utf8.count - flag <= LinkLimits.longLinkBytes
     }
 
     /// The prefix with the longest path that covers the URL.

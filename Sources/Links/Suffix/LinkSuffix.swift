@@ -13,8 +13,12 @@ package enum LinkSuffix {
     private static let lengthLimit = 128
 
     /// 17 digits of base 62 that stand for a random number of 96 bits, padded with zeros on the left.
-    package static func unguessable(using random: inout some RandomNumberGenerator) -> String {
-        draw(&random) { random in
+    ///
+    /// - Parameter taken: paths that are not drawn.
+    package static func unguessable(
+        besides taken: TakenPaths = .none, using random: inout some RandomNumberGenerator
+    ) -> String {
+        draw(&random, taken) { random in
             var number = UInt128(random.next()) << 32 | UInt128(random.next() >> 32)
             var digits: [UInt8] = []
             for _ in 0..<unguessableLength {
@@ -26,8 +30,12 @@ package enum LinkSuffix {
     }
 
     /// `length` random digits of base 62, at least one.
-    package static func short(length: Int, using random: inout some RandomNumberGenerator) -> String {
-        draw(&random) { random in
+    ///
+    /// - Parameter taken: paths that are not drawn.
+    package static func short(
+        length: Int, besides taken: TakenPaths = .none, using random: inout some RandomNumberGenerator
+    ) -> String {
+        draw(&random, taken) { random in
             let digits = (0..<max(length, 1)).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &random)] }
             return String(decoding: digits, as: UTF8.self)
         }
@@ -36,9 +44,9 @@ package enum LinkSuffix {
     /// Why a suffix that somebody chose can't be one: a sentence for the caller; `nil`: it can.
     package static func customProblem(_ suffix: String) -> String? {
         guard isSegment(suffix[...]) else {
-            return "has to be 1 to \(lengthLimit) of A-Z, a-z, 0-9, '_' and '-'"
+            return "has to be 1 to \(lengthLimit) of A-Z, a-z, 0-9, '_' and '-', not \(suffix.quotedExcerpt)"
         }
-        return reserved.contains(suffix.lowercased()) ? "'\(suffix)' is reserved" : nil
+        return reserved.contains(suffix.lowercased()) ? "can't be '\(suffix)', which is reserved" : nil
     }
 
     /// Whether a text has the form of a suffix.
@@ -49,13 +57,15 @@ package enum LinkSuffix {
             }
     }
 
-    /// Draws until the suffix is neither reserved nor offensive: nearly always once.
+    /// Draws until the suffix is neither reserved, offensive nor the path of something else: nearly always once.
     private static func draw<Random: RandomNumberGenerator>(
-        _ random: inout Random, _ make: (inout Random) -> String
+        _ random: inout Random, _ taken: TakenPaths, _ make: (inout Random) -> String
     ) -> String {
         while true {
             let suffix = make(&random)
-            if !reserved.contains(suffix.lowercased()), !OffensiveWords.occur(in: suffix) { return suffix }
+            if !reserved.contains(suffix.lowercased()), !OffensiveWords.occur(in: suffix), taken.isFree(suffix) {
+                return suffix
+            }
         }
     }
 }

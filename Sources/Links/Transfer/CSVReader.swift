@@ -4,7 +4,7 @@ package struct CSVRecord: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
         /// Its fields, without their quotes.
         case fields([String])
-        /// Why it is none: a sentence without a subject. The records behind it are read on.
+        /// Why it is none: a sentence. The records behind it are read on.
         case malformed(String)
     }
 
@@ -138,7 +138,7 @@ private struct CSVRecordParser {
 
     /// Gives the record up, and with it the line that it begins on.
     mutating func abandon() {
-        problem = "a quote that is not closed, or a record of more than 1 MB"
+        problem = "a quote is not closed, or the row has more than 1 MB: a field in quotes ends with one"
         end = (bytes[end...].firstIndex(of: 0x0a) ?? bytes.count - 1) + 1
         lines = 1
     }
@@ -153,7 +153,9 @@ private struct CSVRecordParser {
         }
         var field = bytes[start..<position]
         if field.last == 0x0d, position == bytes.count || bytes[position] == 0x0a { field.removeLast() }
-        if hasQuote { problem = "a quote inside a field that does not begin with one" }
+        if hasQuote {
+            flaw("has a quote inside: put the field in quotes and double the one inside")
+        }
         add(field)
     }
 
@@ -177,17 +179,22 @@ private struct CSVRecordParser {
         let start = position
         while position < bytes.count, bytes[position] != UInt8(ascii: ","), bytes[position] != 0x0a { position += 1 }
         if position - start > 1 || position > start && bytes[start] != 0x0d {
-            problem = "text behind a field in quotes"
+            flaw("has text behind its quotes: a comma or the line's end follows them")
         }
         add(field[...])
         return true
+    }
+
+    /// Notes what is wrong with the field that is read.
+    private mutating func flaw(_ text: String) {
+        problem = problem ?? "field \(fields.count + 1) \(text)"
     }
 
     private mutating func add(_ field: ArraySlice<UInt8>) {
         // Most fields of a file of links.
         guard !field.isEmpty else { return fields.append("") }
         guard let text = String(validating: field, as: UTF8.self) else {
-            problem = "is not UTF-8"
+            flaw("is not UTF-8: convert the file to UTF-8")
             return
         }
         fields.append(text)

@@ -123,7 +123,8 @@ package struct LinkFileImport {
                 let key = LinkKey(prefix: links[index].prefix, suffix: links[index].suffixes[0])
                 refusals.append(
                     LinkRefusal(
-                        line: lines[index], shortLink: key.name, reason: "its suffix belongs to another link"))
+                        line: lines[index], column: LinkColumn.shortLink.title, shortLink: key.name,
+                        reason: "the suffix '\(key.suffix)' belongs to another link; a deleted one keeps its own too"))
             }
         }
         summary.refused += refusals.count

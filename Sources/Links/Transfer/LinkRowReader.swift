@@ -1,18 +1,8 @@
 package import PushModel
 package import Store
 
-/// Why a row of a file is not taken.
-package struct LinkRefusal: Error, Hashable, Sendable {
-    /// The number of the line that the row begins on.
-    package var line: Int
-    /// The short link as the file has it; `nil`: it could not be read.
-    package var shortLink: String?
-    /// A sentence for the operator.
-    package var reason: String
-}
-
 /// Makes links of the rows of a file, or says why a row is refused. What a row may lead to is judged as that of a link that
-/// the API makes: a file is no way around the project's targets.
+/// is made by the API: a file is no way around the project's targets.
 package struct LinkRowReader: Sendable {
     /// What the file's prefixes became, by the name of the old one.
     package typealias Mapping = [String: LinkPrefix]
@@ -20,73 +10,72 @@ package struct LinkRowReader: Sendable {
     private let project: Project
     private let check: LinkCheck
     private let prefixes: Mapping
+    private let taken: [String: TakenPaths]
+    /// A prefix of the project, for the texts of refusals.
+    private let example: LinkPrefix?
     private let columns: [LinkColumn]
+    private let hasHeader: Bool
     private let now: Timestamp
 
     /// Takes the header from the front of a file. Without one the columns are Google's, in their order.
     ///
     /// - Parameters:
+    ///   - others: the prefixes of other projects.
     ///   - mapping: what stands in the file for which prefix of the project, beside these themselves.
     ///   - now: when links were made of which the file does not say it.
     /// - Throws: ``LinkRefusal`` for a header that has a column twice, an unknown one, or no short links;
     ///   ``LinkProblem`` for a policy that is none; the errors of the file.
     package init(
-        project: Project, settings: LinkSettings, reading file: inout CSVReader, mapping: Mapping, now: Timestamp
+        project: Project, settings: LinkSettings, others: [LinkPrefix] = [], reading file: inout CSVReader,
+        mapping: Mapping, now: Timestamp
     ) throws {
         self.project = project
         self.now = now
         check = LinkCheck(project: project, policy: try LinkPolicy(settings))
-        var prefixes = Dictionary(uniqueKeysWithValues: settings.prefixes.map { ($0.name, $0) })
-        prefixes.merge(mapping) { $1 }
-        self.prefixes = prefixes
+        let own = Dictionary(uniqueKeysWithValues: settings.prefixes.map { ($0.name, $0) })
+        prefixes = own.merging(mapping) { $1 }
+        taken = own.mapValues { TakenPaths(below: $0, own: settings.prefixes, others: others) }
+        example = settings.prefixes.first
         let header = try file.next(if: { record in
             guard case .fields(let fields) = record.content else { return false }
             return fields.first.flatMap(LinkColumn.init(title:)) != nil
         })
-        guard case .fields(let titles) = header?.content else {
-            columns = LinkColumn.google
-            return
-        }
-        columns = try Self.columns(titles)
+        hasHeader = header != nil
+        columns = try header.map { header throws(LinkRefusal) in try Self.columns(header) } ?? LinkColumn.google
     }
 
-    private static func columns(_ titles: [String]) throws(LinkRefusal) -> [LinkColumn] {
+    private static func columns(_ header: CSVRecord) throws(LinkRefusal) -> [LinkColumn] {
+        guard case .fields(let titles) = header.content else { return LinkColumn.google }
+        func refusal(_ reason: String) -> LinkRefusal { LinkRefusal(line: header.line, reason: "header: \(reason)") }
         var columns: [LinkColumn] = []
         for title in titles {
             guard let column = LinkColumn(title: title) else {
-                throw LinkRefusal(line: 1, reason: "there is no column '\(title.prefix(40))'")
+                let known = LinkColumn.all.map(\.title).joined(separator: ", ")
+                throw refusal("there is no column \(title.quotedExcerpt); there are \(known)")
             }
-            guard !columns.contains(column) else { throw LinkRefusal(line: 1, reason: "'\(title)' stands twice") }
+            guard !columns.contains(column) else {
+                throw refusal("the column '\(column.title)' stands twice; leave one out")
+            }
             columns.append(column)
         }
-        guard columns.contains(.shortLink), columns.contains(.parameter(.link)) else {
-            throw LinkRefusal(line: 1, reason: "the columns 'Short link' and 'link' are missing")
+        for column in [LinkColumn.shortLink, .parameter(.link)] where !columns.contains(column) {
+            throw refusal("the column '\(column.title)' is missing; each row needs it")
         }
         return columns
     }
 
     /// The link of a row.
     package func link(_ record: CSVRecord) throws(LinkRefusal) -> NewLink {
-        guard case .fields(let fields) = record.content else {
-            guard case .malformed(let problem) = record.content else {
-                throw LinkRefusal(line: record.line, reason: "")
-            }
-            throw LinkRefusal(line: record.line, reason: problem)
-        }
-        guard fields.count == columns.count else {
-            throw LinkRefusal(
-                line: record.line, reason: "has \(fields.count) fields, there are \(columns.count) columns")
-        }
-        var row = Row(line: record.line, createdAt: now)
-        for (column, field) in zip(columns, fields) where !field.isEmpty {
-            row.take(CSVCell.original(field), of: column)
-        }
+        let row = try row(record)
         let (prefix, suffix) = try place(row)
         let query: String
-        do {
+        do throws(LinkProblem) {
             query = try check.query(of: row.parameters)
         } catch {
-            throw row.refusal(error.description)
+            let value = error.parameter.flatMap { row.parameters[$0] }
+            throw row.refusal(
+                error.parameter.map(LinkColumn.parameter),
+                value.map { "\($0.quotedExcerpt) \(error.message)" } ?? error.message)
         }
         return NewLink(
             project: project.id, prefix: prefix.name, suffixes: [suffix], kind: .imported,
@@ -95,16 +84,49 @@ package struct LinkRowReader: Sendable {
             createdAt: row.createdAt)
     }
 
+    private func row(_ record: CSVRecord) throws(LinkRefusal) -> LinkRow {
+        var row = LinkRow(line: record.line, createdAt: now)
+        let fields: [String]
+        switch record.content {
+        case .fields(let found): fields = found
+        case .malformed(let problem): throw row.refusal(nil, problem)
+        }
+        guard fields.count == columns.count else {
+            let expected =
+                hasHeader
+                ? "the header has \(columns.count)"
+                : "Google's export has \(columns.count); name the columns in a header if these are others"
+            throw row.refusal(nil, "the row has \(fields.count) fields, \(expected)")
+        }
+        // The link first: each refusal names it.
+        if let index = columns.firstIndex(of: .shortLink), !fields[index].isEmpty {
+            row.shortLink = CSVCell.original(fields[index])
+        }
+        for (column, field) in zip(columns, fields) where !field.isEmpty {
+            try row.take(CSVCell.original(field), of: column)
+        }
+        return row
+    }
+
     /// Where a link stands: its suffix to the letter, its prefix as the mapping has it.
-    private func place(_ row: Row) throws(LinkRefusal) -> (LinkPrefix, String) {
-        guard let url = row.shortLink else { throw row.refusal("has no short link") }
+    private func place(_ row: LinkRow) throws(LinkRefusal) -> (LinkPrefix, String) {
+        let form = "write it like \(example?.url ?? "https://go.example.com")/aB3x"
+        guard let url = row.shortLink else { throw row.refusal(.shortLink, "empty; \(form)") }
         let text = Self.withoutScheme(url)
-        guard let slash = text.utf8.lastIndex(of: UInt8(ascii: "/")) else { throw row.refusal("is no short link") }
+        guard let slash = text.utf8.lastIndex(of: UInt8(ascii: "/")) else {
+            throw row.refusal(.shortLink, "\(url.quotedExcerpt) is no short link; \(form)")
+        }
         let suffix = String(text[text.utf8.index(after: slash)...])
         guard let prefix = prefixes[String(text[..<slash])] ?? prefixes[Self.prefixName(text[..<slash])] else {
-            throw row.refusal("its prefix \(Self.prefixName(text[..<slash])) is none of the project; map it to one")
+            let name = Self.prefixName(text[..<slash])
+            throw row.refusal(
+                .shortLink,
+                "\(name.quotedExcerpt) is no prefix of the project; add it to links.prefixes, or map it to one "
+                    + "(--map \(name.prefix(60))=\(example?.name ?? "go.example.com"))")
         }
-        if let problem = LinkSuffix.customProblem(suffix) { throw row.refusal("its suffix \(problem)") }
+        if let problem = LinkSuffix.customProblem(suffix) ?? taken[prefix.name]?.problem(of: suffix) {
+            throw row.refusal(.shortLink, "the suffix \(problem)")
+        }
         return (prefix, suffix)
     }
 
@@ -119,50 +141,5 @@ package struct LinkRowReader: Sendable {
     private static func prefixName(_ text: Substring) -> String {
         let host = text.utf8.firstIndex(of: UInt8(ascii: "/")) ?? text.endIndex
         return text[..<host].lowercased() + text[host...]
-    }
-}
-
-/// What a row says.
-private struct Row {
-    let line: Int
-    var shortLink: String?
-    var parameters = LinkParameters()
-    var isArchived = false
-    var name: String?
-    var createdAt: Timestamp
-
-    init(line: Int, createdAt: Timestamp) {
-        self.line = line
-        self.createdAt = createdAt
-    }
-
-    mutating func take(_ text: String, of column: LinkColumn) {
-        switch column {
-        case .shortLink: shortLink = text
-        case .parameter(.forcedRedirect):
-            // A column of truth values, whose "false" is the same as nothing.
-            if LinkParameters.boolean(text) != false { parameters[.forcedRedirect] = "1" }
-        case .parameter(let parameter): parameters[parameter] = text
-        case .isArchived: isArchived = LinkParameters.boolean(text) ?? (text.lowercased() == "yes")
-        case .name: name = text
-        case .createdAt: createdAt = Self.time(text) ?? createdAt
-        }
-    }
-
-    func refusal(_ reason: String) -> LinkRefusal {
-        LinkRefusal(line: line, shortLink: shortLink, reason: reason)
-    }
-
-    /// RFC 3339, also with a space for the T and without a zone or with " UTC", or seconds or milliseconds since 1970.
-    private static func time(_ text: String) -> Timestamp? {
-        if let number = Int64(text) {
-            let time = Timestamp(milliseconds: number < 100_000_000_000 ? number * 1000 : number)
-            return (0...253_402_300_799).contains(time.seconds) ? time : nil
-        }
-        if let time = Timestamp(rfc3339: text) { return time }
-        var plain = text.replacing(" UTC", with: "Z").replacing(" ", with: "T")
-        if let time = Timestamp(rfc3339: plain) { return time }
-        plain += "Z"
-        return Timestamp(rfc3339: plain)
     }
 }

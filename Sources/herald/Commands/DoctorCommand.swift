@@ -42,6 +42,8 @@ struct DoctorCommand: AsyncParsableCommand {
                 Finding(.good, "configuration", "projects: \(projects.configurations.count), apps: \(apps)"), at: 0)
             findings += projects.certificates.map { Self.finding(of: $0, at: Timestamp.systemTime()) }
             findings += ListenerCheck(configuration: configuration).findings(at: Timestamp.systemTime())
+            findings += PublicHostCheck(configuration: configuration, projects: projects.projects).warnings
+                .map { Finding(.warning, "listener", $0.description) }
             findings.append(await Self.store(configuration))
             findings += await LinkHostCheck(projects: projects.projects, limit: .seconds(timeout)).findings()
             findings += try await upstreams(projects)

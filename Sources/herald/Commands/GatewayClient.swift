@@ -116,6 +116,14 @@ struct GatewayClient: Sendable {
         try await send(method, "/v1/projects/\(project)/\(path)", query: query, body: body, headers: headers)
     }
 
+    /// Asks where the project is the key's, which is refused unless it is ``project``.
+    func link(
+        _ method: HTTPMethod, _ path: String, query: [(String, String)] = [], body: JSONValue? = nil
+    ) async throws(Failure) -> Answer {
+        try await send(
+            method, "/v1/" + path, query: query, body: body, headers: [("x-herald-project", project.rawValue)])
+    }
+
     /// Asks.
     func send(
         _ method: HTTPMethod, _ path: String, query: [(String, String)] = [], body: JSONValue? = nil,

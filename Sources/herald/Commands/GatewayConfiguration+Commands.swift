@@ -50,20 +50,21 @@ extension GatewayConfiguration {
             ).description)
     }
 
-    /// A project and its links, from the project files.
-    func links(of id: ProjectID) throws(Failure) -> (Project, LinkSettings) {
+    /// A project, its links and the prefixes of other projects, from the project files.
+    func links(of id: ProjectID) throws(Failure) -> (Project, LinkSettings, others: [LinkPrefix]) {
         try check(id)
-        let project: Project?
+        let projects: [Project]
         do {
-            let set = try ProjectSet.read(
-                directory: projectsDirectory, configuredAt: place(of: .projects))
-            project = set.projects.first { $0.id == id }
+            projects = try ProjectSet.read(directory: projectsDirectory, configuredAt: place(of: .projects)).projects
         } catch {
             throw error.failure
         }
-        guard let project, let settings = project.links else {
-            throw Failure(.configuration, "project \(id) has no links: its file names no prefix")
+        guard let project = projects.first(where: { $0.id == id }), let settings = project.links else {
+            throw Failure(
+                .configuration,
+                "--project \(id): the project has no links; add links.prefixes to its file in \(projectsDirectory)")
         }
-        return (project, settings)
+        let others = projects.filter { $0.id != id }.flatMap { $0.links?.prefixes ?? [] }
+        return (project, settings, others)
     }
 }

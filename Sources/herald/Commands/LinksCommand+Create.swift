@@ -26,24 +26,55 @@ extension LinksCommand {
         @Flag(help: "A suffix of a few characters, for links that anybody may open.") var short = false
         @Option(help: "What people call the link.") var name: String?
         @Option(help: "The suffix of a link with a name.") var suffix: String?
-        @Option(help: "When a link with a name ends, as 2026-12-31T00:00:00Z.") var expires: String?
+        @Option(help: "When a link with a name ends: 90d, 12h, 30m, or a time as 2026-12-31T00:00:00Z.")
+        var expires: String?
         @Flag(help: "Print the gateway's answer as JSON.") var json = false
 
         func validate() throws {
-            if name == nil, suffix != nil || expires != nil {
-                throw ValidationError("--suffix and --expires are for links with a --name.")
+            if name?.isEmpty == true { throw ValidationError("--name \"\": write what people call the link.") }
+            if let suffix {
+                guard name != nil else {
+                    throw ValidationError("--suffix \(suffix): only a link with a --name has a suffix of your choice.")
+                }
+                guard !short else {
+                    throw ValidationError("--suffix \(suffix): --short draws one; leave one of the two out.")
+                }
+                if let problem = LinkSuffix.customProblem(suffix) { throw ValidationError("--suffix \(problem).") }
             }
-            guard suffix == nil || !short else { throw ValidationError("--suffix and --short exclude each other.") }
-            guard prefix != nil || parameters.isEmpty else { throw ValidationError("--parameter needs --prefix.") }
-            for pair in parameters where Self.parameter(pair) == nil {
-                throw ValidationError("\"\(pair)\" is no parameter of links; write it like apn=com.example.app.")
+            try validateEnd()
+            for pair in parameters { try validate(parameter: pair) }
+        }
+
+        private func validateEnd() throws {
+            guard let expires else { return }
+            guard name != nil else {
+                throw ValidationError("--expires \(expires): only a link with a --name has an end.")
             }
+            guard let expiry = Expiry(argument: expires) else {
+                throw ValidationError(
+                    "--expires \"\(expires)\": write 90d, 12h, 30m, or a time as 2026-12-31T00:00:00Z.")
+            }
+            let now = Timestamp.systemTime()
+            guard expiry.time(from: now) > now else {
+                throw ValidationError("--expires \(expires): that is not in the future.")
+            }
+        }
+
+        private func validate(parameter pair: String) throws {
+            guard prefix != nil else {
+                throw ValidationError(
+                    "--parameter \"\(pair)\": needs --prefix; a long link has its parameters in its query.")
+            }
+            guard Self.parameter(pair) == nil else { return }
+            let known = LinkParameter.allCases.filter { $0 != .link }.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError(
+                "--parameter \"\(pair)\": write a name, = and a value, as apn=com.example.app. Names are \(known).")
         }
 
         func run() async throws {
             let client = try gateway.client()
-            let path = name == nil ? "/v1/shortLinks" : "/v1/managedShortLinks:create"
-            let answer = try await client.send(.POST, path, body: try body()).json()
+            let path = name == nil ? "shortLinks" : "managedShortLinks:create"
+            let answer = try await client.link(.POST, path, body: try body()).json()
             guard !json else { return Console.standard.print([answer]) }
             for warning in answer["warning"]?.elements ?? [] {
                 Console.standard.error(
@@ -65,14 +96,17 @@ extension LinksCommand {
                 members.append(.init("suffix", .object([.init("option", .string("SHORT"))])))
             }
             if let name { members.append(.init("name", .string(name))) }
-            if let expires { members.append(.init("expirationTime", .string(expires))) }
+            if let end = expires.flatMap(Expiry.init(argument:))?.time(from: .systemTime()) {
+                members.append(.init("expirationTime", .string(end.rfc3339)))
+            }
             return .object(members)
         }
 
         private func longLink() throws(Failure) -> String {
             guard let prefix else { return url }
             guard let prefix = LinkPrefix(rawValue: prefix) else {
-                throw Failure(.usage, "\(Table.safe(prefix)) is no prefix of links; use \(LinkPrefix.expectation)")
+                throw Failure(
+                    .usage, "--prefix \"\(Table.safe(prefix))\" is no prefix of links; write \(LinkPrefix.expectation)")
             }
             var link = LinkParameters()
             link[.link] = url

@@ -29,13 +29,18 @@ extension LinksCommand {
 
         func run() async throws {
             let configuration = try file.read()
-            let (project, settings) = try configuration.links(of: project)
+            let (project, settings, others) = try configuration.links(of: project)
             let mapping = try mapping(settings)
             try configuration.checkForStore()
             let handle = try LinksCommand.source(path)
             do {
                 let store = try await configuration.openStore(as: .command)
-                let summary = try await run(project, settings, mapping, handle, store)
+                let rows = { (reader: inout CSVReader) in
+                    try LinkRowReader(
+                        project: project, settings: settings, others: others, reading: &reader, mapping: mapping,
+                        now: .systemTime())
+                }
+                let summary = try await run(project, rows, handle, store)
                 try store.close()
                 try tell(summary)
             } catch let error as StoreError {
@@ -44,15 +49,14 @@ extension LinksCommand {
         }
 
         private func run(
-            _ project: Project, _ settings: LinkSettings, _ mapping: LinkRowReader.Mapping, _ handle: FileHandle,
+            _ project: Project, _ rows: (inout CSVReader) throws -> LinkRowReader, _ handle: FileHandle,
             _ store: any AdministeredStore
         ) async throws -> LinkFileImport.Summary {
             do {
                 var reader = try CSVReader { count in
                     try ExportFile.inputOutput(path) { Array(try handle.read(upToCount: count) ?? Data()) }
                 }
-                let rows = try LinkRowReader(
-                    project: project, settings: settings, reading: &reader, mapping: mapping, now: .systemTime())
+                let rows = try rows(&reader)
                 try await store.record(
                     AuditEntry(
                         time: .systemTime(), project: project.id, action: .linksImported, subject: project.id.rawValue,
@@ -65,7 +69,7 @@ extension LinksCommand {
                     Console.standard.progress("\(LinksCommand.text(summary)), \(rate)/s")
                 }
             } catch let refusal as LinkRefusal {
-                throw Failure(.refused, "\(path): line \(refusal.line): \(refusal.reason)")
+                throw Failure(.refused, "\(path): line \(refusal.line): \(Table.safe(refusal.text))")
             } catch let problem as LinkProblem {
                 throw Failure(.configuration, "project \(project.id): \(problem)")
             }
@@ -77,11 +81,20 @@ extension LinksCommand {
             for text in map {
                 let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
                 guard parts.count == 2, let old = LinksCommand.prefix(parts[0]), let new = LinksCommand.prefix(parts[1])
-                else { throw Failure(.usage, "--map takes OLD=NEW, as in demo.page.link=go.example.com") }
-                guard let known = settings.prefixes.first(where: { $0.name == new.name }) else {
-                    throw Failure(.usage, "--map \(text): \(new.name) is no prefix of the project")
+                else {
+                    throw Failure(
+                        .usage,
+                        "--map \"\(Table.safe(text))\": write OLD=NEW, both a host or a host and a path, as "
+                            + "demo.page.link=go.example.com")
                 }
-                mapping[old.name] = known
+                guard let known = settings.prefixes.first(where: { $0.name == new.name }) else {
+                    let names = settings.prefixes.map(\.name).joined(separator: ", ")
+                    throw Failure(
+                        .usage, "--map \(Table.safe(text)): \(new.name) is no prefix of the project; it has \(names)")
+                }
+                guard mapping.updateValue(known, forKey: old.name) == nil else {
+                    throw Failure(.usage, "--map \(Table.safe(text)): \(old.name) is mapped twice; leave one out")
+                }
             }
             return mapping
         }
@@ -99,7 +112,12 @@ extension LinksCommand {
             } else {
                 Console.standard.error(LinksCommand.text(summary))
             }
-            guard summary.refused == 0 else { throw Failure(.refused, "\(summary.refused) rows were refused") }
+            guard summary.refused == 0 else {
+                throw Failure(
+                    .refused,
+                    "\(path): \(summary.refused) of \(summary.rows) rows were refused; mend what is listed and import the "
+                        + "file again")
+            }
         }
     }
 
@@ -115,10 +133,11 @@ extension LinksCommand {
             guard isJSON else {
                 Console.standard.progress("")
                 let link = refusal.shortLink.map { "\(Table.safe($0)): " } ?? ""
-                Console.standard.print("line \(refusal.line): \(link)\(Table.safe(refusal.reason))")
+                Console.standard.print("line \(refusal.line): \(link)\(Table.safe(refusal.text))")
                 return
             }
             var members: [JSONValue.Member] = [.init("line", .number("\(refusal.line)"))]
+            if let column = refusal.column { members.append(.init("column", .string(column))) }
             if let link = refusal.shortLink { members.append(.init("shortLink", .string(link))) }
             members.append(.init("reason", .string(refusal.reason)))
             Console.standard.print([.object(members)])

@@ -19,7 +19,7 @@ extension LinksCommand {
         @Argument(help: "The short link, as https://go.example.com/aB3x.") var link: String
 
         /// The path of the link's resource.
-        var path: String { "/v1/managedShortLinks/" + GatewayClient.escaped(link) }
+        var path: String { "managedShortLinks/" + GatewayClient.escaped(link) }
     }
 
     /// `herald links list`.
@@ -35,7 +35,7 @@ extension LinksCommand {
         @Flag(help: "Print JSON, an object a line.") var json = false
 
         func validate() throws {
-            guard limit > 0 else { throw ValidationError("--limit takes 1 or more.") }
+            guard limit > 0 else { throw ValidationError("--limit \(limit): takes 1 or more.") }
         }
 
         func run() async throws {
@@ -59,7 +59,7 @@ extension LinksCommand {
                 var query = [("visibility", visibility.wire), ("pageSize", String(min(1000, limit - found.count)))]
                 if let prefix { query.append(("domainUriPrefix", prefix)) }
                 if let token { query.append(("pageToken", token)) }
-                let answer = try await client.send(.GET, "/v1/managedShortLinks", query: query).json()
+                let answer = try await client.link(.GET, "managedShortLinks", query: query).json()
                 found += answer["managedShortLinks"]?.elements ?? []
                 token = answer["nextPageToken"]?.stringValue
             } while token != nil && found.count < limit
@@ -77,7 +77,7 @@ extension LinksCommand {
         @Flag(help: "Print the gateway's answer as JSON.") var json = false
 
         func run() async throws {
-            let link = try await gateway.client().send(.GET, name.path).json()
+            let link = try await gateway.client().link(.GET, name.path).json()
             json ? Console.standard.print([link]) : LinksCommand.show(link)
         }
     }
@@ -94,7 +94,7 @@ extension LinksCommand {
 
         func run() async throws {
             let body = JSONValue.object([.init("visibility", .string(undo ? "UNARCHIVED" : "ARCHIVED"))])
-            let answer = try await gateway.client().send(.PATCH, name.path, body: body).json()
+            let answer = try await gateway.client().link(.PATCH, name.path, body: body).json()
             json ? Console.standard.print([answer]) : LinksCommand.show(answer["managedShortLink"] ?? answer)
         }
     }
@@ -110,12 +110,12 @@ extension LinksCommand {
         @Flag(help: "Print JSON, an object a line.") var json = false
 
         func validate() throws {
-            guard (1...3650).contains(days) else { throw ValidationError("--days takes 1 to 3650.") }
+            guard (1...3650).contains(days) else { throw ValidationError("--days \(days): takes 1 to 3650.") }
         }
 
         func run() async throws {
-            let path = "/v1/\(GatewayClient.escaped(name.link))/linkStats"
-            let answer = try await gateway.client().send(.GET, path, query: [("durationDays", String(days))]).json()
+            let path = "\(GatewayClient.escaped(name.link))/linkStats"
+            let answer = try await gateway.client().link(.GET, path, query: [("durationDays", String(days))]).json()
             let stats = answer["linkEventStats"]?.elements ?? []
             guard !json else { return Console.standard.print(stats) }
             var table = Table(titles: ["PLATFORM", "EVENT", "COUNT"])
@@ -146,20 +146,20 @@ extension LinksCommand {
         @Option(help: "The file to write; without it standard output.") var output: String?
 
         func validate() throws {
-            guard (64...2048).contains(size) else { throw ValidationError("--size takes 64 to 2048.") }
-            guard QRCorrection(letter: ecc) != nil else { throw ValidationError("--ecc takes L, M, Q or H.") }
+            guard (64...2048).contains(size) else { throw ValidationError("--size \(size): takes 64 to 2048.") }
+            guard QRCorrection(letter: ecc) != nil else { throw ValidationError("--ecc \(ecc): takes L, M, Q or H.") }
         }
 
         func run() async throws {
             // A picture of a link that is not there would be printed many times.
-            let link = try await gateway.client().send(.GET, name.path).json()
+            let link = try await gateway.client().link(.GET, name.path).json()
             let url = link["link"]?.stringValue ?? name.link
             let bytes: [UInt8]
             do {
                 let code = try QRCode(url, correction: QRCorrection(letter: ecc) ?? .medium)
                 bytes = format == .svg ? Array(code.svg(pixels: size).utf8) : code.png(pixels: size)
             } catch {
-                throw Failure(.refused, "\(error)")
+                throw Failure(.refused, "\(Table.safe(url)): \(error); take another --ecc, or a shorter suffix")
             }
             do {
                 if let output {
@@ -169,7 +169,9 @@ extension LinksCommand {
                 }
             } catch {
                 throw Failure(
-                    .inputOutput, "\(output ?? "standard output"): can't be written: \(error.localizedDescription)")
+                    .inputOutput,
+                    "\(output.map { "--output \($0)" } ?? "standard output"): can't be written: \(error.localizedDescription)"
+                )
             }
         }
     }

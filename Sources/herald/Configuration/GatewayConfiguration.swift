@@ -33,6 +33,7 @@ struct GatewayConfiguration: Sendable {
 
     /// A value whose place is kept, so that a start that fails can point at it.
     enum Setting: String, CaseIterable, Sendable {
+        case publicURL
         case data
         case projects
         case host = "listen.host"

@@ -88,6 +88,18 @@ extension ProjectSet {
             }
         }
         refusePreviewsOnLinkHosts(contents, problems: &problems)
+        refusePrefixesOfInvitations(contents.flatMap(\.prefixes), problems: &problems)
+    }
+
+    /// `<prefix>/i/<id>` is an invitation: a prefix there would hide all of them.
+    private static func refusePrefixesOfInvitations(
+        _ prefixes: [(prefix: LinkPrefix, item: ConfigurationSection.Item)], problems: inout [ConfigurationProblem]
+    ) {
+        for (prefix, item) in prefixes where prefix.path.hasSuffix("/i") {
+            let name = String(prefix.name.dropLast("/i".count))
+            guard prefixes.contains(where: { $0.prefix.name == name }) else { continue }
+            problems.append(item.problem("\(prefix.name)/… are the invitations of \(name); take another path"))
+        }
     }
 
     /// Safari opens no universal link from a page of the same host, and one host answers in one way.

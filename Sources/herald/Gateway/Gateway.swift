@@ -64,6 +64,11 @@ struct Gateway: Service {
         try linkHosts.replace(with: projects.projects)
         let sender = try Self.sender(for: projects, configuration, logger)
         ProjectReloader.log(projects.warnings, to: logger)
+        let logPublicHost: @Sendable ([Project]) -> Void = { projects in
+            let check = PublicHostCheck(configuration: configuration, projects: projects)
+            for warning in check.warnings { logger.warning("configuration", metadata: ["problem": "\(warning)"]) }
+        }
+        logPublicHost(projects.projects)
         let certificates = CertificateWatch(
             clock: ContinuousClock(), wallTime: Timestamp.systemTime, logger: logger)
         certificates.watch(projects.certificates)
@@ -161,6 +166,7 @@ struct Gateway: Service {
                     // Reading the files checked it.
                     logger.error("links not taken over", metadata: ["problem": "\(error)"])
                 }
+                logPublicHost(projects)
             }, useCertificates: { certificates.watch($0) }, logger: logger)
         self.certificates = certificates
         self.configuration = configuration

@@ -69,7 +69,7 @@ struct LinkGateway: Sendable {
     let gateway: TestGateway
     let traffic = RecordedTraffic()
     let hosts = LinkHosts()
-    private let services: GatewayServices
+    let services: GatewayServices
     private let responder: HostResponder
 
     init(
@@ -93,10 +93,10 @@ struct LinkGateway: Sendable {
         responder = GatewayRouter(services: services, limits: BodyLimits(standard: 1 << 20)).responder()
     }
 
-    static func project(_ settings: LinkSettings) -> Project {
+    static func project(_ settings: LinkSettings, id name: String = "demo") -> Project {
         let id = AppID(rawValue: "com.example.app")!
         return Project(
-            id: ProjectID(rawValue: "demo")!, number: 123_456_789_012,
+            id: ProjectID(rawValue: name)!, number: 123_456_789_012,
             apps: [
                 App(
                     id: id, environment: .production, firebaseKeys: .none,

@@ -108,6 +108,59 @@ struct LinkHostTests {
         #expect(try await gateway.open(location, .desktop).headers[.location] == short)
     }
 
+    /// The URL of the button of a link's preview page; `nil`: the link is refused at once.
+    private func button(of url: String, _ gateway: LinkGateway) async throws -> String? {
+        let first = try await gateway.open(url, .iPhone)
+        guard first.status == 302 else {
+            #expect(first.status == 400 && first.text.contains("too long"), "\(first.text)")
+            return nil
+        }
+        let page = try await gateway.open(try #require(first.headers[.location]), .iPhone)
+        #expect(page.status == 200, "\(page.text)")
+        let button = try #require(page.text.firstMatch(of: /href="(https:\/\/go\.example\.com\/[^"]+)"/))
+        return String(button.1).replacing("&amp;", with: "&")
+    }
+
+    @Test(
+        "whatever opens goes on from the preview page: a short link of any length, a long one up to the limit",
+        arguments: [10, 7900, 7980, 8000, 8020, 8040, 8060, 8080, 8100, 8120, 8150, 8192, 8300, 12_000, 16_000])
+    func longest(bytes: Int) async throws {
+        let gateway = try await LinkGateway()
+        let long = Self.apple + "&sd=" + String(repeating: "x", count: bytes)
+        let store = "https://apps.apple.com/app/id1234567890"
+        let body = #"{"longDynamicLink":"\#(long)"}"#
+        let made = try await gateway.call(.post, "/v1/shortLinks", body, as: .client)
+        let short = try #require(try made.json["shortLink"]?.stringValue, "\(made.text)")
+        let button = try #require(try await button(of: short, gateway))
+        // An app reads the long form without asking.
+        #expect(button.contains("&link=https") == (bytes < 8000) || (8000..<8120).contains(bytes))
+        #expect(try await gateway.open(button, .iPhone).headers[.location] == store)
+        #expect(events(gateway) == [.click, .redirect])
+        let ofLong = try await self.button(of: long, gateway)
+        #expect(ofLong == nil ? bytes > 7980 : bytes < 8192)
+        if let ofLong { #expect(try await gateway.open(ofLong, .iPhone).headers[.location] == store) }
+    }
+
+    @Test("the mark of a preview page counts for its own link and no other")
+    func previewMark() async throws {
+        let gateway = try await LinkGateway()
+        let short = try await gateway.shorten(Self.apple)
+        let other = try await gateway.shorten(Self.apple + "&st=Other")
+        let button = try #require(try await button(of: short, gateway))
+        let (mark, foreign) = (PercentEncoding.encode(short), PercentEncoding.encode(other))
+        #expect(events(gateway) == [.click] && button.contains("_osl=\(mark)"))
+        for url in [
+            button.replacing(mark, with: foreign), button.replacing("?", with: "?st=Mine&"),
+            button.replacing("go.example.com/?", with: "links.example.com/promo/?"),
+        ] {
+            #expect(url != button)
+            #expect(try await gateway.open(url, .iPhone).status == 302)
+        }
+        #expect(events(gateway) == [.click])
+        #expect(try await gateway.open(button, .iPhone).status == 302)
+        #expect(events(gateway) == [.click, .redirect])
+    }
+
     @Test("computers go to ofl, or to the link")
     func desktop() async throws {
         let gateway = try await LinkGateway()

@@ -1,5 +1,6 @@
 import HTTPTypes
 import JSON
+import Links
 import PushModel
 import SQLiteStorage
 import Store
@@ -57,6 +58,8 @@ struct ManagedLinkTests {
             (#","suffix":{"option":"CUSTOM","customSuffix":"robots"}"#, "suffix.customSuffix"),
             (#","suffix":{"option":"CUSTOM","customSuffix":"a b"}"#, "suffix.customSuffix"),
             (#","suffix":{"option":"CUSTOM"}"#, "suffix.customSuffix"),
+            (#","suffix":{"option":"SHORT","customSuffix":"x"}"#, "suffix.customSuffix"),
+            (#","linkName":"Another""#, "linkName"), (#","name":"a\u0000b""#, "name"),
             (#","expirationTime":"2020-01-01T00:00:00Z""#, "expirationTime"),
             (#","name":"""#, "name"),
         ])
@@ -65,6 +68,36 @@ struct ManagedLinkTests {
         let answer = try await gateway.call(.post, "/v1/managedShortLinks:create", Self.body(more))
         #expect(answer.status == 400)
         #expect(try answer.badFields == [field], "\(answer.text)")
+    }
+
+    @Test(
+        "a suffix whose path belongs to another prefix of the host would never open, and is refused",
+        arguments: [
+            ("promo", "https://go.example.com/promo"), ("code", "https://go.example.com/code/qr"),
+            ("vip", "in use on go.example.com"), ("promotion", nil), ("vip2", nil),
+        ])
+    func takenPath(suffix: String, problem: String?) async throws {
+        let gateway = try await LinkGateway()
+        func settings(_ prefixes: String...) -> LinkSettings {
+            LinkSettings(prefixes: prefixes.compactMap { LinkPrefix(rawValue: $0) }, targets: ["a.example"])
+        }
+        let own = settings("https://go.example.com", "https://go.example.com/promo", "https://go.example.com/code/qr")
+        try gateway.hosts.replace(with: [
+            LinkGateway.project(own), LinkGateway.project(settings("https://go.example.com/vip/qr"), id: "other"),
+        ])
+        let answer = try await gateway.call(
+            .post, "/v1/managedShortLinks:create",
+            Self.body(#","suffix":{"option":"CUSTOM","customSuffix":"\#(suffix)"}"#))
+        guard let problem else {
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(try await gateway.open("https://go.example.com/\(suffix)", method: .head).status == 302)
+            return
+        }
+        #expect(answer.status == 400)
+        #expect(try answer.badFields == ["suffix.customSuffix"])
+        #expect(try answer.errorMessage?.contains(problem) == true, "\(answer.text)")
+        // Whose path it is, is no caller's business.
+        #expect(!answer.text.contains("vip/qr") && !answer.text.contains("other"))
     }
 
     @Test("two managed links from the same are two, and plain ones are not in the list")
@@ -117,6 +150,69 @@ struct ManagedLinkTests {
         let audit = try await gateway.call(.get, "/v1/projects/demo/audit").list("entries") ?? []
         let actions = audit.compactMap { $0["action"]?.stringValue }
         #expect(actions.contains("link.delete"))
+    }
+
+    @Test("a custom suffix is an option by itself, and a name may be given as the resource has it")
+    func implied() async throws {
+        let gateway = try await LinkGateway()
+        let body = Self.body(#","suffix":{"customSuffix":"own"}"#).replacing(#""name""#, with: #""linkName""#)
+        #expect(try await Self.make(gateway, body) == "https://go.example.com/own")
+    }
+
+    @Test("a change takes a resource as it was read, names of both kinds, and enums by number")
+    func spellings() async throws {
+        let gateway = try await LinkGateway()
+        let url = try await Self.make(gateway, Self.body(#","expirationTime":"2026-01-02T04:04:05Z""#))
+        let path = "/v1/managedShortLinks/" + Self.path(url)
+        func change(_ body: String) async throws -> JSONValue? {
+            let answer = try await gateway.call(.patch, path, body)
+            #expect(answer.status == 200, "\(answer.text)")
+            return try answer.json["managedShortLink"]
+        }
+        #expect(try await change(#"{"name":"A"}"#)?["linkName"] == .string("A"))
+        #expect(try await change(#"{"link_name":"B","name":"B"}"#)?["linkName"] == .string("B"))
+        #expect(try await change(#"{"visibility":2}"#)?["visibility"] == .string("ARCHIVED"))
+        #expect(try await change(#"{"visibility":0}"#)?["visibility"] == .string("ARCHIVED"))
+        #expect(
+            try await gateway.call(.get, "/v1/managedShortLinks?visibility=2").list("managedShortLinks")?.count == 1)
+        #expect(try await change(#"{"flaggedAttribute":[1]}"#)?["flaggedAttribute"] == .array([.string("SPAM")]))
+        #expect(try await change(#"{"flaggedAttribute":[]}"#)?["flaggedAttribute"] == nil)
+        let info = #"{"info":{"domainUriPrefix":"https://go.example.com","link":"https://a.example/new"}}"#
+        #expect(try await change(info)?["info"]?["link"] == .string("https://a.example/new"))
+        gateway.gateway.clock.advance(by: .seconds(7200))
+        let resource = try await gateway.call(.get, path).text
+        #expect(try await change(resource) == JSONValue(parsing: Array(resource.utf8)))
+    }
+
+    @Test(
+        "what can't be changed, or not to this, is refused by its field",
+        arguments: [
+            (#"{"expirationTime":"2020-01-01T00:00:00Z"}"#, "expirationTime"),
+            (#"{"visibility":4}"#, "visibility"), (#"{"visibility":"GONE"}"#, "visibility"),
+            (#"{"name":"A","linkName":"B"}"#, "linkName"), (#"{"flaggedAttribute":[2]}"#, "flaggedAttribute"),
+            (#"{"suffix":{"option":"CUSTOM","customSuffix":"other"}}"#, "suffix.customSuffix"),
+            (
+                #"{"longDynamicLink":"https://go.example.com/?link=https%3A%2F%2Fa.example&st=%00"}"#,
+                "dynamicLinkInfo.socialMetaTagInfo.socialTitle"
+            ),
+        ])
+    func badChange(body: String, field: String) async throws {
+        let gateway = try await LinkGateway()
+        let path = "/v1/managedShortLinks/" + Self.path(try await Self.make(gateway, Self.body()))
+        let before = try await gateway.call(.get, path).text
+        let answer = try await gateway.call(.patch, path, body)
+        #expect(answer.status == 400)
+        #expect(try answer.badFields == [field], "\(answer.text)")
+        #expect(try await gateway.call(.get, path).text == before)
+    }
+
+    @Test("a caller who means another project than the key's is refused", arguments: ["demo", "123456789012", "other"])
+    func meantProject(name: String) async throws {
+        let gateway = try await LinkGateway()
+        let field = try #require(HTTPField.Name("X-Herald-Project"))
+        let answer = try await gateway.gateway.request(
+            .get, "/v1/managedShortLinks", headers: [field: name], over: gateway.services)
+        #expect(answer.status == (name == "other" ? 403 : 200), "\(answer.text)")
     }
 
     @Test("client keys neither manage links nor read statistics, and another project sees nothing")

@@ -91,6 +91,21 @@ struct ReferralTests {
         #expect(legacy.status == 403)
     }
 
+    @Test("an invitation is resolved under every prefix of the project, as it opens there")
+    func everyPrefix() async throws {
+        let links = try await AttributionGateway()
+        let invitation = try await invite(links).json
+        let id = try #require(invitation["invitationId"]?.stringValue)
+        let url = "https://links.example.com/promo/i/\(id)"
+        let reopened = try await links.post(
+            "/v1/reopenAttribution", #"{"requestedLink":"\#(url)","bundle_id":"com.example.app"}"#)
+        #expect(reopened.status == 200, "\(reopened.text)")
+        #expect(try reopened.json["invitationId"] == .string(id))
+        let click = try links.tap(url, invitation: InvitationID(rawValue: id))
+        let installed = try await links.install(#","uniqueMatchLinkToCheck":"\#(url)?cid=\#(click)""#)
+        #expect(installed["invitationId"] == .string(id) && installed["referralId"] != nil, "\(installed)")
+    }
+
     @Test("an installed app gets the invitation's id too")
     func reopen() async throws {
         let links = try await AttributionGateway()

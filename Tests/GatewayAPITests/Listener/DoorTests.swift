@@ -43,6 +43,50 @@ struct DoorTests {
         #expect(output.contains(#""field":"Host""#) == (status == "400"), "\(output)")
     }
 
+    /// The host of an absolute target wins over `Host` (RFC 9112 §3.2.2), and what is no host is refused.
+    @Test(arguments: [
+        ("/healthz", "push.example.com", "200"), ("/healthz", "go.example.com", "404 links"),
+        ("/healthz", "GO.example.com.:8443", "404 links"), ("/healthz", "[::1]:8080", "200"),
+        ("http://push.example.com/healthz", "go.example.com", "200"),
+        ("https://go.example.com/healthz", "push.example.com", "404 links"),
+        ("http://push.example.com/healthz", "go.example.com..", "400"),
+        ("/healthz", "go.example.com..", "400"), ("/healthz", "x@go.example.com", "400"),
+        ("/healthz", "go.example.com:80:80", "400"), ("/healthz", "go%2Eexample.com", "400"),
+        ("http://x@go.example.com/healthz", "a", "400"), ("ftp://go.example.com/healthz", "a", "400"),
+    ])
+    func aRequestIsForOneHost(target: String, host: String, expected: String) async throws {
+        let gateway = try await LinkGateway()
+        let request = "GET \(target) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n"
+        let output = try await RunningServer.run(gateway.services, listener: listener()) { server in
+            try await raw(request, port: server.port)
+        }
+        #expect(output.hasPrefix("HTTP/1.1 \(expected.prefix(3)) "), "\(output)")
+        #expect(output.lowercased().contains("x-robots-tag") == expected.hasSuffix("links"), "\(output)")
+        #expect(output.contains(#""field":"Host""#) == (expected == "400"), "\(output)")
+    }
+
+    @Test(arguments: [
+        ("push.example.com", "200"), ("go.example.com", "404 links"), ("go.example.com..", "400"),
+        ("x@go.example.com", "400"),
+    ])
+    func anHTTP2RequestIsForOneHost(host: String, expected: String) async throws {
+        let gateway = try await LinkGateway()
+        let files = try await TestCertificate(in: gateway.gateway.directory).files
+        let output = try await RunningServer.run(gateway.services, listener: listener(tls: files)) { server in
+            let url = "https://127.0.0.1:\(server.port)/healthz"
+            return try await run("curl", ["-sik", "--http2", "-m", "60", "-H", "Host: \(host)", url]).output
+        }
+        #expect(output.hasPrefix("HTTP/2 \(expected.prefix(3))"), "\(output)")
+        #expect(output.contains("x-robots-tag") == expected.hasSuffix("links"), "\(output)")
+        #expect(output.contains(#""field":"Host""#) == (expected == "400"), "\(output)")
+    }
+
+    /// Writes bytes that are no format of a shell's, and returns what comes back until the peer closes.
+    private func raw(_ text: String, port: Int) async throws -> String {
+        let bytes = text.utf8.map { #"\x"# + (($0 < 16 ? "0" : "") + String($0, radix: 16)) }.joined()
+        return try await exchange(bytes, port: port)
+    }
+
     /// The second request must not be taken for another one, and the first has its answer.
     @Test func aPipelinedRequestWithTwoHostsEndsTheConnection() async throws {
         let gateway = try await TestGateway()

@@ -124,6 +124,11 @@ struct LinkConfigurationTests {
             "demo.yaml:5: links.preview: go.example.com has links already; the preview page needs another host"
         ),
         (
+            "  prefixes: [\"https://go.example.com/a\", \"https://go.example.com/a/i\"]\n", "",
+            "demo.yaml:4: links.prefixes[1]: go.example.com/a/i/… are the invitations of go.example.com/a; "
+                + "take another path"
+        ),
+        (
             "  prefixes: [\"https://go.example.com\"]\n  preview: https://p.example.com/x\n", "",
             "demo.yaml:5: links.preview: \"https://p.example.com/x\" is no host of a page; "
                 + "write it like https://preview.example.com"
@@ -216,6 +221,25 @@ struct LinkConfigurationTests {
             missing.message.replacing(directory.path + "/", with: "")
                 == "herald.yaml:5: listen.certificates[0].key: The key file b.key can't be read; "
                 + "name a PEM key that this user may read")
+    }
+
+    @Test(arguments: [
+        ("https://Go.example.com/herald", "links (links.prefixes of demo: https://go.example.com)"),
+        ("https://preview.example.com", "preview pages (links.preview of demo)"), ("https://push.example.com", nil),
+    ])
+    func anAPIUnderAHostOfLinksIsWarnedOf(url: String, problem: String?) throws {
+        let files = try Files()
+        let links =
+            "  prefixes: [\"https://go.example.com\"]\n  preview: https://preview.example.com\n  targets: [a.example]\n"
+        try files.write("projects/demo.yaml", Self.project(links: links))
+        try files.write("herald.yaml", "data: data\npublicURL: \(url)\n")
+        let configuration = try GatewayConfiguration.read(file: files.directory.file("herald.yaml"), environment: [:])
+        let check = PublicHostCheck(configuration: configuration, projects: try files.read().projects)
+        let warnings = check.warnings.map { $0.description.replacing(files.directory.path + "/", with: "") }
+        #expect(warnings.count == (problem == nil ? 0 : 1))
+        guard let problem else { return }
+        #expect(warnings.first?.hasPrefix("herald.yaml:2: publicURL: ") == true, "\(warnings)")
+        #expect(warnings.first?.contains(problem) == true, "\(warnings)")
     }
 
     private struct FileProblem: Error, CustomStringConvertible {

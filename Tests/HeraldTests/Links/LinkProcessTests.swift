@@ -138,6 +138,52 @@ struct LinkProcessTests {
             let none = try await links("show", "https://go.example.com/none")
             #expect(none.status == 1 && none.lines.joined().contains("404"), "\(none)")
             #expect(try await links("create", "https://a.example", "--suffix", "x").status == 64)
+            // The project is the key's.
+            let other = try await links("list", "--project", "other")
+            #expect(other.status == 1 && other.lines.joined().contains("'other'"), "\(other)")
+        }
+    }
+
+    @Test(
+        "what is wrong with an option is told with its value and what would be right",
+        arguments: [
+            (["--suffix", "x"], "--suffix x: only a link with a --name"),
+            (["--name", "N", "--suffix", "a b"], "has to be 1 to 128 of A-Z"),
+            (["--name", "N", "--expires", "tomorrow"], "--expires \"tomorrow\": write 90d, 12h"),
+            (["--name", "N", "--expires", "2020-01-01T00:00:00Z"], "--expires 2020-01-01T00:00:00Z: that is not"),
+            (["--parameter", "apn=x"], "--parameter \"apn=x\": needs --prefix"),
+            (["--prefix", "https://go.example.com", "--parameter", "zzz=1"], "--parameter \"zzz=1\": write a name"),
+            (["--prefix", "go"], "--prefix \"go\" is no prefix"),
+        ])
+    func wrongOptions(options: [String], message: String) async throws {
+        let environment = ["HERALD_PROJECT": "demo", "HERALD_KEY": "hk_none"]
+        let result = try await GatewayProcess.run(
+            ["links", "create", "https://a.example"] + options, environment: environment)
+        #expect(result.status == 64 && result.lines.joined(separator: "\n").contains(message), "\(result)")
+    }
+
+    @Test("an import lists rows with line, column and value, and says which mapping is wrong")
+    func refusedRows() async throws {
+        try await GatewayUnderTest.with { test in
+            try Self.write(Self.links(targets: "a.example"), in: test)
+            let process = try await test.start()
+            let file = test.directory.file("links.csv")
+            try "Short link,link,archived?\nhttps://go.example.com/a,https://a.example/,maybe\n"
+                .write(toFile: file, atomically: true, encoding: .utf8)
+            func take(_ more: String...) async throws -> (status: Int32, lines: [String]) {
+                try await GatewayProcess.run(
+                    ["links", "import", file, "--config", test.configuration, "--project", "demo"] + more)
+            }
+            let result = try await take()
+            #expect(result.status == 1)
+            #expect(
+                result.lines.contains {
+                    $0.contains("line 2: https://go.example.com/a: column 'archived?': \"maybe\" is neither")
+                }, "\(result.lines)")
+            #expect(try await take("--json").lines.contains { $0.contains(#""column":"archived?""#) })
+            let mapped = try await take("--map", "x.page.link=other.example")
+            #expect(mapped.status == 64 && mapped.lines.joined().contains("it has go.example.com"), "\(mapped)")
+            #expect(await process.end(with: SIGTERM) == 0)
         }
     }
 
@@ -159,6 +205,12 @@ struct LinkProcessTests {
             _ = try #require(await process.line(containing: "project files read again"))
             let after = try await findings()
             #expect(after.count == 2 && after.allSatisfy { $0.hasPrefix("ok ") }, "\(after)")
+            let arguments = ["doctor", "--config", test.configuration, "--timeout", "5"]
+            let named = try await GatewayProcess.run(
+                arguments, environment: ["HERALD_PUBLIC_URL": "https://localhost/herald"])
+            #expect(
+                named.lines.contains { $0.hasPrefix("warning") && $0.contains("localhost has links") },
+                "\(named.lines)")
         }
     }
 }

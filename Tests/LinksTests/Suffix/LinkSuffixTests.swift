@@ -1,3 +1,4 @@
+import PushModel
 import TestSupport
 import Testing
 
@@ -39,6 +40,28 @@ struct LinkSuffixTests {
         var random = SeededRandom(seed: 3)
         let suffixes = (0..<20_000).map { _ in LinkSuffix.short(length: 3, using: &random) }
         #expect(!suffixes.contains { OffensiveWords.occur(in: $0) || LinkSuffix.reserved.contains($0.lowercased()) })
+    }
+
+    @Test("a random suffix is never the path of another prefix")
+    func takenPaths() {
+        let prefix = LinkPrefix(host: "go.example.com", path: "/p")
+        let letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy".filter { $0 != "i" }
+        let taken = TakenPaths(
+            below: prefix, own: letters.prefix(30).map { LinkPrefix(host: "go.example.com", path: "/p/\($0)") },
+            others: letters.dropFirst(30).map { LinkPrefix(host: "go.example.com", path: "/p/\($0)/qr") })
+        var random = SeededRandom(seed: 4)
+        #expect((0..<20).allSatisfy { _ in LinkSuffix.short(length: 1, besides: taken, using: &random) == "z" })
+    }
+
+    @Test("only longer prefixes of the same host take paths")
+    func otherPrefixes() {
+        let prefix = LinkPrefix(host: "go.example.com", path: "/p")
+        let others = [
+            prefix, LinkPrefix(host: "go.example.com"), LinkPrefix(host: "x.example.com", path: "/p/a"),
+            LinkPrefix(host: "go.example.com", path: "/pp/a"), LinkPrefix(host: "go.example.com", path: "/p/a/b"),
+        ]
+        let taken = TakenPaths(below: prefix, own: others, others: others)
+        #expect(["p", "a", "pp", "b"].allSatisfy(taken.isFree))
     }
 
     @Test("a chosen suffix has the characters that SDKs know, and none of the reserved words")

@@ -13,7 +13,8 @@ extension FCMError {
         case .malformed: self.init(.badRequest, "The request is not valid HTTP.", reason: .incompleteRequest)
         case .headerTooLarge: self.init(Code.headerTooLarge)
         case .ambiguousHost:
-            self = .badRequest("Host", "A request has exactly one Host field (RFC 9112 section 3.2).")
+            self = .badRequest(
+                "Host", "A request names exactly one host, by its target or its Host field (RFC 9112 section 3.2).")
         }
     }
 }

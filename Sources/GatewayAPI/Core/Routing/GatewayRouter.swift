@@ -53,6 +53,7 @@ struct GatewayRouter {
         router.add(middleware: CrossOrigin(paths: RoutePaths(routes)))
         router.add(middleware: ErrorAnswers(paths: RoutePaths(routes)))
         router.add(middleware: HeaderLimit<GatewayRequestContext>())
+        router.add(middleware: HostLimit<GatewayRequestContext>())
         for route in routes {
             let bodyLimitBytes = min(route.isBatch ? limits.batch : limits.standard, route.bodyLimitBytes)
             let parameters = route.takesAnyQuery ? nil : OpenAPI.queryParameters(of: route)
