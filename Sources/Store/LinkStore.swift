@@ -48,6 +48,10 @@ package protocol LinkStore: Sendable {
     /// The counters of a link on these days, in order of day, platform and event; none that are zero.
     func counts(of link: LinkID, days: ClosedRange<Int>) async throws(StoreError) -> [LinkCount]
 
+    /// The links that were made with a message (``NewMessage/links``), in their order, with the sums of their counters of
+    /// all days; deleted ones too. None for a message that the project does not have.
+    func links(of message: MessageID, in project: ProjectID) async throws(StoreError) -> [MessageLink]
+
     /// Forgets the counters of days before `day`: at most `limit` rows; says how many.
     func forgetLinkCounts(before day: Int, limit: Int) async throws(StoreError) -> Int
 }

@@ -57,6 +57,20 @@ struct MessageReportTests {
         #expect(lines.contains("Devices    12 received  3 opened"))
     }
 
+    @Test func eachTrackedLinkHasALine() throws {
+        let text = """
+            {"name":"n","state":"COMPLETE","links":[
+            {"shortLink":"https://go.example.com/a","clicks":12,"redirects":9,"appInstalls":0,"appReopens":3},
+            {"shortLink":"https://go.example.com/b","clicks":0}]}
+            """
+        let report = MessageReport(try JSONValue(parsing: Array(text.utf8)))
+        let lines = report.lines(width: 80)
+        #expect(lines.contains("Link       https://go.example.com/a  12 clicks  9 redirects  3 opens"))
+        #expect(lines.contains("Link       https://go.example.com/b  0 clicks"))
+        let later = MessageReport(try JSONValue(parsing: Array(text.replacing("12", with: "13").utf8)))
+        #expect(later != report)
+    }
+
     @Test(arguments: [#"{"state":"CANCELLED"}"#, #"{"state":"PAUSED"}"#, #"{"state":"ACTIVE"}"#])
     func whatIsStillOpenIsNotFinal(text: String) throws {
         #expect(try !MessageReport(JSONValue(parsing: Array(text.utf8))).isFinal)

@@ -73,6 +73,9 @@ final class CountingLinkStore: LinkStore {
     func counts(of link: LinkID, days: ClosedRange<Int>) async throws(StoreError) -> [LinkCount] {
         try await store.counts(of: link, days: days)
     }
+    func links(of message: MessageID, in project: ProjectID) async throws(StoreError) -> [MessageLink] {
+        try await store.links(of: message, in: project)
+    }
     func forgetLinkCounts(before day: Int, limit: Int) async throws(StoreError) -> Int {
         try await store.forgetLinkCounts(before: day, limit: limit)
     }

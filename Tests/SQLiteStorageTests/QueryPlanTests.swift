@@ -141,6 +141,8 @@ struct QueryPlanTests {
         Hot(name: "newest links", sql: LinkLists.newest),
         Hot(name: "oldest links", sql: LinkLists.oldest),
         Hot(name: "counters of a link", sql: LinkCountTable.ofLink),
+        Hot(name: "sums of a link", sql: LinkCountTable.sums, sorts: true),
+        Hot(name: "links of a message", sql: MessageLinkTable.ofMessage),
         Hot(name: "counters to add to", sql: LinkCountTable.addition),
         Hot(name: "counters to forget", sql: LinkCountTable.forget),
         Hot(name: "click", sql: ClickTable.byID),

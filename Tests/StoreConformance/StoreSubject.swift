@@ -116,6 +116,7 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
         ([.registrations, .deviceGroups], deviceGroups),
         ([.registrations, .installations], installations + bound),
         ([.links, .audit], links),
+        ([.links, .messages], messageLinks),
         ([.clicks], clicks),
         ([.clicks, .referrals, .events], referrals),
     ]

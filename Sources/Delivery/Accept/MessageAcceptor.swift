@@ -287,7 +287,7 @@ extension MessageAcceptor {
                 id: plan.id, project: submission.project.id, recipient: plan.recipient,
                 content: submission.content, options: submission.options, lane: plan.lane, facts: plan.facts,
                 acceptedAt: now, expiresAt: plan.life.expiresAt, idempotency: submission.idempotency,
-                skipsStaleBefore: submission.project.stale.refreshedSince(at: now)),
+                skipsStaleBefore: submission.project.stale.refreshedSince(at: now), links: submission.links),
             apps: submission.project.apps, pushes: plan.pushes, bytes: plan.bytes,
             routes: isInteractive ? plan.routes : [],
             singles: isInteractive ? plan.singles : 0, isAwaited: submission.isAwaited)

@@ -46,8 +46,9 @@ enum LegacySend {
         case .success(let valid): content = valid
         case .failure(let error): return Response(json: .object([.init("error", .string(error.rawValue))]))
         }
-        var submission = Submission(
-            project: call.project, recipient: recipient, content: content, credential: call.credential)
+        var submission = try await call.tracked(
+            Submission(project: call.project, recipient: recipient, content: content, credential: call.credential),
+            saying: content)
         submission.isNumbered = true
         switch await call.legacySend([submission], isDryRun: request.isDryRun).first {
         case .success(let id)?:
@@ -103,9 +104,15 @@ struct LegacyTokenSend {
     private func submissions(
         to names: [String]
     ) async throws(FCMError) -> [Result<Submission, LegacyError>] {
-        zip(names, try await call.named(texts: names)).map { name, named in
+        // Looked at once: each message gets links of its own.
+        var tracker: LinkTracker?
+        if case .success(let content) = request.content { tracker = try await LinkTracker(content, in: call) }
+        return zip(names, try await call.named(texts: names)).map { [tracker] name, named in
             guard let named else { return .failure(name.isEmpty ? .missingRegistration : .invalidRegistration) }
-            return Result { () throws(LegacyError) in try submission(to: named) }
+            return Result { () throws(LegacyError) in
+                let submission = try submission(to: named)
+                return tracker?.tracked(submission) ?? submission
+            }
         }
     }
 
@@ -141,8 +148,10 @@ struct LegacyGroupSend {
         let others = members.filter { !keys.contains($0.key) }
         // A group may have no members any more, and a member a token that can't be sent to.
         guard !addressees.isEmpty else { return response(sent: 0, failed: others) }
-        let submission = Submission(
-            project: call.project, recipient: .list(addressees), content: content, credential: call.credential)
+        let submission = try await call.tracked(
+            Submission(
+                project: call.project, recipient: .list(addressees), content: content, credential: call.credential),
+            saying: content)
         switch await call.legacySend([submission], isDryRun: request.isDryRun).first {
         case .success(let id)?:
             return response(sent: addressees.count, failed: others, name: call.name(of: id))

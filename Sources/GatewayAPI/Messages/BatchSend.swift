@@ -146,9 +146,10 @@ private struct MessageBatch {
         } else {
             recipient = try await call.recipient(of: target)
         }
-        return Submission(
-            project: call.project, recipient: recipient, content: item.content, options: item.options,
-            idempotency: idempotency?.item(place), credential: call.credential)
+        return try await call.tracked(
+            Submission(
+                project: call.project, recipient: recipient, content: item.content, options: item.options,
+                idempotency: idempotency?.item(place), credential: call.credential), saying: item.content)
     }
 }
 
@@ -179,9 +180,10 @@ private struct Multicast {
         if case .same(let id) = use {
             members = [.init("name", .string(call.name(of: id)))]
         } else if !addressees.isEmpty {
-            let submission = Submission(
-                project: call.project, recipient: .list(addressees), content: item.content, options: item.options,
-                idempotency: idempotency, credential: call.credential)
+            let submission = try await call.tracked(
+                Submission(
+                    project: call.project, recipient: .list(addressees), content: item.content, options: item.options,
+                    idempotency: idempotency, credential: call.credential), saying: item.content)
             if validatesOnly {
                 members = try await call.preflight(submission).members
             } else {

@@ -26,10 +26,11 @@ enum SendRoutes {
         if case .same(let id) = use { return try await call.respond(toRepeatOf: id, body) }
         let request = try SendRequest(body.json(), at: call.now)
         if use == .other, !request.validatesOnly { throw FCMError(.idempotencyConflict) }
-        let submission = Submission(
-            project: call.project, recipient: try await call.recipient(of: request.item.requiredTarget()),
-            content: request.item.content, options: request.item.options,
-            idempotency: idempotency, credential: call.credential)
+        let submission = try await call.tracked(
+            Submission(
+                project: call.project, recipient: try await call.recipient(of: request.item.requiredTarget()),
+                content: request.item.content, options: request.item.options,
+                idempotency: idempotency, credential: call.credential), saying: request.item.content)
         let wait = try call.wait(of: request, for: submission.recipient)
         guard !request.validatesOnly else {
             let members = try await call.preflight(submission).members

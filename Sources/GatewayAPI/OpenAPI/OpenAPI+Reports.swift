@@ -62,9 +62,17 @@ extension OpenAPI {
                     "rejectedByReason": .map(of: .integer),
                     "receipts": .map(of: .integer).saying("How many devices reported each kind."),
                     "platforms": .map(of: .string).saying("What becomes of the message's blocks; of one report alone."),
+                    "links": .list(of: .named("MessageLink")).saying(
+                        "The links of the message that are tracked; of one report alone."),
                     "latency": .object(["p50": .duration, "p90": .duration, "p99": .duration]),
                 ],
                 required: ["name", "target", "state", "acceptTime", "expireTime", "audience", "ledger"]),
+            "MessageLink": .object(
+                [
+                    "shortLink": .string, "link": .string.saying("Where it leads."), "clicks": .integer,
+                    "redirects": .integer, "appInstalls": .integer, "appFirstOpens": .integer, "appReopens": .integer,
+                ],
+                required: ["shortLink", "clicks", "redirects", "appInstalls", "appFirstOpens", "appReopens"]),
             "Event": .object(
                 [
                     "sequence": .integer.saying("Ascends by one from event to event of all projects."),

@@ -76,7 +76,7 @@ enum ReportRoutes {
 }
 
 extension ProjectCall {
-    /// The report of one message: what lists show of it, and what becomes of its blocks.
+    /// The report of one message: what lists show of it, what becomes of its blocks, and its links.
     func report(of id: MessageID) async throws -> Response {
         guard let report = try await services.store.report(id, in: project.id),
             let body = try await services.store.message(id, in: project.id)?.body,
@@ -86,7 +86,17 @@ extension ProjectCall {
         guard let content = try? FCMMessage(body) else {
             throw StoreError(.failed, "The store's content of a message is damaged.")
         }
-        return Response(json: .object(members + [.init("platforms", ReportView.platforms(content))]))
+        let links = try await links(of: id)
+        return Response(json: .object(members + [.init("platforms", ReportView.platforms(content))] + links))
+    }
+}
+
+extension ProjectCall {
+    /// The member for links that are tracked; none where there are none.
+    private func links(of id: MessageID) async throws -> [JSONValue.Member] {
+        guard let settings = project.links else { return [] }
+        let links = try await services.store.links(of: id, in: project.id)
+        return links.isEmpty ? [] : [.init("links", .array(links.map { ReportView.link($0, settings) }))]
     }
 }
 

@@ -108,6 +108,11 @@ package struct TargetURL: Hashable, Sendable {
             rest.startIndex..<(rest.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? rest.endIndex)]
     }
 
+    /// Whether it has `utm` parameters: then it says itself of which campaign it is.
+    package var hasCampaign: Bool {
+        Self.hasCampaign(text[..<(text.utf8.firstIndex(of: UInt8(ascii: "#")) ?? text.endIndex)])
+    }
+
     /// The URL with more in its query, which is percent-encoded; `nil`: it has `utm` parameters already, or gets too long.
     func appending(query: String) -> TargetURL? {
         let end = text.utf8.firstIndex(of: UInt8(ascii: "#")) ?? text.endIndex

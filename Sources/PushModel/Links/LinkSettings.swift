@@ -12,6 +12,8 @@ package struct LinkSettings: Hashable, Sendable {
     package var patterns: [String]
     /// Bundle ids of apps whose installs are matched with clicks by address and device when there is no proof.
     package var heuristicApps: Set<AppID>
+    /// Whether the links in messages become short links whose clicks the messages' reports show. They have the first prefix.
+    package var tracksMessages = false
 
     /// Puts settings together.
     package init(

@@ -15,6 +15,7 @@ struct LinkCountTable {
         SELECT day, platform, event, count FROM link_count WHERE link = ? AND day BETWEEN ? AND ?
         ORDER BY day, platform, event
         """
+    static let sums = "SELECT event, sum(count) FROM link_count WHERE link = ? GROUP BY event"
     static let forget = """
         DELETE FROM link_count WHERE (link, day, platform, event) IN (
             SELECT link, day, platform, event FROM link_count INDEXED BY link_count_by_day WHERE day < ? LIMIT ?)
@@ -35,6 +36,15 @@ struct LinkCountTable {
                 throw StoreError.invalid("a counter of a link")
             }
             return LinkCount(link: link, day: row[0], platform: platform, event: event, count: row[3])
+        }
+    }
+
+    /// The counters of a link by event, all days and platforms together.
+    func sums(of link: LinkID) throws -> [LinkEvent: Int] {
+        let rows = try Row.fetchAll(db.cachedStatement(sql: Self.sums), arguments: [link.rawValue])
+        return try rows.reduce(into: [:]) { sums, row in
+            guard let event = LinkEvent(rawValue: row[0]) else { throw StoreError.invalid("a counter of a link") }
+            sums[event] = row[1]
         }
     }
 }

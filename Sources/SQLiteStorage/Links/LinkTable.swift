@@ -39,6 +39,9 @@ struct LinkTable {
         WHERE p.name = ?1
         """
 
+    /// About how many rows making a link changes.
+    static let rowsOfLink = 4
+
     /// The number of a project's prefix; the row is made if it is new.
     func prefix(_ name: String, of project: ProjectID) throws -> Int64 {
         if let known = try db.number(Self.prefixID, [name, project.rawValue]) { return known }

@@ -5,7 +5,7 @@ package import Store
 extension SQLiteStore: LinkStore {
     /// Makes a link in one transaction with its audit entry.
     package func create(_ link: NewLink, audit: AuditEntry?) async throws(StoreError) -> LinkCreation {
-        let creation = try await write(rows: 4) { db in
+        let creation = try await write(rows: LinkTable.rowsOfLink) { db in
             let creation = try LinkTable(db: db).create(link)
             if case .created(let made) = creation { try AuditLogTable(db: db).add(audit, of: made.key) }
             return creation
@@ -79,6 +79,13 @@ extension SQLiteStore: LinkStore {
     /// A range of the primary key.
     package func counts(of link: LinkID, days: ClosedRange<Int>) async throws(StoreError) -> [LinkCount] {
         try await read { db in try LinkCountTable(db: db).counts(of: link, days: days) }
+    }
+
+    /// A range of the table that has them by message, and one of counters for each.
+    package func links(
+        of message: MessageID, in project: ProjectID
+    ) async throws(StoreError) -> [MessageLink] {
+        try await read { db in try MessageLinkTable(db: db).links(of: message, in: project) }
     }
 
     /// Walks the index of days.

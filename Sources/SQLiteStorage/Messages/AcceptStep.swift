@@ -58,6 +58,7 @@ struct AcceptStep {
             }
         }
         guard let (seq, recipient, audience, claims) = try write(prepared) else { return .noRegistration }
+        try MessageLinkTable(db: db).make(message.links, of: seq)
         if let key = message.idempotency {
             try keys.insert(key, message: seq, at: message.acceptedAt)
             if isFirstOfBatch, let batch = key.ofBatch { try keys.insert(batch, message: seq, at: message.acceptedAt) }

@@ -12,10 +12,12 @@ extension SQLiteStore: MessageStore {
     ) async throws(StoreError) -> [AcceptResult] {
         let prepared = try messages.map { message throws(StoreError) in try PreparedMessage(message) }
         let change = messages.reduce(into: StoreChange()) { $0.formUnion(.work($1.lane)) }
-        return try await write(.accept, rows: prepared.reduce(0) { $0 + $1.rows }, telling: change) { db in
+        let results = try await write(.accept, rows: prepared.reduce(0) { $0 + $1.rows }, telling: change) { db in
             var step = try AcceptStep(db: db, worker: worker)
             return try prepared.map { try step.accept($0) }
         }
+        if messages.contains(where: { !$0.links.isEmpty }) { linkClock.noteMade() }
+        return results
     }
 
     /// A look at the primary key for each.

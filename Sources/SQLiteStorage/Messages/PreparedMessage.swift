@@ -39,6 +39,10 @@ struct PreparedMessage: Sendable {
     /// About how many rows accepting it changes: with the counts and indexes, a message is as much work as two or three
     /// deliveries.
     var rows: Int {
+        LinkTable.rowsOfLink * message.links.count + rowsWithoutLinks
+    }
+
+    private var rowsWithoutLinks: Int {
         switch message.recipient {
         case .registration: 4
         case .topic, .condition: 3 + Int(Self.shardLimit)

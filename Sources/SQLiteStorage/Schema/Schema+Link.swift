@@ -60,4 +60,13 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX link_count_by_day ON link_count (day);
         """
+
+    /// The links that were made with messages.
+    static let messageLinks = """
+        CREATE TABLE message_link (
+            message INTEGER NOT NULL REFERENCES message (seq),
+            link INTEGER NOT NULL REFERENCES link (id),
+            PRIMARY KEY (message, link)
+        ) STRICT, WITHOUT ROWID;
+        """
 }

@@ -19,6 +19,6 @@ enum Schema {
         meta, projects, registrations, registrationClock, registrationChanges, registrationAudit, formerRegistrations,
         imports, topics, subscriptions, deviceGroups, installations, messages, messageLists,
         idempotencyKeys, workers, fanOuts, pending, addressMoves, ledger, messageSums, receipts, deliveryDays, apiKeys,
-        serviceAccounts, auditLog, events, links, clicks, referrals,
+        serviceAccounts, auditLog, events, links, messageLinks, clicks, referrals,
     ]
 }

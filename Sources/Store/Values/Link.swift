@@ -232,6 +232,20 @@ package enum LinkPlatform: Int, Hashable, Sendable, CaseIterable {
     case other = 4
 }
 
+/// A link that was made for a message, with what happened with it.
+package struct MessageLink: Hashable, Sendable {
+    /// The link.
+    package var link: Link
+    /// How often each event happened; those that did not are left out.
+    package var counts: [LinkEvent: Int]
+
+    /// Puts both together.
+    package init(link: Link, counts: [LinkEvent: Int] = [:]) {
+        self.link = link
+        self.counts = counts
+    }
+}
+
 /// A counter of a link.
 package struct LinkCount: Hashable, Sendable {
     /// The link.

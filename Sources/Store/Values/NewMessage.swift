@@ -26,6 +26,9 @@ package struct NewMessage: Sendable {
     /// Fan-outs pass registrations by that were last refreshed before this time; `nil`: none. What names registrations
     /// one by one (a hundred at most) reaches them all.
     package var skipsStaleBefore: Timestamp?
+    /// The links that it says, made in the same transaction, each with the first of its suffixes; a message that is not
+    /// taken makes none.
+    package var links: [NewLink]
 
     /// The most registrations of one message that names them.
     package static let listLimit = 100_000
@@ -37,8 +40,10 @@ package struct NewMessage: Sendable {
         id: MessageID, project: ProjectID, recipient: Recipient<RegistrationKey, [RegistrationKey]>,
         content: any MessageContent, options: DeliveryOptions = DeliveryOptions(), lane: Lane, facts: MessageFacts,
         acceptedAt: Timestamp,
-        expiresAt: Timestamp, idempotency: IdempotencyKey? = nil, skipsStaleBefore: Timestamp? = nil
+        expiresAt: Timestamp, idempotency: IdempotencyKey? = nil, skipsStaleBefore: Timestamp? = nil,
+        links: [NewLink] = []
     ) {
+        self.links = links
         self.id = id
         self.project = project
         self.recipient = recipient

@@ -33,6 +33,8 @@ struct MessageReport: Hashable {
     var platformsNotSent: [String]
     /// What devices reported, by kind.
     var receipts: [Count]
+    /// The links that are tracked, with what happened with each.
+    var links: [(url: String, counts: [Count])]
     /// Latency percentiles as the gateway writes them, such as `0.142s`.
     var latency: [(String, String)]
 
@@ -74,7 +76,21 @@ struct MessageReport: Hashable {
             .map(\.name)
         receipts = (value["receipts"]?.members ?? [])
             .map { Count(name: $0.name, value: $0.value.integerValue ?? 0) }
+        links = Self.links(value["links"])
         latency = (value["latency"]?.members ?? []).map { ($0.name, $0.value.stringValue ?? "") }
+    }
+
+    /// The links with the events that happened, clicks always.
+    private static func links(_ value: JSONValue?) -> [(url: String, counts: [Count])] {
+        guard case .array(let links)? = value else { return [] }
+        let events = [
+            ("clicks", "clicks"), ("redirects", "redirects"), ("appInstalls", "installs"),
+            ("appFirstOpens", "first opens"), ("appReopens", "opens"),
+        ]
+        return links.map { link in
+            let counts = events.map { Count(name: $0.1, value: link[$0.0]?.integerValue ?? 0) }
+            return (link["shortLink"]?.stringValue ?? "", counts.filter { $0.value > 0 || $0.name == "clicks" })
+        }
     }
 
     /// `topic weather`; of a name only its end, of a list how many it has.
@@ -90,6 +106,7 @@ struct MessageReport: Hashable {
         one.name == other.name && one.state == other.state && one.counts == other.counts
             && one.recipients == other.recipients && one.passedOver == other.passedOver && one.reasons == other.reasons
             && one.expectedEndTime == other.expectedEndTime && one.receipts == other.receipts
+            && one.links.elementsEqual(other.links) { $0 == $1 }
     }
 
     func hash(into hasher: inout Hasher) {
@@ -140,6 +157,10 @@ struct MessageReport: Hashable {
         }
         if !receipts.isEmpty {
             lines.append("Devices    " + receipts.map { "\($0.value) \(Table.safe($0.name))" }.joined(separator: "  "))
+        }
+        for link in links {
+            let counts = link.counts.map { "\($0.value) \($0.name)" }.joined(separator: "  ")
+            lines.append("Link       \(Table.safe(link.url))  \(counts)")
         }
         lines += ["", bar(width: width), ""]
         let digits = String(max(recipients, 1)).count

@@ -4,14 +4,15 @@ import PushModel
 import Signing
 import Upstream
 
-/// Reads one project file: `project`, `number`, `weight`, `links` and `apps`.
+/// Reads one project file: `project`, `number`, `weight`, `links`, `delivery` and `apps`.
 struct ProjectFile {
     /// Every field of a project file, by section; `""` is the top.
     static let keys: [String: [String]] = [
-        "": ["project", "number", "weight", "apps", "registrations", "topics", "links"],
+        "": ["project", "number", "weight", "apps", "registrations", "topics", "links", "delivery"],
         "registrations": ["staleAfterDays", "stale", "requireInstallation"],
         "topics": ["clientLimit", "clientPattern"],
         "links": LinkSection.keys,
+        "delivery": ["trackLinks"],
         "apps": ["id", "platform", "apns", "firebaseKeys"] + AppLinkSection.keys,
         "apps.apns": APNSSection.keys,
         "apps.apns.endpoint": PushEnvironment.allCases.map(\.rawValue),
@@ -64,6 +65,7 @@ struct ProjectFile {
         if root.has("links"), let block = root.section("links", problems: &problems) {
             LinkSection(section: block).read(into: &content, problems: &problems, warnings: &warnings)
         }
+        readDelivery(root, into: &content, problems: &problems)
         guard root.has("apps") else {
             problems.append(root.problem("apps", "missing; add at least one app"))
             return content
@@ -111,6 +113,23 @@ struct ProjectFile {
         if let answer = block.choice("requireInstallation", of: Switch.self, problems: &problems) {
             content.requiresInstallation = answer == .yes
         }
+    }
+
+    private func readDelivery(
+        _ root: ConfigurationSection, into content: inout Content, problems: inout [ConfigurationProblem]
+    ) {
+        guard root.has("delivery"), let block = root.section("delivery", problems: &problems) else { return }
+        Self.refuseUnknown("delivery", in: block, problems: &problems)
+        guard block.choice("trackLinks", of: Switch.self, problems: &problems) == .yes else { return }
+        guard content.links != nil else {
+            problems.append(
+                block.problem(
+                    "trackLinks",
+                    "needs links.prefixes; add \"links: {prefixes: [https://go.example.com], targets: [www.example.com]}\""
+                ))
+            return
+        }
+        content.links?.tracksMessages = true
     }
 
     private func topicPolicy(_ root: ConfigurationSection, problems: inout [ConfigurationProblem]) -> TopicPolicy {

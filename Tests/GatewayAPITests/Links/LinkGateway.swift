@@ -1,3 +1,4 @@
+import Delivery
 import HTTPListener
 import HTTPTypes
 import Hummingbird
@@ -6,6 +7,7 @@ import Links
 import NIOCore
 import NIOEmbedded
 import PushModel
+import SQLiteStorage
 import Store
 import Synchronization
 import TestSupport
@@ -28,6 +30,12 @@ final class RecordedTraffic: LinkTraffic {
     }
 
     private let state = Mutex(State())
+    private let counter: LinkCounter?
+
+    /// - Parameter counter: what is counted goes there too.
+    init(_ counter: LinkCounter? = nil) {
+        self.counter = counter
+    }
 
     var events: [Event] { state.withLock { $0.events } }
     var openings: [LinkOpening] { state.withLock { $0.openings } }
@@ -35,6 +43,7 @@ final class RecordedTraffic: LinkTraffic {
     var reports: [DeviceReport] { state.withLock { $0.reports } }
 
     func count(_ event: LinkEvent, of link: LinkID, on platform: LinkPlatform) {
+        counter?.count(event, of: link, on: platform)
         state.withLock { $0.events.append(Event(event: event, platform: platform)) }
     }
 
@@ -67,8 +76,9 @@ struct LinkGateway: Sendable {
         preview: LinkPrefix(rawValue: "https://preview.example.com"), targets: ["a.example", "*.b.example"])
 
     let gateway: TestGateway
-    let traffic = RecordedTraffic()
+    let traffic: RecordedTraffic
     let hosts = LinkHosts()
+    private let counter: LinkCounter
     let services: GatewayServices
     private let responder: HostResponder
 
@@ -79,12 +89,23 @@ struct LinkGateway: Sendable {
         gateway = try await TestGateway(clientLimits: clientLimits)
         let project = Self.project(settings)
         try hosts.replace(with: [project])
+        gateway.services.request.projects.replace(with: [project, TestGateway.project("other", 99)])
         var services = gateway.services
         services.request.linkHosts = hosts
         let directory = LinkDirectory(store: gateway.store)
         // Budgets do not fill while a test runs.
         let start = ContinuousClock.now
-        let clock = gateway.clock
+        let (clock, store) = (gateway.clock, gateway.store)
+        let counter = LinkCounter(wallTime: { clock.now }, logger: services.logger) { counts throws(StoreError) in
+            try await store.add(counts)
+        }
+        self.counter = counter
+        traffic = RecordedTraffic(counter)
+        let key = DigestKey(try await store.digestKey())
+        services.request.attribution = LinkAttribution(
+            store: store,
+            clicks: ClickRecorder(store: store, key: key, wallTime: { clock.now }, logger: services.logger),
+            key: key, count: { counter.count($0.event, of: $0.link, on: $0.platform) })
         services.links = try LinkResponder(
             hosts: hosts, lookUp: { try await directory.link($0) }, traffic: traffic,
             misses: MissBudget(rate: misses, now: { start }),
@@ -107,10 +128,14 @@ struct LinkGateway: Sendable {
 
     /// Sends a request to the API with a key of `role`.
     func call(
-        _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, as role: Role? = .admin
+        _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, as role: Role? = .admin,
+        headers: HTTPFields = [:]
     ) async throws -> Answer {
-        try await gateway.request(method, path, body, as: role, over: services)
+        try await gateway.request(method, path, body, as: role, headers: headers, over: services)
     }
+
+    /// Adds what was counted so far to the store.
+    func flush() async { await counter.flush() }
 
     /// Makes a short link and returns its URL.
     func shorten(_ long: String, option: String? = nil, as role: Role = .client) async throws -> String {

@@ -467,5 +467,6 @@ struct BrokenStore: APIStore {
     var linkVersions: LinkVersions { keys.linkVersions }
     func add(_ counts: [LinkCount]) async throws(StoreError) { throw failure }
     func counts(of link: LinkID, days: ClosedRange<Int>) async throws(StoreError) -> [LinkCount] { throw failure }
+    func links(of message: MessageID, in project: ProjectID) async throws(StoreError) -> [MessageLink] { throw failure }
     func forgetLinkCounts(before day: Int, limit: Int) async throws(StoreError) -> Int { throw failure }
 }

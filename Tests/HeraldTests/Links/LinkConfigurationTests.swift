@@ -167,6 +167,30 @@ struct LinkConfigurationTests {
         #expect(files.problems() == [problem])
     }
 
+    @Test func linksOfMessagesAreTrackedOnRequest() throws {
+        let files = try Files()
+        let text = Self.project(links: "  prefixes: [\"https://go.example.com\"]\n  targets: [a.example]\n")
+        try files.write("projects/demo.yaml", text)
+        #expect(try files.read().projects.first?.links?.tracksMessages == false)
+        for (value, isTracked) in [("true", true), ("false", false)] {
+            try files.write("projects/demo.yaml", text + "delivery:\n  trackLinks: \(value)\n")
+            #expect(try files.read().projects.first?.links?.tracksMessages == isTracked)
+        }
+        try files.write("projects/demo.yaml", text + "delivery:\n  trackLinks: maybe\n  trackLink: true\n")
+        #expect(
+            files.problems() == [
+                "demo.yaml:9: delivery.trackLinks: \"maybe\" is not known; use one of true, false",
+                "demo.yaml:10: delivery.trackLink: unknown key; did you mean \"trackLinks\"?",
+            ], "\(files.problems())")
+        try files.write(
+            "projects/demo.yaml", Self.project(links: "", apps: Self.apple) + "delivery:\n  trackLinks: true\n")
+        #expect(
+            files.problems().map { $0.replacing(#/:\d+:/#, with: "") } == [
+                "demo.yaml delivery.trackLinks: needs links.prefixes; add "
+                    + "\"links: {prefixes: [https://go.example.com], targets: [www.example.com]}\""
+            ], "\(files.problems())")
+    }
+
     @Test func aPrefixBelongsToOneProject() throws {
         let files = try Files()
         try files.write("projects/a.yaml", Self.project(id: "a"))

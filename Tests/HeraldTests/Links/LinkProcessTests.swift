@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import Simulators
 import TestSupport
 import Testing
 
@@ -87,6 +88,42 @@ struct LinkProcessTests {
             let refused = try await APIClient(baseURL: process.baseURL, key: test.keys.client)
                 .post("/v1/shortLinks", Self.body)
             #expect(refused.status == 400)
+        }
+    }
+
+    @Test("a link in a push is a short link of its message, whose report and command count the clicks")
+    func tracked() async throws {
+        try await GatewayUnderTest.with { test in
+            try Self.write(Self.links(targets: "a.example") + "delivery:\n  trackLinks: true\n", in: test)
+            let process = try await test.start()
+            let token = try await APIClient(baseURL: process.baseURL, key: test.keys.admin).register(deviceToken: "01")
+            let sender = APIClient(baseURL: process.baseURL, key: test.keys.sender)
+            let message = #"{"token":"\#(token)","notification":{"title":"Hi"},"data":{"link":"https://a.example/x"}}"#
+            let sent = try await sender.post("/v1/projects/demo/messages:send", #"{"message":\#(message)}"#)
+            let name = try #require(try sent.json["name"] as? String, "\(sent.text)")
+            await test.simulator.recording.wait(untilCount: 1)
+            let push = try #require(test.simulator.recording.pushes.first)
+            let payload = try JSONSerialization.jsonObject(with: Data(push.payload.utf8)) as? [String: Any]
+            let link = try #require(payload?["link"] as? String, "\(push.payload)")
+            // Only browsers are counted.
+            let answer = try await Self.open(
+                process, try Self.path(of: link),
+                agent: "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0")
+            #expect(answer.location == "https://a.example/x?utm_source=herald&utm_medium=push")
+            while true {
+                let links = try await sender.get("/v1/\(name)").json["links"] as? [[String: Any]]
+                let found = try #require(links?.first)
+                #expect(links?.count == 1 && found["shortLink"] as? String == link)
+                if found["clicks"] as? Int == 1, found["redirects"] as? Int == 1 { break }
+                // Counts are written once a second and give no signal: a report is asked for, as its readers do.
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            let environment = [
+                "HERALD_GATEWAY": process.baseURL, "HERALD_PROJECT": "demo", "HERALD_KEY": test.keys.sender,
+            ]
+            let shown = try await GatewayProcess.run(["report", name], environment: environment)
+            #expect(shown.lines.contains { $0.hasPrefix("Link       \(link)  1 clicks") }, "\(shown.lines)")
+            #expect(await process.end(with: SIGTERM) == 0)
         }
     }
 
