@@ -113,10 +113,10 @@ let benchmarks: [Target] =
         .executableTarget(
             name: "herald-bench",
             dependencies: [
-                "APNS", "Upstream", "HTTP2Client", "Signing", "CLinux", "Links", "Store", "SQLiteStorage", "FCMWire",
-                "PushModel", "JSON",
+                "APNS", "Upstream", "HTTP2Client", "HTTPListener", "Signing", "CLinux", "Links", "Store",
+                "SQLiteStorage", "FCMWire", "PushModel", "JSON",
                 argumentParser, asyncHTTPClient, hummingbird, hummingbirdCore, hummingbirdHTTP2, logging, nioCore,
-                nioPosix, nioSSL,
+                nioHTTP1, nioPosix, nioSSL,
             ],
             path: "Sources/Benchmarks")
     ]

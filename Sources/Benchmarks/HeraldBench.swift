@@ -10,6 +10,6 @@ struct HeraldBench: ParsableCommand {
             EngineCommand.self, SenderCommand.self, BroadcastCommand.self, LatencyCommand.self, IngestCommand.self,
             ClientsCommand.self, RecoveryCommand.self, RegistrationsCommand.self, LedgerCommand.self,
             SettleCommand.self, EchoCommand.self, SinkCommand.self, SendCommand.self, SendAPNSCommand.self,
-            MeasureCommand.self, LinksCommand.self,
+            MeasureCommand.self, LinksCommand.self, RedirectCommand.self, PostCommand.self,
         ])
 }

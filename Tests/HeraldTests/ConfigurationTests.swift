@@ -56,7 +56,7 @@ struct ConfigurationTests {
         #expect(
             configuration.places.mapValues(\.line) == [
                 .host: 2, .port: 3, .certificate: 1, .key: 1, .data: 4, .projects: 5, .operationsHost: 1,
-                .operationsPort: 1, .connections: 6,
+                .operationsPort: 1, .connections: 6, .publicURL: 1,
             ])
         #expect(configuration.deliveryLimits.pageSize == 500)
         #expect(configuration.deliveryLimits.shutdown == .seconds(5))
@@ -67,7 +67,8 @@ struct ConfigurationTests {
             Self.good,
             [
                 "HERALD_LISTEN_HOST": "::1", "HERALD_LISTEN_PORT": "0", "HERALD_LISTEN_CERTIFICATE": "c.pem",
-                "HERALD_LISTEN_KEY": "k.pem", "HERALD_DATA": "d", "HERALD_PROJECTS": "p",
+                "HERALD_LISTEN_KEY": "k.pem", "HERALD_PUBLIC_URL": "https://push.example.com", "HERALD_DATA": "d",
+                "HERALD_PROJECTS": "p",
                 "HERALD_LIMITS_MESSAGES": "1", "HERALD_LIMITS_PAGE_SIZE": "2", "HERALD_LIMITS_IN_FLIGHT": "3",
                 "HERALD_LIMITS_BYTES": "7000", "HERALD_LIMITS_PROJECT_MESSAGES": "8",
                 "HERALD_LIMITS_PROJECT_BYTES": "9000", "HERALD_LIMITS_BATCH_BODY_BYTES": "10000",
@@ -83,6 +84,7 @@ struct ConfigurationTests {
         #expect(
             configuration.listen
                 == GatewayConfiguration.Listen(host: "::1", port: 0, certificate: "c.pem", key: "k.pem"))
+        #expect(configuration.publicURL == "https://push.example.com")
         #expect(configuration.dataDirectory == "d")
         #expect(configuration.projectsDirectory == "p")
         #expect(
@@ -90,7 +92,7 @@ struct ConfigurationTests {
                 .data: "HERALD_DATA", .projects: "HERALD_PROJECTS", .host: "HERALD_LISTEN_HOST",
                 .port: "HERALD_LISTEN_PORT", .certificate: "HERALD_LISTEN_CERTIFICATE", .key: "HERALD_LISTEN_KEY",
                 .operationsHost: "HERALD_OPERATIONS_HOST", .operationsPort: "HERALD_OPERATIONS_PORT",
-                .connections: "HERALD_LIMITS_CONNECTIONS",
+                .connections: "HERALD_LIMITS_CONNECTIONS", .publicURL: "HERALD_PUBLIC_URL",
             ])
         #expect(
             configuration.limits

@@ -136,6 +136,7 @@ struct QueryPlanTests {
         Hot(name: "link by number", sql: LinkTable.byID),
         Hot(name: "link by digest", sql: LinkTable.byDigest),
         Hot(name: "prefix of links", sql: LinkTable.prefixID, covers: true),
+        Hot(name: "projects of a prefix", sql: LinkTable.prefixCount, covers: true),
         Hot(name: "prefixes of a project", sql: LinkTable.prefixIDs),
         Hot(name: "links of a length", sql: LinkTable.sum),
         Hot(name: "newest links", sql: LinkLists.newest),

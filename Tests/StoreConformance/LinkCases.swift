@@ -259,6 +259,16 @@ extension ConformanceCase {
             _ = try await scene.delete(deleted)
             #expect(try await scene.store.importLinks([rows[1]]) == [.taken])
         },
+        ConformanceCase("of two projects' imported rows with one suffix the first is taken") { scene in
+            var rows = ["a", "b", "b", "c"].map { scene.newLink($0, kind: .imported) }
+            rows[1].project = other
+            let first = try await scene.store.importLinks(rows)
+            #expect(first == [.created, .created, .taken, .created])
+            rows = ["b", "c"].map { scene.newLink($0, kind: .imported) }
+            rows[1].project = other
+            let second = try await scene.store.importLinks(rows)
+            #expect(second == [.taken, .taken])
+        },
         ConformanceCase("an export has each link once that is not deleted, the oldest first") { scene in
             let rows = (0..<7).map { number in
                 var row = scene.newLink("s\(number)", kind: .imported)

@@ -5,25 +5,40 @@ import PushModel
 import SQLiteStorage
 import Store
 
-/// `herald-bench links`: how fast links are imported, what they take, and how long it takes to find one.
+/// `herald-bench links`: how fast links are imported, found, opened and made, and what they take.
 struct LinksCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-        commandName: "links", abstract: "Measures the import, the size and the look-up of links.",
+        commandName: "links", abstract: "Measures the import, the size, the look-up and the opening of links.",
         discussion: """
             Rows of a CSV file as Google exported them, with suffixes of 17 random characters and about 150 bytes of \
             parameters, go through the import into a store of its own. Then the store is opened anew and asked for links \
             taken at random: by itself, through the directory that redirects use, and for links that the directory has.
+
+            Then the whole gateway serves that store. h2load opens links over HTTP/2 with TLS, a hundred again and again \
+            ("hot") and as many as there are samples ("any"), and in the same rounds the same listener with one answer to \
+            everything ("constant"). Callers make short links, each another one, and in the same rounds send single messages: \
+            both are on the disk before the answer. At last first openings of apps are matched among open clicks.
             """)
 
     @OptionGroup var options: GatewayOptions
-    @Option(help: "Links.") var links = 1_000_000
+    @Option(help: "Links.") var links = 100_000
     @Option(help: "Look-ups of each kind.") var samples = 20_000
     @Option(help: "Look-ups at the same time.") var clients = 32
+    @Option(help: "Clients x streams that open links.") var shape = LoadShape(argument: "64x4")!
+    @Option(help: "Callers that make links, and that send.") var callers = 64
+    @Option(help: "Rounds of each pair.") var rounds = 3
+    @Option(help: "Seconds of each run.") var seconds = 5
+    @Option(help: "Open clicks.") var clicks = 1_000_000
+    @Flag(help: "Measure the store and the clicks alone: no gateway, no h2load.") var noGateway = false
 
     func validate() throws {
         guard (1000...100_000_000).contains(links) else { throw ValidationError("--links is 1000 to 100000000.") }
         guard (100...10_000_000).contains(samples) else { throw ValidationError("--samples is 100 to 10000000.") }
         guard (1...10_000).contains(clients) else { throw ValidationError("--clients is 1 to 10000.") }
+        guard (1...90).contains(callers) else { throw ValidationError("--callers is 1 to 90.") }
+        guard (1...20).contains(rounds) else { throw ValidationError("--rounds is 1 to 20.") }
+        guard (1...60).contains(seconds) else { throw ValidationError("--seconds is 1 to 60.") }
+        guard (1000...10_000_000).contains(clicks) else { throw ValidationError("--clicks is 1000 to 10000000.") }
     }
 
     func run() throws {
@@ -31,52 +46,67 @@ struct LinksCommand: ParsableCommand, Sendable {
     }
 
     private func measure() async throws {
-        let table = ResultTable(["what", "figure", "p99", "unit"], isJSON: options.json)
-        var figures: [String: Double] = [:]
-        func note(_ name: String, _ value: Double, p99: Double? = nil, _ unit: String) {
-            table.add([name, figure(value, 2), p99.map { figure($0, 2) } ?? "", unit])
-            figures["\(name), \(unit)"] = value
-            if let p99 { figures["\(name), p99 \(unit)"] = p99 }
-        }
+        let figures = LinkFigures(isJSON: options.json)
         let folder = StoreFolder(in: options.directory)
         try folder.open().close()
+        try await importRows(into: folder, figures)
+        try await lookUps(folder, figures)
+        if !noGateway {
+            let bench = try await LinkBench(folder, options)
+            try redirects(bench, figures)
+            try creations(bench, figures)
+            try bench.process.stop()
+        }
+        try attribution(figures)
+        try figures.end()
+    }
+
+    /// Fills the store, and notes what that took.
+    private func importRows(into folder: StoreFolder, _ figures: LinkFigures) async throws {
         let empty = try folder.bytes
         let own = ProcessInfo.processInfo.processIdentifier
+        let before = try ProcessUsage(of: own)
         let seconds = try await fill(folder) / .seconds(1)
-        note("import", Double(links) / seconds, "rows/s")
-        let million = 1_000_000 / Double(links)
-        note("disk", Double(try folder.bytes - empty) / Double(links), "bytes/link")
-        note("disk", Double(try folder.bytes - empty) / 1e6 * million, "MB/million")
-        note("import, peak memory", Double(ProcessUsage.peakBytes(of: own)) / 1e6, "MB")
+        let used = try ProcessUsage(of: own).processor - before.processor
+        figures.note("import", Double(links) / seconds, "rows/s")
+        figures.note("import, processor", used.seconds * 1e6 / Double(links), "µs/row")
+        let bytes = Double(try folder.bytes - empty) / Double(links)
+        figures.note("disk", bytes, "bytes/link")
+        figures.note("disk", bytes, "MB/million")
+        figures.note("import, peak memory", Double(ProcessUsage.peakBytes(of: own)) / 1e6, "MB")
+    }
 
+    // MARK: Look-ups
+
+    private func lookUps(_ folder: StoreFolder, _ figures: LinkFigures) async throws {
         let store = try folder.open()
-        let keys = (0..<samples).map { _ in LinkRows.key(Int.random(in: 0..<links)) }
-        let alone = try await ask(keys, clients: 1) { try await store.link($0) != nil }
-        note("look-up", alone.percentiles.p50, p99: alone.percentiles.p99, "µs")
-        try await rate("look-ups", keys, note: note) { try await store.link($0) != nil }
+        let keys = randomKeys
+        figures.note("look-up", try await ask(keys, clients: 1) { try await store.link($0) != nil }.percentiles)
+        try await rate("look-ups", keys, figures) { try await store.link($0) != nil }
         let unknown = keys.map { LinkKey(prefix: $0.prefix, suffix: $0.suffix + "-") }
-        let missing = try await ask(unknown, clients: 1) { try await store.link($0) == nil }
-        note("look-up of no link", missing.percentiles.p50, p99: missing.percentiles.p99, "µs")
+        figures.note(
+            "look-up of no link", try await ask(unknown, clients: 1) { try await store.link($0) == nil }.percentiles)
         let directory = LinkDirectory(store: store, limit: 4 * samples)
-        try await rate("directory, not known", keys, note: note) { try await directory.link($0) != nil }
+        try await rate("directory, not known", keys, figures) { try await directory.link($0) != nil }
         let hot = keys.prefix(100)
         for key in hot { _ = try await directory.link(key) }
         let known = (0..<samples).map { hot[$0 % hot.count] }
-        try await rate("directory, known", known, note: note) { try await directory.link($0) != nil }
+        try await rate("directory, known", known, figures) { try await directory.link($0) != nil }
         try store.close()
-        try table.end(figures)
     }
+
+    private var randomKeys: [LinkKey] { (0..<samples).map { _ in LinkRows.key(Int.random(in: 0..<links)) } }
 
     /// Looks up at the same time, and notes how many in a second.
     private func rate(
-        _ name: String, _ keys: [LinkKey], note: (String, Double, Double?, String) -> Void,
+        _ name: String, _ keys: [LinkKey], _ figures: LinkFigures,
         _ find: @escaping @Sendable (LinkKey) async throws -> Bool
     ) async throws {
         let clock = ContinuousClock()
         let began = clock.now
         let times = try await ask(keys, clients: clients, find)
-        note("\(name), \(clients) at a time", Double(keys.count) / ((clock.now - began) / .seconds(1)), nil, "/s")
-        note("\(name), \(clients) at a time", times.percentiles.p50, times.percentiles.p99, "µs")
+        figures.note("\(name), \(clients) at a time", Double(keys.count) / ((clock.now - began) / .seconds(1)), "/s")
+        figures.note("\(name), \(clients) at a time", times.percentiles)
     }
 
     private func ask(
@@ -101,6 +131,79 @@ struct LinksCommand: ParsableCommand, Sendable {
         }
     }
 
+    // MARK: Gateway
+
+    /// Opens links at the gateway and at the listener alone; who goes first takes turns.
+    private func redirects(_ bench: LinkBench, _ figures: LinkFigures) throws {
+        let any = randomKeys
+        for (name, keys) in [("hot", Array(any.prefix(100))), ("any", any)] {
+            let pairs = try (0..<rounds).map { round in
+                try bench.redirects(keys, shape, seconds: seconds, constantFirst: round % 2 == 1)
+            }
+            func median(_ value: (LinkBench.Pair) -> Double) -> Double { pairs.map(value).median }
+            figures.note("redirects, \(name)", median(\.gateway.requestsPerSecond), "/s")
+            figures.note(
+                "redirects, \(name)", median(\.gateway.latency.p50), p99: median(\.gateway.latency.p99), "µs")
+            figures.note("redirects, \(name), processor", median(\.gatewayMicroseconds), "µs/request")
+            figures.note("constant, \(name)", median(\.constant.requestsPerSecond), "/s")
+            figures.note(
+                "constant, \(name)", median(\.constant.latency.p50), p99: median(\.constant.latency.p99), "µs")
+            figures.note("constant, \(name), processor", median(\.constantMicroseconds), "µs/request")
+            figures.note(
+                "redirects, \(name), ratio", median { $0.gateway.requestsPerSecond / $0.constant.requestsPerSecond },
+                "of constant")
+        }
+        figures.note(
+            "gateway, resident after redirects", Double(ProcessUsage.residentBytes(of: bench.process.id)) / 1e6, "MB")
+        figures.note(
+            "gateway, peak memory", Double(ProcessUsage.peakBytes(of: bench.process.id)) / 1e6, "MB")
+    }
+
+    /// Makes links and sends messages in turn.
+    private func creations(_ bench: LinkBench, _ figures: LinkFigures) throws {
+        var (creations, sends): ([PostReport], [PostReport]) = ([], [])
+        for round in 0..<rounds {
+            if round % 2 == 1 { sends.append(try bench.sends(clients: callers, seconds: seconds)) }
+            creations.append(try bench.creations(clients: callers, seconds: seconds))
+            if round % 2 == 0 { sends.append(try bench.sends(clients: callers, seconds: seconds)) }
+        }
+        for (name, reports) in [("links made", creations), ("messages sent", sends)] {
+            figures.note("\(name), \(callers) at a time", reports.map(\.perSecond).median, "/s")
+            figures.note(
+                "\(name), \(callers) at a time", reports.map(\.latency.p50).median,
+                p99: reports.map(\.latency.p99).median, "µs")
+            figures.note("\(name), processor", reports.map(\.microseconds).median, "µs/request")
+        }
+        figures.note(
+            "links made, ratio", zip(creations, sends).map { $0.perSecond / $1.perSecond }.median, "of messages sent")
+    }
+
+    // MARK: Attribution
+
+    /// Matches first openings, with no other click open and with many.
+    private func attribution(_ figures: LinkFigures) throws {
+        let own = ProcessInfo.processInfo.processIdentifier
+        let alone = try OpenClicks(count: 0)
+        let before = ProcessUsage.residentBytes(of: own)
+        let crowded = try OpenClicks(count: clicks)
+        let grown = ProcessUsage.residentBytes(of: own) - before
+        let pairs = try (0..<rounds).map { _ in
+            (alone: try alone.find(samples: samples), crowded: try crowded.find(samples: samples))
+        }
+        for (count, results) in [(0, pairs.map(\.alone)), (clicks, pairs.map(\.crowded))] {
+            for (name, values) in [("found", results.map(\.found)), ("none", results.map(\.missing))] {
+                figures.note(
+                    "attribution, \(count) open clicks, \(name)", values.map(\.p50).median,
+                    p99: values.map(\.p99).median, "µs")
+            }
+        }
+        figures.note(
+            "attribution, ratio", pairs.map { $0.crowded.found.mean / $0.alone.found.mean }.median, "of 0 open clicks")
+        figures.note("open clicks, memory", Double(grown) / Double(clicks), "bytes/click")
+    }
+
+    // MARK: Import
+
     private func fill(_ folder: StoreFolder) async throws -> Duration {
         let store = try folder.open()
         var file = LinkRows(count: links)
@@ -120,47 +223,5 @@ struct LinksCommand: ParsableCommand, Sendable {
         let duration = clock.now - began
         try store.close()
         return duration
-    }
-}
-
-/// The rows of a file of links, made while they are read.
-private struct LinkRows {
-    static let host = "go.example.com"
-    private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
-
-    let count: Int
-    private var row = 0
-    private var rest: [UInt8] = []
-
-    init(count: Int) {
-        self.count = count
-    }
-
-    /// At most `count` bytes of the file.
-    mutating func next(_ count: Int) -> [UInt8] {
-        while rest.count < count, row < self.count {
-            rest.append(contentsOf: Self.line(row).utf8)
-            row += 1
-        }
-        defer { rest.removeFirst(min(count, rest.count)) }
-        return Array(rest.prefix(count))
-    }
-
-    /// The key of a row: 17 characters that follow from its number and look random.
-    static func key(_ row: Int) -> LinkKey {
-        var state = UInt64(row) &* 0x9e37_79b9_7f4a_7c15
-        var suffix: [UInt8] = []
-        for _ in 0..<17 {
-            state = (state ^ state >> 31) &* 0xbf58_476d_1ce4_e5b9
-            state ^= state >> 29
-            suffix.append(alphabet[Int(state % 62)])
-        }
-        return LinkKey(prefix: host, suffix: String(decoding: suffix, as: UTF8.self))
-    }
-
-    private static func line(_ row: Int) -> String {
-        let (link, path) = ("https://\(host)/\(key(row).suffix)", "https://shop.example/products/\(row)?ref=mail")
-        return "\(link),\(path),com.example.shop,,,com.example.shop,,,,,1234567890,,,,Offer \(row),,,newsletter,email,"
-            + "spring_sale,,,,,,,false,Offer \(row),2024-03-01T12:00:00Z\r\n"
     }
 }

@@ -12,6 +12,10 @@ final class GatewayFiles {
         var threads = 1
         /// Whether the listener speaks TLS.
         var isEncrypted = false
+        /// A store that is there already; `nil`: an empty one.
+        var data: String?
+        /// Whether the project has the links of ``LinkRows``.
+        var hasLinks = false
     }
 
     /// The project of every benchmark.
@@ -24,7 +28,7 @@ final class GatewayFiles {
     let scratch: Scratch
     let setup: Setup
     var configuration: String { root + "/herald.yaml" }
-    var data: String { root + "/data" }
+    var data: String { setup.data ?? root + "/data" }
     var log: String { root + "/log" }
 
     /// Writes the files into a new directory within `directory`.
@@ -71,6 +75,7 @@ final class GatewayFiles {
                   environment: production
                   endpoint: 127.0.0.1:\(sinkPort)
                   trust: \(scratch.certificate)
+            \(setup.hasLinks ? LinkRows.configuration : "")
             """, to: root + "/projects/bench.yaml")
     }
 

@@ -70,7 +70,7 @@ struct IngestLoad {
     }
 
     /// `status codes: 100 2xx, 0 3xx, 0 4xx, 0 5xx`
-    private static func statuses(in output: String) -> [Int]? {
+    static func statuses(in output: String) -> [Int]? {
         for line in output.split(separator: "\n") where line.hasPrefix("status codes:") {
             return line.dropFirst("status codes:".count).split(separator: ",").compactMap {
                 $0.split(separator: " ").first.flatMap { Int($0) }

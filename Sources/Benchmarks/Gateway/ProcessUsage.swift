@@ -23,6 +23,11 @@ struct ProcessUsage {
         (number("VmHWM:", in: "/proc/\(process)/status") ?? 0) * 1024
     }
 
+    /// The memory that it has resident now, in bytes.
+    static func residentBytes(of process: Int32) -> Int {
+        (number("VmRSS:", in: "/proc/\(process)/status") ?? 0) * 1024
+    }
+
     /// Lets the peak begin anew (proc(5), `/proc/pid/clear_refs`).
     static func resetPeak(of process: Int32) throws {
         try Data("5".utf8).write(to: URL(filePath: "/proc/\(process)/clear_refs"), options: [])

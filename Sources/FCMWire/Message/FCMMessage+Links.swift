@@ -1,4 +1,4 @@
-package import JSON
+import JSON
 
 extension FCMMessage {
     /// The keys of `data` that hold a link by convention: FCM itself gives none of its keys a meaning.

@@ -31,6 +31,14 @@ package enum LinkColumn: Hashable, Sendable {
         }
     }
 
+    /// Where its text is taken among those of a row.
+    var rank: Int {
+        switch self {
+        case .parameter(let parameter): parameter.rank
+        case .shortLink, .isArchived, .name, .createdAt: -1
+        }
+    }
+
     /// The column of a header's field, whatever its case; also with `_` for a space and without the `?`.
     package init?(title: String) {
         let name = Self.normal(title)

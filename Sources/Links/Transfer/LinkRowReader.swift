@@ -14,6 +14,8 @@ package struct LinkRowReader: Sendable {
     /// A prefix of the project, for the texts of refusals.
     private let example: LinkPrefix?
     private let columns: [LinkColumn]
+    /// The places of columns, those of parameters in the order of their names: so each is appended to those before it.
+    private let order: [Int]
     private let hasHeader: Bool
     private let now: Timestamp
 
@@ -42,6 +44,7 @@ package struct LinkRowReader: Sendable {
         })
         hasHeader = header != nil
         columns = try header.map { header throws(LinkRefusal) in try Self.columns(header) } ?? LinkColumn.google
+        order = columns.indices.sorted { [columns] in columns[$0].rank < columns[$1].rank }
     }
 
     private static func columns(_ header: CSVRecord) throws(LinkRefusal) -> [LinkColumn] {
@@ -102,8 +105,8 @@ package struct LinkRowReader: Sendable {
         if let index = columns.firstIndex(of: .shortLink), !fields[index].isEmpty {
             row.shortLink = CSVCell.original(fields[index])
         }
-        for (column, field) in zip(columns, fields) where !field.isEmpty {
-            try row.take(CSVCell.original(field), of: column)
+        for index in order where !fields[index].isEmpty {
+            try row.take(CSVCell.original(fields[index]), of: columns[index])
         }
         return row
     }

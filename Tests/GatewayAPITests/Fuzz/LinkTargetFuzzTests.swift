@@ -124,27 +124,10 @@ private struct Targets {
     /// Hosts with paths that are there.
     private let targets: [(host: String, path: String)]
 
-    /// Makes links of mutated long ones, as far as they are taken, and puts links into the store that lead where they must
-    /// not: the project's targets may have been others when they were made.
     init(_ gateway: FuzzGateway, _ random: inout SeededRandom) async throws {
         let scene = try await gateway.links()
         var links = [scene.link, "https://go.example.com/i/\(scene.invitation)"]
-        for _ in 0..<200 {
-            let long = Self.mutated(Self.pick(Self.longLinks, &random), &random)
-            let body = JSONValue.object([.init("longDynamicLink", .string(long))])
-            let answer = try await gateway.post("/v1/shortLinks", String(decoding: body.bytes, as: UTF8.self))
-            #expect(answer.status < 500, "\(answer.text)")
-            if answer.status == 200 { links.append(try #require(try answer.json["shortLink"]?.stringValue)) }
-        }
-        #expect(links.count > 10)
-        for (number, parameters) in Self.olderLinks.enumerated() {
-            links.append("https://go.example.com/older\(number)")
-            _ = try await gateway.gateway.store.create(
-                NewLink(
-                    project: #require(ProjectID(rawValue: "demo")), prefix: "go.example.com",
-                    suffixes: ["older\(number)"], kind: .custom, parameters: parameters,
-                    createdAt: gateway.gateway.clock.now), audit: nil)
-        }
+        links += try await Self.mutatedLinks(gateway, &random) + Self.makeOlderLinks(gateway)
         links +=
             links.map { $0 + "?d=1" } + links.prefix(20).map { $0 + "/qr?size=256&ecc=H&format=png" } + Self.longLinks
             + Self.longLinks.map { $0 + "&_imcp=1&_osl=\(scene.link)" }
@@ -160,6 +143,35 @@ private struct Targets {
             let path = rest.dropFirst(host.count)
             return (String(host), path.first == "/" ? String(path) : "/" + path)
         }
+    }
+
+    /// Makes links of mutated long ones, as far as they are taken.
+    private static func mutatedLinks(
+        _ gateway: FuzzGateway, _ random: inout SeededRandom
+    ) async throws -> [String] {
+        var links: [String] = []
+        for _ in 0..<200 {
+            let long = mutated(pick(longLinks, &random), &random)
+            let body = JSONValue.object([.init("longDynamicLink", .string(long))])
+            let answer = try await gateway.post("/v1/shortLinks", String(decoding: body.bytes, as: UTF8.self))
+            #expect(answer.status < 500, "\(answer.text)")
+            if answer.status == 200 { links.append(try #require(try answer.json["shortLink"]?.stringValue)) }
+        }
+        #expect(links.count > 10)
+        return links
+    }
+
+    /// Puts links into the store that lead where they must not: the project's targets may have been others when they were
+    /// made.
+    private static func makeOlderLinks(_ gateway: FuzzGateway) async throws -> [String] {
+        for (number, parameters) in olderLinks.enumerated() {
+            _ = try await gateway.gateway.store.create(
+                NewLink(
+                    project: #require(ProjectID(rawValue: "demo")), prefix: "go.example.com",
+                    suffixes: ["older\(number)"], kind: .custom, parameters: parameters,
+                    createdAt: gateway.gateway.clock.now), audit: nil)
+        }
+        return olderLinks.indices.map { "https://go.example.com/older\($0)" }
     }
 
     private static let hosts = [
