@@ -32,7 +32,9 @@ struct LinkTracker: Sendable {
         if call.project.links?.tracksMessages == true, let tenant = call.services.linkHosts.tenant(call.project.id) {
             for text in content.links {
                 guard let target = try await Self.target(of: text, tenant, call) else { continue }
-                targets.append((text, target.tagged(with: content.label)))
+                let tagged = target.tagged(with: content.label)
+                // Parameters that have room for no campaign do without.
+                targets.append((text, tagged.parameters.isAllowed(by: tenant) ? tagged : target))
             }
         }
         self.targets = targets

@@ -158,7 +158,10 @@ extension ProjectCall {
         do throws(LinkProblem) {
             name = try LongLink(url: try parameterText("link"), prefixes: tenant.settings.prefixes)
         } catch {
-            throw FCMError.badRequest("dynamicLink", "The path names no short link of this project: \(error.message).")
+            throw FCMError.badRequest(
+                "dynamicLink",
+                "The path has to name a short link of this project, as https://go.example.com/aB3x: what it names \(error.message)."
+            )
         }
         guard let suffix = name.suffix, !suffix.contains("/") else {
             throw FCMError.badRequest("dynamicLink", "The path names a long link or an invitation, not a short link.")

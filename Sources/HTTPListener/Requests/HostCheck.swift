@@ -22,6 +22,7 @@ final class HostCheck: ChannelInboundHandler, RemovableChannelHandler {
             context.fireChannelRead(data)
             return
         }
+        Self.trimHost(&head)
         guard Self.isSound(head), Self.takeHost(ofTargetIn: &head) else {
             isBroken = true
             context.fireUserInboundEventTriggered(Refused())
@@ -37,6 +38,15 @@ final class HostCheck: ChannelInboundHandler, RemovableChannelHandler {
     /// capitals, in a list, or as HTTP/1.0 without `keep-alive` (RFC 9112 section 9.3).
     private static func close(_ head: inout HTTPRequestHead) {
         if !head.isKeepAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
+    }
+
+    /// Takes blanks from the end of the host: the decoder leaves them, but they are not of the value (RFC 9112 §5).
+    private static func trimHost(_ head: inout HTTPRequestHead) {
+        let hosts = head.headers["Host"]
+        guard hosts.count == 1, hosts[0].hasSuffix(" ") || hosts[0].hasSuffix("\t") else { return }
+        var host = hosts[0][...]
+        while let last = host.last, last == " " || last == "\t" { host.removeLast() }
+        head.headers.replaceOrAdd(name: "Host", value: String(host))
     }
 
     private static func isSound(_ head: HTTPRequestHead) -> Bool {

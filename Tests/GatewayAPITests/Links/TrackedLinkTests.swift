@@ -166,6 +166,18 @@ struct TrackedLinkTests {
         #expect(made.key.prefix == (link.contains("promo") ? "links.example.com/promo" : "go.example.com"))
     }
 
+    @Test("a link whose parameters have room for no campaign does without")
+    func noRoomForCampaign() async throws {
+        let gateway = try await gateway()
+        let link = "https://a.example/" + String(repeating: "/", count: 5450)
+        let label = String(repeating: "L", count: 50)
+        _ = try await sent(message(link, label: label), gateway)
+        var plain = LinkParameters()
+        plain[.link] = link
+        #expect(plain.query.utf8.count <= 16_384 && plain.query.utf8.count + label.utf8.count > 16_384)
+        #expect(try await links(gateway).first?.parameters == plain.query)
+    }
+
     @Test("a short link of the project is not wrapped: the message's says what it says, until the same end")
     func ownShortLink() async throws {
         let gateway = try await gateway()

@@ -46,6 +46,8 @@ struct DoorTests {
     /// The host of an absolute target wins over `Host` (RFC 9112 §3.2.2), and what is no host is refused.
     @Test(arguments: [
         ("/healthz", "push.example.com", "200"), ("/healthz", "go.example.com", "404 links"),
+        ("/healthz", "go.example.com ", "404 links"), ("/healthz", "push.example.com \t", "200"),
+        ("/healthz", "go.example.com x ", "400"),
         ("/healthz", "GO.example.com.:8443", "404 links"), ("/healthz", "[::1]:8080", "200"),
         ("http://push.example.com/healthz", "go.example.com", "200"),
         ("https://go.example.com/healthz", "push.example.com", "404 links"),
