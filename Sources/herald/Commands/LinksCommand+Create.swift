@@ -43,6 +43,10 @@ extension LinksCommand {
             }
             try validateEnd()
             for pair in parameters { try validate(parameter: pair) }
+            guard prefix != nil || url.contains("link=") else {
+                throw ValidationError(
+                    "\"\(url)\" is no long link, which has ?link=…: name the prefix of the short link with --prefix.")
+            }
         }
 
         private func validateEnd() throws {

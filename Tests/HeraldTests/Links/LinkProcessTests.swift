@@ -184,6 +184,7 @@ struct LinkProcessTests {
     @Test(
         "what is wrong with an option is told with its value and what would be right",
         arguments: [
+            ([], "name the prefix of the short link with --prefix"),
             (["--suffix", "x"], "--suffix x: only a link with a --name"),
             (["--name", "N", "--suffix", "a b"], "has to be 1 to 128 of A-Z"),
             (["--name", "N", "--expires", "tomorrow"], "--expires \"tomorrow\": write 90d, 12h"),
