@@ -162,8 +162,8 @@ struct BreakageTests {
                 count += 1
                 return count
             }
-            return SocketAddress.resolve(
-                host: "127.0.0.1", port: dial < 3 ? hole.port : server.port, isLiteral: true)
+            let place = dial < 3 ? (BlackHole.loopback, hole.port) : (.v4, server.port)
+            return SocketAddress.resolve(host: place.0.rawValue, port: place.1, isLiteral: true)
         }) { engine in
             var configuration = PoolConfiguration.local(server.port, trust: server.tls)
             configuration.host = "push.test"

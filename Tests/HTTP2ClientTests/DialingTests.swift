@@ -36,12 +36,12 @@ struct DialingTests {
     @Test func aSilentAddressIsOvertaken() async throws {
         let server = try await Nghttpd()
         let hole = try BlackHole()
-        try await withEngine(resolve: resolver([(.v4, hole.port), (.v4, server.port)])) { engine in
+        try await withEngine(resolve: resolver([(BlackHole.loopback, hole.port), (.v4, server.port)])) { engine in
             let pool = try engine.openPool(configuration(server))
             #expect(await pool.exchange([.get]).first?.status == 200)
             #expect(pool.statistics.dials == 1)
             // The one that lost is closed: what is left are the hole's own.
-            let left = try Sockets.count(to: hole.port)
+            let left = try Sockets.count(to: hole.port, of: BlackHole.loopback)
             #expect(left == BlackHole.fillers)
         }
         withExtendedLifetime(hole) {}
@@ -99,7 +99,7 @@ struct DialingTests {
         let server = try await Nghttpd()
         let hole = try BlackHole()
         let closed = try ClosedPort()
-        let places = [(Loopback.v4, hole.port), (.v4, closed.number), (.v4, hole.port)]
+        let places = [(BlackHole.loopback, hole.port), (.v4, closed.number), (BlackHole.loopback, hole.port)]
         try await withEngine(resolve: resolver(places)) { engine in
             var configuration = configuration(server)
             configuration.connectTimeout = .seconds(2)
@@ -110,7 +110,7 @@ struct DialingTests {
             #expect(failure.message.contains("not connected in time, connecting to race.test"), "\(failure.message)")
             #expect(failure.message.contains("\(closed.number): Connection refused"), "\(failure.message)")
             await pool.close(within: .zero)
-            let left = try Sockets.count(to: hole.port)
+            let left = try Sockets.count(to: hole.port, of: BlackHole.loopback)
             #expect(left == BlackHole.fillers)
         }
         withExtendedLifetime((hole, closed)) {}

@@ -1,15 +1,16 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// The TCP sockets of this process, as the kernel lists them.
 enum Sockets {
-    /// How many of them are connected, or connecting, to `port`.
-    static func count(to port: Int) throws -> Int {
-        let wanted = ":" + String(format: "%04X", port)
+    /// How many of them are connected, or connecting, to `port` of an IPv4 address.
+    static func count(to port: Int, of loopback: Loopback = .v4) throws -> Int {
+        let wanted = String(format: "%08X:%04X", loopback.v4Address, port)
         // Columns: number, local, remote, state, …, inode.
         let inodes = try table().split(separator: "\n").dropFirst().compactMap { line -> String? in
             let columns = line.split(separator: " ")
-            return columns[2].hasSuffix(wanted) ? String(columns[9]) : nil
+            return columns[2] == wanted ? String(columns[9]) : nil
         }
         let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { name in
             // A descriptor may close between listing and looking: then it counts for nothing.

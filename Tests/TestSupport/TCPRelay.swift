@@ -214,13 +214,17 @@ package final class BlackHole: Sendable {
     package static let fillers = 4
     private let descriptors: [Int32]
 
+    /// Where it listens. No server of any test was ever there, so that no client of theirs still looks for it: a port
+    /// of ``Loopback/v4`` may have been another server's a moment ago.
+    package static let loopback = Loopback.v4Aside
+
     /// Listens, and fills its queue.
     package init() throws {
-        let listener = try Loopback.v4.listen(backlog: 0)
+        let listener = try Self.loopback.listen(backlog: 0)
         port = try Loopback.port(of: listener)
-        var descriptors = [listener, Loopback.v4.connect(to: port)]
+        var descriptors = [listener, Self.loopback.connect(to: port)]
         while descriptors.count <= Self.fillers {
-            descriptors.append(Loopback.v4.connect(to: port, isBlocking: false))
+            descriptors.append(Self.loopback.connect(to: port, isBlocking: false))
         }
         self.descriptors = descriptors
     }
@@ -229,20 +233,25 @@ package final class BlackHole: Sendable {
 }
 
 /// The addresses of this machine that only it sees.
-package enum Loopback: String, CaseIterable, Sendable {
+package enum Loopback: String, Sendable {
     /// IPv4.
     case v4 = "127.0.0.1"
     /// IPv6.
     case v6 = "::1"
+    /// IPv4 beside the address that all servers have.
+    case v4Aside = "127.0.0.2"
 
-    /// Those that work here: some machines have no IPv6.
-    package static let available = allCases.filter { loopback in
+    /// One of each family that works here: some machines have no IPv6.
+    package static let available = [v4, v6].filter { loopback in
         guard let descriptor = try? loopback.listen(backlog: 1) else { return false }
         close(descriptor)
         return true
     }
 
-    private var family: Int32 { self == .v4 ? AF_INET : AF_INET6 }
+    private var family: Int32 { self == .v6 ? AF_INET6 : AF_INET }
+
+    /// The address of an IPv4 socket, in the order of the network.
+    package var v4Address: UInt32 { unsafe inet_addr(rawValue) }
 
     /// A socket that listens on a free port.
     func listen(backlog: Int32) throws -> Int32 {
@@ -271,10 +280,10 @@ package enum Loopback: String, CaseIterable, Sendable {
 
     private func bindTo(_ descriptor: Int32, port: Int = 0) -> Bool {
         switch self {
-        case .v4:
+        case .v4, .v4Aside:
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            address.sin_addr.s_addr = v4Address
             address.sin_port = UInt16(port).bigEndian
             return Self.bind(descriptor, &address)
         case .v6:
@@ -301,7 +310,7 @@ package enum Loopback: String, CaseIterable, Sendable {
         let descriptor = socket(AF_INET, Int32(kind), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_addr.s_addr = v4Address
         address.sin_port = UInt16(port).bigEndian
         _ = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
