@@ -53,7 +53,7 @@ struct GatewayTests {
         for _ in 0..<2 {
             try await Self.running(configuration) { port in
                 let answer = try await HTTPClient.shared.execute(
-                    HTTPClientRequest(url: "http://127.0.0.1:\(port)/healthz"), timeout: .seconds(30))
+                    HTTPClientRequest(url: "http://127.0.0.1:\(port)/healthz"), timeout: TimeAmount(.longerThanAnyTest))
                 #expect(answer.status == .ok)
             }
         }

@@ -169,7 +169,7 @@ struct APIClient {
             request.headers.add(name: "content-type", value: type)
             request.body = .bytes(ByteBuffer(string: body))
         }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        let response = try await HTTPClient.shared.execute(request, timeout: TimeAmount(.longerThanAnyTest))
         let bytes = try await response.body.collect(upTo: 64 << 20)
         return Answer(
             status: Int(response.status.code), body: Data(bytes.readableBytesView),

@@ -131,7 +131,7 @@ extension APIClient {
         request.headers.add(name: "authorization", value: "Bearer \(key)")
         request.headers.add(name: "prefer", value: prefer)
         request.body = .bytes(ByteBuffer(string: body))
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        let response = try await HTTPClient.shared.execute(request, timeout: TimeAmount(.longerThanAnyTest))
         let bytes = try await response.body.collect(upTo: 1 << 20)
         return Answer(
             status: Int(response.status.code), body: Data(bytes.readableBytesView),

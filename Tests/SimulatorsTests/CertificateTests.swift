@@ -118,7 +118,7 @@ struct CertificateTests {
         var configuration = HTTPClient.Configuration()
         configuration.tlsConfiguration = tls
         configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.timeout.connect = .seconds(50)
+        configuration.timeout.connect = TimeAmount(.longerThanAnyTest)
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         do {
             try await SimulatorHarness.run(identity, configure: { $0.clientCAFile = identity.caFile }) { harness in

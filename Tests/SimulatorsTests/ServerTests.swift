@@ -67,7 +67,6 @@ struct ServerTests {
                         var push = TestPush().to(String(format: "%08x", number))
                         push.authorization = token
                         push.body = body
-                        push.timeout = .seconds(50)
                         return try await harness.send(push).status
                     }
                 }

@@ -50,7 +50,7 @@ struct TestPush {
     /// `nil`: a good one.
     var authorization: String?
     var hasAuthorization = true
-    var timeout = TimeAmount.seconds(50)
+    var timeout = TimeAmount(.longerThanAnyTest)
 
     func setting(_ name: String, _ value: String?) -> TestPush {
         var push = self
@@ -149,7 +149,7 @@ struct SimulatorHarness: Sendable {
         configuration.httpVersion = http1Only ? .http1Only : .automatic
         configuration.connectionPool.retryConnectionEstablishment = false
         // It also bounds the wait for a free stream.
-        configuration.timeout.connect = .seconds(50)
+        configuration.timeout.connect = TimeAmount(.longerThanAnyTest)
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
@@ -201,7 +201,7 @@ struct SimulatorHarness: Sendable {
         request.method = method
         request.headers = headers
         if let body { request.body = .bytes(ByteBuffer(string: body)) }
-        let response = try await client.execute(request, timeout: .seconds(20))
+        let response = try await client.execute(request, timeout: TimeAmount(.longerThanAnyTest))
         let text = String(buffer: try await response.body.collect(upTo: 1 << 24))
         return (Int(response.status.code), text)
     }

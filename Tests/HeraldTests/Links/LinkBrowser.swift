@@ -39,7 +39,7 @@ final class LinkBrowser: Sendable {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         // A port without a listener is not tried again: the next gateway has another.
         configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.timeout.connect = .seconds(5)
+        configuration.timeout.connect = TimeAmount(.longerThanAnyTest)
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
@@ -64,7 +64,7 @@ final class LinkBrowser: Sendable {
             request.headers.add(name: "content-type", value: "application/x-www-form-urlencoded")
             request.body = .bytes(ByteBuffer(string: form))
         }
-        let response = try await client.execute(request, timeout: .seconds(30))
+        let response = try await client.execute(request, timeout: TimeAmount(.longerThanAnyTest))
         let body = try await response.body.collect(upTo: 1 << 20)
         return Page(
             status: Int(response.status.code), location: response.headers.first(name: "location"),

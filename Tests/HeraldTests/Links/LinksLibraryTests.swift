@@ -72,7 +72,7 @@ struct LinksLibraryTests {
         var request = HTTPClientRequest(url: process.baseURL + link.path)
         request.headers.add(name: "host", value: "go.example.com")
         request.headers.add(name: "user-agent", value: "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0")
-        let response = try await client.execute(request, timeout: .seconds(30))
+        let response = try await client.execute(request, timeout: TimeAmount(.longerThanAnyTest))
         try await client.shutdown()
         #expect(response.status.code == 302)
         return response.headers.first(name: "location")

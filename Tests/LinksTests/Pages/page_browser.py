@@ -116,7 +116,7 @@ def iphone(**more):
 
 
 def reported(server):
-    path, kind, body = server.posts.get(timeout=20)
+    path, kind, body = server.posts.get(timeout=600)
     ok("the report goes to the path of the page", path == "/_/clicks/f3a1")
     ok("the report is a form", kind.startswith("application/x-www-form-urlencoded"))
     return urllib.parse.parse_qs(body, strict_parsing=True)

@@ -28,7 +28,7 @@ class APIKey(google.auth.credentials.Credentials):
         """There is nothing to fetch."""
 
 
-def app(setting, name, key=None, project=None, timeout=120):
+def app(setting, name, key=None, project=None, timeout=600):
     """An app of the SDK that talks to the gateway; with `key` by an API key, else as the test wants."""
     credential = (
         APIKey(key or setting.admin) if key or not setting.account else credentials.Certificate(setting.account))

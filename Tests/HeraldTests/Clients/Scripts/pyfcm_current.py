@@ -77,7 +77,7 @@ def many_at_once_arrive(setting, client):
     audience = devices(setting, 100)
     asyncio.set_event_loop(asyncio.new_event_loop())
     answers = client.async_notify_multiple_devices(
-        [{"fcm_token": device.token, "notification_title": "Goal"} for device in audience], timeout=60)
+        [{"fcm_token": device.token, "notification_title": "Goal"} for device in audience], timeout=600)
     expect_equal([answer for answer in answers if "name" not in answer], [])
     expect_equal(len({answer["name"] for answer in answers}), 100)
     arrived(setting, *audience)
