@@ -155,7 +155,7 @@ let tests: [Target] = [
             "TestSupport", lifecycle, logging, metrics,
         ]),
     .testTarget(
-        name: "HTTPListenerTests", dependencies: ["HTTPListener", "PushModel", nioCore, nioEmbedded, http2]),
+        name: "HTTPListenerTests", dependencies: ["HTTPListener", "PushModel", nioCore, nioEmbedded, nioPosix, http2]),
     .testTarget(
         name: "LinksTests",
         dependencies: [

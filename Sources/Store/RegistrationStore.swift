@@ -21,6 +21,12 @@ package protocol RegistrationStore: Sendable {
         token: RegistrationToken, in project: ProjectID
     ) async throws(StoreError) -> Registration?
 
+    /// The registration that a message names, also an ended one: what it is, where it is and whether it is active is true
+    /// now, but for what another process changed in the last second; its times may be older.
+    func addressee(
+        _ reference: RegistrationReference, in project: ProjectID
+    ) async throws(StoreError) -> Registration?
+
     /// The registrations of these names, in their order, also ended ones: many lookups in one call.
     func registrations(
         named names: [RegistrationReference], in project: ProjectID

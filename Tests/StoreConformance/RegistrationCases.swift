@@ -30,6 +30,24 @@ extension ConformanceCase {
             #expect(try await scene.store.registration(made.id, in: other) == nil)
             #expect(try await scene.store.registration(token: made.token, in: other) == nil)
         },
+        ConformanceCase("whom a message names is found as it is now, however often it was asked for") { scene in
+            let made = try await scene.register(1)
+            for name in [RegistrationReference.id(made.id), .token(made.token)] {
+                #expect(try await scene.store.addressee(name, in: scene.project) == made)
+                #expect(try await scene.store.addressee(name, in: scene.project) == made)
+                #expect(try await scene.store.addressee(name, in: ProjectID(rawValue: "other")!) == nil)
+            }
+            let wrong = RegistrationToken(rawValue: "\(made.id):APA91bwrong")!
+            #expect(try await scene.store.addressee(.token(wrong), in: scene.project) == nil)
+            let change = RegistrationChange(address: .address(.apple(Scene.deviceToken(9), .production)))
+            let moved = try await scene.store.change(made.key, change, at: Timestamp(milliseconds: 3))
+            #expect(moved?.address != made.address)
+            #expect(try await scene.store.addressee(.id(made.id), in: scene.project)?.address == moved?.address)
+            try await scene.store.end(made.key, RegistrationEnd(time: Timestamp(milliseconds: 5), cause: .deleted))
+            for name in [RegistrationReference.id(made.id), .token(made.token)] {
+                #expect(try await scene.store.addressee(name, in: scene.project)?.isActive == false)
+            }
+        },
         ConformanceCase("the holder of a device token is the active registration of the app") { scene in
             let made = try await scene.register(1)
             let project = scene.project

@@ -4,8 +4,21 @@ import PushModel
 import Store
 
 extension Route {
-    /// Finds out who calls and whether they may, then answers.
+    /// The largest body of a request that is brief.
+    private static var briefBytes: Int { 16 << 10 }
+
+    /// Finds out who calls and whether they may, then answers: on the event loop of the connection when that takes no
+    /// longer than its other connections may wait.
     func respond(to call: Call, authenticator: Authenticator) async throws -> Response {
+        guard !isBrief || call.announcedBytes > Self.briefBytes else {
+            return try await answer(call, authenticator)
+        }
+        return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+            try await answer(call, authenticator)
+        }
+    }
+
+    private func answer(_ call: Call, _ authenticator: Authenticator) async throws -> Response {
         switch scope {
         case .open(let handle):
             return try await handle(call)

@@ -16,7 +16,7 @@ enum LegacySend {
 
     // Room for a message and 1000 tokens, six times as long as ours.
     static let all = [
-        Route(method: .post, path: path, scope: .keyProject(.send, respond)).limited(toBytes: 1 << 20)
+        Route(method: .post, path: path, scope: .keyProject(.send, respond)).limited(toBytes: 1 << 20).brief
     ]
 
     @Sendable private static func respond(_ call: ProjectCall) async throws -> Response {
@@ -107,7 +107,7 @@ struct LegacyTokenSend {
         // Looked at once: each message gets links of its own.
         var tracker: LinkTracker?
         if case .success(let content) = request.content { tracker = try await LinkTracker(content, in: call) }
-        return zip(names, try await call.named(texts: names)).map { [tracker] name, named in
+        return zip(names, try await call.named(texts: names, isFresh: false)).map { [tracker] name, named in
             guard let named else { return .failure(name.isEmpty ? .missingRegistration : .invalidRegistration) }
             return Result { () throws(LegacyError) in
                 let submission = try submission(to: named)

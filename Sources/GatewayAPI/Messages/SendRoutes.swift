@@ -10,7 +10,7 @@ enum SendRoutes {
     // FCM's messages end at 4096 bytes of payload for each platform; blocks of other platforms may stand beside.
     static func all(batches: BatchGate) -> [Route] {
         [
-            .project(.post, "messages:send", .send, send).limited(toBytes: 64 << 10),
+            .project(.post, "messages:send", .send, send).limited(toBytes: 64 << 10).brief,
             .project(.post, "messages:batchSend", .send) { call in
                 try await batches.withRoom(for: call) { try await BatchSend.respond(to: call) }
             }.forBatches,
@@ -28,7 +28,9 @@ enum SendRoutes {
         if use == .other, !request.validatesOnly { throw FCMError(.idempotencyConflict) }
         let submission = try await call.tracked(
             Submission(
-                project: call.project, recipient: try await call.recipient(of: request.item.requiredTarget()),
+                project: call.project,
+                recipient: try await call.recipient(
+                    of: request.item.requiredTarget(), isFresh: request.validatesOnly),
                 content: request.item.content, options: request.item.options,
                 idempotency: idempotency, credential: call.credential), saying: request.item.content)
         let wait = try call.wait(of: request, for: submission.recipient)
@@ -101,9 +103,12 @@ extension ProjectCall {
 
     /// Whom a target means now.
     ///
+    /// - Parameter isFresh: whether the times of a registration are shown, too.
     /// - Throws: INVALID_ARGUMENT for a token that is none, UNREGISTERED for an unknown or ended one, SENDER_ID_MISMATCH
     ///   for another project's.
-    func recipient(of target: Target) async throws(FCMError) -> Recipient<Registration, [Addressee]> {
+    func recipient(of target: Target, isFresh: Bool = false) async throws(FCMError) -> Recipient<
+        Registration, [Addressee]
+    > {
         switch target {
         case .topic(let topic): return .topic(topic)
         case .condition(let condition): return .condition(condition)
@@ -118,7 +123,7 @@ extension ProjectCall {
         guard let reference = target.reference else { throw .malformedToken(target, field: "message.token") }
         let named: NamedRegistration
         do throws(StoreError) {
-            named = try await self.named(reference)
+            named = try await self.named(reference, isFresh: isFresh)
         } catch {
             throw FCMError(error)
         }

@@ -14,13 +14,26 @@ enum NamedRegistration: Sendable {
 
 extension ProjectCall {
     /// Looks up one registration.
-    func named(_ reference: RegistrationReference) async throws(StoreError) -> NamedRegistration {
-        if let registration = try await reference.find(in: project, services.store) { return .known(registration) }
+    ///
+    /// - Parameter isFresh: whether its times have to be those of now, too.
+    func named(
+        _ reference: RegistrationReference, isFresh: Bool = true
+    ) async throws(StoreError) -> NamedRegistration {
+        let found =
+            isFresh
+            ? try await reference.find(in: project, services.store)
+            : try await services.store.addressee(reference, in: project.id)
+        if let found { return .known(found) }
         return try await elsewhere([reference])[0]
     }
 
     /// Looks up many registrations, in their order.
-    func named(_ references: [RegistrationReference]) async throws(StoreError) -> [NamedRegistration] {
+    ///
+    /// - Parameter isFresh: whether their times have to be those of now, too.
+    func named(
+        _ references: [RegistrationReference], isFresh: Bool = true
+    ) async throws(StoreError) -> [NamedRegistration] {
+        if !isFresh, references.count == 1 { return [try await named(references[0], isFresh: false)] }
         let registrations = try await services.store.registrations(named: references, in: project.id)
         let missing = zip(references, registrations).compactMap { $1 == nil ? $0 : nil }
         guard !missing.isEmpty else { return registrations.map { $0.map(NamedRegistration.known) ?? .unknown } }
@@ -29,10 +42,10 @@ extension ProjectCall {
     }
 
     /// Looks up what texts name, in their order; `nil`: a text is neither a token nor a FID.
-    func named(texts: some Sequence<String>) async throws(FCMError) -> [NamedRegistration?] {
+    func named(texts: some Sequence<String>, isFresh: Bool = true) async throws(FCMError) -> [NamedRegistration?] {
         let references = texts.map { RegistrationReference(rawValue: $0) }
         do throws(StoreError) {
-            var found = try await named(references.compactMap { $0 }).makeIterator()
+            var found = try await named(references.compactMap { $0 }, isFresh: isFresh).makeIterator()
             return references.map { $0 == nil ? nil : found.next() ?? .unknown }
         } catch {
             throw FCMError(error)

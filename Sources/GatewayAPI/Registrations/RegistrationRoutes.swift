@@ -7,7 +7,7 @@ import Store
 /// FCM's registrations resource: apps register, rotate and end themselves.
 enum RegistrationRoutes {
     static let all: [Route] = [
-        .project(.post, "registrations", .register, create),
+        .project(.post, "registrations", .register, create).brief,
         .project(.get, "registrations", .listRegistrations, RegistrationList.list),
         .project(.get, "registrations/{registration}", .readRegistration, get),
         .project(.get, "registrations/{registration}/audit", .listRegistrations, RegistrationList.audit),

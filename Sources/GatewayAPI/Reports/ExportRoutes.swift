@@ -30,16 +30,25 @@ enum ExportRoutes {
             return response
         }
         response.body = ResponseBody { writer in
-            var page = first
-            try await writer.write(ByteBuffer(bytes: request.bytes(page.elements, isFirst: true)))
-            // A failure here closes the connection without the end of the body: the caller sees that rows are missing.
-            while let cursor = page.nextCursor {
-                page = try await request.page(after: cursor, limit: rowsAtOnce)
-                try await writer.write(ByteBuffer(bytes: request.bytes(page.elements, isFirst: false)))
+            // Not on the connection's event loop: a page of rows keeps it for milliseconds.
+            try await withTaskExecutorPreference(globalConcurrentExecutor) {
+                try await write(request, from: first, to: &writer)
             }
-            try await writer.finish(nil)
         }
         return response
+    }
+
+    private static func write(
+        _ request: ExportRequest, from first: ResultPage<ExportRow>, to writer: inout any ResponseBodyWriter
+    ) async throws {
+        var page = first
+        try await writer.write(ByteBuffer(bytes: request.bytes(page.elements, isFirst: true)))
+        // A failure here closes the connection without the end of the body: the caller sees that rows are missing.
+        while let cursor = page.nextCursor {
+            page = try await request.page(after: cursor, limit: rowsAtOnce)
+            try await writer.write(ByteBuffer(bytes: request.bytes(page.elements, isFirst: false)))
+        }
+        try await writer.finish(nil)
     }
 }
 

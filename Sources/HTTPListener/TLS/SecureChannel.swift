@@ -76,6 +76,12 @@ struct SecureChannel: HTTPChannelHandler {
     }
 
     func handle(value: Value, logger: Logger) async {
+        await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
+            await handleOnLoop(value, logger)
+        }
+    }
+
+    private func handleOnLoop(_ value: Value, _ logger: Logger) async {
         do {
             switch try await value.version.get() {
             case .http1_1(let http1): await self.http1.handle(value: http1, logger: logger)

@@ -35,6 +35,7 @@ final class GroupCommitter: Sendable {
     }
 
     private let pool: DatabasePool
+    private let checkpointer: Checkpointer?
     private let queue = Mutex(Queue())
     private let gauges: [WriteKind: Gauge]
 
@@ -42,6 +43,7 @@ final class GroupCommitter: Sendable {
     /// The newest event as of the last commit of this process. Only the connection that writes uses it.
     private let lastEvent: Mutex<Int64>
     private let source: ChangeSource
+    private let registrations: RegistrationCache
     /// Whether a commit failed in a way that leaves the log in doubt, see ``settleLog(_:)``. Only the connection that
     /// writes uses it.
     private let isLogDoubtful = Mutex(false)
@@ -50,12 +52,19 @@ final class GroupCommitter: Sendable {
     var load: StoreLoad { loadState.withLock { $0.load } }
 
     /// - Parameters:
+    ///   - checkpointer: copies the log; `nil`: commits do so themselves.
     ///   - source: told when a commit has events.
+    ///   - registrations: told which registrations a commit changed.
     ///   - metrics: where the gauges of the queue go.
     /// - Throws: the database's error when the counters of the load can't be read.
-    init(pool: DatabasePool, source: ChangeSource, metrics: any MetricsFactory) throws {
+    init(
+        pool: DatabasePool, checkpointer: Checkpointer?, source: ChangeSource, registrations: RegistrationCache,
+        metrics: any MetricsFactory
+    ) throws {
         self.pool = pool
+        self.checkpointer = checkpointer
         self.source = source
+        self.registrations = registrations
         lastEvent = Mutex(try pool.read { db in try EventTable(db: db).newest() })
         var load = LoadState()
         load.apply(try pool.read { db in try LoadChange.all(after: -1, in: db) })
@@ -130,6 +139,8 @@ final class GroupCommitter: Sendable {
         let (group, before) = queue.withLock { queue in (queue.waiting.takeGroup(), queue.counts) }
         record(before)
         commit(group, db)
+        checkpointer?.noteCommit()
+        checkpointer?.catchUp(db)
         let (isMore, after) = queue.withLock { queue in
             queue.isScheduled = queue.waiting.count > 0
             return (queue.isScheduled, queue.counts)
@@ -202,6 +213,9 @@ final class GroupCommitter: Sendable {
     private struct Changes {
         var load: [LoadChange] = []
         var lastEvent: Int64 = 0
+        var registrations: RegistrationChanges.Changed?
+        /// The number of the last change of a registration.
+        var lastRegistration: Int64 = 0
     }
 
     /// Commits a group none of which fails; `nil`: one did, and nothing was changed.
@@ -250,14 +264,17 @@ final class GroupCommitter: Sendable {
     private func finish(_ db: Database) throws -> Changes {
         let events = EventTable(db: db)
         try events.addAccepted()
+        let changes = RegistrationChanges(db: db)
         return Changes(
             load: try LoadChange.all(after: loadState.withLock { $0.lastChange }, in: db),
-            lastEvent: try events.newest())
+            lastEvent: try events.newest(), registrations: try changes.after(registrations.number),
+            lastRegistration: try changes.number())
     }
 
     /// Tells what was committed.
     private func tell(_ changes: Changes) {
         loadState.withLock { $0.apply(changes.load) }
+        registrations.forget(changes.registrations, number: changes.lastRegistration)
         let isNew = lastEvent.withLock { last in
             defer { last = changes.lastEvent }
             return last < changes.lastEvent

@@ -13,6 +13,8 @@ package final class SQLiteStore: Sendable {
     let logger: Logger
     private let pool: DatabasePool
     let committer: GroupCommitter
+    private let checkpointer: Checkpointer?
+    let registrations: RegistrationCache
     let changeSource = ChangeSource()
     private let lookups: ReadBatcher
     /// Steps of counting audiences that may run at the same time.
@@ -58,13 +60,21 @@ package final class SQLiteStore: Sendable {
             }
         if let holder { lock?.note(holder) }
         do {
-            pool = try Self.open(directory)
+            // A gateway has a connection for that.
+            pool = try Self.open(directory, checkpoints: lock == nil)
             try Self.migrate(pool, directory, isLocked: lock != nil)
             lookups = ReadBatcher(pool: pool, metrics: metrics ?? MetricsSystem.factory)
             earlierWorkers = lock == nil ? 0 : try pool.read { db in try db.number("SELECT max(id) FROM worker") ?? 0 }
             lastRecordedAt = try pool.read { db in try Self.lastRecordedAt(db) }
+            registrations = RegistrationCache(
+                number: try pool.read { db in try RegistrationChanges(db: db).number() })
+            checkpointer =
+                lock == nil
+                ? nil
+                : try Checkpointer(path: directory.databasePath, configuration: Self.configuration, logger: logger)
             committer = try GroupCommitter(
-                pool: pool, source: changeSource, metrics: metrics ?? MetricsSystem.factory)
+                pool: pool, checkpointer: checkpointer, source: changeSource, registrations: registrations,
+                metrics: metrics ?? MetricsSystem.factory)
         } catch let error as StoreError {
             throw error
         } catch {
@@ -97,6 +107,7 @@ package final class SQLiteStore: Sendable {
     /// Finishes running work and closes the database. Idempotent.
     package func close() throws(StoreError) {
         do {
+            try checkpointer?.close()
             try pool.close()
         } catch {
             throw StoreError(database: error)

@@ -27,17 +27,25 @@ extension SQLiteStore {
         return true
     }
 
-    static func open(_ directory: StoreDirectory) throws -> DatabasePool {
+    static var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "store"
         configuration.foreignKeysEnabled = true
         configuration.journalMode = .wal
         configuration.busyMode = .callback(Self.waitForTurn)
         configuration.maximumReaderCount = readerLimit
+        return configuration
+    }
+
+    /// - Parameter checkpoints: whether commits copy the log into the database now and then, as SQLite does by itself.
+    static func open(_ directory: StoreDirectory, checkpoints: Bool) throws -> DatabasePool {
         let pool = try DatabasePool(path: directory.databasePath, configuration: configuration)
         // The pool sets NORMAL when it switches to WAL, which may lose the last commits with the power; "accepted" means
         // on the disk (sqlite.org/pragma.html#pragma_synchronous).
-        try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
+        try pool.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            if !checkpoints { try db.execute(sql: "PRAGMA wal_autocheckpoint = 0") }
+        }
         return pool
     }
 

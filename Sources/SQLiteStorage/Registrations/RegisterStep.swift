@@ -41,6 +41,25 @@ extension SQLiteStore: RegistrationStore {
         try await lookUp { db in try RegistrationTable(db: db).find(token, in: project) }
     }
 
+    /// From memory when it was looked up lately.
+    package func addressee(
+        _ reference: RegistrationReference, in project: ProjectID
+    ) async throws(StoreError) -> Registration? {
+        if let known = registrations.find(reference, in: project) { return known }
+        return try await lookUp { [registrations] db in
+            let table = RegistrationTable(db: db)
+            let found =
+                switch reference {
+                case .id(let id): try table.find(id, in: project)
+                case .token(let token): try table.find(token, in: project)
+                }
+            if let found {
+                registrations.insert(found, as: reference, number: try RegistrationChanges(db: db).number())
+            }
+            return found
+        }
+    }
+
     /// Changes and refreshes an active registration; another holder of the new address ends as `replaced`.
     package func change(
         _ key: RegistrationKey, _ change: RegistrationChange, at time: Timestamp

@@ -79,7 +79,7 @@ extension Schema {
         END;
         """
 
-    /// `registration_change` names the registrations whose address, user, end or quarantine changed
+    /// `registration_change` names the registrations whose token, address, user, end or quarantine changed
     /// last, by an ascending number: a claim that read its recipients in a snapshot looks whether one of them is behind
     /// the number that the snapshot showed. The newest ten thousand are kept; a snapshot that is older is read again as
     /// a whole.
@@ -89,9 +89,9 @@ extension Schema {
             registration INTEGER NOT NULL
         ) STRICT;
         CREATE TRIGGER registration_changed
-        AFTER UPDATE OF address, channel, web_keys, user, ended_at, quarantined_at ON registration
+        AFTER UPDATE OF token, address, channel, web_keys, user, ended_at, quarantined_at ON registration
         WHEN old.address <> new.address OR old.channel <> new.channel OR old.web_keys IS NOT new.web_keys
-            OR old.user IS NOT new.user
+            OR old.user IS NOT new.user OR old.token IS NOT new.token
             OR (old.ended_at IS NULL) <> (new.ended_at IS NULL)
             OR (old.quarantined_at IS NULL) <> (new.quarantined_at IS NULL)
         BEGIN

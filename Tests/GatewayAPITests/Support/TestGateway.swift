@@ -308,6 +308,9 @@ struct BrokenStore: APIStore {
     func registration(
         token: RegistrationToken, in project: ProjectID
     ) async throws(StoreError) -> Registration? { throw failure }
+    func addressee(
+        _ reference: RegistrationReference, in project: ProjectID
+    ) async throws(StoreError) -> Registration? { throw failure }
     func change(
         _ key: RegistrationKey, _ change: RegistrationChange, at time: Timestamp
     ) async throws(StoreError) -> Registration? { throw failure }

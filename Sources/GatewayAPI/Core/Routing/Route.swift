@@ -18,6 +18,10 @@ struct Route: Sendable {
     /// Whether requests are batches, for which another configured limit holds.
     var isBatch = false
 
+    /// Whether requests take some tens of microseconds of computing: small ones are answered on the event loop of their
+    /// connection, everything else beside it.
+    var isBrief = false
+
     /// Whether any query is taken: probes and scrapers add what they like.
     var takesAnyQuery = false
     /// Whether the API key may also stand in the query, as `key`.
@@ -67,6 +71,13 @@ struct Route: Sendable {
     func limited(toBytes limit: Int, ofClients clientLimit: Int) -> Route {
         var route = limited(toBytes: limit)
         route.clientBodyLimitBytes = clientLimit
+        return route
+    }
+
+    /// The route as one whose requests are brief.
+    var brief: Route {
+        var route = self
+        route.isBrief = true
         return route
     }
 

@@ -1,0 +1,74 @@
+import Foundation
+import GRDB
+import Logging
+import TestSupport
+import Testing
+
+@testable import SQLiteStorage
+
+/// The log reaches the database beside the connection that writes.
+@Suite(.timeLimit(.minutes(5)))
+struct CheckpointerTests {
+    private let directory: TestDirectory
+    private let path: String
+    private let writer: DatabaseQueue
+    private let checkpointer: Checkpointer
+
+    init() throws {
+        directory = try TestDirectory()
+        path = directory.file("checkpoints.sqlite")
+        writer = try DatabaseQueue(path: path, configuration: SQLiteStore.configuration)
+        try writer.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA wal_autocheckpoint = 0; CREATE TABLE item (bytes BLOB)")
+        }
+        checkpointer = try Checkpointer(
+            path: path, configuration: SQLiteStore.configuration, logger: Logger(label: "test"))
+    }
+
+    private func insert(_ text: String, pages: Int = 1) throws {
+        try writer.write { db in
+            let bytes = Data(text.utf8) + Data(count: pages * 4000)
+            try db.execute(sql: "INSERT INTO item VALUES (?)", arguments: [bytes])
+        }
+        checkpointer.noteCommit()
+    }
+
+    private func isCopied(_ text: String) throws -> Bool {
+        try Data(contentsOf: URL(filePath: path)).range(of: Data(text.utf8)) != nil
+    }
+
+    /// Pages in the log; copies it, too.
+    private func logPages() throws -> Int {
+        try writer.writeWithoutTransaction { db in
+            try Row.fetchOne(db, sql: "PRAGMA wal_checkpoint(PASSIVE)").map { $0[1] } ?? 0
+        }
+    }
+
+    @Test func afterEnoughCommitsTheDatabaseHasThem() throws {
+        try insert("the first one")
+        #expect(try !isCopied("the first one"))
+        for number in 2...100 { try insert("number \(number)") }
+        try checkpointer.finishCopy()
+        #expect(try isCopied("the first one"))
+    }
+
+    @Test func aLogThatGrewLongBeginsAnew() throws {
+        for number in 1...100 { try insert("number \(number)", pages: Checkpointer.catchUpPages / 90) }
+        try checkpointer.finishCopy()
+        // The writer went on meanwhile: something is left to copy, so SQLite goes on with the same log.
+        try insert("behind the copy")
+        try insert("and another")
+        #expect(try logPagesUnlessCopied() > Checkpointer.catchUpPages)
+        try insert("behind that")
+        try writer.writeWithoutTransaction { db in checkpointer.catchUp(db) }
+        #expect(try isCopied("behind that"))
+        try insert("in a new log")
+        #expect(try logPages() < 10)
+    }
+
+    /// By the size of the file: looking by a checkpoint would copy.
+    private func logPagesUnlessCopied() throws -> Int {
+        let bytes = try FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int ?? 0
+        return bytes / 4120
+    }
+}
