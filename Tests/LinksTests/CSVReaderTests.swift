@@ -72,6 +72,29 @@ struct CSVReaderTests {
         }
         #expect(found.count == lines + 1 && found[1] == CSVRecord(line: 2, fields: ["x", "y", "z"]))
     }
+
+    @Test(arguments: ["\"", ""], [2 << 20, 3 << 20])
+    func aFieldThatIsTooLongIsOneRecordWithItsField(quote: String, length: Int) throws {
+        let field = quote + String(repeating: "x", count: length) + quote
+        let found = try records(Array("a,b\nc,\(field),d\ny,z\n".utf8), blocks: 1 << 18)
+        #expect(found.map(\.line) == [1, 2, 3] && found.last == CSVRecord(line: 3, fields: ["y", "z"]))
+        guard case .malformed(let problem) = found[1].content else {
+            Issue.record("line \(found[1].line) is none")
+            return
+        }
+        #expect(problem.contains("field 2") && problem.contains("1 MB"), "\(problem)")
+        // Nothing is behind it.
+        #expect(try records(Array("a\nc,\(field)".utf8), blocks: 1 << 18).count == 2)
+    }
+
+    @Test func aQuoteThatTheFileEndsInIsToldByItsField() throws {
+        let found = try records(Array("a,b\nc,d,\"e".utf8))
+        #expect(
+            found.last
+                == CSVRecord(
+                    line: 2,
+                    content: .malformed("field 3 has a quote that is not closed: a field in quotes ends with one")))
+    }
 }
 
 extension CSVRecord {

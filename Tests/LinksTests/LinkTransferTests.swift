@@ -26,7 +26,13 @@ struct LinkTransferTests {
     private func take(
         _ text: String, map: LinkRowReader.Mapping = [:], others: [LinkPrefix] = []
     ) async throws -> Result {
-        var rest = Array(text.utf8)[...]
+        try await take(Array(text.utf8), map: map, others: others)
+    }
+
+    private func take(
+        _ bytes: [UInt8], map: LinkRowReader.Mapping = [:], others: [LinkPrefix] = []
+    ) async throws -> Result {
+        var rest = bytes[...]
         var reader = try CSVReader { count in
             defer { rest = rest.dropFirst(count) }
             return Array(rest.prefix(count))
@@ -128,6 +134,9 @@ struct LinkTransferTests {
 
     @Test(arguments: [
         (28, "last spring", "creation timestamp"), (28, "-9223372036854775808", "creation timestamp"),
+        (28, "0000-01-01T00:00:00Z", "creation timestamp"), (28, "2014-12-31T23:59:59Z", "creation timestamp"),
+        (28, "2026-01-03T03:04:06Z", "creation timestamp"), (28, "99999999999", "creation timestamp"),
+        (28, "0", "creation timestamp"),
         (26, "maybe", "archived?"), (12, "perhaps", "efr"), (27, String(repeating: "n", count: 257), "link name"),
         (27, "a\u{0}b", "link name"), (14, "a\u{0}b", "st"), (0, "https://go.example.com/promo", "Short link"),
         (0, "https://go.example.com/taken", "Short link"), (0, "x", "Short link"), (0, "", "Short link"),
@@ -167,6 +176,7 @@ struct LinkTransferTests {
         ("1556714096", "2019-05-01T12:34:56Z"), ("1556714096000", "2019-05-01T12:34:56Z"),
         ("2019-05-01 12:34:56 UTC", "2019-05-01T12:34:56Z"), ("2019-05-01T12:34:56", "2019-05-01T12:34:56Z"),
         ("2019-05-01T14:34:56+02:00", "2019-05-01T12:34:56Z"), ("", "2026-01-02T03:04:05Z"),
+        ("2015-01-01T00:00:00Z", "2015-01-01T00:00:00Z"), ("2026-01-03T03:04:05Z", "2026-01-03T03:04:05Z"),
     ])
     func timesAreRead(_ text: String, _ expected: String) async throws {
         _ = try await take(row([0: "https://go.example.com/a", 1: "https://a.example/", 28: text]))
@@ -184,8 +194,54 @@ struct LinkTransferTests {
         #expect(String(decoding: bytes, as: UTF8.self).contains("p1"))
     }
 
-    @Test(arguments: ["Short link,link,zzz\n", "Short link,link,link\n", "Short link,apn\n"])
-    func aHeaderThatMeansSomethingElseIsRefused(_ text: String) async throws {
-        await #expect(throws: LinkRefusal.self) { try await take(text) }
+    @Test(arguments: [
+        ("Short link,link,zzz\n", "field 3, \"zzz\", is no column; there are Short link, link, apn"),
+        ("short url,link\nhttps://go.example.com/a,https://a.example/\n", "field 1, \"short url\", is no column"),
+        ("Kurzlink,Ziel\nhttps://go.example.com/a,https://a.example/\n", "field 1, \"Kurzlink\", is no column"),
+        ("Short link,link,link\n", "stands twice"), ("Short link,apn\n", "the column 'link' is missing"),
+        ("Short link;link\nhttps://go.example.com/a;https://a.example/\n", "separated by semicolons"),
+        ("\"Short link\";\"link, \"\"x\"\"\"\n", "separated by semicolons"),
+        ("Short link\tlink\nhttps://go.example.com/a\thttps://a.example/\n", "separated by tabs"),
+        ("https://go.example.com/a;" + String(repeating: "x, y;", count: 28) + "\n", "separated by semicolons"),
+        ("sep=;\nShort link;link\n", "separated by semicolons"), ("", "the file is empty"),
+        ("\u{feff}\r\n\r\n", "the file is empty"), ("PK\u{3}\u{4}x", "a ZIP archive"),
+    ])
+    func aFileThatIsNoSuchCSVIsRefusedInOneLine(_ text: String, _ problem: String) async throws {
+        let refusal = await #expect(throws: LinkRefusal.self) { try await take(text) }
+        #expect(refusal?.line == 1 && refusal?.text.contains(problem) == true, "\(refusal?.text ?? "")")
+        #expect(try await found("a") == nil)
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func aFileInUTF16IsRefusedInOneLine(isBigEndian: Bool, hasMark: Bool) async throws {
+        let text = (hasMark ? "\u{feff}" : "") + Self.header
+        let bytes = text.utf16.flatMap { unit in
+            let (high, low) = (UInt8(unit >> 8), UInt8(truncatingIfNeeded: unit))
+            return isBigEndian ? [high, low] : [low, high]
+        }
+        let refusal = await #expect(throws: LinkRefusal.self) { try await take(bytes) }
+        #expect(refusal?.line == 1 && refusal?.reason.contains("UTF-16") == true, "\(refusal?.text ?? "")")
+    }
+
+    @Test func aHeaderAloneIsAFileWithoutLinks() async throws {
+        let result = try await take(Self.header)
+        #expect(result.refusals == [] && result.summary.rows == 0)
+    }
+
+    @Test func aRowWithSemicolonsInItsTextsIsNoOtherFormat() async throws {
+        let link = "https://a.example/"
+        let result = try await take(
+            row([0: "https://go.example.com/a", 1: link, 15: String(repeating: ";", count: 20)]))
+        #expect(result.refusals == [] && result.summary.created == 1)
+    }
+
+    @Test func aFieldOfMoreThanAMegabyteIsRefusedOnceAndTheOthersAreTaken() async throws {
+        let link = "https://a.example/"
+        let long = String(repeating: "x", count: 2_200_000)
+        let result = try await take(
+            Self.header + row([0: "https://go.example.com/a", 1: link, 15: long])
+                + row([0: "https://go.example.com/b", 1: link]))
+        #expect(result.refusals.map(\.line) == [2] && result.summary.created == 1, "\(result.refusals.map(\.text))")
+        #expect(result.refusals.first?.reason.contains("field 16") == true)
     }
 }

@@ -30,19 +30,23 @@ package struct CSVReader {
     private static let blockBytes = 256 * 1024
     /// The most bytes of a record: beyond it a quote was not closed, or this is no CSV.
     private static let recordLimit = 1 << 20
+    /// The least that is read to see what a file is.
+    private static let headBytes = 4096
 
     private let source: Source
     private var block: [UInt8] = []
     private var position = 0
     private var line = 1
     private var isAtEnd = false
+    /// Whether the line that comes next is the rest of a record that was given up.
+    private var isSkipping = false
     /// A record that was looked at and not taken.
     private var pending: CSVRecord?
 
     /// Begins to read.
     package init(_ source: @escaping Source) throws {
         self.source = source
-        try fill()
+        while block.count < Self.headBytes, !isAtEnd { try fill() }
         if block.starts(with: [0xef, 0xbb, 0xbf]) { position = 3 }
     }
 
@@ -55,22 +59,37 @@ package struct CSVReader {
             return record
         }
         while true {
+            if isSkipping { try skipLine() }
             guard position < block.count || !isAtEnd else { return nil }
             var parser = CSVRecordParser(block, from: position)
-            var isComplete = parser.parse(isLast: isAtEnd)
-            if !isComplete, isAtEnd || block.count - position > Self.recordLimit {
-                parser.abandon()
-                isComplete = true
-            }
-            guard isComplete else {
-                try fill()
-                continue
+            if !parser.parse(isLast: isAtEnd) {
+                guard isAtEnd || block.count - position > Self.recordLimit else {
+                    try fill()
+                    continue
+                }
+                isSkipping = !parser.abandon(isLast: isAtEnd)
             }
             let start = line
             (position, line) = (parser.end, line + parser.lines)
             if let content = parser.content { return CSVRecord(line: start, content: content) }
         }
     }
+
+    /// Drops what is left of the line.
+    private mutating func skipLine() throws {
+        while isSkipping {
+            if let end = block[position...].firstIndex(of: 0x0a) {
+                (position, line, isSkipping) = (end + 1, line + 1, false)
+            } else {
+                position = block.count
+                guard !isAtEnd else { return }
+                try fill()
+            }
+        }
+    }
+
+    /// What is read of the file so far and no record's yet.
+    var head: ArraySlice<UInt8> { block[position...] }
 
     /// The next record if it is what is asked for; otherwise it stays the next one.
     mutating func next(if isWanted: (CSVRecord) -> Bool) throws -> CSVRecord? {
@@ -96,6 +115,8 @@ private struct CSVRecordParser {
     private var position: Int
     private var fields: [String] = []
     private var problem: String?
+    /// Whether what was parsed last is a field in quotes that nothing closes.
+    private var isInQuotes = false
     /// Where the next record begins.
     private(set) var end: Int
     /// Lines that the record takes.
@@ -119,7 +140,10 @@ private struct CSVRecordParser {
         while true {
             let isQuoted = position < bytes.count && bytes[position] == UInt8(ascii: "\"")
             if isQuoted {
-                guard quoted() else { return false }
+                guard quoted() else {
+                    isInQuotes = true
+                    return false
+                }
             } else {
                 plain()
             }
@@ -136,11 +160,21 @@ private struct CSVRecordParser {
         }
     }
 
-    /// Gives the record up, and with it the line that it begins on.
-    mutating func abandon() {
-        problem = "a quote is not closed, or the row has more than 1 MB: a field in quotes ends with one"
-        end = (bytes[end...].firstIndex(of: 0x0a) ?? bytes.count - 1) + 1
-        lines = 1
+    /// Gives the record up, and with it the line that it begins on; `false`: the line goes on behind the block.
+    mutating func abandon(isLast: Bool) -> Bool {
+        // A field without quotes is taken as far as it is there.
+        let field = "field \(isInQuotes ? fields.count + 1 : fields.count)"
+        let place = isLast ? "" : " within 1 MB"
+        problem =
+            isInQuotes
+            ? "\(field) has a quote that is not closed\(place): a field in quotes ends with one"
+            : "the row has more than 1 MB and is not at its end in \(field)"
+        guard let newline = bytes[end...].firstIndex(of: 0x0a) else {
+            (end, lines) = (bytes.count, 0)
+            return false
+        }
+        (end, lines) = (newline + 1, 1)
+        return true
     }
 
     /// Reads up to a comma or a line end.

@@ -8,13 +8,15 @@ struct LinkRow {
     var isArchived = false
     var name: String?
     var createdAt: Timestamp
+    private let now: Timestamp
 
     /// A row without values.
     ///
-    /// - Parameter createdAt: when the link was made, should the row not say it.
-    init(line: Int, createdAt: Timestamp) {
+    /// - Parameter now: when the link was made, should the row not say it.
+    init(line: Int, now: Timestamp) {
         self.line = line
-        self.createdAt = createdAt
+        self.now = now
+        createdAt = now
     }
 
     /// Takes a value.
@@ -55,8 +57,15 @@ struct LinkRow {
                 "\(text.quotedExcerpt) is no time; write it like 2019-05-01T12:34:56Z, or as seconds or milliseconds since "
                     + "1970")
         }
+        // Clocks and zones may be off by a day.
+        guard (Self.firstLinks...now + .seconds(86_400)).contains(time) else {
+            throw refusal(column, "\(text.quotedExcerpt) is before 2015 or in the future: no link was made then")
+        }
         return time
     }
+
+    /// 2015-01-01: no link of an export is older, for Dynamic Links and what it came from began in that year.
+    private static let firstLinks = Timestamp(seconds: 1_420_070_400)
 
     /// RFC 3339, also with a space for the T and without a zone or with " UTC", or seconds or milliseconds since 1970.
     private static func time(_ text: String) -> Timestamp? {

@@ -19,13 +19,14 @@ package struct LinkRowReader: Sendable {
     private let hasHeader: Bool
     private let now: Timestamp
 
-    /// Takes the header from the front of a file. Without one the columns are Google's, in their order.
+    /// Takes the header from the front of a file. Without one the columns are Google's, in their order; a record without a
+    /// slash in it has no link, and is a header.
     ///
     /// - Parameters:
     ///   - others: the prefixes of other projects.
     ///   - mapping: what stands in the file for which prefix of the project, beside these themselves.
     ///   - now: when links were made of which the file does not say it.
-    /// - Throws: ``LinkRefusal`` for a header that has a column twice, an unknown one, or no short links;
+    /// - Throws: ``LinkRefusal`` for a file that is no CSV, a header that has a column twice, an unknown one, or no short links;
     ///   ``LinkProblem`` for a policy that is none; the errors of the file.
     package init(
         project: Project, settings: LinkSettings, others: [LinkPrefix] = [], reading file: inout CSVReader,
@@ -38,9 +39,10 @@ package struct LinkRowReader: Sendable {
         prefixes = own.merging(mapping) { $1 }
         taken = own.mapValues { TakenPaths(below: $0, own: settings.prefixes, others: others) }
         example = settings.prefixes.first
+        if let problem = file.formProblem { throw LinkRefusal(line: 1, reason: problem) }
         let header = try file.next(if: { record in
             guard case .fields(let fields) = record.content else { return false }
-            return fields.first.flatMap(LinkColumn.init(title:)) != nil
+            return fields.first.flatMap(LinkColumn.init(title:)) != nil || !fields.contains { $0.contains("/") }
         })
         hasHeader = header != nil
         columns = try header.map { header throws(LinkRefusal) in try Self.columns(header) } ?? LinkColumn.google
@@ -51,10 +53,10 @@ package struct LinkRowReader: Sendable {
         guard case .fields(let titles) = header.content else { return LinkColumn.google }
         func refusal(_ reason: String) -> LinkRefusal { LinkRefusal(line: header.line, reason: "header: \(reason)") }
         var columns: [LinkColumn] = []
-        for title in titles {
+        for (index, title) in titles.enumerated() {
             guard let column = LinkColumn(title: title) else {
                 let known = LinkColumn.all.map(\.title).joined(separator: ", ")
-                throw refusal("there is no column \(title.quotedExcerpt); there are \(known)")
+                throw refusal("field \(index + 1), \(title.quotedExcerpt), is no column; there are \(known)")
             }
             guard !columns.contains(column) else {
                 throw refusal("the column '\(column.title)' stands twice; leave one out")
@@ -88,7 +90,7 @@ package struct LinkRowReader: Sendable {
     }
 
     private func row(_ record: CSVRecord) throws(LinkRefusal) -> LinkRow {
-        var row = LinkRow(line: record.line, createdAt: now)
+        var row = LinkRow(line: record.line, now: now)
         let fields: [String]
         switch record.content {
         case .fields(let found): fields = found

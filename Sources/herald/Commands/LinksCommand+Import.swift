@@ -154,6 +154,9 @@ extension LinksCommand {
     /// The file to read.
     fileprivate static func source(_ path: String) throws(Failure) -> FileHandle {
         guard path != "-" else { return .standardInput }
+        guard PathKind(of: path) != .directory else {
+            throw Failure(.inputOutput, "\(path): is a directory; name a file in it")
+        }
         return try ExportFile.inputOutput(path) { try FileHandle(forReadingFrom: URL(filePath: path)) }
     }
 }

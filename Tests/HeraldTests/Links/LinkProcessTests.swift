@@ -221,6 +221,18 @@ struct LinkProcessTests {
             #expect(try await take("--json").lines.contains { $0.contains(#""column":"archived?""#) })
             let mapped = try await take("--map", "x.page.link=other.example")
             #expect(mapped.status == 64 && mapped.lines.joined().contains("it has go.example.com"), "\(mapped)")
+            try "Short link;link\n".write(toFile: file, atomically: true, encoding: .utf8)
+            let other = try await take()
+            #expect(other.status == 1 && other.lines.count == 1, "\(other)")
+            #expect(
+                other.lines.first?.hasSuffix(
+                    "links.csv: line 1: the fields are separated by semicolons: save the file with commas") == true,
+                "\(other)")
+            let directory = try await GatewayProcess.run([
+                "links", "import", test.directory.path, "--config", test.configuration, "--project", "demo",
+            ])
+            #expect(directory.status == 74 && directory.lines.count == 1, "\(directory)")
+            #expect(directory.lines.first?.contains("is a directory") == true, "\(directory)")
             #expect(await process.end(with: SIGTERM) == 0)
         }
     }
