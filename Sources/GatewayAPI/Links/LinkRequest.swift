@@ -63,13 +63,10 @@ struct LinkRequest: Sendable {
             ["long_dynamic_link", "dynamic_link_info", "info"].contains { body.value($0) != nil }
         }
 
-        /// Reads the link: exactly one of the two forms. Its parameters are `dynamicLinkInfo` in requests and `info` in the
-        /// resource.
+        /// Reads the link: exactly one of the two forms.
         init(_ body: ObjectReader, of tenant: LinkTenant) throws(FCMError) {
             let long = try body.string("long_dynamic_link").flatMap { $0.isEmpty ? nil : $0 }
-            var info = try body.object("dynamic_link_info", type: "TYPE_MESSAGE")
-            if info == nil { info = try body.object("info", type: "TYPE_MESSAGE") }
-            switch (long, info) {
+            switch (long, try Self.info(body)) {
             case (let long?, nil): try self.init(long: long, of: tenant)
             case (nil, let info?): try self.init(info: info, of: tenant)
             case (nil, nil):
@@ -77,6 +74,19 @@ struct LinkRequest: Sendable {
             case (.some, .some):
                 throw .badRequest("longDynamicLink", "Only one of longDynamicLink and dynamicLinkInfo may be there.")
             }
+        }
+
+        /// The parameters: `dynamicLinkInfo` in requests, `info` in the resource. A resource that is sent back may have both
+        /// when they say the same.
+        private static func info(_ body: ObjectReader) throws(FCMError) -> ObjectReader? {
+            let names = ["dynamic_link_info", "info"].filter { body.value($0) != nil }
+            guard let name = names.first else { return nil }
+            guard names.allSatisfy({ body.value($0) == body.value(name) }) else {
+                throw .badRequest(
+                    "dynamicLinkInfo",
+                    "dynamicLinkInfo and info are the same field, which is info in the resource; give one of them.")
+            }
+            return try body.object(name, type: "TYPE_MESSAGE")
         }
 
         private init(long: String, of tenant: LinkTenant) throws(FCMError) {

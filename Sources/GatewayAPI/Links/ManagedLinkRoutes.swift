@@ -35,7 +35,9 @@ enum ManagedLinkRoutes {
             }
             filter.prefix = prefix.name
         }
-        if let visibility = try query["visibility"].flatMap(visibility) { filter.visibilities = [visibility] }
+        if let text = query["visibility"], let visibility = try visibility(.string(text)) {
+            filter.visibilities = [visibility]
+        }
         let page = try await call.services.store.links(
             of: call.project.id, filter, after: query["pageToken"], limit: size)
         var members: [JSONValue.Member] = []
@@ -60,9 +62,9 @@ enum ManagedLinkRoutes {
         var change = LinkChange()
         var warnings: [LinkWarning] = []
         change.name = try name(body)
-        change.visibility = try body.lenientString("visibility").flatMap(visibility)
-        if let text = try body.string("expiration_time") {
-            change.expiresAt = .some(text.isEmpty ? nil : try end(body, at: call.now, besides: link.expiresAt))
+        change.visibility = try body.value("visibility").flatMap(visibility)
+        if body.value("expiration_time") != nil {
+            change.expiresAt = .some(try end(body, at: call.now, besides: link.expiresAt))
         }
         if let isSpam = try isSpam(body) { change.state = isSpam ? .blocked : .active }
         try checkSuffix(body, of: link)
@@ -110,11 +112,13 @@ enum ManagedLinkRoutes {
         return name
     }
 
-    /// The end, which is to come, or is `current`: a resource may be sent back as it was read.
+    /// The end, which is to come, or is `current`: a resource may be sent back as it was read. An empty text is none.
     private static func end(
         _ body: ObjectReader, at now: Timestamp, besides current: Timestamp? = nil
     ) throws(FCMError) -> Timestamp? {
-        guard let end = try body.time("expiration_time") else { return nil }
+        guard try body.string("expiration_time")?.isEmpty == false, let end = try body.time("expiration_time") else {
+            return nil
+        }
         guard end > now || end == current else {
             throw .badRequest("expirationTime", "expirationTime \(end.rfc3339) is not in the future.")
         }
@@ -122,9 +126,14 @@ enum ManagedLinkRoutes {
     }
 
     /// A visibility by its name or number; `nil`: the unspecified one.
-    private static func visibility(_ text: String) throws(FCMError) -> LinkVisibility? {
-        guard !["", "0", "UNSPECIFIED_VISIBILITY"].contains(text) else { return nil }
-        guard let visibility = LinkVisibility(wire: text) ?? Int(text).flatMap(LinkVisibility.init(rawValue:)) else {
+    private static func visibility(_ value: JSONValue) throws(FCMError) -> LinkVisibility? {
+        let (word, number) = (value.stringValue, value.int32Value)
+        if number == 0 || word == "" || word == "UNSPECIFIED_VISIBILITY" { return nil }
+        guard
+            let visibility = word.flatMap(LinkVisibility.init(wire:))
+                ?? number.flatMap({ LinkVisibility(rawValue: Int($0)) })
+        else {
+            let text = word ?? String(decoding: value.bytes, as: UTF8.self)
             throw .badRequest(
                 "visibility", "visibility must be UNARCHIVED, ARCHIVED or NEVER_SHOWN, not '\(text.excerpt)'.")
         }
@@ -135,7 +144,7 @@ enum ManagedLinkRoutes {
     private static func isSpam(_ body: ObjectReader) throws(FCMError) -> Bool? {
         guard let value = body.value("flagged_attribute") else { return nil }
         guard case .array(let flags) = value,
-            flags.allSatisfy({ $0 == .string(ManagedLinkView.spam) || $0 == .number("1") })
+            flags.allSatisfy({ $0 == .string(ManagedLinkView.spam) || $0.int32Value == 1 })
         else { throw .badRequest("flaggedAttribute", "flaggedAttribute must be a list of nothing but SPAM, or empty.") }
         return !flags.isEmpty
     }

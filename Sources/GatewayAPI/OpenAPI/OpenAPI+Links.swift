@@ -68,7 +68,8 @@ extension OpenAPI {
             [
                 "dynamicLinkInfo": .named("DynamicLinkInfo"), "longDynamicLink": .string, "name": .string,
                 "sdkVersion": .string, "suffix": .named("Suffix"),
-                "expirationTime": .time.saying("From when on the link is answered with 410."),
+                "expirationTime": .string.saying(
+                    "From when on the link is answered with 410: an RFC 3339 time in the future; empty: never."),
             ], required: ["name"]),
         "CreateManagedShortLinkResponse": .object(
             ["managedShortLink": .named("ManagedShortLink"), "warning": warnings, "previewLink": .string],
@@ -82,7 +83,9 @@ extension OpenAPI {
             "linkName": .string, "name": .string.saying("The same as linkName."), "visibility": visibility,
             "flaggedAttribute": flags,
             "expirationTime": .string.saying("An RFC 3339 time in the future; empty: the link has no end."),
-            "dynamicLinkInfo": .named("DynamicLinkInfo"), "info": .named("DynamicLinkInfo"), "longDynamicLink": .string,
+            "info": .named("DynamicLinkInfo"),
+            "dynamicLinkInfo": .named("DynamicLinkInfo").saying("The same as info; one of them."),
+            "longDynamicLink": .string,
         ]),
         "Suffix": .object([
             "option": .choice(LinkRequest.SuffixOption.allCases.map(\.rawValue)), "customSuffix": .string,

@@ -58,6 +58,7 @@ struct ManagedLinkTests {
             (#","suffix":{"option":"CUSTOM","customSuffix":"robots"}"#, "suffix.customSuffix"),
             (#","suffix":{"option":"CUSTOM","customSuffix":"a b"}"#, "suffix.customSuffix"),
             (#","suffix":{"option":"CUSTOM"}"#, "suffix.customSuffix"),
+            (#","suffix":{"option":"4"}"#, "suffix.option"), (#","suffix":{"option":"03"}"#, "suffix.option"),
             (#","suffix":{"option":"SHORT","customSuffix":"x"}"#, "suffix.customSuffix"),
             (#","linkName":"Another""#, "linkName"), (#","name":"a\u0000b""#, "name"),
             (#","expirationTime":"2020-01-01T00:00:00Z""#, "expirationTime"),
@@ -152,6 +153,17 @@ struct ManagedLinkTests {
         #expect(actions.contains("link.delete"))
     }
 
+    @Test(
+        "enums are taken by name and number, in a text too, and an empty end is none",
+        arguments: [#""CUSTOM""#, "3", #""3""#, "3.0"])
+    func protoJSON(option: String) async throws {
+        let gateway = try await LinkGateway()
+        let more = #","suffix":{"option":\#(option),"customSuffix":"own"},"expirationTime":"""#
+        #expect(try await Self.make(gateway, Self.body(more)) == "https://go.example.com/own")
+        let shown = try await gateway.call(.get, "/v1/managedShortLinks/" + Self.path("https://go.example.com/own"))
+        #expect(try shown.json["expirationTime"] == nil, "\(shown.text)")
+    }
+
     @Test("a custom suffix is an option by itself, and a name may be given as the resource has it")
     func implied() async throws {
         let gateway = try await LinkGateway()
@@ -173,12 +185,17 @@ struct ManagedLinkTests {
         #expect(try await change(#"{"link_name":"B","name":"B"}"#)?["linkName"] == .string("B"))
         #expect(try await change(#"{"visibility":2}"#)?["visibility"] == .string("ARCHIVED"))
         #expect(try await change(#"{"visibility":0}"#)?["visibility"] == .string("ARCHIVED"))
+        #expect(try await change(#"{"visibility":"1"}"#)?["visibility"] == .string("UNARCHIVED"))
+        #expect(try await change(#"{"visibility":2.0}"#)?["visibility"] == .string("ARCHIVED"))
         #expect(
             try await gateway.call(.get, "/v1/managedShortLinks?visibility=2").list("managedShortLinks")?.count == 1)
-        #expect(try await change(#"{"flaggedAttribute":[1]}"#)?["flaggedAttribute"] == .array([.string("SPAM")]))
+        #expect(try await change(#"{"flaggedAttribute":["1"]}"#)?["flaggedAttribute"] == .array([.string("SPAM")]))
         #expect(try await change(#"{"flaggedAttribute":[]}"#)?["flaggedAttribute"] == nil)
         let info = #"{"info":{"domainUriPrefix":"https://go.example.com","link":"https://a.example/new"}}"#
         #expect(try await change(info)?["info"]?["link"] == .string("https://a.example/new"))
+        // Both names, when they say the same.
+        let both = info.dropLast() + info.replacing("info", with: "dynamicLinkInfo").replacing("{\"dyn", with: ",\"dyn")
+        #expect(try await change(String(both))?["info"]?["link"] == .string("https://a.example/new"))
         gateway.gateway.clock.advance(by: .seconds(7200))
         let resource = try await gateway.call(.get, path).text
         #expect(try await change(resource) == JSONValue(parsing: Array(resource.utf8)))
@@ -191,6 +208,12 @@ struct ManagedLinkTests {
             (#"{"visibility":4}"#, "visibility"), (#"{"visibility":"GONE"}"#, "visibility"),
             (#"{"name":"A","linkName":"B"}"#, "linkName"), (#"{"flaggedAttribute":[2]}"#, "flaggedAttribute"),
             (#"{"suffix":{"option":"CUSTOM","customSuffix":"other"}}"#, "suffix.customSuffix"),
+            (#"{"visibility":true}"#, "visibility"), (#"{"visibility":"02"}"#, "visibility"),
+            (
+                #"{"info":{"domainUriPrefix":"https://go.example.com","link":"https://a.example/1"},"#
+                    + #""dynamicLinkInfo":{"domainUriPrefix":"https://go.example.com","link":"https://a.example/2"}}"#,
+                "dynamicLinkInfo"
+            ),
             (
                 #"{"longDynamicLink":"https://go.example.com/?link=https%3A%2F%2Fa.example&st=%00"}"#,
                 "dynamicLinkInfo.socialMetaTagInfo.socialTitle"

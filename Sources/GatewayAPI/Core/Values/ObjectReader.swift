@@ -91,20 +91,17 @@ struct ObjectReader {
         }
     }
 
-    /// An enum by its name, or by its number in the order of its cases.
+    /// An enum by its name, or by its number in the order of its cases, which may stand in a string.
     func choice<Value: RawRepresentable & CaseIterable>(
         _ name: String, of values: Value.Type, type: String
     ) throws(FCMError) -> Value? where Value.RawValue == String {
         guard let value = value(name) else { return nil }
-        switch value {
-        case .string(let text):
-            if let found = Value(rawValue: text) { return found }
-        case .number(let digits):
-            let all = Array(Value.allCases)
-            if let number = Int(digits), all.indices.contains(number) { return all[number] }
-        case .null, .bool, .array, .object: break
+        if let found = value.stringValue.flatMap(Value.init(rawValue:)) { return found }
+        let all = Array(Value.allCases)
+        guard let number = value.int32Value, all.indices.contains(Int(number)) else {
+            throw wrongType(name, type, value)
         }
-        throw wrongType(name, type, value)
+        return all[Int(number)]
     }
 
     /// A whole number, as proto-JSON takes it: a number without a fraction, or one in a string.
