@@ -169,7 +169,14 @@ struct CommandTests {
 
     @Test(arguments: [
         ([:], "an API key is needed"), (["HERALD_KEY": "k"], "a project is needed"),
-        (["HERALD_KEY": "k", "HERALD_PROJECT": "p", "HERALD_GATEWAY": "push.example"], "is not an address"),
+        (
+            ["HERALD_KEY": "k", "HERALD_PROJECT": "p", "HERALD_GATEWAY": "push.example"],
+            "HERALD_GATEWAY \"push.example\" is not an address"
+        ),
+        (["HERALD_KEY": "k", "HERALD_PROJECT": "p", "HERALD_GATEWAY": ""], "HERALD_GATEWAY is empty"),
+        (["HERALD_KEY": "", "HERALD_PROJECT": "p"], "HERALD_KEY is empty"),
+        (["HERALD_KEY": "k", "HERALD_PROJECT": ""], "HERALD_PROJECT is empty"),
+        (["HERALD_KEY": "k", "HERALD_PROJECT": "a b"], "HERALD_PROJECT \"a b\" is no project"),
     ])
     func missingOptionsAreToldWithTheWayOut(environment: [String: String], text: String) throws {
         let failure = #expect(throws: Failure.self) {

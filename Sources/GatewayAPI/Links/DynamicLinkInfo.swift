@@ -1,8 +1,8 @@
-import JSON
-import Links
+package import JSON
+package import Links
 
 /// `DynamicLinkInfo` of Dynamic Links' API: the parameters of a link as nested objects.
-enum DynamicLinkInfo {
+package enum DynamicLinkInfo {
     /// The objects below `dynamicLinkInfo` by their path in snake_case, with the parameters in them.
     private static let sections: [(path: [String], fields: [(name: String, parameter: LinkParameter)])] = {
         var sections: [(path: [String], fields: [(name: String, parameter: LinkParameter)])] = []
@@ -44,7 +44,7 @@ enum DynamicLinkInfo {
     }
 
     /// The object of a link: its prefix, and the parameters that it has.
-    static func json(prefix: String, _ parameters: LinkParameters) -> JSONValue {
+    package static func json(prefix: String, _ parameters: LinkParameters) -> JSONValue {
         var root: [JSONValue.Member] = [.init("domainUriPrefix", .string(prefix))]
         for (parameter, value) in LinkParameter.allCases.compactMap({ name in parameters[name].map { (name, $0) } }) {
             let value = parameter == .forcedRedirect ? JSONValue.bool(parameters.isForcedRedirect) : .string(value)

@@ -72,7 +72,7 @@ package struct LinkParameters: Hashable, Sendable {
     package var isForcedRedirect: Bool { Self.boolean(self[.forcedRedirect]) ?? false }
 
     /// What a text says as a boolean, of `1`, `true`, `0` and `false`.
-    static func boolean(_ text: String?) -> Bool? {
+    package static func boolean(_ text: String?) -> Bool? {
         switch text?.lowercased() {
         case "1", "true": true
         case "0", "false": false

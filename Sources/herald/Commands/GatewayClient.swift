@@ -29,20 +29,39 @@ struct GatewayOptions: ParsableArguments {
     func client(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(Failure) -> GatewayClient {
-        guard let key = key ?? environment["HERALD_KEY"], !key.isEmpty else {
+        guard let key = try Self.setting(key, "--key", "HERALD_KEY", environment)?.text else {
             throw Failure(.usage, "an API key is needed; give --key or set HERALD_KEY (herald key create makes one)")
         }
-        guard let name = project?.rawValue ?? environment["HERALD_PROJECT"], let project = ProjectID(rawValue: name)
-        else {
+        guard let name = try Self.setting(project?.rawValue, "--project", "HERALD_PROJECT", environment) else {
             throw Failure(.usage, "a project is needed; give --project or set HERALD_PROJECT")
         }
-        var base = gateway ?? environment["HERALD_GATEWAY"] ?? "http://127.0.0.1:8080"
+        guard let project = ProjectID(rawValue: name.text) else {
+            throw Failure(.usage, "\(name.source) \"\(Table.safe(name.text))\" is no project; use its id, such as demo")
+        }
+        let address = try Self.setting(gateway, "--gateway", "HERALD_GATEWAY", environment)
+        var base = address?.text ?? "http://127.0.0.1:8080"
         while base.hasSuffix("/") { base.removeLast() }
         guard let url = URL(string: base), let scheme = url.scheme, ["http", "https"].contains(scheme),
             url.host() != nil
-        else { throw Failure(.usage, "\(base) is not an address; write it like http://127.0.0.1:8080") }
+        else {
+            let source = address?.source ?? "--gateway"
+            throw Failure(
+                .usage, "\(source) \"\(Table.safe(base))\" is not an address; write it like http://127.0.0.1:8080")
+        }
         let ca = (ca ?? environment["HERALD_CA"]).flatMap { $0.isEmpty ? nil : $0 }
         return GatewayClient(base: base, key: key, project: project, caFile: ca)
+    }
+
+    /// What an option says, or the variable behind it, and which of them it is; `nil`: neither is there.
+    ///
+    /// - Throws: when it is there and empty.
+    private static func setting(
+        _ given: String?, _ option: String, _ variable: String, _ environment: [String: String]
+    ) throws(Failure) -> (text: String, source: String)? {
+        guard let text = given ?? environment[variable] else { return nil }
+        let source = given == nil ? variable : option
+        guard !text.isEmpty else { throw Failure(.usage, "\(source) is empty; give it a value, or leave it out") }
+        return (text, source)
     }
 }
 

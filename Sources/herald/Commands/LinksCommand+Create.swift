@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayAPI
 import JSON
 import Links
 import NIOHTTP1
@@ -69,6 +70,10 @@ extension LinksCommand {
                 throw ValidationError(
                     "--parameter \"\(pair)\": needs --prefix; a long link has its parameters in its query.")
             }
+            if case (.forcedRedirect, let value)? = Self.parameter(pair) {
+                guard LinkParameters.boolean(value) == nil else { return }
+                throw ValidationError("--parameter \"\(pair)\": efr takes 1 or 0.")
+            }
             guard Self.parameter(pair) == nil else { return }
             let known = LinkParameter.allCases.filter { $0 != .link }.map(\.rawValue).joined(separator: ", ")
             throw ValidationError(
@@ -90,7 +95,7 @@ extension LinksCommand {
         }
 
         private func body() throws(Failure) -> JSONValue {
-            var members: [JSONValue.Member] = [.init("longDynamicLink", .string(try longLink()))]
+            var members = [try link()]
             if let suffix {
                 members.append(
                     .init(
@@ -106,8 +111,9 @@ extension LinksCommand {
             return .object(members)
         }
 
-        private func longLink() throws(Failure) -> String {
-            guard let prefix else { return url }
+        /// The link: a long one as it is given, or its prefix and parameters, so that the gateway names the one at fault.
+        private func link() throws(Failure) -> JSONValue.Member {
+            guard let prefix else { return .init("longDynamicLink", .string(url)) }
             guard let prefix = LinkPrefix(rawValue: prefix) else {
                 throw Failure(
                     .usage, "--prefix \"\(Table.safe(prefix))\" is no prefix of links; write \(LinkPrefix.expectation)")
@@ -115,7 +121,7 @@ extension LinksCommand {
             var link = LinkParameters()
             link[.link] = url
             for (name, value) in parameters.compactMap(Self.parameter) { link[name] = value }
-            return LongLink.url(prefix: prefix, parameters: link)
+            return .init("dynamicLinkInfo", DynamicLinkInfo.json(prefix: prefix.url, link))
         }
 
         private static func parameter(_ pair: String) -> (LinkParameter, String)? {

@@ -11,7 +11,7 @@ extension LinksCommand {
         case archived
         case neverShown = "never-shown"
 
-        fileprivate var wire: String { rawValue.uppercased().replacing("-", with: "_") }
+        var wire: String { rawValue.uppercased().replacing("-", with: "_") }
     }
 
     /// A short link as an argument.
@@ -41,6 +41,11 @@ extension LinksCommand {
         func run() async throws {
             let links = try await links(gateway.client())
             guard !json else { return Console.standard.print(links) }
+            links.isEmpty ? Console.standard.print("No links.") : Console.standard.print(Self.table(links))
+        }
+
+        /// A line for each link.
+        static func table(_ links: [JSONValue]) -> Table {
             var table = Table(titles: ["LINK", "NAME", "CREATED", "STATE", "TARGET"])
             table.rows = links.map { link in
                 [
@@ -49,7 +54,7 @@ extension LinksCommand {
                     link["info"]?["link"]?.stringValue ?? "",
                 ]
             }
-            links.isEmpty ? Console.standard.print("No links.") : Console.standard.print(table)
+            return table
         }
 
         private func links(_ client: GatewayClient) async throws(Failure) -> [JSONValue] {
@@ -79,23 +84,6 @@ extension LinksCommand {
         func run() async throws {
             let link = try await gateway.client().link(.GET, name.path).json()
             json ? Console.standard.print([link]) : LinksCommand.show(link)
-        }
-    }
-
-    /// `herald links archive`.
-    struct ArchiveLink: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "archive", abstract: "Leave a short link out of lists; it goes on working.")
-
-        @OptionGroup var gateway: GatewayOptions
-        @OptionGroup var name: Name
-        @Flag(help: "Show it in lists again.") var undo = false
-        @Flag(help: "Print the gateway's answer as JSON.") var json = false
-
-        func run() async throws {
-            let body = JSONValue.object([.init("visibility", .string(undo ? "UNARCHIVED" : "ARCHIVED"))])
-            let answer = try await gateway.client().link(.PATCH, name.path, body: body).json()
-            json ? Console.standard.print([answer]) : LinksCommand.show(answer["managedShortLink"] ?? answer)
         }
     }
 
@@ -183,7 +171,7 @@ extension LinksCommand {
     }
 
     /// Prints a link, a line for each thing that is known of it.
-    fileprivate static func show(_ link: JSONValue) {
+    static func show(_ link: JSONValue) {
         var table = Table(titles: ["FIELD", "VALUE"])
         table.rows = [
             ["link", link["link"]?.stringValue ?? ""], ["name", link["linkName"]?.stringValue ?? "-"],

@@ -168,10 +168,23 @@ struct LinkProcessTests {
             let archived = try await links("archive", "https://go.example.com/spring", "--json")
             #expect(archived.lines.joined().contains(#""visibility":"ARCHIVED""#))
             #expect(try await links("list").lines.first == "No links.")
+            let shownAgain = try await links("unarchive", "https://go.example.com/spring")
+            #expect(shownAgain.lines.contains { $0.hasPrefix("state") && $0.hasSuffix("unarchived") }, "\(shownAgain)")
+            #expect(try await links("list").lines.count == 2)
+            let unknown = try await links("create", "https://a.example/x", "--prefix", "https://none.example.com")
+            #expect(unknown.status == 1, "\(unknown)")
+            #expect(
+                unknown.lines.joined().contains("'https://none.example.com' is no link prefix of this project"),
+                "\(unknown)")
+            #expect(!unknown.lines.joined().contains("longDynamicLink"), "\(unknown)")
             let file = test.directory.file("code.png")
             #expect(
                 try await links("qr", "https://go.example.com/spring", "--format", "png", "--output", file).status == 0)
             #expect(FileManager.default.contents(atPath: file)?.starts(with: [0x89, 0x50, 0x4e, 0x47]) == true)
+            let deleted = try await links("delete", "https://go.example.com/spring")
+            #expect(deleted.status == 0 && deleted.lines == ["Deleted https://go.example.com/spring."], "\(deleted)")
+            #expect(try await Self.open(process, "/spring").status == 404)
+            #expect(try await links("delete", "https://go.example.com/spring", "--json").status == 1)
             let none = try await links("show", "https://go.example.com/none")
             #expect(none.status == 1 && none.lines.joined().contains("404"), "\(none)")
             #expect(try await links("create", "https://a.example", "--suffix", "x").status == 64)
@@ -191,6 +204,7 @@ struct LinkProcessTests {
             (["--name", "N", "--expires", "2020-01-01T00:00:00Z"], "--expires 2020-01-01T00:00:00Z: that is not"),
             (["--parameter", "apn=x"], "--parameter \"apn=x\": needs --prefix"),
             (["--prefix", "https://go.example.com", "--parameter", "zzz=1"], "--parameter \"zzz=1\": write a name"),
+            (["--prefix", "https://go.example.com", "--parameter", "efr=yes"], "\"efr=yes\": efr takes 1 or 0"),
             (["--prefix", "go"], "--prefix \"go\" is no prefix"),
         ])
     func wrongOptions(options: [String], message: String) async throws {
