@@ -18,7 +18,7 @@ extension Scene {
 
     fileprivate func link(_ suffix: String) -> NewLink {
         NewLink(
-            project: project, prefix: prefix, suffixes: [suffix], kind: .unguessable,
+            project: project, prefix: prefix, suffixes: [suffix], kind: .tracked,
             parameters: "link=https%3A%2F%2Fa.example%2F\(suffix)", createdAt: Timestamp(milliseconds: 1000))
     }
 

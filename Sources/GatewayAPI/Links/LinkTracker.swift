@@ -51,7 +51,7 @@ struct LinkTracker: Sendable {
             replacements[text] = target.prefix.url + "/" + suffix
             submission.links.append(
                 NewLink(
-                    project: submission.project.id, prefix: target.prefix.name, suffixes: [suffix], kind: .unguessable,
+                    project: submission.project.id, prefix: target.prefix.name, suffixes: [suffix], kind: .tracked,
                     parameters: target.parameters.query, createdAt: createdAt, expiresAt: target.expiresAt))
         }
         submission.content = content.replacingLinks(replacements)

@@ -69,7 +69,7 @@ extension OpenAPI {
                 required: ["name", "target", "state", "acceptTime", "expireTime", "audience", "ledger"]),
             "MessageLink": .object(
                 [
-                    "shortLink": .string, "link": .string.saying("Where it leads."), "clicks": .integer,
+                    "shortLink": .string, "link": .string.saying("Where it leads now."), "clicks": .integer,
                     "redirects": .integer, "appInstalls": .integer, "appFirstOpens": .integer, "appReopens": .integer,
                 ],
                 required: ["shortLink", "clicks", "redirects", "appInstalls", "appFirstOpens", "appReopens"]),

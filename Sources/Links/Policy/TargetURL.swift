@@ -108,7 +108,7 @@ package struct TargetURL: Hashable, Sendable {
             rest.startIndex..<(rest.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? rest.endIndex)]
     }
 
-    /// Whether it has `utm` parameters: then it says itself of which campaign it is.
+    /// Whether it has `utm` parameters in its query: then it says itself of which campaign it is.
     package var hasCampaign: Bool {
         Self.hasCampaign(text[..<(text.utf8.firstIndex(of: UInt8(ascii: "#")) ?? text.endIndex)])
     }
@@ -123,12 +123,14 @@ package struct TargetURL: Hashable, Sendable {
         return TargetURL(self, text: head + separator + query + text[end...])
     }
 
-    /// Whether a URL has `utm_` somewhere.
+    /// Whether the name of a parameter of a URL without fragment begins with `utm_`.
     private static func hasCampaign(_ text: Substring) -> Bool {
-        var last: UInt32 = 0
-        for byte in text.utf8 {
-            last = last << 8 | UInt32(byte)
-            if last == 0x7574_6d5f { return true }
+        guard let query = text.utf8.firstIndex(of: UInt8(ascii: "?")) else { return false }
+        // `&utm_`: the first name stands behind one too, as it were.
+        var last = UInt64(UInt8(ascii: "&"))
+        for byte in text.utf8[query...].dropFirst() {
+            last = (last << 8 | UInt64(byte)) & 0xff_ffff_ffff
+            if last == 0x26_7574_6d5f { return true }
         }
         return false
     }

@@ -5,7 +5,7 @@ extension Schema {
     ///
     /// Rows of `link` are never deleted: a suffix is not given twice. `suffix` is compared byte for byte. `parameters` are
     /// packed (``PackedParameters``). `is_changed`: the parameters are others than those that `link_digest` has, which
-    /// is put right when the digest is asked for the next time. `kind`: 1 unguessable, 2 short, 3 custom, 4 imported.
+    /// is put right when the digest is asked for the next time. `kind`: 1 unguessable, 2 short, 3 custom, 4 imported, 5 tracked.
     /// `visibility`: 1 unarchived, 2 archived, 3 never shown. `state`: 0 active, 1 blocked, 2 deleted.
     ///
     /// `link_sum` counts the links by the length of their suffix. `day` of `link_count` is in days since 1970-01-01.
@@ -22,7 +22,7 @@ extension Schema {
             id INTEGER PRIMARY KEY,
             prefix INTEGER NOT NULL REFERENCES link_prefix (id),
             suffix TEXT NOT NULL CHECK (length(suffix) BETWEEN 1 AND 128),
-            kind INTEGER NOT NULL CHECK (kind IN (1, 2, 3, 4)),
+            kind INTEGER NOT NULL CHECK (kind IN (1, 2, 3, 4, 5)),
             visibility INTEGER NOT NULL CHECK (visibility IN (1, 2, 3)),
             state INTEGER NOT NULL DEFAULT 0 CHECK (state IN (0, 1, 2)),
             is_changed INTEGER NOT NULL DEFAULT 0 CHECK (is_changed IN (0, 1)),

@@ -36,6 +36,8 @@ package enum LinkKind: Int, Hashable, Sendable, CaseIterable {
     case custom = 3
     /// As it was where it comes from.
     case imported = 4
+    /// 17 random characters, of a link that was made for a message.
+    case tracked = 5
 }
 
 /// What lists show a link as, Dynamic Links' `visibility`.

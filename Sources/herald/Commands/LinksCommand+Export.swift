@@ -10,13 +10,18 @@ extension LinksCommand {
         static let configuration = CommandConfiguration(
             commandName: "export",
             abstract: "Write the links of a project as import reads them, in the columns of Google's export.",
-            discussion: "Deleted and blocked links are left out; ends and counters have no column.")
+            discussion: """
+                Deleted and blocked links are left out, and without --tracked those that messages got for their links; ends \
+                and counters have no column.
+                """)
 
         @OptionGroup var file: ConfigurationOption
         @Argument(help: "The file; - for standard output.") var path: String
         @Option(help: "The project.") var project: ProjectID
         @Flag(help: "Add columns for the parameters that Google's export leaves out: al, gclid and ppid.")
         var allParameters = false
+        @Flag(help: "Also the short links that were made for messages, which delivery.trackLinks does.")
+        var tracked = false
 
         func run() async throws {
             let configuration = try file.read()
@@ -44,7 +49,7 @@ extension LinksCommand {
             writer.appendHeader(to: &bytes)
             while true {
                 let page = try await store.exportLinks(of: project, after: last, limit: 2000)
-                for link in page where link.state == .active {
+                for link in page where link.state == .active && (tracked || link.kind != .tracked) {
                     if !writer.append(link, to: &bytes) { incomplete += 1 }
                     count += 1
                 }

@@ -109,7 +109,7 @@ struct TrackedLinkTests {
             path == "/batch" ? try await batch(text, gateway) : try await gateway.call(.post, path, text, as: .sender)
         #expect(answer.status == 200, "\(answer.text)")
         let links = try await links(gateway)
-        #expect(links.count == messages && links.allSatisfy { $0.kind == .unguessable && $0.visibility == .neverShown })
+        #expect(links.count == messages && links.allSatisfy { $0.kind == .tracked && $0.visibility == .neverShown })
         let reports = try await gateway.gateway.store.reports(in: Self.demo, after: nil, limit: 9).elements
         #expect(reports.count == messages)
         var found: Set<String> = []
@@ -145,6 +145,15 @@ struct TrackedLinkTests {
         (target, "spring", "link=LINK&utm_campaign=spring&utm_medium=push&utm_source=herald"),
         (target, nil, "link=LINK&utm_medium=push&utm_source=herald"),
         ("https://a.example/?utm_source=mail", "spring", "link=LINK"),
+        ("https://a.example/?x=1&utm_id=mail#f", "spring", "link=LINK"),
+        (
+            "https://a.example/utm_guide?x=utm_source?utm_a", "spring",
+            "link=LINK&utm_campaign=spring&utm_medium=push&utm_source=herald"
+        ),
+        (
+            "https://a.example/?xutm_a=1#?utm_source=x", "spring",
+            "link=LINK&utm_campaign=spring&utm_medium=push&utm_source=herald"
+        ),
         (
             "https://go.example.com/?link=https%3A%2F%2Fa.example%2F&utm_term=t", "spring",
             "link=https%3A%2F%2Fa.example%2F&utm_term=t"
@@ -272,6 +281,22 @@ struct TrackedLinkTests {
             .post, Self.send, String(text.dropLast()) + #","validate_only":true}"#, as: .sender)
         let size = try #require(check.text.firstMatch(of: /"payloadBytes":\{[^}]*?(\d+)/)?.1)
         #expect(try #require(Int(size)) < 200, "\(check.text)")
+    }
+
+    @Test("a report has where a link leads now, and the clicks of all its time")
+    func changedLink() async throws {
+        let gateway = try await gateway()
+        let (name, link) = try await sent(message(), gateway)
+        _ = try await gateway.open(link)
+        let path = link.replacing(":", with: "%3A").replacing("/", with: "%2F")
+        let other = "https://go.example.com/?link=https%3A%2F%2Fa.example%2Fnew"
+        let changed = try await gateway.call(
+            .patch, "/v1/managedShortLinks/\(path)", #"{"longDynamicLink":"\#(other)"}"#)
+        #expect(changed.status == 200, "\(changed.text)")
+        _ = try await gateway.open(link)
+        await gateway.flush()
+        let found = try #require(try await report(name, gateway).first)
+        #expect(found["link"] == .string("https://a.example/new") && found["clicks"] == .number("2"))
     }
 
     @Test("of a message whose prefix is gone the report still names its link")

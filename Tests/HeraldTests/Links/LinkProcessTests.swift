@@ -123,6 +123,13 @@ struct LinkProcessTests {
             ]
             let shown = try await GatewayProcess.run(["report", name], environment: environment)
             #expect(shown.lines.contains { $0.hasPrefix("Link       \(link)  1 clicks") }, "\(shown.lines)")
+            func exported(_ more: String...) async throws -> [String] {
+                let export = ["links", "export", "-", "--config", test.configuration, "--project", "demo"]
+                return try await GatewayProcess.run(export + more).lines.filter { $0.contains("https://") }
+            }
+            #expect(try await exported().isEmpty)
+            let rows = try await exported("--tracked")
+            #expect(rows.count == 1 && rows.first?.hasPrefix(link + ",https://a.example/x,") == true, "\(rows)")
             #expect(await process.end(with: SIGTERM) == 0)
         }
     }

@@ -95,4 +95,16 @@ struct TargetURLTests {
     func punycode(text: String, expected: String) {
         #expect(Punycode.encode(text.unicodeScalars.map(\.value)) == expected)
     }
+
+    @Test(arguments: [
+        ("https://a.example/?utm_source=x", true), ("https://a.example/p?a=1&utm_x", true),
+        ("https://a.example/utm_guide", false), ("https://a.example/?a=utm_source", false),
+        ("https://a.example/?a?utm_a=1", false), ("https://a.example/?mutm_a=1", false),
+        ("https://a.example/#?utm_source=x", false), ("https://a.example/?#utm_a=1", false),
+    ])
+    func aCampaignIsAParameterOfTheQuery(text: String, hasCampaign: Bool) throws {
+        let url = try TargetURL(text)
+        #expect(url.hasCampaign == hasCampaign)
+        #expect((url.appending(query: "utm_medium=push") == nil) == hasCampaign)
+    }
 }
