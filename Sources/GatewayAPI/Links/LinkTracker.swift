@@ -14,7 +14,16 @@ struct LinkTracker: Sendable {
     fileprivate struct Target {
         let prefix: LinkPrefix
         let parameters: LinkParameters
+        /// The canonical query of the parameters: of a thousand messages it is made once.
+        let query: String
         var expiresAt: Timestamp?
+
+        init(prefix: LinkPrefix, parameters: LinkParameters, expiresAt: Timestamp? = nil) {
+            self.prefix = prefix
+            self.parameters = parameters
+            self.expiresAt = expiresAt
+            query = parameters.query
+        }
     }
 
     private let content: FCMMessage
@@ -52,7 +61,7 @@ struct LinkTracker: Sendable {
             submission.links.append(
                 NewLink(
                     project: submission.project.id, prefix: target.prefix.name, suffixes: [suffix], kind: .tracked,
-                    parameters: target.parameters.query, createdAt: createdAt, expiresAt: target.expiresAt))
+                    parameters: target.query, createdAt: createdAt, expiresAt: target.expiresAt))
         }
         submission.content = content.replacingLinks(replacements)
         return submission

@@ -3,7 +3,8 @@ import GRDB
 import PushModel
 import Store
 
-/// Takes over links within one transaction.
+/// Makes links by the thousand within one transaction: what they share is looked up once, and their counts are added at the
+/// end.
 struct LinkImporter {
     /// What links are counted by.
     private struct Sum: Hashable {
@@ -56,26 +57,44 @@ struct LinkImporter {
         let order = links.enumerated().map { Place($1.suffixes.first, $0) }.sorted {
             ($0.beginning, $0.index) < ($1.beginning, $1.index)
         }
-        for place in order { results[place.index] = try take(links[place.index]) }
-        for (sum, count) in sums {
-            try table.db.change(LinkTable.count, [sum.prefix, sum.kind.rawValue, sum.length, count])
+        for place in order {
+            let link = links[place.index]
+            let isNew = try insert(link, packed: Data(PackedParameters.pack(link.parameters))) != nil
+            results[place.index] = try isNew ? .created : known(link) ?? .taken
         }
+        try addCounts()
         return results
     }
 
-    private mutating func take(_ new: NewLink) throws -> LinkImport {
-        guard let suffix = new.suffixes.first else { return .taken }
-        guard let prefix = prefixes[PrefixName(name: new.prefix, project: new.project)] else { return .taken }
-        if prefix.isShared, let known = try known(new, suffix) { return known }
-        try insertion.execute(arguments: LinkTable.arguments(new, suffix, prefix.id))
-        guard table.db.changesCount == 1 else { return try known(new, suffix) ?? .taken }
+    /// Makes a link under the first of its suffixes; it is not found by its digest. ``addCounts()`` has to follow.
+    ///
+    /// - Parameter packed: its parameters, packed.
+    /// - Returns: its number; `nil`: the suffix is given already.
+    mutating func insert(_ new: NewLink, packed: Data) throws -> Int64? {
+        guard let suffix = new.suffixes.first else { return nil }
+        let name = PrefixName(name: new.prefix, project: new.project)
+        if prefixes[name] == nil { try notePrefixes(of: [new]) }
+        guard let prefix = prefixes[name] else { return nil }
+        if prefix.isShared, try table.find(LinkKey(prefix: new.prefix, suffix: suffix)) != nil { return nil }
+        try insertion.execute(arguments: LinkTable.arguments(new, suffix, prefix.id, packed: packed))
+        guard table.db.changesCount == 1 else { return nil }
         sums[Sum(prefix: prefix.id, kind: new.kind, length: suffix.utf8.count), default: 0] += 1
-        return .created
+        return table.db.lastInsertedRowID
+    }
+
+    /// Adds what was made to the counts of links.
+    mutating func addCounts() throws {
+        for (sum, count) in sums {
+            try table.db.change(LinkTable.count, [sum.prefix, sum.kind.rawValue, sum.length, count])
+        }
+        sums = [:]
     }
 
     /// What becomes of a link whose suffix is given already; `nil`: it is not.
-    private func known(_ new: NewLink, _ suffix: String) throws -> LinkImport? {
-        guard let known = try table.find(LinkKey(prefix: new.prefix, suffix: suffix)) else { return nil }
+    private func known(_ new: NewLink) throws -> LinkImport? {
+        guard let suffix = new.suffixes.first,
+            let known = try table.find(LinkKey(prefix: new.prefix, suffix: suffix))
+        else { return nil }
         let isSame = known.project == new.project && known.state != .deleted && known.parameters == new.parameters
         return isSame ? .unchanged : .taken
     }
@@ -89,10 +108,9 @@ struct LinkImporter {
             if ids[name] == nil { ids[name] = try table.prefix(link.prefix, of: link.project) }
             last = name
         }
-        prefixes = try Dictionary(
-            uniqueKeysWithValues: ids.map { name, id in
-                let count = try table.db.number(LinkTable.prefixCount, [name.name]) ?? 0
-                return (name, Prefix(id: id, isShared: count > 1))
-            })
+        for (name, id) in ids {
+            let count = try table.db.number(LinkTable.prefixCount, [name.name]) ?? 0
+            prefixes[name] = Prefix(id: id, isShared: count > 1)
+        }
     }
 }

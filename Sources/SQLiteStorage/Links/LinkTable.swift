@@ -39,7 +39,7 @@ struct LinkTable {
         WHERE p.name = ?1
         """
 
-    /// About how many rows making a link changes.
+    /// About how many rows making a link changes, with the row of its digest or message.
     static let rowsOfLink = 4
 
     /// The number of a project's prefix; the row is made if it is new.
@@ -96,15 +96,18 @@ struct LinkTable {
     }
 
     /// What ``insertion`` takes.
-    static func arguments(_ new: NewLink, _ suffix: String, _ prefix: Int64) -> StatementArguments {
+    static func arguments(
+        _ new: NewLink, _ suffix: String, _ prefix: Int64, packed parameters: Data
+    ) -> StatementArguments {
         [
             prefix, suffix, new.kind.rawValue, new.visibility.rawValue, new.createdAt.milliseconds,
-            new.expiresAt?.milliseconds, new.name, Data(PackedParameters.pack(new.parameters)),
+            new.expiresAt?.milliseconds, new.name, parameters,
         ]
     }
 
     func insert(_ new: NewLink, _ suffix: String, _ prefix: Int64) throws -> Link {
-        try db.change(Self.insertion, Self.arguments(new, suffix, prefix))
+        let packed = Data(PackedParameters.pack(new.parameters))
+        try db.change(Self.insertion, Self.arguments(new, suffix, prefix, packed: packed))
         return Link(
             id: LinkID(rawValue: db.lastInsertedRowID), project: new.project,
             key: LinkKey(prefix: new.prefix, suffix: suffix), kind: new.kind, parameters: new.parameters,

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import PushModel
 import Store
@@ -13,19 +14,6 @@ struct MessageLinkTable {
         WHERE m.id = ? AND m.project = ? ORDER BY s.link
         """
 
-    /// Makes the links of a message.
-    ///
-    /// - Throws: `.unavailable` when a suffix is taken, which stands in the message: of 96 random bits, it is not a second
-    ///   time.
-    func make(_ links: [NewLink], of message: Int64) throws {
-        for new in links {
-            guard case .created(let link) = try LinkTable(db: db).create(new) else {
-                throw StoreError(.unavailable, "The suffix of a message's link is taken.")
-            }
-            try db.change(Self.insertion, [message, link.id.rawValue])
-        }
-    }
-
     /// The links of a message with their sums.
     func links(of message: MessageID, in project: ProjectID) throws -> [MessageLink] {
         let rows = try Row.fetchAll(
@@ -34,5 +22,43 @@ struct MessageLinkTable {
             let link = try Link(row: row)
             return MessageLink(link: link, counts: try LinkCountTable(db: db).sums(of: link.id))
         }
+    }
+}
+
+/// Makes the links of messages within one transaction. Messages that share it mostly say the same links.
+struct MessageLinkWriter {
+    /// So many packed texts are kept.
+    private static let packedLimit = 64
+
+    private let db: Database
+    private var links: LinkImporter
+    private var texts: [String: Data] = [:]
+
+    init(db: Database) throws {
+        self.db = db
+        links = try LinkImporter(db: db)
+    }
+
+    /// Makes the links of a message. ``finish()`` has to follow.
+    ///
+    /// - Throws: `.unavailable` when a suffix is taken, which stands in the message: of 96 random bits, it is not a second
+    ///   time.
+    mutating func make(_ new: [NewLink], of message: Int64) throws {
+        for link in new {
+            guard let id = try links.insert(link, packed: packed(link.parameters)) else {
+                throw StoreError(.unavailable, "The suffix of a message's link is taken.")
+            }
+            try db.change(MessageLinkTable.insertion, [message, id])
+        }
+    }
+
+    /// Ends the transaction's part of it.
+    mutating func finish() throws { try links.addCounts() }
+
+    private mutating func packed(_ parameters: String) -> Data {
+        if let known = texts[parameters] { return known }
+        let data = Data(PackedParameters.pack(parameters))
+        if texts.count < Self.packedLimit { texts[parameters] = data }
+        return data
     }
 }

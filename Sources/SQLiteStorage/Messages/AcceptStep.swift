@@ -30,6 +30,8 @@ struct AcceptStep {
     /// Who sends deliveries of the interactive lane right away.
     private let worker: WorkerID?
     private var reader: DeliveryRegistrationReader
+    /// Made for the first message that has links.
+    private var links: MessageLinkWriter?
 
     /// - Parameter worker: claims nothing when its lease ended.
     init(db: Database, worker: WorkerID?) throws {
@@ -58,7 +60,7 @@ struct AcceptStep {
             }
         }
         guard let (seq, recipient, audience, claims) = try write(prepared) else { return .noRegistration }
-        try MessageLinkTable(db: db).make(message.links, of: seq)
+        try make(message.links, of: seq)
         if let key = message.idempotency {
             try keys.insert(key, message: seq, at: message.acceptedAt)
             if isFirstOfBatch, let batch = key.ofBatch { try keys.insert(batch, message: seq, at: message.acceptedAt) }
@@ -68,6 +70,15 @@ struct AcceptStep {
             body: .decoded(message.content), options: message.options, lane: message.lane,
             acceptedAt: message.acceptedAt, expiresAt: message.expiresAt)
         return .accepted(accepted, claims: claims)
+    }
+
+    /// Ends the step: nothing is accepted after it.
+    mutating func finish() throws { try links?.finish() }
+
+    private mutating func make(_ new: [NewLink], of message: Int64) throws {
+        guard !new.isEmpty else { return }
+        if links == nil { links = try MessageLinkWriter(db: db) }
+        try links?.make(new, of: message)
     }
 
     /// - Returns: `nil`: the registration is gone, and nothing was written.

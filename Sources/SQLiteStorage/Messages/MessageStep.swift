@@ -14,7 +14,9 @@ extension SQLiteStore: MessageStore {
         let change = messages.reduce(into: StoreChange()) { $0.formUnion(.work($1.lane)) }
         let results = try await write(.accept, rows: prepared.reduce(0) { $0 + $1.rows }, telling: change) { db in
             var step = try AcceptStep(db: db, worker: worker)
-            return try prepared.map { try step.accept($0) }
+            let results = try prepared.map { try step.accept($0) }
+            try step.finish()
+            return results
         }
         if messages.contains(where: { !$0.links.isEmpty }) { linkClock.noteMade() }
         return results
