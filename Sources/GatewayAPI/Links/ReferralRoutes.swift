@@ -150,7 +150,7 @@ extension ProjectCall {
         let attribution = try attribution
         do throws(StoreError) {
             let change = try await attribution.referrals.change(
-                id, in: project.id, decision, attribution.rules, at: now)
+                id, in: project.id, decision, project.links?.referralRules ?? ReferralRules(), at: now)
             if let change { return change }
         } catch {
             throw FCMError(error)

@@ -9,8 +9,8 @@ import Synchronization
 package final class ClickIndex: Sendable {
     /// How much is kept.
     package struct Limits: Hashable, Sendable {
-        /// How long a click waits for the heuristic: up to ``longestWindow``.
-        package var window: Duration = .seconds(3600)
+        /// How long a click waits: up to ``ClickWindows/longestHeuristic``.
+        package var window = ClickWindows().heuristic
         /// The most clicks.
         package var clicks = 1_000_000
         /// The most bytes of their URLs.
@@ -21,9 +21,6 @@ package final class ClickIndex: Sendable {
         /// The defaults.
         package init() {}
     }
-
-    /// The longest window.
-    package static let longestWindow: Duration = .seconds(86_400)
 
     /// What the heuristic looks up.
     fileprivate struct Place: Hashable {
@@ -40,18 +37,31 @@ package final class ClickIndex: Sendable {
         /// Where in ``order`` the oldest is.
         var head = 0
         var bytes = 0
+        /// How long a click waits.
+        var window: Duration
+
+        init(window: Duration) {
+            self.window = min(max(window, .zero), ClickWindows.longestHeuristic)
+        }
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let limits: Limits
-    /// How long a click waits for the heuristic.
-    package var window: Duration { limits.window }
+    /// How long a click waits, whatever its project.
+    package var window: Duration { state.withLock { $0.window } }
 
     /// An empty index.
     package init(_ limits: Limits = Limits()) {
-        var limits = limits
-        limits.window = min(max(limits.window, .zero), Self.longestWindow)
+        state = Mutex(State(window: limits.window))
         self.limits = limits
+    }
+
+    /// Keeps clicks for the longest window of these projects. One that is longer than before holds for the clicks that are
+    /// still here.
+    package func keepWindows(of projects: [Project]) {
+        let windows = projects.compactMap { $0.links?.windows.heuristic }
+        let longest = min(windows.max() ?? ClickWindows().heuristic, ClickWindows.longestHeuristic)
+        state.withLock { $0.window = longest }
     }
 
     /// How many clicks wait.
@@ -87,12 +97,14 @@ package final class ClickIndex: Sendable {
     package func take(_ id: ClickID) -> LinkClick? { state.withLock { $0.remove(id) } }
 
     /// Takes out the one click that a first opening can come from.
-    package func takeMatch(_ opening: FirstOpening) -> ClickMatch? {
+    ///
+    /// - Parameter window: how far back it may lie; no longer than ``window``.
+    package func takeMatch(_ opening: FirstOpening, within window: Duration = ClickWindows().heuristic) -> ClickMatch? {
         guard let address = opening.traits.address else { return nil }
         let place = Place(project: opening.project, app: opening.app, address: address)
         return state.withLock { state in
             let clicks = (state.places[place] ?? []).compactMap { state.clicks[$0] }
-            guard let match = ClickMatch(of: opening, among: clicks, window: limits.window) else { return nil }
+            guard let match = ClickMatch(of: opening, among: clicks, window: window) else { return nil }
             state.remove(match.click.id)
             return match
         }
@@ -104,7 +116,9 @@ package final class ClickIndex: Sendable {
         let place = Place(project: opening.project, app: opening.app, address: address)
         return state.withLock { state in
             let click = (state.places[place] ?? []).compactMap { state.clicks[$0] }
-                .last { $0.url == url && $0.traits.likeness(to: opening.traits) > .none }
+                .last {
+                    $0.url == url && $0.expiresAt > opening.time && $0.traits.likeness(to: opening.traits) > .none
+                }
             return click.flatMap { state.remove($0.id) }
         }
     }
@@ -137,7 +151,7 @@ extension ClickIndex.State {
         while head < order.count {
             let id = order[head]
             if let click = clicks[id] {
-                let isOld = now - click.time > limits.window
+                let isOld = now - click.time > window
                 guard isOld || clicks.count > limits.clicks || bytes > limits.bytes else { break }
                 remove(id)
             }

@@ -16,10 +16,6 @@ package final class ClickRecorder: Service {
     package static let pendingLimit = 100_000
     /// Clicks in one transaction.
     static let batch = 2000
-    /// How long a click on an iOS link is found by its id.
-    package static let appleLifetime: Duration = .seconds(86_400)
-    /// How long a click on an Android link is: the Play Store hands a referrer on for longer, but most installs come soon.
-    package static let androidLifetime: Duration = .seconds(30 * 86_400)
 
     /// The clicks that wait.
     package let index: ClickIndex
@@ -48,7 +44,7 @@ package final class ClickRecorder: Service {
     /// Takes a tap in. Not for crawlers, prefetches and HEAD.
     package func record(_ tap: TappedLink, of project: ProjectID) {
         let now = wallTime()
-        let lifetime = tap.app.platform == .android ? Self.androidLifetime : Self.appleLifetime
+        let lifetime = tap.windows.lifetime(hasReferrer: tap.app.platform == .android)
         let click = LinkClick(
             id: tap.id, project: project, app: tap.app, url: tap.url, link: tap.link, invitation: tap.invitation,
             time: now, expiresAt: now + lifetime,

@@ -9,8 +9,6 @@ package struct LinkAttribution: Sendable {
 
     /// Takes clicks in.
     package let clicks: ClickRecorder
-    /// What rewards follow.
-    package var rules = ReferralRules()
     /// How many links that are not there an address may ask for, here and on link hosts together.
     package var misses = MissBudget(rate: 0)
     private let store: any Stores
@@ -101,10 +99,12 @@ package struct LinkAttribution: Sendable {
         if let url = install.shownLink, let link = try await link(shown: url, install, project) {
             return try await match(shown: link, click: ClickID(inURL: url), install, project)
         }
-        guard project.links?.heuristicApps.contains(install.opening.app.id) == true else { return nil }
+        guard let settings = project.links, settings.heuristicApps.contains(install.opening.app.id) else { return nil }
         // What is found may be a link that works no more: then there may be another.
         for _ in 0..<3 {
-            guard let found = clicks.index.takeMatch(install.opening) else { return nil }
+            guard let found = clicks.index.takeMatch(install.opening, within: settings.windows.heuristic) else {
+                return nil
+            }
             if let match = try await match(found, install, project) { return match }
         }
         return nil
@@ -150,14 +150,17 @@ extension LinkAttribution {
         }
         guard click == nil, let shown else { return nil }
         // A click that is not known any more, or used up: the store says which.
+        let lifetime = (project.links?.windows ?? ClickWindows()).lifetime(hasReferrer: true)
         let used = id.map { id in
             LinkClick(
                 id: id, project: opening.project, app: opening.app, url: shown.url, link: shown.link,
-                time: opening.time, expiresAt: opening.time + ClickRecorder.androidLifetime, traits: opening.traits)
+                time: opening.time, expiresAt: opening.time + lifetime, traits: opening.traits)
         }
         // The link alone can be copied: it proves no device.
         let proof: MatchConfidence = .standard
-        guard case .attributed(let referral) = try await attribute(used, shown, proof, install) else { return nil }
+        guard case .attributed(let referral) = try await attribute(used, shown, proof, install, project) else {
+            return nil
+        }
         countInstall(of: shown, opening)
         return Match(link: shown, confidence: .unique, referral: referral)
     }
@@ -168,7 +171,9 @@ extension LinkAttribution {
             // Not in memory: it is older than the window, or another caller has it, which the store knows.
             var click = clicks.index.click(id)
             if click == nil { click = try await store.click(id, at: opening.time) }
-            guard let click, click.project == opening.project, click.app == opening.app else { return nil }
+            guard let click, click.project == opening.project, click.app == opening.app,
+                click.expiresAt > opening.time
+            else { return nil }
             return clicks.index.take(id) ?? click
         } catch {
             throw .store(error)
@@ -181,7 +186,8 @@ extension LinkAttribution {
     ) async throws(AttributionProblem) -> Match? {
         do throws(AttributionProblem) {
             guard let link = try await link(shown: found.click.url, install, project),
-                case .attributed(let referral) = try await attribute(found.click, link, found.confidence, install)
+                case .attributed(let referral) = try await attribute(
+                    found.click, link, found.confidence, install, project)
             else { return nil }
             countInstall(of: link, install.opening)
             return Match(link: link, confidence: found.confidence, referral: referral)
@@ -193,14 +199,16 @@ extension LinkAttribution {
     }
 
     private func attribute(
-        _ click: LinkClick?, _ link: AttributedLink, _ confidence: MatchConfidence, _ install: Install
+        _ click: LinkClick?, _ link: AttributedLink, _ confidence: MatchConfidence, _ install: Install,
+        _ project: Project
     ) async throws(AttributionProblem) -> AttributionResult {
         let opening = install.opening
         do throws(StoreError) {
             return try await store.attribute(
                 NewAttribution(
                     project: opening.project, app: opening.app, click: click, install: install.id.flatMap(key.install),
-                    confidence: confidence, invitation: link.invitation, address: opening.traits.address, rules: rules,
+                    confidence: confidence, invitation: link.invitation, address: opening.traits.address,
+                    rules: project.links?.referralRules ?? ReferralRules(),
                     time: opening.time))
         } catch {
             throw .store(error)

@@ -22,12 +22,15 @@ package struct TappedLink: Sendable {
     package var system: String?
     /// What kind of device.
     package var device: DeviceClass?
+    /// How long it waits for the app, by its project.
+    package var windows: ClickWindows
 
     /// Puts a tap together.
     package init(
         id: ClickID = .random(), url: String, link: LinkID? = nil, invitation: InvitationID? = nil, app: AppKey,
         address: ClientAddress?,
-        languages: String? = nil, system: String? = nil, device: DeviceClass? = nil
+        languages: String? = nil, system: String? = nil, device: DeviceClass? = nil,
+        windows: ClickWindows = ClickWindows()
     ) {
         self.id = id
         self.url = url
@@ -38,6 +41,7 @@ package struct TappedLink: Sendable {
         self.languages = languages
         self.system = system
         self.device = device
+        self.windows = windows
     }
 }
 

@@ -56,7 +56,7 @@ extension LinkResponder {
             project: link.tenant.project.id, app: app.key, url: link.url, link: link.link?.id,
             invitation: link.invitation, address: visit.address,
             userAgent: visit.request.headers[.userAgent] ?? "", languages: visit.request.headers[.acceptLanguage],
-            client: visit.client)
+            client: visit.client, windows: link.tenant.settings.windows)
     }
 
     // MARK: Preview

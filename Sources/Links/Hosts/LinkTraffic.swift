@@ -23,6 +23,8 @@ package struct LinkOpening: Sendable {
     package var languages: String?
     /// On what.
     package var client: LinkClient
+    /// How long it waits for the app.
+    package var windows: ClickWindows
 }
 
 /// What the preview page knows of the device, sent when its button is clicked.

@@ -26,7 +26,8 @@ package struct RecordedTraffic: LinkTraffic {
                 id: id, url: opening.url, link: opening.link,
                 invitation: opening.invitation.flatMap { InvitationID(rawValue: $0) }, app: opening.app,
                 address: opening.address, languages: opening.languages,
-                system: version.map { "\($0.major).\($0.minor)" }, device: DeviceClass(opening.client.kind)),
+                system: version.map { "\($0.major).\($0.minor)" }, device: DeviceClass(opening.client.kind),
+                windows: opening.windows),
             of: opening.project)
         return id
     }

@@ -14,6 +14,10 @@ package struct LinkSettings: Hashable, Sendable {
     package var heuristicApps: Set<AppID>
     /// Whether the links in messages become short links whose clicks the messages' reports show. They have the first prefix.
     package var tracksMessages = false
+    /// How long clicks wait for apps.
+    package var windows = ClickWindows()
+    /// What referrals have to keep to.
+    package var referralRules = ReferralRules()
 
     /// Puts settings together.
     package init(

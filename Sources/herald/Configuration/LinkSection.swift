@@ -3,7 +3,9 @@ import PushModel
 
 /// Reads the `links` block of a project file.
 struct LinkSection {
-    static let keys = ["prefixes", "preview", "targets", "patterns"]
+    static let keys = ["prefixes", "preview", "targets", "patterns", "attribution", "referral"]
+    static let attributionKeys = ["heuristicMinutes", "clipboardHours", "referrerDays"]
+    static let referralKeys = ["rewardsPerDay", "openingsPerAddress", "openingsPerHour"]
 
     let section: ConfigurationSection
 
@@ -25,7 +27,37 @@ struct LinkSection {
                     "targets", "missing, so no link may lead anywhere; add \"targets: [www.example.com]\""))
         }
         checkPolicy(settings, problems: &problems)
+        readWindows(into: &settings.windows, problems: &problems)
+        readRules(into: &settings.referralRules, problems: &problems)
         content.links = settings
+    }
+
+    private func readWindows(into windows: inout ClickWindows, problems: inout [ConfigurationProblem]) {
+        guard section.has("attribution"), let block = section.section("attribution", problems: &problems) else {
+            return
+        }
+        ProjectFile.refuseUnknown("links.attribution", in: block, problems: &problems)
+        if let minutes = block.integer("heuristicMinutes", in: 1...1440, problems: &problems) {
+            windows.heuristic = .seconds(60 * minutes)
+        }
+        if let hours = block.integer("clipboardHours", in: 1...720, problems: &problems) {
+            windows.clipboard = .seconds(3600 * hours)
+        }
+        // The Play Store keeps a referrer for 90 days.
+        if let days = block.integer("referrerDays", in: 1...90, problems: &problems) {
+            windows.referrer = .seconds(86_400 * days)
+        }
+    }
+
+    private func readRules(into rules: inout ReferralRules, problems: inout [ConfigurationProblem]) {
+        guard section.has("referral"), let block = section.section("referral", problems: &problems) else { return }
+        ProjectFile.refuseUnknown("links.referral", in: block, problems: &problems)
+        for (key, rule) in [
+            ("rewardsPerDay", \ReferralRules.rewardsPerDay), ("openingsPerAddress", \ReferralRules.openingsPerAddress),
+            ("openingsPerHour", \ReferralRules.openingsPerHour),
+        ] {
+            if let number = block.integer(key, in: 1...1_000_000, problems: &problems) { rules[keyPath: rule] = number }
+        }
     }
 
     /// Reads targets and patterns as the links' policy does.

@@ -12,6 +12,8 @@ struct ProjectFile {
         "registrations": ["staleAfterDays", "stale", "requireInstallation"],
         "topics": ["clientLimit", "clientPattern"],
         "links": LinkSection.keys,
+        "links.attribution": LinkSection.attributionKeys,
+        "links.referral": LinkSection.referralKeys,
         "delivery": ["trackLinks"],
         "apps": ["id", "platform", "apns", "firebaseKeys"] + AppLinkSection.keys,
         "apps.apns": APNSSection.keys,

@@ -109,6 +109,7 @@ struct Gateway: Service {
         }
         let digestKey = DigestKey(try await store.digestKey())
         clicks = ClickRecorder(store: store, key: digestKey, wallTime: { time.now() }, logger: logger)
+        clicks.index.keepWindows(of: projects.projects)
         let misses = MissBudget(rate: configuration.limits.linkMissRate)
         let links = try LinkResponder(
             hosts: linkHosts, lookUp: { try await linkDirectory.link($0) },
@@ -158,8 +159,9 @@ struct Gateway: Service {
             directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
             environmentProxy: configuration.environmentProxy,
             useUpstreams: { apps throws(APNSConfigurationError) in try sender.use(apps) },
-            useProjects: { projects in
+            useProjects: { [clicks] projects in
                 directory.replace(with: projects)
+                clicks.index.keepWindows(of: projects)
                 do throws(LinkProblem) {
                     try linkHosts.replace(with: projects)
                 } catch {

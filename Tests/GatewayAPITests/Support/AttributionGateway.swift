@@ -19,6 +19,7 @@ struct AttributionGateway {
     let services: GatewayServices
     let clicks: ClickRecorder
     let counted: Counted
+    private let windows: ClickWindows
 
     static let prefix = LinkPrefix(host: "go.example.com")
     static let promo = LinkPrefix(host: "links.example.com", path: "/promo")
@@ -34,7 +35,10 @@ struct AttributionGateway {
         var events: [LinkEvent] { counts.withLock { $0.map(\.event) } }
     }
 
-    init(heuristic: Bool = true, isBroken: Bool = false) async throws {
+    /// - Parameter change: of the links' settings.
+    init(
+        heuristic: Bool = true, isBroken: Bool = false, change: (inout LinkSettings) -> Void = { _ in }
+    ) async throws {
         // The address that tests ask from stands in X-Forwarded-For.
         gateway = try await TestGateway(
             clientLimits: ClientRateLimits(.init(address: 0, registration: 0, project: 0, proxies: 1)))
@@ -42,18 +46,19 @@ struct AttributionGateway {
             App(id: Self.app.id, environment: .production, firebaseKeys: .none),
             App(id: Self.android.id, service: .android),
         ]
-        gateway.services.request.projects.replace(with: [
-            Project(
-                id: try #require(ProjectID(rawValue: "demo")), number: 123_456_789_012, apps: apps,
-                links: LinkSettings(
-                    prefixes: [Self.prefix, Self.promo], targets: ["a.example"],
-                    heuristicApps: heuristic ? [Self.app.id] : []))
-        ])
+        var settings = LinkSettings(
+            prefixes: [Self.prefix, Self.promo], targets: ["a.example"], heuristicApps: heuristic ? [Self.app.id] : [])
+        change(&settings)
+        windows = settings.windows
+        let project = Project(
+            id: try #require(ProjectID(rawValue: "demo")), number: 123_456_789_012, apps: apps, links: settings)
+        gateway.services.request.projects.replace(with: [project])
         let (store, clock) = (gateway.store, gateway.clock)
         let key = DigestKey(try await store.digestKey())
         let clicks = ClickRecorder(
             store: store, key: key, wallTime: { clock.now },
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        clicks.index.keepWindows(of: [project])
         let counted = Counted()
         var services = gateway.services
         var attribution = LinkAttribution(store: store, clicks: clicks, key: key, count: { counted.add($0) })
@@ -88,7 +93,7 @@ struct AttributionGateway {
             TappedLink(
                 id: id, url: url, invitation: invitation, app: app, address: "198.51.100.7",
                 languages: "en-US,en;q=0.9",
-                system: "17_5_1", device: app.platform == .apple ? .phone : .android),
+                system: "17_5_1", device: app.platform == .apple ? .phone : .android, windows: windows),
             of: try #require(ProjectID(rawValue: "demo")))
         if let page { clicks.describe(id, page) }
         return id

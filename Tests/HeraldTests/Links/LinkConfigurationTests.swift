@@ -105,6 +105,41 @@ struct LinkConfigurationTests {
         #expect(files.problems() == ["demo.yaml:4: apps[0].apns: missing; add team and key, or a certificate"])
     }
 
+    @Test func windowsAndRulesAreSettings() throws {
+        let files = try Files()
+        let text = Self.project(links: "  prefixes: [\"https://go.example.com\"]\n  targets: [a.example]\n")
+        try files.write("projects/demo.yaml", text)
+        let defaults = try #require(try files.read().projects.first?.links)
+        #expect(defaults.windows == ClickWindows() && defaults.referralRules == ReferralRules())
+        let blocks = """
+              attribution: {heuristicMinutes: 90, clipboardHours: 48, referrerDays: 90}
+              referral: {rewardsPerDay: 5, openingsPerAddress: 2, openingsPerHour: 7}
+
+            """
+        try files.write("projects/demo.yaml", text.replacing("apps:\n", with: blocks + "apps:\n"))
+        let settings = try #require(try files.read().projects.first?.links)
+        #expect(settings.windows.heuristic == .seconds(5400) && settings.windows.clipboard == .seconds(172_800))
+        #expect(settings.windows.referrer == .seconds(90 * 86_400))
+        let rules = settings.referralRules
+        #expect((rules.rewardsPerDay, rules.openingsPerAddress, rules.openingsPerHour) == (5, 2, 7))
+        let wrong = """
+              attribution: {heuristicMinutes: 1441, clipboardHours: 0, referrerDays: 91, minutes: 1}
+              referral: {rewardsPerDay: 0, openingsPerAddress: many}
+
+            """
+        try files.write("projects/demo.yaml", text.replacing("apps:\n", with: wrong + "apps:\n"))
+        #expect(
+            files.problems() == [
+                "demo.yaml:6: links.attribution.minutes: unknown key; "
+                    + "known here: clipboardHours, heuristicMinutes, referrerDays",
+                "demo.yaml:6: links.attribution.heuristicMinutes: 1441 is out of range; use 1 to 1440",
+                "demo.yaml:6: links.attribution.clipboardHours: 0 is out of range; use 1 to 720",
+                "demo.yaml:6: links.attribution.referrerDays: 91 is out of range; use 1 to 90",
+                "demo.yaml:7: links.referral.rewardsPerDay: 0 is out of range; use 1 to 1000000",
+                "demo.yaml:7: links.referral.openingsPerAddress: expected a whole number, found \"many\"",
+            ], "\(files.problems())")
+    }
+
     static let mistakes: [(links: String, app: String, problem: String)] = [
         (
             "  preview: https://p.example.com\n", "",

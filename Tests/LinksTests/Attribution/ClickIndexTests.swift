@@ -63,7 +63,7 @@ struct ClickIndexTests {
         }
         for click in clicks { index.insert(click, at: Sample.now) }
         #expect(index.count == 10 && index.click(clicks[14].id) == nil && index.click(clicks[15].id) != nil)
-        #expect(index.window == ClickIndex.longestWindow)
+        #expect(index.window == ClickWindows.longestHeuristic)
         limits.bytes = 100
         let small = ClickIndex(limits)
         for _ in 0..<5 {
