@@ -125,8 +125,15 @@ struct WireClient {
     static func frame(
         _ kind: Frame.Kind, flags: UInt8 = 0, stream: UInt32 = 0, _ payload: [UInt8] = []
     ) -> [UInt8] {
+        frame(kind.rawValue, flags: flags, stream: stream, payload)
+    }
+
+    /// A frame of any type, also one that is none.
+    static func frame(
+        _ type: UInt8, flags: UInt8 = 0, stream: UInt32 = 0, _ payload: [UInt8] = []
+    ) -> [UInt8] {
         let length = UInt32(payload.count)
-        return [UInt8(length >> 16), UInt8(length >> 8 & 0xFF), UInt8(length & 0xFF), kind.rawValue, flags]
+        return [UInt8(length >> 16), UInt8(length >> 8 & 0xFF), UInt8(length & 0xFF), type, flags]
             + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: stream >> $0) } + payload
     }
 

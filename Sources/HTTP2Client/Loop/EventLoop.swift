@@ -191,6 +191,11 @@ import Logging
         unflushed.append(connection)
     }
 
+    /// Ends a request.
+    func end(_ ticket: Ticket, _ exchange: Exchange) {
+        if ticket.batch.add(ticket, exchange, now: now) { endedBatches.append(ticket.batch) }
+    }
+
     /// A batch of `count` requests of `batch` that came now.
     func makeBatch(_ requestBatch: RequestBatch, count: Int) -> BatchPart {
         guard let batch = spareBatches.popLast() else {
@@ -199,8 +204,6 @@ import Logging
         batch.reset(requestBatch: requestBatch, count: count, queuedAt: now)
         return batch
     }
-
-    func deliverLater(_ batch: BatchPart) { endedBatches.append(batch) }
 
     /// From now on the pool gets its messages and is woken by its deadlines.
     func add(_ pool: PoolCore) { pools[pool.id] = pool }

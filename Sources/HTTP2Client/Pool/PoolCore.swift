@@ -19,7 +19,7 @@ final class PoolCore {
     private let loop: EventLoop
     private let gate: PoolGate
     private var phase = Phase.open
-    private var queue = RequestQueue()
+    private var waiting: WaitingRequests
     private(set) var connections: [Connection] = []
     private var plan: DialPlan
     private let budget: EndpointDialBudget?
@@ -34,19 +34,10 @@ final class PoolCore {
     private var serverErrorPause: ServerErrorPause
     private var lastFailure: TransportFailure?
     private var alarm = Alarm()
-    /// Requests that left the queue in this turn of the loop.
-    private var left = (urgent: 0, normal: 0)
     private var assignment = StreamAssignment<Connection>()
-    /// Until then requests are asked about as they come, see ``reconsider()``.
-    private var reconsidersUntil = Instant(nanoseconds: .min)
     /// What ``PoolConfiguration/reachChanged`` was called about last.
     private var reach = Reach()
-    private var dials = 0
-    private var failedDials = 0
-    private var goAways = GoAwayCounts()
-    private var resumed = 0
-    /// By connections that are gone.
-    private var bytesSent: Int64 = 0
+    private var counts = PoolCounts()
     /// Whether the loop has it on its list for this turn.
     var isTouched = false
 
@@ -70,6 +61,7 @@ final class PoolCore {
         self.loop = loop
         self.gate = gate
         settings = PoolSettings(configuration, tls: tls)
+        waiting = WaitingRequests(of: settings, on: loop)
         plan = DialPlan(configuration, budget: budget)
         self.budget = budget
         connectionLimit = configuration.connectionLimit
@@ -83,52 +75,29 @@ final class PoolCore {
 
     /// Takes requests that came through the gate.
     func enqueue(_ requestBatch: RequestBatch, _ range: Range<Int>) {
-        let batch = loop.makeBatch(requestBatch, count: range.count)
-        let isDoubtful = loop.now < reconsidersUntil
-        switch phase {
-        case .open:
-            for index in range {
-                let ticket = Ticket(batch: batch, index: index)
-                if isDoubtful, !ticket.isWanted { withdraw(ticket) } else { queue.append(ticket) }
-            }
-        case .closing, .closed:
-            for index in range { refuse(Ticket(batch: batch, index: index), Self.closing) }
-        }
+        let isOpen = if case .open = phase { true } else { false }
+        waiting.append(requestBatch, range, isOpen: isOpen)
         touch()
     }
 
-    /// The submitters changed their mind: what waits, and is not wanted any more, ends. Those that are on their way to the
-    /// queue, which were wanted when they set out, are asked about for a while (``PoolConfiguration/reconsiderTime``).
+    /// The submitters changed their mind: what waits, and is not wanted any more, ends.
     func reconsider() {
-        reconsidersUntil = loop.now.adding(settings.configuration.reconsiderTime)
-        for ticket in queue.take(where: { !$0.isWanted }) { withdraw(ticket) }
+        waiting.reconsider()
         touch()
     }
-
-    private func withdraw(_ ticket: Ticket) { refuse(ticket, Self.withdrawn) }
-
-    /// Ends a request that waited, or was to.
-    private func refuse(_ ticket: Ticket, _ failure: TransportFailure) {
-        if ticket.request.isUrgent { left.urgent += 1 } else { left.normal += 1 }
-        end(ticket, .notSent(failure))
-    }
-
-    private static let withdrawn = TransportFailure(.withdrawn, "not wanted any more")
-
-    private static let closing = TransportFailure(.shutdown, "the pool is closing")
 
     /// Ends a request.
     func end(_ ticket: Ticket, _ exchange: Exchange) {
-        if ticket.batch.add(ticket, exchange, now: loop.now) { loop.deliverLater(ticket.batch) }
+        loop.end(ticket, exchange)
     }
 
     /// Gives waiting requests to connections, ends those that waited too long or in vain, dials when there is need.
     func work() {
         expireQueue()
-        if !queue.isEmpty {
+        if !waiting.isEmpty {
             for connection in connections { connection.checkSilence() }
         }
-        assignment.reserve(among: connections, hasUrgent: queue.hasUrgent, at: loop.now)
+        assignment.reserve(among: connections, hasUrgent: waiting.hasUrgent, at: loop.now)
         assignStreams()
         if case .open = phase {
             if isWindingDown {
@@ -169,26 +138,13 @@ final class PoolCore {
     }
 
     /// Requests wait, and the peers of all proven connections have let a PING wait.
-    private var isSilent: Bool {
-        guard !queue.isEmpty else { return false }
-        var silent = 0
-        for connection in connections where connection.isProven && !connection.isDraining {
-            guard connection.isSilent else { return false }
-            silent += 1
-        }
-        return silent > 0
-    }
+    private var isSilent: Bool { !waiting.isEmpty && connections.areSilent }
 
     /// A proven connection that is held at one stream or none, while requests wait, gets a successor after a while, and
     /// goes when that one stands.
     private func replaceNarrow() {
-        var narrowest: Connection?
-        for connection in connections {
-            connection.narrowSince = connection.isNarrow ? connection.narrowSince ?? loop.now : nil
-            guard let since = connection.narrowSince else { continue }
-            if narrowest?.narrowSince.map({ since < $0 }) ?? true { narrowest = connection }
-        }
-        replacement.note(isWaiting: !queue.isEmpty, narrowSince: narrowest?.narrowSince, at: loop.now)
+        let narrowest = connections.noteNarrow(at: loop.now)
+        replacement.note(isWaiting: !waiting.isEmpty, narrowSince: narrowest?.narrowSince, at: loop.now)
         guard let narrowest, let since = replacement.since,
             connections.contains(where: { $0.isProven && !$0.isDraining && $0.dialedAt >= since })
         else { return }
@@ -204,12 +160,7 @@ final class PoolCore {
     }
 
     private func retireSurplus(of limit: Int) {
-        let taking = connections.filter { !$0.isDraining }
-        // What does not answer goes first, then what has yet to prove itself, then what has the least to do.
-        func value(_ connection: Connection) -> (Int, Int) {
-            (connection.isSilent ? 0 : connection.isProven ? 2 : 1, connection.openStreams)
-        }
-        for connection in taking.sorted(by: { value($0) < value($1) }).prefix(max(0, taking.count - limit)) {
+        for connection in connections.surplus(of: limit) {
             connection.standing.retire()
             connection.retire(by: Instant(nanoseconds: .max))
         }
@@ -219,9 +170,9 @@ final class PoolCore {
 
     /// Opens streams for what waits, as long as there are any.
     private func assignStreams() {
-        while !queue.isEmpty {
+        while !waiting.isEmpty {
             let action = assignment.next(
-                among: connections, hasUrgent: queue.hasUrgent, hasNormal: queue.hasNormal)
+                among: connections, hasUrgent: waiting.hasUrgent, hasNormal: waiting.hasNormal)
             switch action {
             case .openUrgent(let connection)?: fill(connection, isUrgent: true)
             case .openNormal(let connection)?: fill(connection, isUrgent: false)
@@ -233,24 +184,22 @@ final class PoolCore {
     private func fill(_ connection: Connection, isUrgent: Bool) {
         var opened = 0
         for _ in 0..<min(isUrgent ? connection.freeStreams : connection.freeNormalStreams, Self.stride) {
-            guard let ticket = queue.popFirst(isUrgent: isUrgent) else { break }
+            guard let ticket = waiting.popFirst(isUrgent: isUrgent) else { break }
             guard connection.open(ticket) else {
-                queue.putBack(ticket)
+                waiting.putBack(ticket)
                 break
             }
             opened += 1
         }
-        if isUrgent { left.urgent += opened } else { left.normal += opened }
+        waiting.opened(opened, isUrgent: isUrgent)
         // Out of nghttp2 at once: a lower SETTINGS must not find requests parked there.
         connection.push(all: false)
         loop.flushLater(connection)
     }
 
     private func expireQueue() {
-        let limit = loop.now.adding(nanoseconds: -settings.queueTimeout)
-        guard let oldest = queue.oldest, oldest <= limit else { return }
-        let failure = queueFailure()
-        while let ticket = queue.popFirst(queuedBy: limit) { refuse(ticket, failure) }
+        guard let time = waiting.expiresAt, time <= loop.now else { return }
+        waiting.expire(queueFailure())
     }
 
     /// Why requests waited in vain: the failed dial, if there is no connection.
@@ -265,13 +214,13 @@ final class PoolCore {
 
     /// Ends what waits for a connection while the circuit is open: those that came first may wait when it is half-open.
     private func breakCircuit() {
-        guard !queue.isEmpty, plan.failures > 0 else { return }
+        guard !waiting.isEmpty, plan.failures > 0 else { return }
         let limit = plan.mayWait(for: demand, at: loop.now)
-        guard queue.count > limit else { return }
+        guard waiting.count > limit else { return }
         let last = lastFailure?.message ?? "the connection did not prove itself"
         let failure = TransportFailure(
             .connectFailed, "the circuit is open after \(plan.failures) failed dials; last attempt: \(last)")
-        while queue.count > limit, let ticket = queue.popLast() { refuse(ticket, failure) }
+        waiting.cut(to: limit, failure)
     }
 
     // MARK: Connections
@@ -279,40 +228,26 @@ final class PoolCore {
     /// What the plan needs to know.
     private var demand: DialPlan.Demand {
         var demand = DialPlan.Demand()
-        demand.queued = queue.count
+        demand.queued = waiting.count
         // What is kept for urgent requests is no room for the others.
-        let isNormal = queue.hasNormal
-        for connection in connections where !connection.isDraining {
-            demand.freeStreams += isNormal ? assignment.freeNormalStreams(of: connection) : connection.freeStreams
-            if connection.isConnecting || connection.isWarming {
-                demand.starting += 1
-            } else {
-                if connection.isSilent {
-                    demand.silent += 1
-                } else if connection.awaitsPong {
-                    demand.doubtful += 1
-                } else {
-                    demand.proven += 1
-                }
-                demand.streamsPerConnection = max(demand.streamsPerConnection, connection.capacity)
-            }
-        }
+        let isNormal = waiting.hasNormal
+        connections.count(into: &demand) { isNormal ? assignment.freeNormalStreams(of: $0) : $0.freeStreams }
         demand.wantsSuccessor = wantsSuccessor
         demand.extra = extra
         return demand
     }
 
     private func dialIfNeeded() {
-        guard !isWindingDown, !queue.isEmpty || wantsSuccessor else { return }
+        guard !isWindingDown, !waiting.isEmpty || wantsSuccessor else { return }
         let demand = demand
         if demand.connections > 0 { wantsSuccessor = false }
         let count = plan.dials(for: demand, at: loop.now, using: &loop.random)
         for _ in 0..<count {
             let connection = loop.makeConnection(for: self)
             connections.append(connection)
-            dials += 1
+            counts.dials += 1
             wantsSuccessor = false
-            loop.dial(connection, dials - 1)
+            loop.dial(connection, counts.dials - 1)
         }
     }
 
@@ -328,12 +263,12 @@ final class PoolCore {
     }
 
     /// A new connection resumed the TLS session of an earlier one.
-    func sessionResumed() { resumed += 1 }
+    func sessionResumed() { counts.resumed += 1 }
 
     /// The peer says goodbye. To a connection at work a successor is dialed while it finishes; one that idles has none
     /// before it is needed.
     func goAwayReceived(_ goAway: GoAway, by connection: Connection) {
-        goAways.note(goAway)
+        counts.goAways.note(goAway)
         noteLeft(connection)
         if connection.isProven, connection.openStreams > 0 { wantsSuccessor = true }
         touch()
@@ -342,7 +277,7 @@ final class PoolCore {
     /// Whether a connection that has been in use for long enough may go: one at work only when its successor can be dialed
     /// now, which then happens.
     func mayRetire(_ connection: Connection) -> Bool {
-        guard connection.isProven, connection.openStreams > 0 || !queue.isEmpty else { return true }
+        guard connection.isProven, connection.openStreams > 0 || !waiting.isEmpty else { return true }
         guard plan.mayDial(at: loop.now) else { return false }
         wantsSuccessor = true
         touch()
@@ -372,7 +307,7 @@ final class PoolCore {
     func connectionClosed(_ connection: Connection, reason: ConnectionState.CloseReason, failure: TransportFailure?) {
         connections.removeAll { $0 === connection }
         assignment.remove(connection)
-        bytesSent += connection.bytesSent
+        counts.bytesSent += connection.bytesSent
         noteLeft(connection)
         if connection.standing.isFailureDue, !connection.isUnneeded, let failure {
             dialFailed(connection, failure)
@@ -383,7 +318,7 @@ final class PoolCore {
 
     private func dialFailed(_ connection: Connection, _ failure: TransportFailure) {
         guard case .open = phase else { return }
-        failedDials += 1
+        counts.failedDials += 1
         lastFailure = failure
         plan.dialFailed(startedAt: connection.dialedAt, at: loop.now, using: &loop.random)
     }
@@ -427,8 +362,9 @@ final class PoolCore {
         var next = Instant(nanoseconds: .max)
         switch phase {
         case .open:
-            if let oldest = queue.oldest { next = oldest.adding(nanoseconds: settings.queueTimeout) }
-            if !isWindingDown, !queue.isEmpty || wantsSuccessor, let held = plan.heldUntil(for: demand, at: loop.now) {
+            if let time = waiting.expiresAt { next = time }
+            if !isWindingDown, !waiting.isEmpty || wantsSuccessor, let held = plan.heldUntil(for: demand, at: loop.now)
+            {
                 next = min(next, held)
             }
             // Then it is half-open, which shows in the figures.
@@ -447,7 +383,7 @@ final class PoolCore {
     /// When a narrow connection gets a successor, if requests go on waiting.
     private var nextReplacementCheck: Instant {
         var next = Instant(nanoseconds: .max)
-        guard !queue.isEmpty else { return next }
+        guard !waiting.isEmpty else { return next }
         for connection in connections {
             guard let since = connection.narrowSince, let due = replacement.due(narrowSince: since, at: loop.now) else {
                 continue
@@ -469,7 +405,7 @@ final class PoolCore {
     /// Ends what waits when there is nothing to wait for.
     private func turnAway() {
         guard connections.allSatisfy({ $0.isDraining || $0.capacity == 0 && $0.openStreams == 0 }) else { return }
-        while let ticket = queue.popFirst() { refuse(ticket, Self.closing) }
+        waiting.turnAway()
     }
 
     /// Closes; the latch opens when it is done. A second call can only shorten the time.
@@ -479,7 +415,7 @@ final class PoolCore {
         case .open:
             phase = .closing(deadline: deadline, [latch])
             gate.close()
-            while let ticket = queue.popFirst() { refuse(ticket, Self.closing) }
+            waiting.turnAway()
         case .closing(let earlier, let latches):
             phase = .closing(deadline: min(earlier, deadline), latches + [latch])
         case .closed: return latch.open()
@@ -499,25 +435,13 @@ final class PoolCore {
 
     /// At the end of a turn: lets callers in for those that left, and shows the figures.
     func publish() {
-        var statistics = PoolStatistics()
-        for connection in connections where !connection.isConnecting {
-            statistics.connections += 1
-            statistics.streamsInUse += connection.openStreams
-            statistics.streamLimit += connection.capacity
-            if connection.isProven, !connection.isDraining { statistics.workingConnections += 1 }
-        }
+        var statistics = counts.statistics(with: connections)
         statistics.lastFailure = lastFailure?.message
-        statistics.dials = dials
-        statistics.failedDials = failedDials
         noteCircuit(in: &statistics)
-        statistics.goAways = goAways.total
-        statistics.goAwaysByReason = goAways.counts
-        statistics.resumed = resumed
-        statistics.bytesSent = connections.reduce(bytesSent) { $0 + $1.bytesSent }
         gate.publish(statistics)
+        let left = waiting.takeLeft()
         if left.urgent > 0 { gate.leave(left.urgent, isUrgent: true) }
         if left.normal > 0 { gate.leave(left.normal, isUrgent: false) }
-        left = (0, 0)
         let reach = Reach(
             dialsAt: statistics.dialsAt, isTrying: statistics.isTrying, isWorking: statistics.workingConnections > 0)
         if reach != self.reach {

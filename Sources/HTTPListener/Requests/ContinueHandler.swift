@@ -6,14 +6,13 @@ import NIOHTTPTypes
 ///
 /// A request that comes while an earlier one is being answered gets it after that answer: answers keep the order of
 /// the requests (RFC 9112 §9.3.2).
-final class ContinueHandler: ChannelDuplexHandler, RemovableChannelHandler {
+final class ContinueHandler: AnswerObserver {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// Requests whose answers have not ended.
-    private var unanswered = 0
+    var unanswered = 0
     /// Whether the last of these waits for the go-ahead.
     private var isExpected = false
 
@@ -29,13 +28,7 @@ final class ContinueHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard case .end = unwrapOutboundIn(data) else {
-            context.write(data, promise: promise)
-            return
-        }
-        unanswered = max(0, unanswered - 1)
-        context.write(data, promise: promise)
+    func answerEnded(context: ChannelHandlerContext) {
         continueIfNext(context)
     }
 

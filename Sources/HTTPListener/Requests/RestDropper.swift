@@ -7,7 +7,7 @@ import NIOHTTPTypes
 /// Many clients read the answer only when they have sent everything. The handlers behind this one no longer read then,
 /// and without reading the connection would stand still. A rest beyond the limit ends the connection;
 /// ``StallGuard`` ends one that takes too long.
-final class RestDropper: ChannelDuplexHandler, RemovableChannelHandler {
+final class RestDropper: AnswerObserver {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
@@ -17,8 +17,7 @@ final class RestDropper: ChannelDuplexHandler, RemovableChannelHandler {
     static let standardLimitBytes = 16 << 20
 
     private let limitBytes: Int
-    /// Requests whose answers have not ended.
-    private var unanswered = 0
+    var unanswered = 0
     /// Whether the last request has not ended.
     private var isReading = false
     private var isDropping = false
@@ -51,13 +50,7 @@ final class RestDropper: ChannelDuplexHandler, RemovableChannelHandler {
         if isDropping { context.read() }
     }
 
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard case .end = unwrapOutboundIn(data) else {
-            context.write(data, promise: promise)
-            return
-        }
-        unanswered = max(0, unanswered - 1)
-        context.write(data, promise: promise)
+    func answerEnded(context: ChannelHandlerContext) {
         guard unanswered == 0, isReading else { return }
         isDropping = true
         dropped = 0
