@@ -23,7 +23,6 @@ package final class DeliveryRunner: Service {
     private let wallTime: WallTime
     private let random: @Sendable () -> Double
     private let logger: Logger
-    private let admission: Admission
     private let metrics: DeliveryMetrics
     private let lease: WorkerLease
     /// Who waits for the end of a delivery.
@@ -68,7 +67,6 @@ package final class DeliveryRunner: Service {
         self.wallTime = wallTime
         self.random = random
         self.logger = logger
-        self.admission = admission
         self.metrics = metrics
         lease = WorkerLease(on: clock)
         self.interactive = interactive
@@ -85,11 +83,12 @@ package final class DeliveryRunner: Service {
             waiters: waiters, gates: [.interactive: interactive, .bulk: bulk], refusals: refusals)
         settler = Settler(
             answers: answers, gates: awaited.gates, lease: lease, waiters: waiters, awaited: awaited, store: store,
-            admission: admission, metrics: metrics, clock: clock, random: random, logger: logger,
+            metrics: metrics, clock: clock, random: random, logger: logger,
             gathering: limits.roomToGather < 4 * Settler.gatheringLimit ? .zero : limits.gathering)
         let gates = [interactive, bulk]
-        notifier = RouteNotifier(
-            store: store, rest: limits.noticeRest, clock: clock, wallTime: wallTime, logger: logger)
+        let notifier = RouteNotifier(
+            store: store, lease: lease, rest: limits.noticeRest, clock: clock, wallTime: wallTime, logger: logger)
+        self.notifier = notifier
         heldRoutes = HeldRouteReader(of: sender, for: gates, notifying: notifier, wallTime: wallTime)
         let upkeep = StoreUpkeep(
             store: store, gates: gates, admission: admission, metrics: metrics, clock: clock, wallTime: wallTime,
@@ -97,7 +96,7 @@ package final class DeliveryRunner: Service {
         self.upkeep = upkeep
         leaseKeeper = LeaseKeeper(
             name: name, store: store, lease: lease, gates: gates, clock: clock, wallTime: wallTime, random: random,
-            logger: logger, onTakeover: { upkeep.cancelled.raise() })
+            logger: logger, onEnrollment: { notifier.enrolled() }, onTakeover: { upkeep.cancelled.raise() })
     }
 
     /// Why deliveries of a project ended within the last hour that were not accepted, the most frequent reasons first. Only
@@ -216,7 +215,6 @@ extension DeliveryRunner {
         // Before there is a worker: with it claims begin, with an accept too.
         heldRoutes.start()
         try await leaseKeeper.enroll()
-        admission.record()
     }
 
     /// No claims from now on; ``run()`` returns when what is in flight is settled. A graceful shutdown of the runner does

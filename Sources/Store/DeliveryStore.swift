@@ -24,7 +24,7 @@ package protocol DeliveryStore: Sendable {
     ///
     /// Each of these deliveries may have been sent without its answer being recorded: it counts as one more attempt, an
     /// unknown one and an interruption, with ``TransportCause/interrupted`` as its last cause. All of them are due at
-    /// `time` at the latest.
+    /// `time` at the latest. Routes that no other worker pauses are resumed.
     ///
     /// - Returns: how many deliveries were given back.
     func takeOver(at time: Timestamp) async throws(StoreError) -> Int

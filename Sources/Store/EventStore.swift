@@ -13,8 +13,11 @@ package protocol EventStore: Sendable {
     /// times of events are ordered.
     func lastEvent(before time: Timestamp) async throws(StoreError) -> EventNumber
 
-    /// Writes that routes were paused or resumed.
-    func note(_ notices: [RouteNotice], at time: Timestamp) async throws(StoreError)
+    /// Writes which routes a worker pauses or resumes. A route is paused as long as one worker pauses it: what says nothing
+    /// new makes no event, and ``DeliveryStore/takeOver(at:)`` resumes what the workers paused that it ends.
+    ///
+    /// - Throws: ``StoreError/Code-swift.enum/fenced`` for a worker that has ended.
+    func note(_ notices: [RouteNotice], by worker: WorkerID, at time: Timestamp) async throws(StoreError)
 
     /// Forgets events that happened before `time`, the oldest first: at most `limit` steps of those that made them.
     ///

@@ -19,6 +19,8 @@ package struct StoreChange: OptionSet, Hashable, Sendable {
     package static let control = StoreChange(rawValue: 1 << 3)
     /// API keys or service accounts changed.
     package static let keys = StoreChange(rawValue: 1 << 4)
+    /// What waits of a project changed, see ``MessageStore/load``.
+    package static let projects = StoreChange(rawValue: 1 << 5)
 
     /// New work of a lane.
     package static func work(_ lane: Lane) -> StoreChange {

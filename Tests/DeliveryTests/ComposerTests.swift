@@ -35,7 +35,7 @@ struct ComposerTests {
     func whatAcceptComposedIsWhatTheFirstPageSends() async throws {
         let composer = CountingComposer()
         let rig = Rig(composer: composer)
-        await rig.subscribe(1500)
+        try await rig.subscribe(1500)
         try await rig.run { rig in
             await rig.untilIdle()
             let message = try await rig.acceptTopic()
@@ -52,11 +52,12 @@ struct ComposerTests {
         let project = Project(id: Sample.projectID, number: 123, apps: apps)
         let composer = CountingComposer()
         let rig = Rig(project: project, composer: composer)
-        for number in 1...1500 as ClosedRange<Int64> {
+        let registrations = (1...1500 as ClosedRange<Int64>).map { number in
             var registration = Sample.registration(number, app: number % 2 == 0 ? other : Sample.appID)
             if number % 3 == 0 { registration.environment = .sandbox }
-            await rig.store.add(registration, subscribed: true)
+            return registration
         }
+        try await rig.store.add(registrations, subscribed: true)
         try await rig.run { rig in
             await rig.untilIdle()
             let message = try await rig.acceptMessage(Sample.submission(to: .topic(Sample.topic), project: project))

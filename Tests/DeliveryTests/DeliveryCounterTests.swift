@@ -15,7 +15,7 @@ struct DeliveryCounterTests {
             push.deviceToken == Sample.registration(2).deviceToken ? .rejected(.unregistered) : .accepted
         }
         let route = PushRoute(project: Sample.projectID, app: Sample.appID, channel: .apns(.production))
-        await rig.subscribe(5)
+        try await rig.subscribe(5)
         try await rig.run { rig in
             await rig.untilIdle()
             _ = try await rig.accept(to: 1)

@@ -9,7 +9,7 @@ struct HeldReadingTests {
     @Test func aChangeWhileTheHeldRoutesAreReadIsTheLastWord() async throws {
         let rig = Rig()
         let route = PushRoute(project: Sample.projectID, app: Sample.appID, channel: .apns(.production))
-        await rig.store.add(Sample.registration(1))
+        try await rig.store.add(Sample.registration(1))
         try await rig.run { rig in
             _ = try await rig.accept(to: 1)
             await rig.store.untilEnded(1)

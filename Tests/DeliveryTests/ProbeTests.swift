@@ -32,7 +32,7 @@ struct ProbeTests {
             _ = try await rig.accept(to: 1)
             await rig.store.untilEnded(2)
             #expect(rig.sender.pushes.map(\.isProven) == [false, true])
-            #expect(await rig.store.registrations[RegistrationKey(rawValue: 1)]?.isProven == true)
+            #expect(try await rig.store.registration(1)?.isProven == true)
         }
     }
 
@@ -45,7 +45,7 @@ struct ProbeTests {
             #expect(Set(rig.sender.pushes.map(\.id)).count == 1)
             let entry = try #require(await rig.store.entries(of: message.id).first)
             #expect(entry.outcome == .accepted && entry.history.attempts == 2)
-            let registration = await rig.store.registrations[RegistrationKey(rawValue: 1)]
+            let registration = try await rig.store.registration(1)
             #expect(registration?.environment == .sandbox && registration?.isProven == true)
             _ = try await rig.accept(to: 1)
             await rig.store.untilEnded(2)
@@ -62,7 +62,7 @@ struct ProbeTests {
             await rig.store.untilEnded(1)
             let entry = try #require(await rig.store.entries(of: message.id).first)
             #expect(entry.outcome == .rejected && entry.reason == "BadDeviceToken")
-            let registration = await rig.store.registrations[RegistrationKey(rawValue: 1)]
+            let registration = try await rig.store.registration(1)
             #expect(registration?.quarantine?.reason == "BadDeviceToken")
             #expect(registration?.isActive == true && registration?.environment == .production)
             let sent = rig.sender.pushes.count
@@ -77,15 +77,15 @@ struct ProbeTests {
         let rig = Rig(project: Self.project(), script: Self.accepting([]))
         var registration = Sample.registration(1)
         registration.provenAt = Sample.start
-        await rig.store.add(registration)
+        try await rig.store.add(registration)
         try await rig.run { rig in
             _ = try await rig.accept(to: 1)
             await rig.store.untilEnded(1)
-            let once = await rig.store.registrations[registration.key]
+            let once = try await rig.store.registration(1)
             #expect(once?.isProven == false && once?.quarantine == nil)
             _ = try await rig.accept(to: 1)
             await rig.store.untilEnded(2)
-            #expect(await rig.store.registrations[registration.key]?.quarantine != nil)
+            #expect(try await rig.store.registration(1)?.quarantine != nil)
             #expect(rig.sender.pushes.map(\.isProven) == [true, false, false, false])
         }
     }
@@ -98,15 +98,18 @@ struct ProbeTests {
                 return push.route.channel.environment == (isSandbox ? .sandbox : .production)
                     ? .accepted : .rejected(.badDeviceToken)
             })
-        await rig.subscribe(200)
+        try await rig.subscribe(200)
         try await rig.run { rig in
             let message = try await rig.acceptTopic()
             await rig.store.until { $0.books[message.id]?.isComplete == true }
             #expect(await rig.store.books[message.id]?.ended == [.accepted: 200])
             #expect(rig.sender.pushes.count == 300)
             #expect(Set(rig.sender.pushes.map(\.id)).count == 200)
-            let environments = await rig.store.registrations.values.map(\.environment)
-            #expect(environments.count { $0 == .sandbox } == 100)
+            var sandboxes = 0
+            for number in 1...200 as ClosedRange<Int64> {
+                if try await rig.store.registration(number)?.environment == .sandbox { sandboxes += 1 }
+            }
+            #expect(sandboxes == 100)
         }
     }
 }

@@ -8,10 +8,10 @@ import Store
 import TestSupport
 import Testing
 
-/// A runner between a fake store and a scripted upstream, on a test clock.
+/// A runner between a store and a scripted upstream, on a test clock.
 struct Rig {
     let clock: TestClock
-    let store: FakeStore
+    let store: ObservedStore
     let sender: ScriptedSender
     let projects: ProjectDirectory
     let runner: DeliveryRunner
@@ -24,7 +24,7 @@ struct Rig {
 
     init(
         limits: DeliveryLimits = DeliveryLimits(), project: Project = Sample.project, others: [Project] = [],
-        store: FakeStore = FakeStore(), clock: TestClock = TestClock(), wallTime: WallTime? = nil,
+        store: ObservedStore = ObservedStore(), clock: TestClock = TestClock(), wallTime: WallTime? = nil,
         composer: any PushComposer = AppleComposer(),
         atShutdown: Outcome? = .unknown(.shutdown), atWindDown: Outcome? = nil, hangs: Bool = false,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
@@ -34,7 +34,7 @@ struct Rig {
         store.countLeases(by: clock.wallTime(startingAt: Sample.start))
         self.store = store
         self.clock = clock
-        let admission = Admission(in: store, limits: limits)
+        let admission = Admission(in: store, limits: limits, metrics: metrics)
         let wallTime = wallTime ?? clock.wallTime(startingAt: Sample.start)
         sender = ScriptedSender(atShutdown: atShutdown, atWindDown: atWindDown, hangs: hangs, script)
         self.wallTime = wallTime
@@ -50,23 +50,28 @@ struct Rig {
     }
 
     /// Adds registrations 1 … `count`, subscribed to ``Sample/topic``.
-    func subscribe(_ count: Int64) async {
-        for number in 1...count { await store.add(Sample.registration(number), subscribed: true) }
+    func subscribe(_ count: Int64) async throws {
+        try await store.add((1...count).map { Sample.registration($0) }, subscribed: true)
+    }
+
+    /// Adds registrations.
+    func add(_ numbers: ClosedRange<Int64>) async throws {
+        try await store.add(numbers.map { Sample.registration($0) })
     }
 
     /// Waits until the lanes have a worker and know that there is nothing to do.
     func untilIdle() async {
         await store.until { ($0.calls[.dueRoutes] ?? 0) >= 2 }
+        while await !store.untilQuiet() {}
     }
 
     /// Accepts a message to one registration, which is added.
     func accept(
         to number: Int64, _ json: String = #"{"notification":{"title":"Hello"}}"#
     ) async throws -> Message {
-        let sample = Sample.registration(number)
-        let known = await store.registrations[sample.key]
-        if known == nil { await store.add(sample) }
-        return try await acceptMessage(Sample.submission(to: .registration(known ?? sample), json))
+        if try await store.registration(number) == nil { try await add(number...number) }
+        let registration = try #require(try await store.registration(number))
+        return try await acceptMessage(Sample.submission(to: .registration(registration), json))
     }
 
     /// Accepts a message to the topic.
@@ -96,12 +101,12 @@ struct Rig {
     /// A clock that runs ahead of the runner lets leases run out: before each step the runner waits for something. What it
     /// waits for may be the upstream, which answers from a thread of its own: while deliveries are claimed each step has
     /// two seconds of real time as well.
-    func advance(within step: Duration = .seconds(15), until isReached: (FakeStore) async -> Bool) async throws {
+    func advance(within step: Duration = .seconds(15), until isReached: (ObservedStore) async -> Bool) async throws {
         while true {
             await clock.advanceToSleeper(within: step)
             let end = ContinuousClock.now + .seconds(2)
             repeat {
-                await executor.untilIdle()
+                repeat { await executor.untilIdle() } while await !store.untilQuiet()
                 if await isReached(store) { return }
                 guard await !store.claims.isEmpty else { break }
                 // The step's real time: there is no signal for an upstream that does not answer.
@@ -119,5 +124,6 @@ struct Rig {
             try await tasks.waitForAll()
         }
         #expect(await store.violations == [])
+        #expect(try await store.base.check() == [])
     }
 }

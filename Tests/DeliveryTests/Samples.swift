@@ -53,3 +53,23 @@ final class Dial: Sendable {
         set { value.withLock { $0 = newValue } }
     }
 }
+
+extension ImportedRegistration {
+    /// A registration as an import brings it.
+    init(_ registration: Registration, topics: [Topic]) {
+        self.init(app: registration.app, address: registration.address)
+        id = registration.id
+        token = registration.token
+        self.topics = topics.map { ImportedTopic($0) }
+        createdAt = registration.createdAt
+        refreshedAt = registration.refreshedAt
+        provenAt = registration.provenAt
+    }
+}
+
+extension PushRoute {
+    /// The way of a registration.
+    init(_ registration: Registration) {
+        self.init(project: registration.project, app: registration.app, channel: registration.channel)
+    }
+}

@@ -21,9 +21,9 @@ struct SharingTests {
     private static func list(
         _ numbers: ClosedRange<Int64>, of project: Project, in rig: Rig, options: DeliveryOptions = DeliveryOptions()
     ) async throws -> Message {
-        for number in numbers { await rig.store.add(Sample.registration(number, project: project.id)) }
+        let keys = try await rig.store.add(numbers.map { Sample.registration($0, project: project.id) })
         var submission = try Sample.submission(
-            to: .list(numbers.map { .init(key: RegistrationKey(rawValue: $0), app: AppKey(.apple, Sample.appID)) }),
+            to: .list(keys.map { .init(key: $0, app: AppKey(.apple, Sample.appID)) }),
             project: project)
         submission.options = options
         return try await rig.acceptMessage(submission)
@@ -33,7 +33,7 @@ struct SharingTests {
         let rig = Rig(
             limits: Self.limits(inFlight: 400, pageSize: 50), others: [Self.other],
             script: { push, _ in push.route.project == Sample.projectID ? nil : .accepted })
-        await rig.subscribe(3000)
+        try await rig.subscribe(3000)
         try await rig.run { rig in
             let large = try await rig.acceptTopic()
             await rig.sender.untilSent(300)
@@ -53,8 +53,8 @@ struct SharingTests {
         try await rig.run { rig in
             for number in 1...60 { _ = try await rig.accept(to: Int64(number)) }
             await rig.sender.untilSent(30)
-            let registration = Sample.registration(1001, project: Self.other.id)
-            await rig.store.add(registration)
+            try await rig.store.add(Sample.registration(1001, project: Self.other.id))
+            let registration = try #require(try await rig.store.registration(1001, of: Self.other.id))
             for _ in 1...20 {
                 let message = try await rig.acceptMessage(
                     Sample.submission(to: .registration(registration), project: Self.other))
@@ -69,7 +69,7 @@ struct SharingTests {
     @Test func twoBroadcastsTakeTurnsByWeight() async throws {
         let heavy = Project(id: Self.other.id, number: 2, apps: [Sample.app()], weight: 3)
         let rig = Rig(limits: Self.limits(inFlight: 400, pageSize: 10), others: [heavy])
-        await rig.subscribe(2000)
+        try await rig.subscribe(2000)
         let light = try await rig.acceptTopic()
         let list = try await Self.list(10_001...12_000, of: heavy, in: rig)
         try await rig.run { rig in
@@ -85,7 +85,7 @@ struct SharingTests {
 
     @Test func aRateIsKept() async throws {
         let rig = Rig()
-        await rig.subscribe(300)
+        try await rig.subscribe(300)
         try await rig.run { rig in
             var submission = try Sample.submission(to: .topic(Sample.topic))
             submission.options.rate = 100
@@ -107,7 +107,7 @@ struct SharingTests {
 
     @Test func finishBySpreadsAndThenHurries() async throws {
         let rig = Rig()
-        await rig.subscribe(200)
+        try await rig.subscribe(200)
         try await rig.run { rig in
             var submission = try Sample.submission(to: .topic(Sample.topic))
             submission.options.finishBy = Sample.start + .seconds(20)
@@ -123,11 +123,12 @@ struct SharingTests {
     @Test func aHeldRouteWaitsAndTheRestGoesOn() async throws {
         let rig = Rig()
         let held = PushRoute(project: Sample.projectID, app: Sample.appID, channel: .apns(.sandbox))
-        for number in 1...100 {
-            var registration = Sample.registration(Int64(number))
+        let registrations = (1...100 as ClosedRange<Int64>).map { number in
+            var registration = Sample.registration(number)
             if number % 2 == 0 { registration.environment = .sandbox }
-            await rig.store.add(registration, subscribed: true)
+            return registration
         }
+        try await rig.store.add(registrations, subscribed: true)
         rig.sender.hold([held: HeldRoute(retryAfter: .seconds(3600), limit: 1)])
         try await rig.run { rig in
             let message = try await rig.acceptTopic()
@@ -145,7 +146,7 @@ struct SharingTests {
 
     @Test func pagesForACrowdedUpstreamAreNotClaimedAndInteractivePushesGoOn() async throws {
         let rig = Rig()
-        await rig.subscribe(100)
+        try await rig.subscribe(100)
         let route = PushRoute(
             project: Sample.projectID, app: Sample.appID, channel: Sample.registration(1).channel)
         rig.sender.hold([route: HeldRoute(retryAfter: .seconds(3600), limit: 8, isBulkOnly: true)])
@@ -163,7 +164,7 @@ struct SharingTests {
 
     @Test func aPausedMessageRestsAndAResumedOneGoesOn() async throws {
         let rig = Rig(limits: Self.limits(inFlight: 20, pageSize: 10), script: { _, _ in nil })
-        await rig.subscribe(100)
+        try await rig.subscribe(100)
         try await rig.run { rig in
             let message = try await rig.acceptTopic()
             await rig.sender.untilSent(20)
@@ -182,7 +183,7 @@ struct SharingTests {
 
     @Test func aCancelledMessageIsBookedAndWhatIsOutEndsByItsAnswer() async throws {
         let rig = Rig(limits: Self.limits(inFlight: 20, pageSize: 10), script: { _, _ in nil })
-        await rig.subscribe(100)
+        try await rig.subscribe(100)
         try await rig.run { rig in
             let message = try await rig.acceptTopic()
             await rig.sender.untilSent(20)
@@ -193,13 +194,13 @@ struct SharingTests {
             await rig.store.until { $0.books[message.id]?.isComplete == true }
             #expect(rig.sender.pushes.count == 20)
             #expect(await rig.store.books[message.id]?.ended == [.cancelled: 100])
-            #expect(await rig.store.books[message.id]?.recipients == 100)
+            #expect(try await rig.store.base.report(message.id, in: Sample.projectID)?.recipients == 100)
         }
     }
 
     @Test func whatWasCancelledBeforeACrashIsBookedAtTheStart() async throws {
         let rig = Rig()
-        await rig.subscribe(50)
+        try await rig.subscribe(50)
         let message = try await rig.acceptTopic()
         #expect(try await rig.controller.control(message.id, in: Sample.projectID, .cancel, by: .gateway) == .cancelled)
         try await rig.run { rig in

@@ -96,7 +96,7 @@ struct ShutdownTests {
 
     @Test func aStoreThatFailsToTheEndDoesNotHoldUpTheShutdown() async throws {
         let rig = Rig()
-        await rig.store.failSettles(.max)
+        await rig.store.fail([.settle], .max)
         _ = try await rig.accept(to: 1)
         try await rig.run { rig in
             await rig.sender.untilSent(1)
@@ -112,7 +112,7 @@ struct ShutdownTests {
 
     @Test func aStoreThatRefusesOpenWorkIsNotWaitedFor() async throws {
         let rig = Rig(atWindDown: .notSent(.shutdown), script: { _, _ in nil })
-        await rig.store.failSettles(.max)
+        await rig.store.fail([.settle], .max)
         _ = try await rig.accept(to: 1)
         try await rig.run { rig in
             await rig.sender.untilSent(1)
@@ -125,7 +125,7 @@ struct ShutdownTests {
 
     @Test func openWorkThatTheStoreHasRefusedForAWhileIsNotWaitedForEither() async throws {
         let rig = Rig(script: { _, _ in .notSent(.noRoute) })
-        await rig.store.failSettles(.max)
+        await rig.store.fail([.settle], .max)
         _ = try await rig.accept(to: 1)
         try await rig.run { rig in
             await rig.sender.untilSent(1)
@@ -156,6 +156,8 @@ struct ShutdownTests {
         let route = PushRoute(Sample.registration(1))
         let lost = try await rig.store.claimDue(.interactive, route, limit: 10, by: earlier, at: Sample.start)
         #expect(lost.count == 1)
+        await rig.store.crashNow()
+        try await rig.store.restart()
         try await rig.run { rig in
             await rig.store.until { $0.books[message.id]?.isComplete == true }
         }

@@ -29,7 +29,7 @@ struct WebAppTests {
             for number in 1...4 as ClosedRange<Int64> {
                 let isBrowser = number % 2 == 0
                 let registration = isBrowser ? Self.browser(number, app: Sample.appID) : Sample.registration(number)
-                await rig.store.add(registration, subscribed: true)
+                try await rig.store.add(registration, subscribed: true)
             }
             let message = try await rig.acceptMessage(Sample.submission(to: .topic(Sample.topic), project: project))
             await rig.store.until { $0.books[message.id]?.isComplete == true }
@@ -41,13 +41,13 @@ struct WebAppTests {
     @Test func aMessageToABrowserIsRejectedWithoutAnAttempt() async throws {
         try await Rig(project: Self.project).run { rig in
             let browser = Self.browser(1)
-            await rig.store.add(browser)
+            try await rig.store.add(browser)
             let message = try await rig.acceptMessage(
                 Sample.submission(to: .registration(browser), project: Self.project))
             await rig.store.untilEnded(1)
             let entry = try #require(await rig.store.entries(of: message.id).first)
             #expect(entry.outcome == .rejected && entry.reason == "PlatformNotServed")
-            #expect(entry.history.attempts == 0 && entry.verdict == nil)
+            #expect(entry.history.attempts == 0)
             #expect(rig.sender.pushes.isEmpty)
         }
     }
@@ -56,7 +56,7 @@ struct WebAppTests {
         try await Rig(project: Self.project).run { rig in
             for number in 1...6 as ClosedRange<Int64> {
                 let registration = number % 2 == 0 ? Self.browser(number) : Sample.registration(number)
-                await rig.store.add(registration, subscribed: true)
+                try await rig.store.add(registration, subscribed: true)
             }
             let message = try await rig.acceptMessage(
                 Sample.submission(to: .topic(Sample.topic), project: Self.project))

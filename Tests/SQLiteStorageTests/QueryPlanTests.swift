@@ -46,6 +46,8 @@ struct QueryPlanTests {
         Hot(name: "take from pending", sql: PendingTable.take),
         Hot(name: "route", sql: RouteTable.byName),
         Hot(name: "route by number", sql: RouteTable.byID),
+        Hot(name: "pauses of a route", sql: RoutePauseTable.count),
+        Hot(name: "pauses of a worker", sql: RoutePauseTable.ofWorker, covers: true),
         Hot(name: "next project", sql: FanOutTable.nextProject, covers: true),
         Hot(name: "next open message", sql: FanOutTable.nextMessage, walks: "VIRTUAL TABLE"),
         Hot(name: "open shards", sql: FanOutTable.shardsOfMessage, walks: "VIRTUAL TABLE"),

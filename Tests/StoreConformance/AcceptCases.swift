@@ -1,69 +1,49 @@
-package import PushModel
-package import Store
+import PushModel
+import Store
 import Testing
 
-/// A store to accept messages, which was empty at first, with one active registration.
-package struct AcceptSubject: Sendable {
-    /// The store.
-    package let store: any MessageStore & EventStore
-    /// The project of the registration.
-    package let project: ProjectID
+/// A store to accept messages, with one active registration.
+private struct AcceptSubject: Sendable {
+    let store: any MessageStore & EventStore
+    let project: ProjectID
     /// To which registration messages go.
-    package let registration: (key: RegistrationKey, id: RegistrationID)
+    let registration: RegistrationKey
 
-    /// Describes a store.
-    package init(
-        store: any MessageStore & EventStore, project: ProjectID,
-        registration: (key: RegistrationKey, id: RegistrationID)
-    ) {
-        self.store = store
-        self.project = project
-        self.registration = registration
+    init(_ scene: Scene) async throws {
+        store = scene.store
+        project = scene.project
+        registration = try await scene.register(1).key
     }
 
     /// A message with an idempotency key.
-    fileprivate func message(
+    func message(
         _ key: String, _ digest: UInt8, at time: Int64 = 1000, batch: String? = nil
     ) throws -> NewMessage {
-        var message = NewMessage(sampleFor: .registration(registration.key), in: project, at: time)
+        var message = NewMessage(sampleFor: .registration(registration), in: project, at: time)
         message.idempotency = IdempotencyKey(key: key, digest: Array(repeating: digest, count: 32), batch: batch)
         return message
     }
 
-    fileprivate func accept(_ messages: [NewMessage]) async throws -> [String] {
+    func accept(_ messages: [NewMessage]) async throws -> [String] {
         try await store.accept(messages, claimedBy: nil).map(\.kind)
     }
 
-    fileprivate func accept(_ message: NewMessage) async throws -> String {
+    func accept(_ message: NewMessage) async throws -> String {
         try await accept([message])[0]
     }
 }
 
-/// A claim about accepting messages, which needs no more of a store than ``Store/MessageStore``. Every implementation
-/// runs all of ``all``, one that keeps nothing over the end of its process too.
-package struct AcceptCase: Sendable, CustomTestStringConvertible {
-    /// The claim.
-    package let name: String
-    private let body: @Sendable (AcceptSubject) async throws -> Void
-
-    private init(_ name: String, _ body: @escaping @Sendable (AcceptSubject) async throws -> Void) {
-        self.name = name
-        self.body = body
-    }
-
-    /// The claim.
-    package var testDescription: String { name }
-
-    /// Checks the claim.
-    package func run(on subject: AcceptSubject) async throws {
-        try await body(subject)
+extension ConformanceCase {
+    private static func accepting(
+        _ name: String, _ body: @escaping @Sendable (AcceptSubject) async throws -> Void
+    ) -> ConformanceCase {
+        ConformanceCase(name) { scene in try await body(try await AcceptSubject(scene)) }
     }
 
     private static let day = IdempotencyKey.lifetime.wholeMilliseconds
 
-    /// All claims.
-    package static let all: [AcceptCase] = [
-        AcceptCase("an accepted message has one event, and a repeat or a conflict has none") { subject in
+    static let accepts: [ConformanceCase] = [
+        accepting("an accepted message has one event, and a repeat or a conflict has none") { subject in
             var changes = subject.store.changes.makeAsyncIterator()
             let new = try subject.message("a", 1)
             #expect(try await subject.accept([new, subject.message("a", 1), subject.message("a", 2)]).count == 3)
@@ -78,7 +58,7 @@ package struct AcceptCase: Sendable, CustomTestStringConvertible {
             #expect(id == new.id)
             #expect(page.events.first?.time == new.acceptedAt)
         },
-        AcceptCase("what is known of keys is read in their order, and ends with their lifetime") { subject in
+        accepting("what is known of keys is read in their order, and ends with their lifetime") { subject in
             let new = try subject.message("a", 1)
             #expect(try await subject.accept(new) == "accepted")
             let keys = [("b", 1), ("a", 1), ("a", 2)].map { name, digest in
@@ -93,7 +73,7 @@ package struct AcceptCase: Sendable, CustomTestStringConvertible {
             let other = try #require(ProjectID(rawValue: "other"))
             #expect(try await uses(at: 1000 + day, in: other) == [.unused, .unused, .unused])
         },
-        AcceptCase("the same key and body is the same message, another body a conflict, for a day") { subject in
+        accepting("the same key and body is the same message, another body a conflict, for a day") { subject in
             let first = try subject.message("a", 1)
             #expect(
                 try await subject.accept([
@@ -115,7 +95,7 @@ package struct AcceptCase: Sendable, CustomTestStringConvertible {
             #expect(try await forget(1001) == 1)
             #expect(try await subject.accept(subject.message("b", 2)) == "accepted")
         },
-        AcceptCase("the key of a batch is used up with its first item") { subject in
+        accepting("the key of a batch is used up with its first item") { subject in
             let items = try (0..<2).map { try subject.message("k:\($0)", 1, batch: "k") }
             #expect(try await subject.accept(items) == ["accepted", "accepted"])
             let again = try (0..<3).map { try subject.message("k:\($0)", 1, batch: "k") }
@@ -131,7 +111,7 @@ package struct AcceptCase: Sendable, CustomTestStringConvertible {
             let next = try subject.message("k:0", 2, at: 1001 + day, batch: "k")
             #expect(try await subject.accept(next) == "accepted", "a day later")
         },
-        AcceptCase("of requests with one key that race, one is accepted") { subject in
+        accepting("of requests with one key that race, one is accepted") { subject in
             let messages = try (0..<40).map { try subject.message("k\($0 % 4)", UInt8($0 % 8 / 4)) }
             let results = try await withThrowingTaskGroup(of: (Int, String).self) { group in
                 for (number, message) in messages.enumerated() {

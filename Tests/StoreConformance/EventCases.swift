@@ -61,6 +61,12 @@ extension Scene {
         }
     }
 
+    fileprivate func notices() async throws -> [RouteNotice] {
+        try await events(EventFilter(project: project, isOnlyFailures: true), limit: 10).compactMap { event in
+            if case .route(let notice) = event.kind { notice } else { nil }
+        }
+    }
+
     fileprivate func ends() async throws -> [EndedRegistration] {
         try await events().compactMap { event in
             if case .registrationEnded(let ended) = event.kind { ended } else { nil }
@@ -83,6 +89,11 @@ extension Scene {
             })
         return message
     }
+}
+
+/// Waits until what waits of a project has changed.
+private func untilProjectsChange(_ changes: inout StoreChanges.AsyncIterator) async throws {
+    while !(try #require(await changes.next())).contains(.projects) {}
 }
 
 private let anna = CredentialUse(id: "k9", name: "Anna", role: .admin, address: nil)
@@ -228,13 +239,43 @@ extension ConformanceCase {
             _ = try await scene.send(to: try await scene.register(1))
             let (store, time) = (scene.store, Timestamp(milliseconds: 2000))
             let route = try #require(try await store.dueRoutes(.interactive, at: time).routes.first)
-            try await store.note([RouteNotice(route, isPaused: true)], at: time)
-            try await store.note([RouteNotice(route, isPaused: false)], at: time)
-            let failures = EventFilter(project: scene.project, isOnlyFailures: true)
-            let notices = try await scene.events(failures, limit: 10).map { event in
-                if case .route(let notice) = event.kind { notice } else { nil as RouteNotice? }
+            let worker = scene.worker
+            for isPaused in [true, true, false, false] {
+                try await store.note([RouteNotice(route, isPaused: isPaused)], by: worker, at: time)
             }
-            #expect(notices == [RouteNotice(route, isPaused: true), RouteNotice(route, isPaused: false)])
+            #expect(
+                try await scene.notices() == [RouteNotice(route, isPaused: true), RouteNotice(route, isPaused: false)])
+        },
+        ConformanceCase("a route that a process pauses when it is lost goes on when it is taken over from") { scene in
+            _ = try await scene.send(to: try await scene.register(1))
+            let time = Timestamp(milliseconds: 2000)
+            let route = try #require(try await scene.store.dueRoutes(.interactive, at: time).routes.first)
+            let (paused, resumed) = (RouteNotice(route, isPaused: true), RouteNotice(route, isPaused: false))
+            try await scene.store.note([paused], by: scene.worker, at: time)
+            let former = scene.worker
+            try await scene.crash()
+            #expect(try await scene.notices() == [paused])
+            _ = try await scene.rescue(at: 5000)
+            #expect(try await scene.notices() == [paused, resumed])
+            let store = scene.store
+            try await expectStoreError(.fenced) { try await store.note([resumed], by: former, at: time) }
+            try await store.note([paused], by: scene.worker, at: time)
+            _ = try await scene.store.takeOver(at: Timestamp(milliseconds: 5001))
+            #expect(try await scene.notices() == [paused, resumed, paused])
+        },
+        ConformanceCase("a route is paused as long as one of two workers pauses it") { scene in
+            _ = try await scene.send(to: try await scene.register(1))
+            let (store, time) = (scene.store, Timestamp(milliseconds: 2000))
+            _ = try await scene.rescue()
+            let route = try #require(try await store.dueRoutes(.interactive, at: time).routes.first)
+            let (paused, resumed) = (RouteNotice(route, isPaused: true), RouteNotice(route, isPaused: false))
+            let other = try await scene.enroll("other", until: 9000)
+            try await store.note([paused], by: other, at: time)
+            try await store.note([paused], by: scene.worker, at: time)
+            try await store.note([resumed], by: scene.worker, at: time)
+            #expect(try await scene.notices() == [paused])
+            _ = try await scene.rescue(at: 9001)
+            #expect(try await scene.notices() == [paused, resumed])
         },
         ConformanceCase("changes tell of events after the commit, merged for who reads late") { scene in
             var changes = scene.store.changes.makeAsyncIterator()
@@ -245,6 +286,21 @@ extension ConformanceCase {
                 told.formUnion(try #require(await changes.next()))
             }
             #expect(!told.contains(.control))
+        },
+        ConformanceCase("changes tell when what waits of a project changes, and the load shows it") { scene in
+            let topic = Scene.topic("news")
+            _ = try await scene.audience(2, of: topic)
+            var changes = scene.store.changes.makeAsyncIterator()
+            _ = try await scene.broadcast(topic)
+            try await untilProjectsChange(&changes)
+            #expect(scene.store.load.byProject[scene.project]?.messages == 1)
+            let page = try #require(try await scene.claimPage())
+            var half = scene.store.changes.makeAsyncIterator()
+            try await scene.settle([page.deliveries[0].ended()])
+            #expect(await half.next()?.contains(.projects) == false)
+            try await scene.settle([page.deliveries[1].ended()])
+            try await untilProjectsChange(&changes)
+            #expect(scene.store.load.total.messages == 0)
         },
     ]
 }

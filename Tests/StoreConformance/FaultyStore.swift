@@ -310,8 +310,10 @@ extension FaultyStore: EventStore {
     }
 
     /// See the protocol.
-    package func note(_ notices: [RouteNotice], at time: Timestamp) async throws(StoreError) {
-        try await store.note(notices, at: time)
+    package func note(
+        _ notices: [RouteNotice], by worker: WorkerID, at time: Timestamp
+    ) async throws(StoreError) {
+        try await store.note(notices, by: worker, at: time)
     }
 
     /// See the protocol.

@@ -1,22 +1,14 @@
-package import PushModel
-package import Store
+import PushModel
+import Store
 import Testing
 
-/// A store of messages and their deliveries, which was empty at first, with one active registration.
-package struct LeaseSubject: Sendable {
-    /// The store.
-    package let store: any MessageStore & DeliveryStore
+/// A store of messages and their deliveries, with one active registration.
+struct LeaseSubject: Sendable {
+    let store: any MessageStore & DeliveryStore
     /// By which it counts leases.
-    package let leaseTime: LeaseTime
+    let leaseTime: LeaseTime
     /// To which registration messages go.
-    package let registration: Registration
-
-    /// Describes a store.
-    package init(store: any MessageStore & DeliveryStore, leaseTime: LeaseTime, registration: Registration) {
-        self.store = store
-        self.leaseTime = leaseTime
-        self.registration = registration
-    }
+    let registration: Registration
 
     private var route: PushRoute {
         PushRoute(
@@ -55,31 +47,21 @@ package struct LeaseSubject: Sendable {
     }
 }
 
-/// A claim about who may settle what, and what the store ends by itself, which needs no more than a store of messages and
-/// deliveries: a fake that stands for one runs them too.
-package struct LeaseCase: Sendable, CustomTestStringConvertible {
-    /// The claim.
-    package let name: String
-    private let body: @Sendable (LeaseSubject) async throws -> Void
-
-    private init(_ name: String, _ body: @escaping @Sendable (LeaseSubject) async throws -> Void) {
-        self.name = name
-        self.body = body
+extension ConformanceCase {
+    private static func leasing(
+        _ name: String, _ body: @escaping @Sendable (LeaseSubject) async throws -> Void
+    ) -> ConformanceCase {
+        ConformanceCase(name) { scene in
+            let subject = try await scene.leaseSubject()
+            // Nothing is left of a process before this one.
+            _ = try await subject.takeOver(at: 0)
+            try await body(subject)
+        }
     }
 
-    /// The claim.
-    package var testDescription: String { name }
-
-    /// Checks the claim.
-    package func run(on subject: LeaseSubject) async throws {
-        // Nothing is left of a process before this one.
-        _ = try await subject.takeOver(at: 0)
-        try await body(subject)
-    }
-
-    /// All claims.
-    package static let all: [LeaseCase] = [
-        LeaseCase("what a worker claimed it settles, once, and no other worker does") { subject in
+    /// Who may settle what, and what the store ends by itself.
+    static let leases: [ConformanceCase] = [
+        leasing("what a worker claimed it settles, once, and no other worker does") { subject in
             let (one, other) = (try await subject.enroll(), try await subject.enroll())
             let message = try await subject.accept()
             let claimed = try await subject.claim(by: one)
@@ -90,7 +72,7 @@ package struct LeaseCase: Sendable, CustomTestStringConvertible {
             #expect(try await subject.claim(by: one).isEmpty)
             #expect(await subject.store.takeOwnEnds() == [])
         },
-        LeaseCase("whose lease ran out is fenced, and what it had is an interrupted attempt that is due at once") {
+        leasing("whose lease ran out is fenced, and what it had is an interrupted attempt that is due at once") {
             subject in
             let late = try await subject.enroll(until: 3000)
             _ = try await subject.accept()
@@ -107,7 +89,7 @@ package struct LeaseCase: Sendable, CustomTestStringConvertible {
             #expect(history.attempts == 1 && history.unknownAttempts == 1 && history.interruptions == 1)
             #expect(history.lastCause == TransportCause.interrupted.rawValue)
         },
-        LeaseCase("a renewed lease goes on") { subject in
+        leasing("a renewed lease goes on") { subject in
             let worker = try await subject.enroll(until: 3000)
             _ = try await subject.accept()
             let claimed = try await subject.claim(by: worker)
@@ -115,14 +97,14 @@ package struct LeaseCase: Sendable, CustomTestStringConvertible {
             #expect(try await subject.takeOver(at: 4000) == 0)
             #expect(try await subject.store.settle(claimed.map { $0.ended() }, by: worker).complete.count == 1)
         },
-        LeaseCase("what is cancelled while it waits is booked, and told once") { subject in
+        leasing("what is cancelled while it waits is booked, and told once") { subject in
             let message = try await subject.accept()
             #expect(try await subject.cancel(message) == .cancelled)
             #expect(try await subject.store.bookCancelled(limit: 9, at: Timestamp(milliseconds: 2000)) == 1)
             #expect(await subject.store.takeOwnEnds() == subject.ends(.cancelled, "Cancelled"))
             #expect(await subject.store.takeOwnEnds() == [])
         },
-        LeaseCase("a retry of a cancelled message ends with its settlement, and is told") { subject in
+        leasing("a retry of a cancelled message ends with its settlement, and is told") { subject in
             let worker = try await subject.enroll()
             let message = try await subject.accept()
             let claimed = try await subject.claim(by: worker)
@@ -131,19 +113,11 @@ package struct LeaseCase: Sendable, CustomTestStringConvertible {
             #expect(result.complete == [message])
             #expect(await subject.store.takeOwnEnds() == subject.ends(.cancelled, "Cancelled"))
         },
-        LeaseCase("what no worker claims before its time runs out is booked as expired, and told") { subject in
+        leasing("what no worker claims before its time runs out is booked as expired, and told") { subject in
             _ = try await subject.accept()
             let late = Timestamp(milliseconds: 1 << 45)
             #expect(try await subject.store.bookExpired(limit: 9, at: late) == 1)
             #expect(await subject.store.takeOwnEnds() == subject.ends(.expired, "Expired"))
         },
     ]
-}
-
-extension ConformanceCase {
-    static let leases: [ConformanceCase] = LeaseCase.all.map { claim in
-        ConformanceCase(claim.name) { scene in
-            try await claim.run(on: try await scene.leaseSubject())
-        }
-    }
 }

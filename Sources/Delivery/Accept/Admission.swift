@@ -1,4 +1,4 @@
-import Metrics
+package import Metrics
 import PushModel
 package import Store
 import Synchronization
@@ -17,13 +17,18 @@ package final class Admission: Sendable {
     private let limits: DeliveryLimits
     private let store: any MessageStore
     private let entering = Mutex(Entering())
-    private let gauge = Gauge(label: MetricName.activeMessages.rawValue)
+    private let gauge: Gauge
 
     /// Holds the load of `store` against `limits`.
-    package init(in store: any MessageStore, limits: DeliveryLimits) {
+    ///
+    /// - Parameter metrics: where the figures go.
+    package init(
+        in store: any MessageStore, limits: DeliveryLimits, metrics: any MetricsFactory = MetricsSystem.factory
+    ) {
+        gauge = Gauge(label: MetricName.activeMessages.rawValue, factory: metrics)
         self.store = store
         self.limits = limits
-        Gauge(label: MetricName.activeMessagesLimit.rawValue).record(limits.messagesWaiting)
+        Gauge(label: MetricName.activeMessagesLimit.rawValue, factory: metrics).record(limits.messagesWaiting)
         record()
     }
 
@@ -70,7 +75,6 @@ package final class Admission: Sendable {
             entering.byProject[project]?.remove(bytes: bytes)
             if entering.byProject[project]?.messages == 0 { entering.byProject[project] = nil }
         }
-        record()
     }
 
     /// Shows the store's count.

@@ -14,6 +14,8 @@ struct LeaseKeeper: Sendable {
     let wallTime: WallTime
     let random: @Sendable () -> Double
     let logger: Logger
+    /// A worker was enrolled.
+    let onEnrollment: @Sendable () -> Void
     /// Deliveries of another worker were taken over.
     let onTakeover: @Sendable () -> Void
 
@@ -25,6 +27,7 @@ struct LeaseKeeper: Sendable {
         let worker = try await store.enroll(name, for: WorkerLease.length)
         lease.begin(worker, asked: asked)
         for gate in gates { gate.update { $0.use(worker) } }
+        onEnrollment()
     }
 
     /// Keeps the lease until the task is cancelled.

@@ -6,11 +6,13 @@ import Synchronization
 /// Writes down when routes are paused and when they go on.
 ///
 /// A pause is what is tried with one push at a time; an upstream that is being dialed, or is slow, is none. What changes
-/// back within the rest after a note is not written. What is paused when the process ends is not noted as resumed.
+/// back within the rest after a note is not written. What is paused when the process ends, or when its worker is taken
+/// over, goes on with the takeover: a new worker notes what is paused then.
 final class RouteNotifier: Sendable {
     private static let retryPause: Duration = .seconds(1)
 
     private let store: any EventStore
+    private let lease: WorkerLease
     private let rest: Duration
     private let clock: any Clock<Duration>
     private let wallTime: WallTime
@@ -18,11 +20,15 @@ final class RouteNotifier: Sendable {
     private let paused = Mutex<Set<PushRoute>>([])
     private let changed = AutoResetEvent()
 
-    /// - Parameter rest: ``DeliveryLimits/noticeRest``.
+    /// - Parameters:
+    ///   - lease: as which worker it notes; without one it waits for ``enrolled()``.
+    ///   - rest: ``DeliveryLimits/noticeRest``.
     init(
-        store: any EventStore, rest: Duration, clock: any Clock<Duration>, wallTime: @escaping WallTime, logger: Logger
+        store: any EventStore, lease: WorkerLease, rest: Duration, clock: any Clock<Duration>,
+        wallTime: @escaping WallTime, logger: Logger
     ) {
         self.store = store
+        self.lease = lease
         self.rest = rest
         self.clock = clock
         self.wallTime = wallTime
@@ -39,19 +45,25 @@ final class RouteNotifier: Sendable {
         if isChanged { changed.raise() }
     }
 
+    /// There is a new worker.
+    func enrolled() {
+        changed.raise()
+    }
+
     /// Writes what changes until the task is cancelled. A note that fails is tried again after ``retryPause``.
     func run() async {
-        var noted: Set<PushRoute> = []
+        var (noted, notedBy): (Set<PushRoute>, WorkerID?) = ([], nil)
         while !Task.isCancelled {
             await changed.wait()
-            if Task.isCancelled { return }
+            guard !Task.isCancelled, let worker = lease.worker else { continue }
+            if worker != notedBy { (noted, notedBy) = ([], worker) }
             let now = paused.withLock { $0 }
             let notices =
                 now.subtracting(noted).map { RouteNotice($0, isPaused: true) }
                 + noted.subtracting(now).map { RouteNotice($0, isPaused: false) }
             guard !notices.isEmpty else { continue }
             do throws(StoreError) {
-                try await store.note(notices, at: wallTime())
+                try await store.note(notices, by: worker, at: wallTime())
                 noted = now
             } catch {
                 logger.warning("pauses of routes can't be noted", metadata: ["error": "\(error)"])

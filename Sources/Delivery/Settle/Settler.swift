@@ -23,7 +23,6 @@ struct Settler: Sendable {
     let waiters: EndWaiters
     let awaited: AwaitedResults
     let store: any DeliveryStore
-    let admission: Admission
     let metrics: DeliveryMetrics
     let clock: any Clock<Duration>
     let random: @Sendable () -> Double
@@ -283,7 +282,6 @@ struct Settler: Sendable {
         for message in complete {
             logger.debug("message complete", metadata: ["message.id": "\(message)"])
         }
-        admission.record()
         giveBack(batch)
         awaited.expectRetries(of: batch)
     }

@@ -5,7 +5,7 @@ import Store
 /// The store's work beside the lanes: books what was cancelled, ends pauses, mends times that a wrong clock wrote, and keeps
 /// the gauges that only the store knows.
 struct StoreUpkeep: Sendable {
-    let store: any MessageStore & DeliveryStore
+    let store: any MessageStore & DeliveryStore & EventStore
     let gates: [LaneGate]
     let admission: Admission
     let metrics: DeliveryMetrics
@@ -25,6 +25,7 @@ struct StoreUpkeep: Sendable {
     func run() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.observe() }
+            group.addTask { await self.observeLoad() }
             group.addTask { await self.bookCancelled() }
         }
     }
@@ -47,11 +48,20 @@ struct StoreUpkeep: Sendable {
         }
     }
 
+    /// Shows what waits after each change of it.
+    private func observeLoad() async {
+        // Before the first look: nothing that is committed after it goes unseen.
+        var changes = store.changes.makeAsyncIterator()
+        admission.record()
+        while let change = await changes.next() {
+            if change.contains(.projects) { admission.record() }
+        }
+    }
+
     private func observe() async {
         while !Task.isCancelled {
             do throws(StoreError) {
                 metrics.backlog(try await store.backlog())
-                admission.record()
                 try await store.clampTimes(to: wallTime())
                 if try await store.endExpiredPauses(limit: Self.step, at: wallTime()) > 0 {
                     for gate in gates { gate.wake() }
@@ -82,7 +92,6 @@ struct StoreUpkeep: Sendable {
         }
         guard total > 0 else { return }
         logger.warning("deliveries expired before an attempt", metadata: ["count": "\(total)"])
-        admission.record()
     }
 
     /// Makes due what waits longer than any back-off lasts: from an earlier run, or since a step of the clock was undone.

@@ -279,7 +279,9 @@ final class GroupCommitter: Sendable {
             defer { last = changes.lastEvent }
             return last < changes.lastEvent
         }
-        if isNew { source.post(.events) }
+        var change: StoreChange = isNew ? .events : []
+        if !changes.load.isEmpty { change.insert(.projects) }
+        source.post(change)
     }
 
     private static func inSavepoint<Value>(_ db: Database, _ body: (Database) throws -> Value) throws -> Value {

@@ -19,15 +19,14 @@ extension SQLiteStore: EventStore {
         try await read { db in EventNumber(rawValue: try EventReader.last(before: time, in: db)) }
     }
 
-    /// Each notice is a row.
-    package func note(_ notices: [RouteNotice], at time: Timestamp) async throws(StoreError) {
+    /// Each notice that says something new is a row.
+    package func note(
+        _ notices: [RouteNotice], by worker: WorkerID, at time: Timestamp
+    ) async throws(StoreError) {
         guard !notices.isEmpty else { return }
         try await write(rows: notices.count) { db in
-            for notice in notices {
-                let route = try RouteTable(db: db).id(of: notice.route)
-                try EventTable(db: db).add(
-                    .route(route, isPaused: notice.isPaused), of: notice.route.project, at: time)
-            }
+            try WorkerTable(db: db).check(worker)
+            for notice in notices { try RoutePauseTable(db: db).note(notice, by: worker.rawValue, at: time) }
         }
     }
 

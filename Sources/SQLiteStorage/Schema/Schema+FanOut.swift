@@ -1,5 +1,5 @@
 extension Schema {
-    /// A worker owns what it claimed until `ended_at`.
+    /// A worker owns what it claimed until `ended_at`; until then its pauses of routes hold.
     static let workers = """
         CREATE TABLE worker (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -8,6 +8,13 @@ extension Schema {
             ended_at INTEGER
         ) STRICT;
         CREATE INDEX worker_running ON worker (lease_until) WHERE ended_at IS NULL;
+
+        CREATE TABLE route_pause (
+            route INTEGER NOT NULL REFERENCES route (id),
+            worker INTEGER NOT NULL REFERENCES worker (id),
+            PRIMARY KEY (route, worker)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX route_pause_by_worker ON route_pause (worker);
         """
 
     /// `fan_out` is a shard: registrations with keys in (`after_key`, `last_key`]. One with a `parent` is for those

@@ -21,8 +21,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Ends workers and gives back their claims. The gateway that holds the lock of the store is the only one: workers
-    /// that enrolled before it opened the store are gone.
+    /// Ends workers, gives back their claims and ends their pauses. The gateway that holds the lock of the store is the
+    /// only one: workers that enrolled before it opened the store are gone.
     package func takeOver(at time: Timestamp) async throws(StoreError) -> Int {
         let rescued = try await write(.lease) { [earlierWorkers, leaseTime] db in
             try WorkerTable(db: db).takeOver(at: time, leasesBefore: leaseTime(), earlier: earlierWorkers)
@@ -87,6 +87,7 @@ struct WorkerTable {
             rescued += Int(try db.number(Self.openInPages, [worker]) ?? 0)
             try db.change(Self.openShards, [worker])
             try db.change(Self.givePagesBack, [worker])
+            try RoutePauseTable(db: db).end(worker, at: time)
             try db.change("UPDATE worker SET ended_at = ? WHERE id = ?", [time.milliseconds, worker])
         }
         return rescued

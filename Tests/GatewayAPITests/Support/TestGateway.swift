@@ -265,7 +265,9 @@ struct BrokenStore: APIStore {
         after number: EventNumber, _ filter: EventFilter, limit: Int
     ) async throws(StoreError) -> EventPage { throw failure }
     func lastEvent(before time: Timestamp) async throws(StoreError) -> EventNumber { throw failure }
-    func note(_ notices: [RouteNotice], at time: Timestamp) async throws(StoreError) { throw failure }
+    func note(_ notices: [RouteNotice], by worker: WorkerID, at time: Timestamp) async throws(StoreError) {
+        throw failure
+    }
     func forgetEvents(before time: Timestamp, limit: Int) async throws(StoreError) -> Int { throw failure }
     var changes: StoreChanges { keys.changes }
 
