@@ -59,8 +59,8 @@ final class Checkpointer: Sendable {
     }
 
     /// Waits for a copy under way.
-    func finishCopy() throws {
-        try database.writeWithoutTransaction { _ in }
+    func finishCopy() {
+        database.writeWithoutTransaction { _ in }
     }
 
     /// Waits for a copy under way and closes the connection.
