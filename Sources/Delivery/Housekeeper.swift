@@ -9,23 +9,41 @@ package struct Housekeeper: Service {
     package struct Chore: Sendable {
         /// What it is, for logs.
         package var name: String
-        /// Clears away at most `limit` things that are out of date at the given time, in one transaction.
-        ///
-        /// - Returns: how many; fewer than `limit`: nothing is left.
-        package var run: @Sendable (_ now: Timestamp, _ limit: Int) async throws(StoreError) -> Int
+        /// Clears away some of what is out of date at the given time, in one transaction.
+        package var run: @Sendable (_ now: Timestamp) async throws(StoreError) -> RetentionProgress
+        /// The rest between two steps, so that other writes come in between.
+        package var rest: Duration = .milliseconds(50)
 
-        /// Describes a chore.
+        /// Things in one step: a transaction that others hardly notice.
+        private static let step = 1000
+
+        /// Describes a chore that clears away at most `limit` things in a step.
+        ///
+        /// - Parameter run: says how many; fewer than `limit`: nothing is left.
         package init(
             _ name: String, run: @escaping @Sendable (_ now: Timestamp, _ limit: Int) async throws(StoreError) -> Int
         ) {
             self.name = name
-            self.run = run
+            self.run = { now throws(StoreError) in
+                let count = try await run(now, Self.step)
+                return RetentionProgress(count: count, isDone: count < Self.step)
+            }
         }
 
-        /// Forgets idempotency keys that are older than ``IdempotencyKey/lifetime``.
+        /// Describes a chore whose steps say themselves when nothing is left.
+        init(
+            _ name: String, rest: Duration,
+            steps: @escaping @Sendable (_ now: Timestamp) async throws(StoreError) -> RetentionProgress
+        ) {
+            self.name = name
+            self.rest = rest
+            run = steps
+        }
+
+        /// Forgets idempotency keys that are counted long enough.
         package static func idempotencyKeys(of store: any MessageStore) -> Chore {
             Chore("idempotency keys") { now, limit throws(StoreError) in
-                try await store.forgetIdempotencyKeys(before: now + (.zero - IdempotencyKey.lifetime), limit: limit)
+                try await store.forgetIdempotencyKeys(expiredBefore: now, limit: limit)
             }
         }
 
@@ -106,10 +124,6 @@ package struct Housekeeper: Service {
     }
 
     private static let interval: Duration = .seconds(3600)
-    /// Things in one step: a transaction that others hardly notice.
-    private static let step = 1000
-    /// The rest between two steps, so that other writes come in between.
-    private static let rest: Duration = .milliseconds(50)
 
     private let chores: [Chore]
     private let clock: any Clock<Duration>
@@ -143,10 +157,10 @@ package struct Housekeeper: Service {
         var total = 0
         do {
             while true {
-                let count = try await chore.run(wallTime(), Self.step)
-                total += count
-                if count < Self.step { break }
-                try await clock.sleep(for: Self.rest)
+                let progress = try await chore.run(wallTime())
+                total += progress.count
+                if progress.isDone { break }
+                try await clock.sleep(for: chore.rest)
             }
         } catch let error as StoreError {
             if Task.isCancelled { throw CancellationError() }

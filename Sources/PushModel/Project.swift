@@ -18,14 +18,17 @@ package struct Project: Hashable, Sendable {
     package let requiresInstallation: Bool
     /// Its links; `nil`: it has none.
     package let links: LinkSettings?
+    /// How long its messages are kept.
+    package let retention: RetentionPolicy
 
     /// Puts a project together; `apps` differ in platform or id. A weight outside of 1 to 100 becomes the nearer end.
     package init(
         id: ProjectID, number: Int64, apps: [App], stale: StalePolicy = StalePolicy(),
         topics: TopicPolicy = TopicPolicy(), weight: Int = 1, requiresInstallation: Bool = true,
-        links: LinkSettings? = nil
+        links: LinkSettings? = nil, retention: RetentionPolicy = RetentionPolicy()
     ) {
         self.links = links
+        self.retention = retention
         self.requiresInstallation = requiresInstallation
         self.id = id
         self.number = number

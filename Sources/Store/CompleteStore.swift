@@ -3,7 +3,7 @@ package typealias APIStore = RegistrationStore & SubscriptionStore & DeviceGroup
     & CredentialStore & ServiceAccountStore & InstallationStore & ReceiptStore & AuditStore & EventStore & LinkStore
 
 /// Everything that a gateway asks of its store.
-package typealias CompleteStore = APIStore & DeliveryStore & ClickStore & ReferralStore
+package typealias CompleteStore = APIStore & DeliveryStore & ClickStore & ReferralStore & StoreRetention
 
 /// A complete store with what commands do to it.
 package typealias AdministeredStore = CompleteStore & StoreAdministration

@@ -37,8 +37,8 @@ package protocol MessageStore: Sendable {
         by credential: CredentialUse
     ) async throws(StoreError) -> MessageState?
 
-    /// Forgets idempotency keys that were used before `time`, at most `limit`.
+    /// Forgets idempotency keys that counted up to a moment before `time`, at most `limit`.
     ///
     /// - Returns: how many were forgotten.
-    func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int
+    func forgetIdempotencyKeys(expiredBefore time: Timestamp, limit: Int) async throws(StoreError) -> Int
 }

@@ -172,7 +172,7 @@ final class FaultyDay {
         _ = try await ask { try await self.gateway.acceptor.preflight(self.requests[first].submission) }
         try await send()
         let chore = Housekeeper.Chore.idempotencyKeys(of: gateway.store)
-        _ = try await ask { try await chore.run(self.now, 100) }
+        _ = try await ask { try await chore.run(self.now) }
         // Another worker ends this one: it has to enrol anew.
         if call == .enroll, round > 0 {
             gateway.leaseTime.turn(to: max(now, gateway.leaseTime.now) + .seconds(60))

@@ -2,6 +2,7 @@ import Logging
 import PushModel
 import SQLiteStorage
 import Store
+import Synchronization
 import TestSupport
 import Testing
 
@@ -9,6 +10,43 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct HousekeeperTests {
+    /// A pass of a part takes as many steps as the store says, and each goes by the projects of that moment.
+    @Test func theTimesOfProjectsThatAreReadAgainHoldAtOnce() async throws {
+        let directory = ProjectDirectory([])
+        let asked = Mutex<[(part: RetentionPart, rules: RetentionRules)]>([])
+        let store = ScriptedRetention { part, rules in
+            let count = asked.withLock { asked in
+                asked.append((part, rules))
+                return asked.count
+            }
+            if count == 1 {
+                directory.replace(with: [
+                    Project(
+                        id: Sample.projectID, number: 1, apps: [], retention: RetentionPolicy(ledgerDays: 7))
+                ])
+            }
+            return RetentionProgress(count: 1, isDone: count > 2)
+        }
+        let clock = TestClock()
+        let keeper = Housekeeper(
+            Housekeeper.Chore.retention(of: store) {
+                directory.retentionRules(standard: RetentionPolicy(ledgerDays: 3))
+            }, clock: clock, wallTime: clock.wallTime(startingAt: Sample.start), logger: Logger(label: "test"))
+        try await withThrowingTaskGroup(of: Void.self) { group throws -> Void in
+            group.addTask { await keeper.run() }
+            for _ in 0..<2 {
+                await clock.sleepers(1, within: .seconds(1))
+                clock.advance(by: .milliseconds(15))
+            }
+            await clock.sleepers(1, within: .seconds(3600))
+            group.cancelAll()
+        }
+        let calls = asked.withLock { $0 }
+        #expect(calls.map(\.part) == [.payloads, .payloads] + RetentionPart.allCases)
+        #expect(calls.map { $0.rules[Sample.projectID].ledgerDays } == [3] + Array(repeating: 7, count: 7))
+        #expect(calls.last?.rules.standard.ledgerDays == 3)
+    }
+
     @Test func whatEndedThirtyDaysAgoGoesWithinTheHour() async throws {
         let directory = try TestDirectory()
         let store = try SQLiteStore(directory: directory.path, role: .gateway, logger: Logger(label: "test"))
@@ -45,5 +83,16 @@ struct HousekeeperTests {
             #expect(try await left() == 0)
             group.cancelAll()
         }
+    }
+}
+
+/// A retention that answers as it is told.
+private struct ScriptedRetention: StoreRetention {
+    let answer: @Sendable (RetentionPart, RetentionRules) -> RetentionProgress
+
+    func remove(
+        _ part: RetentionPart, by rules: RetentionRules, at now: Timestamp
+    ) async throws(StoreError) -> RetentionProgress {
+        answer(part, rules)
     }
 }

@@ -35,10 +35,13 @@ struct ProjectFileTests {
                 [.posixPermissions: NSNumber(value: 0o600)], ofItemAtPath: directory.file(name))
         }
 
-        func read(environmentProxy: EnvironmentProxy? = nil) throws(ConfigurationError) -> ProjectSet {
+        func read(
+            environmentProxy: EnvironmentProxy? = nil, retention: RetentionPolicy = RetentionPolicy()
+        ) throws(ConfigurationError) -> ProjectSet {
             try ProjectSet.read(
                 directory: directory.file("projects"),
-                configuredAt: ConfigurationPlace(source: "herald.yaml", line: 7), environmentProxy: environmentProxy)
+                configuredAt: ConfigurationPlace(source: "herald.yaml", line: 7), environmentProxy: environmentProxy,
+                retention: retention)
         }
 
         /// The lines of the problems, the directory left out.
@@ -113,6 +116,28 @@ struct ProjectFileTests {
         #expect(problems.contains { $0.contains("registrations.staleAfterDays") })
         #expect(problems.contains { $0.contains("registrations.stale:") })
         #expect(problems.contains { $0.contains("registrations.requireInstallation") })
+    }
+
+    @Test func theProjectsRetentionOverridesTheGateways() throws {
+        let files = try Files()
+        func write(_ tail: String) throws {
+            try files.write(
+                "projects/demo.yaml", Self.project(tail: tail).replacing("KEYS", with: files.directory.path))
+        }
+        let gateway = RetentionPolicy(ledgerDays: 60, payloadDays: 20, idempotencyHours: 12, receiptsDays: 40)
+        try write("")
+        #expect(try files.read(retention: gateway).projects.first?.retention == gateway)
+        try write("retention:\n  ledgerDays: 30\n  payloadDays: 0")
+        #expect(
+            try files.read(retention: gateway).projects.first?.retention
+                == RetentionPolicy(ledgerDays: 30, payloadDays: 0, idempotencyHours: 12, receiptsDays: 30))
+        try write("retention:\n  receiptsDays: 91\n  idempotencyHours: 0\n  eventHours: 5")
+        let problems = files.problems()
+        #expect(problems.count == 3, "\(problems)")
+        #expect(
+            problems.contains { $0.contains("retention.receiptsDays: 91 is longer than retention.ledgerDays (90)") })
+        #expect(problems.contains { $0.contains("retention.idempotencyHours: 0 is out of range; use 1 to 744") })
+        #expect(problems.contains { $0.contains("retention.eventHours: unknown key") })
     }
 
     @Test func theTopicPolicyForClientsIsRead() throws {

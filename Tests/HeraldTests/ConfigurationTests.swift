@@ -76,7 +76,9 @@ struct ConfigurationTests {
                 "HERALD_LIMITS_UPSTREAM_THREADS": "6", "HERALD_LIMITS_UPSTREAM_CONNECTIONS": "7",
                 "HERALD_LIMITS_CONNECTIONS": "11", "HERALD_LIMITS_ADDRESS_CONNECTIONS": "12",
                 "HERALD_LIMITS_FAILED_AUTHENTICATION_RATE": "13", "HERALD_OPERATIONS_HOST": "::",
-                "HERALD_OPERATIONS_PORT": "14", "HERALD_RETENTION_EVENT_HOURS": "15", "HERALD_LOG_LEVEL": "error",
+                "HERALD_OPERATIONS_PORT": "14", "HERALD_RETENTION_EVENT_HOURS": "15",
+                "HERALD_RETENTION_LEDGER_DAYS": "16",
+                "HERALD_RETENTION_RECEIPTS_DAYS": "12", "HERALD_LOG_LEVEL": "error",
                 "HERALD_LOG_FORMAT": "text",
             ]
         ).get()
@@ -101,6 +103,8 @@ struct ConfigurationTests {
                     shutdownSeconds: 4, bodyBytes: 5000, batchBodyBytes: 10_000, failedAuthenticationRate: 13,
                     connections: 11, addressConnections: 12, upstreamThreads: 6, upstreamConnections: 7))
         #expect(configuration.retention.eventHours == 15)
+        let policy = RetentionPolicy(ledgerDays: 16, payloadDays: 16, idempotencyHours: 24, receiptsDays: 12)
+        #expect(configuration.retention.messages == policy, "payloads go with the ledger at the latest")
         #expect(configuration.log == GatewayConfiguration.Log(level: .error, format: .text))
         #expect(configuration.listen.url(port: 8443) == "https://[::1]:8443")
     }
@@ -232,6 +236,19 @@ struct ConfigurationTests {
         (
             "apns:\n  badDeviceTokens:\n    window: 60",
             "herald.yaml:3: apns.badDeviceTokens.window: unknown key; known here: atLeast, share, windowSeconds"
+        ),
+        (
+            "retention:\n  ledgerDays: 0",
+            "herald.yaml:2: retention.ledgerDays: 0 is out of range; use 1 to 3650"
+        ),
+        (
+            "retention:\n  ledgerDays: 7\n  payloadDays: 8",
+            "herald.yaml:3: retention.payloadDays: 8 is longer than retention.ledgerDays (7); nothing outlives the ledger"
+        ),
+        (
+            "retention:\n  idempotencyHours: 48\n  ledgerDays: 1",
+            "herald.yaml:2: retention.idempotencyHours: 48 is longer than retention.ledgerDays (1); "
+                + "nothing outlives the ledger"
         ),
         ("retention:\n  eventHours: 0", "herald.yaml:2: retention.eventHours: 0 is out of range; use 1 to 8784"),
         ("log:\n  format: xml", "herald.yaml:2: log.format: \"xml\" is not known; use one of text, json"),

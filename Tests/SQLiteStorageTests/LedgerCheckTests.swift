@@ -99,8 +99,8 @@ struct LedgerCheckTests {
             }
             try db.execute(
                 sql: """
-                    INSERT INTO former_registration (key, fid, app)
-                        SELECT column1, column2, app.id FROM (VALUES (3, 'x'), (2000, 'y')), app WHERE app.name = ?1
+                    INSERT INTO former_registration (key, fid, app, last_message)
+                        SELECT column1, column2, app.id, 9 FROM (VALUES (3, 'x'), (2000, 'y')), app WHERE app.name = ?1
                     """,
                 arguments: [name])
             try db.execute(sql: "DELETE FROM registration WHERE key IN (3, 4)")
@@ -238,7 +238,7 @@ struct LedgerCheckTests {
         let message = MessageID(rawValue: "0:0")!
         try await broadcast([[3, 1], [2]])
         _ = try await store.lastColumn(
-            of: "INSERT INTO former_registration SELECT key, fid, app FROM registration WHERE key = 3")
+            of: "INSERT INTO former_registration SELECT key, fid, app, 9 FROM registration WHERE key = 3")
         _ = try await store.lastColumn(of: "DELETE FROM registration WHERE key = 3")
         let listed = try await store.deliveries(of: message, in: project, outcome: nil, after: nil, limit: 9)
         #expect(listed.elements.map(\.registration.rawValue) == [1, 3, 2].map(Self.fid))

@@ -180,7 +180,7 @@ struct QueryPlanTests {
         Hot(name: "blocks to look at", sql: RegistrationDeliveryReader.floor),
         Hot(name: "key of a registration", sql: RegistrationDeliveryReader.key),
         Hot(name: "blocks of a recount", sql: LedgerRecount.blocks),
-        Hot(name: "next message of a recount", sql: LedgerRecount.messages),
+        Hot(name: "next message of a recount", sql: LedgerRecount.messages, walks: "retention"),
         Hot(name: "waiting deliveries of a recount", sql: LedgerRecount.waitingKeys),
         Hot(name: "first key of a recount", sql: LedgerRecount.firstKey, walks: "subquery"),
         Hot(name: "open pages of a message", sql: OpenPage.ofMessage, sorts: true),
@@ -195,7 +195,7 @@ struct QueryPlanTests {
         Hot(name: "list of quarantined", sql: RegistrationReader.quarantined),
         Hot(name: "registrations of a user", sql: RegistrationReader.ofUser),
         Hot(name: "ended registrations", sql: RegistrationPurge.ended, walks: "pending"),
-        Hot(name: "remember a registration", sql: RegistrationPurge.keep),
+        Hot(name: "remember a registration", sql: RegistrationPurge.keep, walks: "sqlite_sequence"),
         Hot(name: "audit", sql: AuditTable.of, sorts: true),
         Hot(name: "audit log of a project", sql: AuditLogTable.newestOfProject),
         Hot(name: "audit log of an action", sql: AuditLogTable.newestOfAction),
@@ -237,9 +237,21 @@ struct QueryPlanTests {
         Hot(name: "receipt of a day", sql: ReceiptTable.countDay, sorts: true),
         Hot(name: "receipts of deliveries", sql: ReceiptTable.ofDeliveries, walks: "k VIRTUAL TABLE"),
         Hot(name: "export of receipts", sql: ReceiptReader.window),
+        Hot(name: "walk of payloads", sql: PayloadRemoval.walk),
+        Hot(name: "payload to remove", sql: PayloadRemoval.remove),
+        Hot(name: "late payloads", sql: PayloadRemoval.late),
+        Hot(name: "blocks to remove", sql: MessageRemoval.blocks),
+        Hot(name: "receipts of a message to remove", sql: MessageRemoval.receipts),
+        Hot(name: "receipts to remove", sql: ReceiptRemoval.remove),
+        Hot(name: "hours to remove", sql: DayRemoval.hours),
+        Hot(name: "sums of a day to remove", sql: DayRemoval.deliveries),
+        Hot(name: "received sums of a day to remove", sql: DayRemoval.received),
+        Hot(name: "former registrations to remove", sql: FormerRegistrations.remove),
     ]
 
-    @Test(arguments: hot)
+    static let ofMessage = MessageRemoval.rest.map { Hot(name: $0, sql: $0) }
+
+    @Test(arguments: hot + ofMessage)
     func hotStatementsScanAndSortNoTable(_ statement: Hot) async throws {
         let directory = try TestDirectory()
         let store = try SQLiteStore(directory: directory.path, role: .gateway, logger: Logger(label: "test"))

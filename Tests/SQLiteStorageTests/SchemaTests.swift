@@ -80,7 +80,7 @@ struct SchemaTests {
         Violation(
             rule: "a digest that is no SHA-256",
             sql: """
-                INSERT INTO idempotency (project, key, digest, message, used_at)
+                INSERT INTO idempotency (project, key, digest, message, expires_at)
                 VALUES ('demo', 'k', zeroblob(31), 1, 9)
                 """),
         Violation(rule: "fewer subscribers than none", sql: "UPDATE topic SET subscribers = -1"),

@@ -40,7 +40,7 @@ extension ConformanceCase {
         ConformanceCase(name) { scene in try await body(try await AcceptSubject(scene)) }
     }
 
-    private static let day = IdempotencyKey.lifetime.wholeMilliseconds
+    private static let day = IdempotencyKey.standardLifetime.wholeMilliseconds
 
     static let accepts: [ConformanceCase] = [
         accepting("an accepted message has one event, and a repeat or a conflict has none") { subject in
@@ -88,7 +88,7 @@ extension ConformanceCase {
             #expect(try await subject.accept(subject.message("a", 2, at: 1001 + day)) == "accepted")
             let store = subject.store
             func forget(_ time: Int64, _ limit: Int = 10) async throws -> Int {
-                try await store.forgetIdempotencyKeys(before: Timestamp(milliseconds: time), limit: limit)
+                try await store.forgetIdempotencyKeys(expiredBefore: Timestamp(milliseconds: time + day), limit: limit)
             }
             #expect(try await forget(1000) == 0)
             #expect(try await forget(1001, 1) == 1)

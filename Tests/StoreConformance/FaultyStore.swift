@@ -188,9 +188,9 @@ extension FaultyStore: MessageStore {
     }
 
     /// See the protocol.
-    package func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
+    package func forgetIdempotencyKeys(expiredBefore time: Timestamp, limit: Int) async throws(StoreError) -> Int {
         try await call(.forgetIdempotencyKeys) { () throws(StoreError) in
-            try await store.forgetIdempotencyKeys(before: time, limit: limit)
+            try await store.forgetIdempotencyKeys(expiredBefore: time, limit: limit)
         }
     }
 }

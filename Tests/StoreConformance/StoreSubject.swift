@@ -61,7 +61,7 @@ package final class StoreSubject: Sendable {
 /// The protocols of a store that a conformance case asks.
 package enum StorePart: Hashable, Sendable, CaseIterable {
     case registrations, subscriptions, deviceGroups, messages, deliveries, ledger, credentials, serviceAccounts
-    case installations, receipts, audit, events, links, clicks, referrals
+    case installations, receipts, audit, events, links, clicks, referrals, retention
 }
 
 /// One claim about stores. Every implementation runs all of ``all``.
@@ -119,6 +119,9 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
         ([.links, .messages], messageLinks),
         ([.clicks], clicks),
         ([.clicks, .referrals, .events], referrals),
+        (
+            [.registrations, .subscriptions, .messages, .deliveries, .ledger, .receipts, .events, .retention], retention
+        ),
     ]
 }
 
@@ -262,6 +265,11 @@ struct Scene {
     /// Has the law of a message checked that was accepted past ``send(_:)``.
     mutating func note(_ message: Message) {
         sent.append(message.id)
+    }
+
+    /// The law of a message that is removed is not checked any more.
+    mutating func forget(_ message: Message) {
+        sent.removeAll { $0 == message.id }
     }
 
     mutating func send(to registration: Registration, at time: Int64 = 1000) async throws -> Message {

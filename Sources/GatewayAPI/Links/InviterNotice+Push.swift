@@ -14,7 +14,7 @@ extension ProjectCall {
     func notify(_ change: ReferralChange) async throws(FCMError) -> String? {
         let (referral, invitation) = (change.referral, change.invitation)
         guard let notice = invitation.notice, [.converted, .rewarded].contains(referral.progress.state),
-            now - referral.changedAt < IdempotencyKey.lifetime
+            now - referral.changedAt < IdempotencyKey.standardLifetime
         else { return nil }
         do throws(FCMError) {
             let submission = Submission(

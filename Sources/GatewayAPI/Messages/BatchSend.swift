@@ -12,7 +12,11 @@ enum BatchSend {
     static func respond(to call: ProjectCall) async throws -> Response {
         let key = try IdempotencyHeader.key(in: call.headers)
         let body = try await call.body()
-        let idempotency = key.map { IdempotencyKey(key: $0, digest: body.digest(for: "messages:batchSend")) }
+        let idempotency = key.map {
+            IdempotencyKey(
+                key: $0, digest: body.digest(for: "messages:batchSend"),
+                lifetime: call.project.retention.idempotencyKeys)
+        }
         // Of the whole request; messages of a batch have keys of their own besides.
         let use = try await call.uses(of: [idempotency].compactMap(\.self)).first ?? .unused
         let request = try BatchSendRequest(body.json(), at: try await call.time(of: use))
@@ -277,7 +281,7 @@ extension Result<SendItem, FCMError> {
 extension IdempotencyKey {
     /// The key of one message of a batch: a blank can't stand in a key that a sender chose.
     fileprivate func item(_ place: Int) -> IdempotencyKey {
-        IdempotencyKey(key: "\(key) \(place)", digest: digest, batch: key)
+        IdempotencyKey(key: "\(key) \(place)", digest: digest, batch: key, lifetime: lifetime)
     }
 }
 

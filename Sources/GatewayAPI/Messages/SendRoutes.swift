@@ -20,7 +20,10 @@ enum SendRoutes {
     @Sendable private static func send(_ call: ProjectCall) async throws -> Response {
         let key = try IdempotencyHeader.key(in: call.headers)
         let body = try await call.body()
-        let idempotency = key.map { IdempotencyKey(key: $0, digest: body.digest(for: "messages:send")) }
+        let idempotency = key.map {
+            IdempotencyKey(
+                key: $0, digest: body.digest(for: "messages:send"), lifetime: call.project.retention.idempotencyKeys)
+        }
         // Whatever became of the target, the times and the limits since: a repeat has the answer of the first.
         let use = try await call.uses(of: [idempotency].compactMap(\.self)).first ?? .unused
         if case .same(let id) = use { return try await call.respond(toRepeatOf: id, body) }

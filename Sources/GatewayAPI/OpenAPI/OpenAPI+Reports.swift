@@ -62,6 +62,8 @@ extension OpenAPI {
                     "rejectedByReason": .map(of: .integer),
                     "receipts": .map(of: .integer).saying("How many devices reported each kind."),
                     "platforms": .map(of: .string).saying("What becomes of the message's blocks; of one report alone."),
+                    "payloadRemoved": .boolean.saying(
+                        "true once retention took what the message said; `platforms` goes with it."),
                     "links": .list(of: .named("MessageLink")).saying(
                         "The links of the message that are tracked; of one report alone."),
                     "latency": .object(["p50": .duration, "p90": .duration, "p99": .duration]),

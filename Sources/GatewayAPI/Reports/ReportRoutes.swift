@@ -82,11 +82,14 @@ extension ProjectCall {
             let body = try await services.store.message(id, in: project.id)?.body,
             case .object(let members) = ReportView.report(report, expectedEnd: services.controller.expectedEnd(of: id))
         else { throw FCMError(.notFound) }
+        let links = try await links(of: id)
+        guard !body.isRemoved else {
+            return Response(json: .object(members + [.init("payloadRemoved", .bool(true))] + links))
+        }
         // The one way it fails is that what is stored can't be read, which the error says.
         guard let content = try? FCMMessage(body) else {
             throw StoreError(.failed, "The store's content of a message is damaged.")
         }
-        let links = try await links(of: id)
         return Response(json: .object(members + [.init("platforms", ReportView.platforms(content))] + links))
     }
 }

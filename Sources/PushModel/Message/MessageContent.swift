@@ -23,6 +23,9 @@ package enum MessageBody: Sendable {
     /// Read from the store: ``MessageContent/bytes``.
     case stored([UInt8])
 
+    /// Whether retention took what it said: nothing that is accepted is empty.
+    package var isRemoved: Bool { bytes.isEmpty }
+
     /// What the store keeps.
     package var bytes: [UInt8] {
         switch self {

@@ -36,6 +36,8 @@ package final class SQLiteStore: Sendable {
     let linkClock = LinkClock()
     /// What the store ended by itself and was not asked for yet.
     let ownEnds = Mutex(OwnEnds())
+    /// Where the removals of what is out of date stand.
+    let removals = Mutex<[RetentionPart: RemovalPass]>([:])
 
     /// Opens the store in `directory`, makes directory and database if there are none, and migrates. Blocks its thread: on
     /// files, and up to some seconds while another process does the same.

@@ -34,6 +34,7 @@ extension SQLiteStore {
         configuration.journalMode = .wal
         configuration.busyMode = .callback(Self.waitForTurn)
         configuration.maximumReaderCount = readerLimit
+        configuration.prepareDatabase(Self.prepare)
         return configuration
     }
 
@@ -47,6 +48,16 @@ extension SQLiteStore {
             if !checkpoints { try db.execute(sql: "PRAGMA wal_autocheckpoint = 0") }
         }
         return pool
+    }
+
+    /// Lets a file that is made now give pages back, which can be chosen only before its first page is written
+    /// (sqlite.org/pragma.html#pragma_auto_vacuum), and has what is deleted overwritten in every file: SQLite is built with
+    /// another default here and there.
+    private static func prepare(_ db: Database) throws {
+        guard !db.configuration.readonly else { return }
+        try db.execute(sql: "PRAGMA secure_delete = ON")
+        guard try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 else { return }
+        try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
     }
 
     /// Migrates under the gateway's lock only: two commands never migrate at once, and a command of a newer version

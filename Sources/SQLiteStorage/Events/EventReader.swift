@@ -155,7 +155,8 @@ struct EventReader {
         _ messages: [Int64], _ change: MessageChange, from first: Int64, _ step: Step
     ) throws {
         for (index, seq) in messages.enumerated() where first + Int64(index) > after && events.count < limit {
-            guard let row = try db.row(Self.message, [seq]) else { throw StoreError.invalid("an event of a message") }
+            // Events may be kept for longer than the messages that they are about.
+            guard let row = try db.row(Self.message, [seq]) else { continue }
             let time = change == .accepted ? Timestamp(milliseconds: row[1]) : nil
             add(first + Int64(index), step, at: time, .message(try MessageID(stored: row[0]), change))
         }
@@ -163,8 +164,9 @@ struct EventReader {
 
     private mutating func add(_ keys: [Int64], _ cause: EventBody.Cause, from first: Int64, _ step: Step) throws {
         guard !keys.isEmpty, !filter.isOnlyFailures || cause == .unregistered else { return }
-        let names = try LedgerReader(db: db).names(of: keys)
+        let names = try LedgerReader(db: db).knownNames(of: keys)
         for (index, name) in names.enumerated() where first + Int64(index) > after && events.count < limit {
+            guard let name else { continue }
             var ended = EndedRegistration(
                 registration: name.id, app: name.app.id, cause: RegistrationEnd.Cause(cause))
             if cause == .replaced || cause == .superseded {

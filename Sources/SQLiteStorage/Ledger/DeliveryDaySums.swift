@@ -53,6 +53,13 @@ struct DeliveryDaySums: Equatable, Sendable {
         }
     }
 
+    /// By app the day up to which messages or sums were removed.
+    static func removedDays(_ db: Database) throws -> [Int64: Int64] {
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT a.id, r.days_after FROM app a CROSS JOIN retention r ON r.project = a.project")
+        return Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: { _, last in last })
+    }
+
     /// Counts deliveries.
     mutating func add(_ count: Int64, app: Int64, _ kind: Kind, _ outcome: LedgerOutcome) {
         guard count > 0 else { return }
@@ -88,10 +95,15 @@ struct DeliveryDaySums: Equatable, Sendable {
 
     /// How many sums differ from these recounted ones, of those that did not change while they were recounted.
     ///
-    /// - Parameter before: what was kept when the recount began; this is what was kept when it ended.
-    func differences(to recounted: DeliveryDaySums, since before: DeliveryDaySums) -> Int {
+    /// - Parameters:
+    ///   - before: what was kept when the recount began; this is what was kept when it ended.
+    ///   - ends: by app the day up to which messages or sums were removed: they have nothing to be compared with.
+    func differences(
+        to recounted: DeliveryDaySums, since before: DeliveryDaySums, after ends: [Int64: Int64]
+    ) -> Int {
         Set(counts.keys).union(recounted.counts.keys).count { key in
-            counts[key] == before.counts[key] && counts[key] != recounted.counts[key]
+            key.kind.day > ends[key.app] ?? .min && counts[key] == before.counts[key]
+                && counts[key] != recounted.counts[key]
         }
     }
 }

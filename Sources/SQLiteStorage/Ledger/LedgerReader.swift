@@ -117,12 +117,18 @@ struct LedgerReader {
 
     /// FID and app of registrations, in the order of `keys`.
     func names(of keys: [Int64]) throws -> [(id: RegistrationID, app: AppKey)] {
+        try knownNames(of: keys).map { name in
+            guard let name else { throw StoreError.invalid("a delivery to a registration") }
+            return name
+        }
+    }
+
+    /// The same; `nil`: retention took what was known of the registration.
+    func knownNames(of keys: [Int64]) throws -> [(id: RegistrationID, app: AppKey)?] {
         let text = "[\(keys.map(String.init).joined(separator: ","))]"
         let names = try Row.fetchCursor(db.cachedStatement(sql: Self.names), arguments: [text])
         return try keys.map { _ in
-            guard let name = try names.next(), let fid: String = name[0], let app: String = name[1] else {
-                throw StoreError.invalid("a delivery to a registration")
-            }
+            guard let name = try names.next(), let fid: String = name[0], let app: String = name[1] else { return nil }
             return (
                 try RegistrationID(stored: fid),
                 AppKey(try Platform(stored: name[2]), try AppID(stored: app))

@@ -17,8 +17,10 @@ struct LedgerRecount {
     /// The entries by day; `nil`: not all can be read.
     private(set) var days: DeliveryDaySums? = DeliveryDaySums()
 
+    /// One whose rows are being removed has no law any more.
     static let messages = """
-        SELECT seq, id, project, accepted_at, label, is_displayed FROM message WHERE seq > ? ORDER BY seq LIMIT 1
+        SELECT seq, id, project, accepted_at, label, is_displayed FROM message
+        WHERE seq > ? AND seq NOT IN (SELECT removing FROM retention WHERE removing IS NOT NULL) ORDER BY seq LIMIT 1
         """
     static let blocks = """
         SELECT b.id, b.first_key, b.last_key, b.rows, b.outcomes, b.project, b.entries

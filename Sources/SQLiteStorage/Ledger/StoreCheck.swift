@@ -77,9 +77,12 @@ extension SQLiteStore {
             last = step.last
         }
         if let days {
-            let kept = try await read { db in try DeliveryDaySums(stored: db) }
+            let (kept, ends) = try await read { db in
+                (try DeliveryDaySums(stored: db), try DeliveryDaySums.removedDays(db))
+            }
             findings.add(
-                "sums by day that are not those of the ledger", count: kept.differences(to: days, since: before))
+                "sums by day that are not those of the ledger",
+                count: kept.differences(to: days, since: before, after: ends))
         }
         progress(done, done)
     }
@@ -203,18 +206,25 @@ extension SQLiteStore {
         (
             "sums of receipts that are not those of the receipts",
             """
-            SELECT message, kind, count(*) FROM receipt GROUP BY message, kind
-            EXCEPT SELECT message, kind, count FROM receipt_tally
-            UNION ALL SELECT message, kind, count FROM receipt_tally t
-                WHERE NOT EXISTS (SELECT 1 FROM receipt WHERE message = t.message AND kind = t.kind)
+            SELECT 1 FROM (
+                SELECT message, kind, count(*) FROM receipt GROUP BY message, kind
+                EXCEPT SELECT message, kind, count FROM receipt_tally
+                UNION ALL SELECT message, kind, count FROM receipt_tally t
+                    WHERE NOT EXISTS (SELECT 1 FROM receipt WHERE message = t.message AND kind = t.kind)) f
+            CROSS JOIN message m ON m.seq = f.message LEFT JOIN retention r ON r.project = m.project
+            WHERE m.accepted_at >= ifnull(r.receipts_start, 0) AND m.seq IS NOT r.removing
             """
         ),
         (
             "sums of receipts by day that are not those of the receipts",
             """
-            SELECT * FROM (\(ReceiptTable.days) GROUP BY 1, 2, 3 EXCEPT SELECT app, day, label, count FROM received_day)
-            UNION ALL SELECT * FROM (
-                SELECT app, day, label, count FROM received_day EXCEPT \(ReceiptTable.days) GROUP BY 1, 2, 3)
+            WITH counted (app, day, label, count) AS (\(ReceiptTable.days) GROUP BY 1, 2, 3)
+            SELECT 1 FROM (
+                SELECT * FROM (SELECT * FROM counted EXCEPT SELECT app, day, label, count FROM received_day)
+                UNION ALL SELECT * FROM (SELECT app, day, label, count FROM received_day EXCEPT SELECT * FROM counted)) f
+            CROSS JOIN app a ON a.id = f.app LEFT JOIN retention r ON r.project = a.project
+            WHERE f.day > ifnull(r.days_after, -1)
+                AND (ifnull(r.receipts_start, 0) = 0 OR f.day > r.receipts_start / 86400000)
             """
         ),
         (

@@ -45,15 +45,14 @@ struct AcceptStep {
         let keys = IdempotencyTable(db: db, project: message.project)
         var isFirstOfBatch = false
         if let key = message.idempotency {
-            let start = message.acceptedAt + (.zero - IdempotencyKey.lifetime)
             if let batch = key.ofBatch {
-                switch try keys.use(of: batch, since: start) {
+                switch try keys.use(of: batch, at: message.acceptedAt) {
                 case .unused: isFirstOfBatch = true
                 case .same: break
                 case .other: return .conflict
                 }
             }
-            switch try keys.use(of: key, since: start) {
+            switch try keys.use(of: key, at: message.acceptedAt) {
             case .unused: break
             case .same(let id): return .repeated(id)
             case .other: return .conflict

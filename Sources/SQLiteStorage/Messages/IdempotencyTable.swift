@@ -10,15 +10,15 @@ struct IdempotencyTable {
 
     static let find = """
         SELECT i.digest, m.id FROM idempotency i CROSS JOIN message m ON m.seq = i.message
-        WHERE i.project = ? AND i.key = ? AND i.used_at >= ?
+        WHERE i.project = ? AND i.key = ? AND i.expires_at >= ?
         """
     static let forget = """
         DELETE FROM idempotency WHERE (project, key) IN (
-            SELECT project, key FROM idempotency INDEXED BY idempotency_used WHERE used_at < ? LIMIT ?)
+            SELECT project, key FROM idempotency INDEXED BY idempotency_expiry WHERE expires_at < ? LIMIT ?)
         """
 
-    /// Looks for a key that came at `time` or later; what is older counts as forgotten.
-    func use(of key: IdempotencyKey, since time: Timestamp) throws -> IdempotencyUse {
+    /// Looks for a key that counts at `time`; another one, and one whose message was removed, counts as forgotten.
+    func use(of key: IdempotencyKey, at time: Timestamp) throws -> IdempotencyUse {
         guard let row = try db.row(Self.find, [project.rawValue, key.key, time.milliseconds]) else { return .unused }
         return [UInt8](row[0] as Data) == key.digest ? .same(try MessageID(stored: row[1])) : .other
     }
@@ -26,10 +26,10 @@ struct IdempotencyTable {
     func insert(_ key: IdempotencyKey, message: Int64, at time: Timestamp) throws {
         try db.change(
             """
-            INSERT INTO idempotency (project, key, digest, message, used_at) VALUES (?, ?, ?, ?, ?)
+            INSERT INTO idempotency (project, key, digest, message, expires_at) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT (project, key) DO UPDATE
-                SET digest = excluded.digest, message = excluded.message, used_at = excluded.used_at
+                SET digest = excluded.digest, message = excluded.message, expires_at = excluded.expires_at
             """,
-            [project.rawValue, key.key, Data(key.digest), message, time.milliseconds])
+            [project.rawValue, key.key, Data(key.digest), message, (time + key.lifetime).milliseconds])
     }
 }

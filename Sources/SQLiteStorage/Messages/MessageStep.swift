@@ -28,7 +28,7 @@ extension SQLiteStore: MessageStore {
     ) async throws(StoreError) -> [IdempotencyUse] {
         try await read { db in
             let table = IdempotencyTable(db: db, project: project)
-            return try keys.map { try table.use(of: $0, since: time + (.zero - IdempotencyKey.lifetime)) }
+            return try keys.map { try table.use(of: $0, at: time) }
         }
     }
 
@@ -66,7 +66,7 @@ extension SQLiteStore: MessageStore {
     }
 
     /// Walks the index of times.
-    package func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
+    package func forgetIdempotencyKeys(expiredBefore time: Timestamp, limit: Int) async throws(StoreError) -> Int {
         try await write(rows: limit) { db in try db.change(IdempotencyTable.forget, [time.milliseconds, limit]) }
     }
 }

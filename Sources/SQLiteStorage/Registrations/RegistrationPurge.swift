@@ -13,8 +13,8 @@ struct RegistrationPurge {
         ORDER BY ended_at, key LIMIT ?2
         """
     static let keep = """
-        INSERT OR IGNORE INTO former_registration (key, fid, app)
-        SELECT r.key, r.fid, r.app FROM registration r WHERE r.key = ?1 AND r.ended_at < ?2
+        INSERT OR IGNORE INTO former_registration (key, fid, app, last_message)
+        SELECT r.key, r.fid, r.app, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'message'), 0) FROM registration r WHERE r.key = ?1 AND r.ended_at < ?2
         """
     static let remove = "DELETE FROM registration WHERE key = ?1 AND ended_at < ?2"
 

@@ -76,16 +76,17 @@ extension Schema {
         END;
         """
 
-    /// The keys of requests, each with the message that the first of them made.
+    /// The keys of requests, each with the message that the first of them made. `message` has no foreign key: that
+    /// would take an index for the removal of messages, and the keys of one that was removed do not count any more.
     static let idempotencyKeys = """
         CREATE TABLE idempotency (
             project TEXT NOT NULL,
             key TEXT NOT NULL CHECK (length(key) > 0),
             digest BLOB NOT NULL CHECK (length(digest) = 32),
-            message INTEGER NOT NULL REFERENCES message (seq),
-            used_at INTEGER NOT NULL,
+            message INTEGER NOT NULL,
+            expires_at INTEGER NOT NULL,
             PRIMARY KEY (project, key)
         ) STRICT, WITHOUT ROWID;
-        CREATE INDEX idempotency_used ON idempotency (used_at);
+        CREATE INDEX idempotency_expiry ON idempotency (expires_at);
         """
 }

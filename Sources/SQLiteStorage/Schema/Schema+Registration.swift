@@ -120,13 +120,16 @@ extension Schema {
         CREATE INDEX registration_audit_time ON registration_audit (time);
         """
 
-    /// `former_registration` is what the ledger needs of registrations that were purged.
+    /// `former_registration` is what the ledger needs of registrations that were purged. No message after `last_message`
+    /// can name one, so that it goes with the last message that may.
     static let formerRegistrations = """
         CREATE TABLE former_registration (
             key INTEGER PRIMARY KEY,
             fid TEXT NOT NULL,
-            app INTEGER NOT NULL REFERENCES app (id)
+            app INTEGER NOT NULL REFERENCES app (id),
+            last_message INTEGER NOT NULL
         ) STRICT;
+        CREATE INDEX former_registration_last ON former_registration (app, last_message);
         """
 
     /// `import_position` is written with the rows of an import, so that another run goes on where they end.

@@ -20,5 +20,6 @@ enum Schema {
         imports, topics, subscriptions, deviceGroups, installations, messages, messageLists,
         idempotencyKeys, workers, fanOuts, pending, addressMoves, ledger, messageSums, receipts, deliveryDays, apiKeys,
         serviceAccounts, auditLog, events, links, messageLinks, clicks, referrals,
+        retention,
     ]
 }

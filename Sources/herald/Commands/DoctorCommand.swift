@@ -35,7 +35,7 @@ struct DoctorCommand: AsyncParsableCommand {
         do {
             projects = try ProjectSet.read(
                 directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
-                environmentProxy: configuration.environmentProxy)
+                environmentProxy: configuration.environmentProxy, retention: configuration.retention.messages)
             findings = projects.warnings.map { Finding(.warning, "configuration", $0.description) }
             let apps = projects.projects.map(\.apps.count).reduce(0, +)
             findings.insert(

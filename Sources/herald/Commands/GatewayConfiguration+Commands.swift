@@ -55,7 +55,10 @@ extension GatewayConfiguration {
         try check(id)
         let projects: [Project]
         do {
-            projects = try ProjectSet.read(directory: projectsDirectory, configuredAt: place(of: .projects)).projects
+            projects =
+                try ProjectSet.read(
+                    directory: projectsDirectory, configuredAt: place(of: .projects), retention: retention.messages
+                ).projects
         } catch {
             throw error.failure
         }

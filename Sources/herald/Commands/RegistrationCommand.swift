@@ -195,7 +195,8 @@ struct RegistrationCommand: AsyncParsableCommand {
         try configuration.check(project)
         do {
             let set = try ProjectSet.read(
-                directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects))
+                directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
+                retention: configuration.retention.messages)
             let apps = set.projects.first { $0.id == project }?.apps ?? [:]
             let environments = apps.values.compactMap { app in app.deviceService.map { (app.id, $0.environment) } }
             return Dictionary(uniqueKeysWithValues: environments)

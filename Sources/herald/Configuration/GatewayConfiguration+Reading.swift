@@ -16,7 +16,7 @@ extension GatewayConfiguration {
             "newRegistrationProjectRate", "proxies", "failedAuthenticationRate", "connections", "addressConnections",
             "newLinkAddressRate", "newLinkProjectRate", "linkMissRate",
         ],
-        "retention": ["eventHours"],
+        "retention": ["eventHours"] + RetentionSection.keys,
         "apns": ["badDeviceTokens"],
         "apns.badDeviceTokens": ["share", "atLeast", "windowSeconds"],
         "log": ["level", "format"],
@@ -107,6 +107,7 @@ extension GatewayConfiguration {
             "limits.addressConnections", in: 1...1_000_000, into: &limits.addressConnections, problems: &problems)
         settings.integer("limits.proxies", in: 0...10, into: &limits.proxies, problems: &problems)
         settings.integer("retention.eventHours", in: 1...8784, into: &retention.eventHours, problems: &problems)
+        readRetention(settings, problems: &problems)
         settings.share("apns.badDeviceTokens.share", into: &badDeviceTokens.share, problems: &problems)
         settings.integer(
             "apns.badDeviceTokens.atLeast", in: 1...1_000_000, into: &badDeviceTokens.atLeast, problems: &problems)
@@ -125,6 +126,19 @@ extension GatewayConfiguration {
             url.query() == nil, url.fragment() == nil, url.user() == nil
         else { return nil }
         return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    private mutating func readRetention(_ settings: SettingsReader, problems: inout [ConfigurationProblem]) {
+        var section = RetentionSection()
+        for field in RetentionSection.Field.allCases {
+            settings.integer(
+                "retention.\(field.rawValue)", in: field.range, into: &section.values[field], problems: &problems)
+        }
+        for (field, text) in section.conflicts(over: RetentionPolicy()) {
+            let name = "retention.\(field.rawValue)"
+            problems.append(ConfigurationProblem(settings.place(name), field: name, text))
+        }
+        retention.messages = section.policy(over: RetentionPolicy())
     }
 
     private mutating func readOperations(_ settings: SettingsReader, problems: inout [ConfigurationProblem]) {

@@ -2,6 +2,7 @@ import Delivery
 import GatewayAPI
 import HTTPListener
 import Logging
+import PushModel
 import Upstream
 
 /// What `Config/herald.yaml` and the environment say about a gateway.
@@ -148,8 +149,10 @@ struct GatewayConfiguration: Sendable {
         var upstreamConnections = 4
     }
 
-    /// How long is kept what is not the ledger.
+    /// How long what happened is kept.
     struct Retention: Hashable, Sendable {
+        /// What becomes of messages of projects whose files do not say.
+        var messages = RetentionPolicy()
         /// `retention.eventHours`: how long events can be read, an hour to a year.
         var eventHours = 168
     }

@@ -25,6 +25,8 @@ struct ProjectConfiguration: Sendable {
     var topics = TopicPolicy()
     /// `registrations.requireInstallation`.
     var requiresInstallation = true
+    /// `retention`, over the gateway's.
+    var retention = RetentionPolicy()
     /// Where fields stand, by path.
     var places: [String: ConfigurationPlace]
 
@@ -38,7 +40,7 @@ struct ProjectConfiguration: Sendable {
                     credential: app.credentialKind, reachesBothEnvironments: app.reachesBothEnvironments,
                     links: app.links)
             } + otherApps, stale: stale, topics: topics, weight: weight,
-            requiresInstallation: requiresInstallation, links: links)
+            requiresInstallation: requiresInstallation, links: links, retention: retention)
     }
 
     /// The ways of its apps to APNs.

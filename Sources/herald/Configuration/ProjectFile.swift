@@ -8,13 +8,14 @@ import Upstream
 struct ProjectFile {
     /// Every field of a project file, by section; `""` is the top.
     static let keys: [String: [String]] = [
-        "": ["project", "number", "weight", "apps", "registrations", "topics", "links", "delivery"],
+        "": ["project", "number", "weight", "apps", "registrations", "topics", "links", "delivery", "retention"],
         "registrations": ["staleAfterDays", "stale", "requireInstallation"],
         "topics": ["clientLimit", "clientPattern"],
         "links": LinkSection.keys,
         "links.attribution": LinkSection.attributionKeys,
         "links.referral": LinkSection.referralKeys,
         "delivery": ["trackLinks"],
+        "retention": RetentionSection.keys,
         "apps": ["id", "platform", "apns", "firebaseKeys"] + AppLinkSection.keys,
         "apps.apns": APNSSection.keys,
         "apps.apns.endpoint": PushEnvironment.allCases.map(\.rawValue),
@@ -43,12 +44,15 @@ struct ProjectFile {
         var stale = StalePolicy()
         var topics = TopicPolicy()
         var requiresInstallation = true
+        var retention = RetentionPolicy()
         var places: [String: ConfigurationPlace] = [:]
         var appKeys: [(key: AppKey, place: ConfigurationPlace, field: String)] = []
     }
 
     /// The path as the operator named it.
     let path: String
+    /// What holds for messages of projects that do not say how long theirs are kept.
+    var retention = RetentionPolicy()
 
     /// Reads the file; `nil` when it is no mapping at all.
     func read(problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]) -> Content? {
@@ -68,6 +72,7 @@ struct ProjectFile {
             LinkSection(section: block).read(into: &content, problems: &problems, warnings: &warnings)
         }
         readDelivery(root, into: &content, problems: &problems)
+        content.retention = retentionPolicy(root, problems: &problems)
         guard root.has("apps") else {
             problems.append(root.problem("apps", "missing; add at least one app"))
             return content
@@ -132,6 +137,19 @@ struct ProjectFile {
             return
         }
         content.links?.tracksMessages = true
+    }
+
+    private func retentionPolicy(
+        _ root: ConfigurationSection, problems: inout [ConfigurationProblem]
+    ) -> RetentionPolicy {
+        guard root.has("retention"), let block = root.section("retention", problems: &problems) else {
+            return retention
+        }
+        let section = RetentionSection(block, problems: &problems)
+        for (field, text) in section.conflicts(over: retention) {
+            problems.append(block.problem(field.rawValue, text))
+        }
+        return section.policy(over: retention)
     }
 
     private func topicPolicy(_ root: ConfigurationSection, problems: inout [ConfigurationProblem]) -> TopicPolicy {

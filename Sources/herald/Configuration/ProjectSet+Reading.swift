@@ -8,15 +8,18 @@ extension ProjectSet {
     /// - Parameters:
     ///   - place: where the directory was configured, to point at when it can't be read.
     ///   - environmentProxy: for apps whose file names no proxy.
+    ///   - retention: the gateway's, for fields that a file does not name.
     static func read(
-        directory: String, configuredAt place: ConfigurationPlace, environmentProxy: EnvironmentProxy? = nil
+        directory: String, configuredAt place: ConfigurationPlace, environmentProxy: EnvironmentProxy? = nil,
+        retention: RetentionPolicy = RetentionPolicy()
     ) throws(ConfigurationError) -> ProjectSet {
         var problems: [ConfigurationProblem] = []
         var warnings: [ConfigurationProblem] = []
         let files = try files(in: directory, configuredAt: place)
         var contents: [(file: String, content: ProjectFile.Content)] = []
         for file in files {
-            guard let content = ProjectFile(path: file).read(problems: &problems, warnings: &warnings) else { continue }
+            let reader = ProjectFile(path: file, retention: retention)
+            guard let content = reader.read(problems: &problems, warnings: &warnings) else { continue }
             contents.append((file, content))
         }
         refuseDuplicates(contents.map(\.content), problems: &problems)
@@ -136,7 +139,7 @@ extension ProjectConfiguration {
         self.init(
             file: file, id: id, number: number, weight: content.weight, apps: content.apps.compactMap { $0 },
             otherApps: content.otherApps, links: content.links, stale: content.stale, topics: content.topics,
-            requiresInstallation: content.requiresInstallation,
+            requiresInstallation: content.requiresInstallation, retention: content.retention,
             places: content.places)
         let linked = apps.map(\.id) + otherApps.filter { $0.platform == .apple }.map(\.id)
         links?.heuristicApps = Set(linked).subtracting(content.provenApps)

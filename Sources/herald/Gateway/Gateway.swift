@@ -58,7 +58,7 @@ struct Gateway: Service {
     ) async throws {
         let projects = try ProjectSet.read(
             directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
-            environmentProxy: configuration.environmentProxy)
+            environmentProxy: configuration.environmentProxy, retention: configuration.retention.messages)
         let directory = ProjectDirectory(projects.projects)
         let linkHosts = LinkHosts()
         try linkHosts.replace(with: projects.projects)
@@ -96,10 +96,13 @@ struct Gateway: Service {
             [
                 .idempotencyKeys(of: store), .endedRegistrations(of: store), .accessTokens(of: store),
                 .installationTokens(of: store), .installations(of: store), .auditEntries(of: store),
-                .emptyTopics(of: store), .linkCounts(of: store), .clicks(of: store),
+                .linkCounts(of: store), .clicks(of: store),
                 .attributedInstalls(of: store), .clickedReferrals(of: store),
                 .events(of: store, lifetime: .seconds(3600 * configuration.retention.eventHours)),
-            ], clock: ContinuousClock(), wallTime: { time.now() }, logger: logger)
+            ]
+                + Housekeeper.Chore.retention(of: store) {
+                    directory.retentionRules(standard: configuration.retention.messages)
+                } + [.emptyTopics(of: store)], clock: ContinuousClock(), wallTime: { time.now() }, logger: logger)
         let publicURL = PublicURL(of: configuration)
         let uses = KeyUses()
         keyUses = KeyUseWriter(uses, to: store, clock: ContinuousClock(), logger: logger)
@@ -157,7 +160,7 @@ struct Gateway: Service {
                 server.certificates, clock: ContinuousClock(), wallTime: Timestamp.systemTime, logger: logger)
         reloader = ProjectReloader(
             directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
-            environmentProxy: configuration.environmentProxy,
+            environmentProxy: configuration.environmentProxy, retention: configuration.retention.messages,
             useUpstreams: { apps throws(APNSConfigurationError) in try sender.use(apps) },
             useProjects: { [clicks] projects in
                 directory.replace(with: projects)

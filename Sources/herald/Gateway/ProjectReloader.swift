@@ -8,6 +8,7 @@ struct ProjectReloader: Sendable {
     private let directory: String
     private let place: ConfigurationPlace
     private let environmentProxy: EnvironmentProxy?
+    private let retention: RetentionPolicy
     private let useUpstreams: @Sendable ([APNSAppConfiguration]) throws(APNSConfigurationError) -> Void
     private let useProjects: @Sendable ([Project]) -> Void
     private let useCertificates: @Sendable ([WatchedCertificate]) -> Void
@@ -16,12 +17,14 @@ struct ProjectReloader: Sendable {
     /// Prepares a reloader.
     ///
     /// - Parameters:
+    ///   - retention: the gateway's, for fields that a project file does not name.
     ///   - useUpstreams: puts the ways to APNs in force, or changes nothing and throws.
     ///   - useProjects: puts the projects in force; called second, so that no message is accepted for an app that has
     ///     no way yet.
     ///   - useCertificates: takes note of the certificates in force.
     init(
         directory: String, configuredAt place: ConfigurationPlace, environmentProxy: EnvironmentProxy? = nil,
+        retention: RetentionPolicy = RetentionPolicy(),
         useUpstreams: @escaping @Sendable ([APNSAppConfiguration]) throws(APNSConfigurationError) -> Void,
         useProjects: @escaping @Sendable ([Project]) -> Void,
         useCertificates: @escaping @Sendable ([WatchedCertificate]) -> Void, logger: Logger
@@ -29,6 +32,7 @@ struct ProjectReloader: Sendable {
         self.directory = directory
         self.place = place
         self.environmentProxy = environmentProxy
+        self.retention = retention
         self.useUpstreams = useUpstreams
         self.useProjects = useProjects
         self.useCertificates = useCertificates
@@ -40,7 +44,7 @@ struct ProjectReloader: Sendable {
     func reload() -> Bool {
         do throws(ConfigurationError) {
             let projects = try ProjectSet.read(
-                directory: directory, configuredAt: place, environmentProxy: environmentProxy)
+                directory: directory, configuredAt: place, environmentProxy: environmentProxy, retention: retention)
             guard !projects.projects.isEmpty else {
                 let text = "no project files (*.yaml) in \(directory); to serve none, stop the gateway"
                 throw ConfigurationError(problems: [ConfigurationProblem(place, field: "projects", text)])

@@ -42,7 +42,7 @@ struct StoreWithAccept: MessageStore {
         try await store.control(id, in: project, control, at: time, by: credential)
     }
 
-    func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
-        try await store.forgetIdempotencyKeys(before: time, limit: limit)
+    func forgetIdempotencyKeys(expiredBefore time: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        try await store.forgetIdempotencyKeys(expiredBefore: time, limit: limit)
     }
 }

@@ -401,7 +401,9 @@ struct BrokenStore: APIStore {
         _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,
         by credential: CredentialUse
     ) async throws(StoreError) -> MessageState? { throw failure }
-    func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int { throw failure }
+    func forgetIdempotencyKeys(expiredBefore time: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        throw failure
+    }
 
     func backlog(of project: ProjectID) async throws(StoreError) -> [BacklogShare] { throw failure }
     func report(

@@ -1,0 +1,68 @@
+import GRDB
+import PushModel
+import Store
+
+/// What was removed of a project, within one transaction.
+struct RetentionTable {
+    let db: Database
+    let project: String
+
+    /// Projects with messages, found by seeking from one to the next, and those with apps, a few rows.
+    static let projects = """
+        WITH RECURSIVE found (name) AS (
+            SELECT min(project) FROM message
+            UNION ALL
+            SELECT (SELECT min(m.project) FROM message m WHERE m.project > found.name) FROM found
+            WHERE found.name IS NOT NULL)
+        SELECT name FROM found WHERE name IS NOT NULL UNION SELECT project FROM app ORDER BY 1
+        """
+    static let removing = "SELECT removing FROM retention WHERE project = ?"
+    static let payloadsAfter = "SELECT payloads_after FROM retention WHERE project = ?"
+    static let removed = "SELECT ledger_start, last_block FROM retention WHERE project = ?"
+
+    private static let make = "INSERT OR IGNORE INTO retention (project) VALUES (?)"
+
+    private func change(_ assignment: String, _ value: Int64?) throws {
+        try db.change(Self.make, [project])
+        try db.change("UPDATE retention SET \(assignment) WHERE project = ?1", [project, value])
+    }
+
+    /// Projects that have something.
+    static func allProjects(_ db: Database) throws -> [String] {
+        try String.fetchAll(db.cachedStatement(sql: projects))
+    }
+
+    /// The message whose rows go in several steps.
+    func removing() throws -> Int64? {
+        try db.number(Self.removing, [project])
+    }
+
+    func setRemoving(_ message: Int64?) throws {
+        try change("removing = ?2", message)
+    }
+
+    /// Up to which message the walk has removed payloads.
+    func payloadsAfter() throws -> Int64 {
+        try db.number(Self.payloadsAfter, [project]) ?? 0
+    }
+
+    func setPayloadsAfter(_ message: Int64) throws {
+        try change("payloads_after = ?2", message)
+    }
+
+    /// Notes that a ledger block goes: what was recorded with it, and before, is not complete any more.
+    func note(block id: Int64, recordedAt milliseconds: Int64) throws {
+        try change("ledger_start = max(ledger_start, ?2)", milliseconds + 1)
+        try change("last_block = max(last_block, ?2)", id)
+    }
+
+    /// Notes that the sums of a day are not what is left of it.
+    func note(day: Int64) throws {
+        try change("days_after = max(days_after, ?2)", day)
+    }
+
+    /// Notes that receipts recorded before a time go.
+    func note(receiptsBefore time: Timestamp) throws {
+        try change("receipts_start = max(receipts_start, ?2)", time.milliseconds)
+    }
+}
