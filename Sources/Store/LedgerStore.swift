@@ -37,9 +37,15 @@ package protocol LedgerStore: Sendable {
     /// so never goes back. An export ends at `now` at the latest, and what is recorded after it is never put before its
     /// end: windows back to back (`a ..< b`, `b ..< c`) hold every row once, whenever they are read.
     ///
-    /// - Parameter now: the present of the caller, the same for all pages of one export.
+    /// What retention removed is never left out in silence: a window that had rows which are gone is refused, and so is a
+    /// page whose rows went since the one before. Receipts have a time of their own, and go with their messages.
+    ///
+    /// - Parameters:
+    ///   - start: `nil`: from the oldest row that there is.
+    ///   - now: the present of the caller, the same for all pages of one export.
+    /// - Throws: `.removed` with the oldest moment that can be exported.
     func export(
-        project: ProjectID, from start: Timestamp, to end: Timestamp, at now: Timestamp, after cursor: String?,
+        project: ProjectID, from start: Timestamp?, to end: Timestamp, at now: Timestamp, after cursor: String?,
         limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow>
 

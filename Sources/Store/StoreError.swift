@@ -1,3 +1,5 @@
+package import PushModel
+
 /// Why the store could not do what it was asked.
 package struct StoreError: Error, Sendable, CustomStringConvertible {
     /// What kind of error it is.
@@ -37,6 +39,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         case fenced
         /// A page token or cursor is not one of ours.
         case badCursor
+        /// Retention took some of what is asked for; from `oldest` on there is everything.
+        case removed(oldest: Timestamp)
     }
 
     /// Describes an error.

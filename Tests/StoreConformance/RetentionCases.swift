@@ -40,7 +40,7 @@ extension Scene {
 
     private func allRows() async throws -> [ExportRow] {
         try await store.export(
-            project: project, from: Timestamp(milliseconds: 0), to: Timestamp(milliseconds: 400 * Self.day),
+            project: project, from: nil, to: Timestamp(milliseconds: 400 * Self.day),
             at: Timestamp(milliseconds: 400 * Self.day), after: nil, limit: 1000
         ).elements
     }
@@ -161,6 +161,49 @@ extension ConformanceCase {
             #expect(try await scene.remove([.messages, .formerRegistrations], at: 91) == [1, 1])
             #expect(try await scene.exported() == [next.id: 1])
             scene.forget(message)
+            try await scene.forgetEvents()
+        },
+        ConformanceCase("an export of a window that was removed in part is refused") { scene in
+            let registration = try await scene.register(1)
+            var messages: [Message] = []
+            for number in 0..<6 {
+                messages.append(try await scene.delivered(to: registration, at: Int64(number) * day + 1000))
+            }
+            func export(from start: Int64?, after cursor: String? = nil, limit: Int = 9) async throws
+                -> ResultPage<ExportRow>
+            {
+                try await scene.store.export(
+                    project: scene.project, from: start.map { Timestamp(milliseconds: $0) },
+                    to: Timestamp(milliseconds: 6 * day), at: Timestamp(milliseconds: 6 * day), after: cursor,
+                    limit: limit)
+            }
+            let first = try await export(from: 0, limit: 2)
+            let later = try await export(from: 0, after: first.nextCursor, limit: 2)
+            #expect(first.elements.map(\.message) + later.elements.map(\.message) == messages.prefix(4).map(\.id))
+            try await scene.remove([.messages], at: 12, by: RetentionPolicy(ledgerDays: 10))
+            // The first three are gone, and the oldest moment is the one behind them.
+            let oldest = 2 * day + 3001
+            try await expectStoreError(.removed(oldest: Timestamp(milliseconds: oldest))) {
+                _ = try await export(from: 0)
+            }
+            try await expectStoreError(.removed(oldest: Timestamp(milliseconds: oldest))) {
+                _ = try await export(from: oldest - 1)
+            }
+            try await expectStoreError(.removed(oldest: Timestamp(milliseconds: oldest))) {
+                _ = try await export(from: 0, after: first.nextCursor)
+            }
+            try await expectStoreError(.removed(oldest: Timestamp(milliseconds: oldest))) {
+                _ = try await scene.store.export(
+                    project: scene.project, from: nil, to: Timestamp(milliseconds: day),
+                    at: Timestamp(milliseconds: 6 * day), after: nil, limit: 9)
+            }
+            #expect(
+                try await export(from: 0, after: later.nextCursor).elements.map(\.message) == [
+                    messages[4].id, messages[5].id,
+                ])
+            #expect(try await export(from: oldest).elements.map(\.message) == messages.suffix(3).map(\.id))
+            #expect(try await export(from: nil).elements.map(\.message) == messages.suffix(3).map(\.id))
+            for message in messages.prefix(3) { scene.forget(message) }
             try await scene.forgetEvents()
         },
         ConformanceCase("each project has its own times") { scene in

@@ -10,7 +10,8 @@ extension OpenAPI {
                 summary: "Exports the deliveries of a time, all of them or a page.",
                 parameters: [
                     .query("format", .choice(["ndjson", "csv", "schema"]), "ndjson when absent."),
-                    .query("startTime", .time, "From then on."), .query("endTime", .time, "Until before then."),
+                    .query("startTime", .time, "From then on; absent: from the oldest row that is kept."),
+                    .query("endTime", .time, "Until before then."),
                     .query(
                         "pageSize", .integer.with("minimum", .integer(0)),
                         "How many rows, up to 10,000; 0 and absent mean all in one stream."),
@@ -25,7 +26,7 @@ extension OpenAPI {
                             ("application/json", .named("ExportSchema")),
                         ]),
                         fields: [(.nextPageToken, .string, "Where the next page begins; absent at the end.")])
-                ]),
+                ], errors: [410]),
             .project(
                 .get, "export/schema", "getExportSchema", "The columns of an export, as `bq load --schema` takes them.",
                 answer: .named("ExportSchema")),

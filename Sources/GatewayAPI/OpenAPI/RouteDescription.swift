@@ -123,6 +123,7 @@ struct RouteDescription {
         401: "The key is missing, unknown or revoked.", 403: "The key may not do this.",
         404: "No such resource; for a target: the registration is unknown or has ended.",
         408: "The request was not complete in time.", 409: "It is there already.",
+        410: "Some of it is not kept any more; `details` has the oldest time.",
         413: "The body is over the limit.", 415: "The body's Content-Encoding is not gzip.",
         429: "A limit is reached.", 431: "The header is over the limit.",
         500: "An error of the gateway. Nothing was kept.",

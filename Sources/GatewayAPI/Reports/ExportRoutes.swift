@@ -57,7 +57,8 @@ private struct ExportRequest: Sendable {
     let format: ExportFormat
     let cursor: String?
     let pageSize: Int?
-    private let start: Timestamp
+    /// `nil`: from the oldest row that there is.
+    private let start: Timestamp?
     private let end: Timestamp
     /// Rows that are recorded after this are for the next export.
     private let now: Timestamp
@@ -74,10 +75,12 @@ private struct ExportRequest: Sendable {
         cursor = query["pageToken"] ?? query["cursor"]
         let size = try query.pageSize(default: 0, maximum: 10_000)
         pageSize = size == 0 ? nil : size
-        start = try query.time("startTime") ?? Timestamp(milliseconds: 0)
+        start = try query.time("startTime")
         end = try query.time("endTime") ?? call.now
         now = call.now
-        guard start <= end else { throw .badRequest("end_time", "end_time must not be before start_time.") }
+        if let start, start > end {
+            throw .badRequest("end_time", "end_time must not be before start_time.")
+        }
         project = call.project
         store = call.services.store
     }

@@ -5,7 +5,7 @@ package import Store
 extension SQLiteStore {
     /// Ledger entries by block; the hours' bounds say where to begin and end. Receipts follow.
     package func export(
-        project: ProjectID, from start: Timestamp, to end: Timestamp, at now: Timestamp, after cursor: String?,
+        project: ProjectID, from start: Timestamp?, to end: Timestamp, at now: Timestamp, after cursor: String?,
         limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow> {
         let place = try cursor.map { text throws(StoreError) in try PageCursor(text: text, of: .export, .receipts) }
@@ -13,7 +13,10 @@ extension SQLiteStore {
         let end = min(end, now + .milliseconds(1))
         try await closeLedger(before: end)
         return try await read { db in
-            try ExportReader(db: db, project: project, start: start, end: end).page(after: place, limit: limit)
+            let removed = try RemovedLedger(db: db, project: project)
+            try removed.refuse(from: start, to: end, after: place)
+            return try ExportReader(db: db, project: project, start: start ?? removed.oldest, end: end)
+                .page(after: place, limit: limit)
         }
     }
 
@@ -23,6 +26,33 @@ extension SQLiteStore {
         let isClosed = try await read { db in try LedgerClock(db: db).now() >= end }
         guard !isClosed else { return }
         try await write { db in _ = try LedgerClock(db: db).advance(to: end) }
+    }
+}
+
+/// What retention took of a project's ledger.
+private struct RemovedLedger {
+    /// From then on nothing is missing; zero: nothing was removed.
+    let oldest: Timestamp
+    /// The newest block that was removed.
+    private let lastBlock: Int64
+
+    init(db: Database, project: ProjectID) throws {
+        let row = try db.row(RetentionTable.removed, [project.rawValue])
+        oldest = Timestamp(milliseconds: row?[0] ?? 0)
+        lastBlock = row?[1] ?? 0
+    }
+
+    /// Refuses a window, or the rest of one behind `place`, of which something is gone.
+    func refuse(from start: Timestamp?, to end: Timestamp, after place: PageCursor?) throws {
+        guard lastBlock > 0 else { return }
+        let isWhole =
+            switch place?.list {
+            case .export?: (place?.last ?? 0) > lastBlock
+            case nil: start.map { $0 >= oldest } ?? (end > oldest)
+            default: true
+            }
+        guard !isWhole else { return }
+        throw StoreError(.removed(oldest: oldest), "Rows of the ledger before \(oldest.rfc3339) were removed.")
     }
 }
 

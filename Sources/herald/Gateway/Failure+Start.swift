@@ -40,7 +40,7 @@ extension Failure {
             self.init(
                 .inputOutput,
                 configuration.problem(.data, message + "; name a directory that this user may make and write"))
-        case .failed, .fenced, .tooManyTopics, .badCursor:
+        case .failed, .fenced, .tooManyTopics, .badCursor, .removed:
             self.init(.inputOutput, configuration.problem(.data, message))
         }
         mayPass = error.mayPass

@@ -51,6 +51,35 @@ struct ExportTests {
         #expect(lines[2] == "")
     }
 
+    @Test func aWindowThatWasRemovedAnswersGoneWithTheOldestMoment() async throws {
+        let gateway = try await TestGateway()
+        let install = try await gateway.register()
+        let name = try await gateway.send(#""token":"\#(install.token)""#, #""notification":{"title":"Hi"}"#)
+        try await gateway.finish(.interactive)
+        let now = try #require(Timestamp(rfc3339: "2026-06-01T00:00:00Z"))
+        let rules = RetentionRules(standard: RetentionPolicy())
+        while try await !gateway.store.remove(.payloads, by: rules, at: now).isDone {}
+        let report = try await gateway.request(.get, "/v1/\(name)").json
+        #expect(report["payloadRemoved"] == .bool(true) && report["platforms"] == nil)
+        #expect(report["ledger"]?["accepted"] == .number("1"))
+        while try await !gateway.store.remove(.messages, by: rules, at: now).isDone {}
+        #expect(try await gateway.request(.get, "/v1/\(name)").status == 404)
+        let answer = try await gateway.request(.get, Self.path)
+        #expect(answer.status == 410)
+        let error = try answer.json["error"]
+        #expect(error?["status"] == .string("OUT_OF_RANGE"))
+        guard case .array(let all)? = error?["details"], let details = all.last else {
+            Issue.record("no details")
+            return
+        }
+        #expect(details["reason"] == .string("EXPORT_REMOVED"))
+        let oldest = try #require(details["metadata"]?["oldestTime"]?.stringValue)
+        #expect(oldest.hasPrefix("2026-01-02T03:04:0"))
+        gateway.clock.advance(by: .seconds(3600))
+        #expect(try await gateway.request(.get, "/v1/projects/demo/export?startTime=\(oldest)").status == 200)
+        #expect(try await gateway.request(.get, "/v1/projects/demo/export").status == 200)
+    }
+
     /// Texts that a sender chooses; NDJSON has them as they are, and numbers of ours are no texts.
     @Test(arguments: ["=1+1", "+1", "-1", "@SUM(A1)", "'=1"])
     func noCellIsAFormula(key: String) async throws {

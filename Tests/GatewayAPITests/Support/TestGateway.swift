@@ -419,7 +419,7 @@ struct BrokenStore: APIStore {
         to registration: RegistrationID, in project: ProjectID, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow> { throw failure }
     func export(
-        project: ProjectID, from start: Timestamp, to end: Timestamp, at now: Timestamp, after cursor: String?,
+        project: ProjectID, from start: Timestamp?, to end: Timestamp, at now: Timestamp, after cursor: String?,
         limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow> { throw failure }
     func deliveryDays(

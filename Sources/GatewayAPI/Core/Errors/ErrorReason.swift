@@ -15,6 +15,8 @@ enum ErrorReason: String, CaseIterable, Sendable {
     case invalidPageToken = "INVALID_PAGE_TOKEN"
     /// The number of an event that is not kept any more, or was never given.
     case outOfRange = "OUT_OF_RANGE"
+    /// Rows of an export's window that are not kept any more.
+    case exportRemoved = "EXPORT_REMOVED"
     /// The body is over the limit.
     case bodyTooLarge = "BODY_TOO_LARGE"
     /// The body's `Content-Encoding` is not gzip.

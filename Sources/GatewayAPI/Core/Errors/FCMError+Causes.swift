@@ -19,6 +19,10 @@ extension FCMError {
         switch error.code {
         case .badCursor:
             self = .badRequest("page_token", "The page token is not one of this list's.", reason: .invalidPageToken)
+        case .removed(let oldest):
+            self.init(
+                .removed, "Deliveries recorded before \(oldest.rfc3339) are not kept any more; export from then on.")
+            metadata = ["oldestTime": oldest.rfc3339]
         case .tooManyTopics:
             self = .tooManyTopics
         case .busy:

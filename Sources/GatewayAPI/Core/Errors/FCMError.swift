@@ -136,6 +136,9 @@ extension FCMError {
         /// What is asked for lies before or after what there is.
         static let outOfRange = Code(
             nil, 400, "OUT_OF_RANGE", "The request is out of the range of what is kept.", .outOfRange)
+        /// What is asked for was there, and retention took it.
+        static let removed = Code(
+            nil, 410, "OUT_OF_RANGE", "What is asked for is not kept any more.", .exportRemoved)
         /// The request did not come to its end.
         static let requestTimeout = Code(
             nil, 408, "DEADLINE_EXCEEDED", "The request was not complete in time.", .requestTimeout)
