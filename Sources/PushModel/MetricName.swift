@@ -6,6 +6,12 @@ package enum MetricName: String, Sendable, CaseIterable {
     case messagesAccepted = "herald_messages_accepted_total"
     /// Counter by `reason`: messages refused before accept.
     case messagesRefused = "herald_messages_refused_total"
+    /// Gauge: free bytes on the store's disk.
+    case diskFree = "herald_disk_free_bytes"
+    /// Gauge: below so many free bytes new messages are refused.
+    case diskFreeLimit = "herald_disk_free_bytes_limit"
+    /// Gauge: days until the limit at the rate of the last day.
+    case diskDaysLeft = "herald_disk_days_left"
     /// Counter by `outcome` and `reason`: deliveries that ended.
     case deliveries = "herald_deliveries_total"
     /// Counter by `outcome` and `reason`: attempts that ended.
@@ -87,6 +93,9 @@ package enum MetricName: String, Sendable, CaseIterable {
         case .backlog: "Deliveries in the store that have not ended, by lane."
         case .inFlight: "Pushes handed to the upstream and not settled, by lane."
         case .inFlightLimit: "The most pushes that may be in flight, by lane."
+        case .diskFree: "Free bytes on the disk of the store."
+        case .diskFreeLimit: "Below so many free bytes new messages are refused."
+        case .diskDaysLeft: "Days until that limit is reached at the rate of the last day."
         case .activeMessages: "Messages that are not complete."
         case .activeMessagesLimit: "The most messages that may be active."
         case .storeQueue: "Writes that wait for a commit of the store, and look-ups that wait for a reader, by kind."

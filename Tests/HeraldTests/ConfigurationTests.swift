@@ -72,7 +72,8 @@ struct ConfigurationTests {
                 "HERALD_LIMITS_MESSAGES": "1", "HERALD_LIMITS_PAGE_SIZE": "2", "HERALD_LIMITS_IN_FLIGHT": "3",
                 "HERALD_LIMITS_BYTES": "7000", "HERALD_LIMITS_PROJECT_MESSAGES": "8",
                 "HERALD_LIMITS_PROJECT_BYTES": "9000", "HERALD_LIMITS_BATCH_BODY_BYTES": "10000",
-                "HERALD_LIMITS_SHUTDOWN_SECONDS": "4", "HERALD_LIMITS_BODY_BYTES": "5000",
+                "HERALD_LIMITS_FREE_BYTES": "0", "HERALD_LIMITS_SHUTDOWN_SECONDS": "4",
+                "HERALD_LIMITS_BODY_BYTES": "5000",
                 "HERALD_LIMITS_UPSTREAM_THREADS": "6", "HERALD_LIMITS_UPSTREAM_CONNECTIONS": "7",
                 "HERALD_LIMITS_CONNECTIONS": "11", "HERALD_LIMITS_ADDRESS_CONNECTIONS": "12",
                 "HERALD_LIMITS_FAILED_AUTHENTICATION_RATE": "13", "HERALD_OPERATIONS_HOST": "::",
@@ -101,7 +102,7 @@ struct ConfigurationTests {
                 == GatewayConfiguration.Limits(
                     messages: 1, bytes: 7000, projectMessages: 8, projectBytes: 9000, pageSize: 2, inFlight: 3,
                     shutdownSeconds: 4, bodyBytes: 5000, batchBodyBytes: 10_000, failedAuthenticationRate: 13,
-                    connections: 11, addressConnections: 12, upstreamThreads: 6, upstreamConnections: 7))
+                    connections: 11, addressConnections: 12, freeBytes: 0, upstreamThreads: 6, upstreamConnections: 7))
         #expect(configuration.retention.eventHours == 15)
         let policy = RetentionPolicy(ledgerDays: 16, payloadDays: 16, idempotencyHours: 24, receiptsDays: 12)
         #expect(configuration.retention.messages == policy, "payloads go with the ledger at the latest")

@@ -9,6 +9,8 @@ import Synchronization
 package final class MessageAcceptor: Sendable {
     /// When a caller that found no place should come back: long enough to settle thousands of deliveries.
     private static let retryAfter: Duration = .seconds(5)
+    /// The same when the disk is nearly full: somebody has to make room.
+    private static let retryAfterDisk: Duration = .seconds(60)
     /// Messages that share a transaction, at most.
     package static let chunkSize = 500
 
@@ -16,6 +18,7 @@ package final class MessageAcceptor: Sendable {
     private let composer: any PushComposer
     private let admission: Admission
     private let runner: DeliveryRunner?
+    private let disk: DiskSpace?
     private let wallTime: WallTime
     private let random: @Sendable () -> UInt64
     private let isStopped = Atomic(false)
@@ -28,16 +31,18 @@ package final class MessageAcceptor: Sendable {
     ///   - admission: what waits, and its limits, beyond which new messages are refused.
     ///   - runner: who sends what is accepted: it is woken after each commit, and single deliveries that it has room for
     ///     go to it directly. `nil`: this process sends nothing.
+    ///   - disk: refuses new messages while it is nearly full; `nil`: nothing looks at the disk.
     ///   - random: 64 bits for each message id.
     package init(
         store: any MessageStore, composer: any PushComposer, admission: Admission, runner: DeliveryRunner?,
-        wallTime: @escaping WallTime,
+        disk: DiskSpace? = nil, wallTime: @escaping WallTime,
         random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
     ) {
         self.store = store
         self.composer = composer
         self.admission = admission
         self.runner = runner
+        self.disk = disk
         self.wallTime = wallTime
         self.random = random
     }
@@ -91,6 +96,7 @@ package final class MessageAcceptor: Sendable {
         let now = wallTime()
         let plan = plan(submission, at: now)
         var refusals = plan.violations.map(SubmissionRefusal.invalid)
+        if disk?.isLow == true { refusals.append(.diskLow(retryAfter: Self.retryAfterDisk)) }
         if let limit = admission.full(submission.project.id, bytes: plan.bytes) {
             refusals.append(.full(limit, retryAfter: Self.retryAfter))
         }
@@ -135,6 +141,7 @@ extension SubmissionRefusal {
         case .full: "full"
         case .store(let error) where error.isFull: "full"
         case .stopping: "stopping"
+        case .diskLow: "disk"
         case .store: "store"
         }
     }
@@ -278,6 +285,7 @@ extension MessageAcceptor {
     /// The message as the store takes it, after all checks.
     private func prepare(_ submission: Submission) throws(SubmissionRefusal) -> Prepared {
         guard !isStopping else { throw .stopping }
+        guard disk?.isLow != true else { throw .diskLow(retryAfter: Self.retryAfterDisk) }
         let now = wallTime()
         let plan = plan(submission, at: now)
         if let violation = plan.violations.first { throw .invalid(violation) }

@@ -24,6 +24,8 @@ package enum SubmissionRefusal: Error, Sendable {
     case conflict
     /// Too much is waiting, by this limit; come back after `retryAfter`.
     case full(WaitingLimit, retryAfter: Duration)
+    /// The disk is nearly full; come back after `retryAfter`.
+    case diskLow(retryAfter: Duration)
     /// The gateway is stopping.
     case stopping
     /// The store failed.

@@ -46,7 +46,7 @@ extension LegacyError {
         switch refusal {
         case .invalid: self = .messageTooBig
         case .conflict: self = .internalServerError
-        case .full, .stopping, .store: self = .unavailable
+        case .full, .diskLow, .stopping, .store: self = .unavailable
         }
     }
 }

@@ -14,6 +14,11 @@ extension FCMError {
             self.init(.quotaExceeded, limit.text, reason: limit.reason)
             quotaSubject = limit.isOfProject ? "project:\(project.id)" : "gateway"
             retryAfterSeconds = Int(clamping: (retryAfter.wholeMilliseconds + 999) / 1000)
+        case .diskLow(let retryAfter):
+            self.init(
+                .unavailable, "The disk of the gateway is nearly full (limits.freeBytes). Nothing was kept.",
+                reason: .diskSpaceLow)
+            retryAfterSeconds = Int(clamping: (retryAfter.wholeMilliseconds + 999) / 1000)
         case .stopping:
             self.init(.unavailable)
             cause = "The gateway is stopping."

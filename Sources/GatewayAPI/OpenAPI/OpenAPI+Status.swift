@@ -24,6 +24,12 @@ extension OpenAPI {
                     "upstreams": .list(of: .named("UpstreamStatus")),
                     "store": .object(
                         ["writable": .boolean, "problems": .list(of: .string)], required: ["writable", "problems"]),
+                    "disk": .object(
+                        [
+                            "freeBytes": .integer, "limitBytes": .integer,
+                            "low": .boolean.saying("true while new messages are refused."),
+                            "daysLeft": .integer.saying("Until the limit, at the rate of the last day."),
+                        ], required: ["limitBytes", "low"]),
                     "certificates": .list(of: .named("CertificateStatus")),
                 ],
                 required: ["time", "pauses", "backlog", "reasons", "upstreams", "store", "certificates"]),

@@ -8,6 +8,8 @@ package struct GatewayState: Sendable {
     package var upstreams: @Sendable () -> [UpstreamStatus] = { [] }
     /// The store.
     package var store: @Sendable () async -> StoreState = { StoreState() }
+    /// The disk that the store is on; `nil`: nothing looks at it.
+    package var disk: @Sendable () -> DiskSpace.State? = { nil }
     /// Why deliveries of a project ended within the last hour that were not accepted.
     package var recentReasons: @Sendable (ProjectID) -> [ReasonCount] = { _ in [] }
     /// The listener's certificate and those of a project's apps.

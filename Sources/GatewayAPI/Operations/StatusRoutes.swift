@@ -23,21 +23,31 @@ enum StatusRoutes {
                 JSONValue.object([.init("upstream", .string(upstream.name))] + Readiness.pause(pause))
             }
         }
+        let disk = state.disk().map { [JSONValue.Member("disk", Self.disk($0))] } ?? []
         return Response(
-            json: .object([
-                .init("time", .string(call.now.rfc3339)),
-                .init("pauses", .array(pauses)),
-                .init("backlog", .array(backlog.map(share))),
-                .init("reasons", .array(state.recentReasons(call.project.id).prefix(shownReasons).map(reason))),
-                .init("upstreams", .array(upstreams.map(upstream))),
-                .init(
-                    "store",
-                    .object([
-                        .init("writable", .bool(store.isWritable)),
-                        .init("problems", .array(store.problems.map { .string($0) })),
-                    ])),
-                .init("certificates", .array(state.certificates(call.project.id).map(certificate))),
-            ]))
+            json: .object(
+                [
+                    .init("time", .string(call.now.rfc3339)),
+                    .init("pauses", .array(pauses)),
+                    .init("backlog", .array(backlog.map(share))),
+                    .init("reasons", .array(state.recentReasons(call.project.id).prefix(shownReasons).map(reason))),
+                    .init("upstreams", .array(upstreams.map(upstream))),
+                    .init(
+                        "store",
+                        .object([
+                            .init("writable", .bool(store.isWritable)),
+                            .init("problems", .array(store.problems.map { .string($0) })),
+                        ])),
+                    .init("certificates", .array(state.certificates(call.project.id).map(certificate))),
+                ] + disk))
+    }
+
+    private static func disk(_ disk: DiskSpace.State) -> JSONValue {
+        var members: [JSONValue.Member] = []
+        if let free = disk.freeBytes { members.append(.init("freeBytes", .integer(free))) }
+        members += [.init("limitBytes", .integer(disk.limitBytes)), .init("low", .bool(disk.isLow))]
+        if let days = disk.daysLeft { members.append(.init("daysLeft", .integer(Int(min(days, 36_500))))) }
+        return .object(members)
     }
 
     private static func share(_ share: BacklogShare) -> JSONValue {

@@ -1,5 +1,6 @@
 import APNS
 import ArgumentParser
+import Delivery
 import Foundation
 import PushModel
 import Store
@@ -45,6 +46,8 @@ struct DoctorCommand: AsyncParsableCommand {
             findings += PublicHostCheck(configuration: configuration, projects: projects.projects).warnings
                 .map { Finding(.warning, "listener", $0.description) }
             findings.append(await Self.store(configuration))
+            findings += Self.disk(
+                configuration.limits.freeBytes, free: DiskSpace.freeBytes(of: configuration.dataDirectory))
             findings += await LinkHostCheck(projects: projects.projects, limit: .seconds(timeout)).findings()
             findings += try await upstreams(projects)
         } catch {
@@ -74,6 +77,18 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         let isNear = certificate.validUntil - now < CertificateWatch.notice
         return Finding(isNear ? .warning : .good, subject, "valid until \(end)" + (isNear ? "; renew it soon" : ""))
+    }
+
+    /// Whether a gateway would take messages with so many free bytes; nothing when they can't be read.
+    static func disk(_ limit: Int, free: Int?) -> [Finding] {
+        guard let free else { return [] }
+        let text = "\(DiskText.size(free)) free"
+        guard free < limit else { return [Finding(.good, "disk", text)] }
+        return [
+            Finding(
+                .warning, "disk",
+                "\(text), less than limits.freeBytes (\(DiskText.size(limit))): new messages are refused; make room")
+        ]
     }
 
     /// Looks at the store without making one.

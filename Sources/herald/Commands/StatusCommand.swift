@@ -22,7 +22,8 @@ struct StatusCommand: AsyncParsableCommand {
     /// A paragraph for each part, the worst news first.
     static func lines(_ value: JSONValue) -> [String] {
         let parts = [
-            store(value["store"]), pauses(value), backlog(value), reasons(value), upstreams(value), certificates(value),
+            store(value["store"]) + disk(value["disk"]), pauses(value), backlog(value), reasons(value),
+            upstreams(value), certificates(value),
         ]
         return Array(parts.joined(separator: [""]))
     }
@@ -31,6 +32,14 @@ struct StatusCommand: AsyncParsableCommand {
         let isWritable = value?["writable"] == .bool(true)
         let problems = (value?["problems"]?.elements ?? []).compactMap(\.stringValue).map { "  \(Table.safe($0))" }
         return ["Store: \(isWritable ? "takes writes" : "takes no writes")"] + problems
+    }
+
+    private static func disk(_ value: JSONValue?) -> [String] {
+        guard let free = value?["freeBytes"]?.integerValue else { return [] }
+        let isLow = value?["low"] == .bool(true)
+        let days = value?["daysLeft"]?.integerValue.map { ", \($0) days left at today's rate" } ?? ""
+        return ["Disk: \(DiskText.size(free)) free\(days)"]
+            + (isLow ? ["  new messages are refused until there is more (limits.freeBytes)"] : [])
     }
 
     private static func pauses(_ value: JSONValue) -> [String] {

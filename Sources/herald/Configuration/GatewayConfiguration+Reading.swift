@@ -14,7 +14,7 @@ extension GatewayConfiguration {
             "shutdownSeconds", "bodyBytes", "batchBodyBytes", "upstreamThreads", "upstreamConnections",
             "clientAddressRate", "clientRegistrationRate", "clientProjectRate", "newRegistrationAddressRate",
             "newRegistrationProjectRate", "proxies", "failedAuthenticationRate", "connections", "addressConnections",
-            "newLinkAddressRate", "newLinkProjectRate", "linkMissRate",
+            "newLinkAddressRate", "newLinkProjectRate", "linkMissRate", "freeBytes",
         ],
         "retention": ["eventHours"] + RetentionSection.keys,
         "apns": ["badDeviceTokens"],
@@ -71,6 +71,7 @@ extension GatewayConfiguration {
             "limits.projectMessages", in: 1...100_000_000, into: &limits.projectMessages, problems: &problems)
         settings.integer(
             "limits.projectBytes", in: 4096...Self.mostBytes, into: &limits.projectBytes, problems: &problems)
+        settings.integer("limits.freeBytes", in: 0...Self.mostBytes, into: &limits.freeBytes, problems: &problems)
         settings.integer("limits.pageSize", in: 1...10_000, into: &limits.pageSize, problems: &problems)
         settings.integer("limits.inFlight", in: 1...1_000_000, into: &limits.inFlight, problems: &problems)
         settings.integer("limits.shutdownSeconds", in: 0...3600, into: &limits.shutdownSeconds, problems: &problems)

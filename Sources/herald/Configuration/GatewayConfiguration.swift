@@ -143,6 +143,8 @@ struct GatewayConfiguration: Sendable {
         var addressConnections: Int?
         /// `limits.proxies`: proxies in front that add whom they ask for to X-Forwarded-For.
         var proxies = 0
+        /// `limits.freeBytes`: below so many free bytes on the store's disk new messages are refused with 503; 0: never.
+        var freeBytes = 1 << 29
         /// `limits.upstreamThreads`: threads that talk to APNs.
         var upstreamThreads = 2
         /// `limits.upstreamConnections`: connections to APNs for each key or certificate and environment.

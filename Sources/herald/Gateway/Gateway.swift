@@ -28,6 +28,7 @@ struct Gateway: Service {
     private let keyUses: KeyUseWriter
     private let linkCounter: LinkCounter
     private let clicks: ClickRecorder
+    private let disk: DiskSpace
     private let logger: Logger
 
     /// Reads the project files again; what SIGHUP does.
@@ -90,8 +91,12 @@ struct Gateway: Service {
             sender: sender, composer: composer, projects: directory, limits: limits, refusals: APNSReasonTable.catalog,
             admission: admission, clock: ContinuousClock(), wallTime: { time.now() },
             random: { Double.random(in: 0..<1) }, logger: logger)
+        let disk = DiskSpace(
+            limitBytes: configuration.limits.freeBytes, directory: configuration.dataDirectory, logger: logger)
+        self.disk = disk
         acceptor = MessageAcceptor(
-            store: store, composer: composer, admission: admission, runner: runner, wallTime: { time.now() })
+            store: store, composer: composer, admission: admission, runner: runner, disk: disk, wallTime: { time.now() }
+        )
         housekeeper = Housekeeper(
             [
                 .idempotencyKeys(of: store), .endedRegistrations(of: store), .accessTokens(of: store),
@@ -128,6 +133,7 @@ struct Gateway: Service {
             metricsText: {
                 metrics.setUpstreams(sender.upstreams)
                 metrics.setCertificates(certificates.watched)
+                metrics.setDisk(disk.state)
                 metrics.setVersion()
                 return metrics.text
             },
@@ -139,6 +145,7 @@ struct Gateway: Service {
         }
         attribution.misses = misses
         services.request.attribution = attribution
+        services.state.disk = { disk.state }
         do {
             operations = try Self.operationsListener(configuration, services)
             server = try Self.server(configuration, services) { port in
@@ -246,6 +253,7 @@ struct Gateway: Service {
             keyUses,
             linkCounter,
             clicks,
+            disk,
             certificates,
             ReloadService(hangups: hangups, reloader: reloader, listener: listenerWatch),
         ]

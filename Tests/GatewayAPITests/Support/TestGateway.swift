@@ -37,7 +37,7 @@ final class TestGateway: Sendable {
     init(
         storeState: StoreState = StoreState(), limits: DeliveryLimits = DeliveryLimits(), bodyLimitBytes: Int = 1 << 20,
         batchLimitBytes: Int = 32 << 20, isBroken: Bool = false, webApps: [String] = [],
-        requiresInstallation: Bool = true,
+        requiresInstallation: Bool = true, disk: DiskSpace? = nil,
         clientLimits: ClientRateLimits = ClientRateLimits(.none), topics: TopicPolicy = TopicPolicy(),
         logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     ) async throws {
@@ -46,8 +46,8 @@ final class TestGateway: Sendable {
         store = try SQLiteStore(directory: directory.file("data"), role: .gateway, logger: logger)
         acceptor = MessageAcceptor(
             store: store, composer: AppleComposer(), admission: Admission(in: store, limits: limits), runner: nil,
-            wallTime: { clock.now })
-        services = GatewayServices(
+            disk: disk, wallTime: { clock.now })
+        var services = GatewayServices(
             store: isBroken ? BrokenStore(keys: store) : store, acceptor: acceptor,
             controller: MessageController(store: store, runner: nil, wallTime: { clock.now }),
             projects: ProjectDirectory([
@@ -59,6 +59,8 @@ final class TestGateway: Sendable {
             upstreams: { [Self.upstream] }, storeState: { storeState }, refusals: .sample,
             metricsText: { "herald_up 1\n" },
             clientLimits: clientLimits, publicURL: { Self.publicURL }, wallTime: { clock.now }, logger: logger)
+        services.state.disk = { disk?.state }
+        self.services = services
         let demo = try #require(ProjectID(rawValue: "demo"))
         let other = try #require(ProjectID(rawValue: "other"))
         keys = Dictionary(

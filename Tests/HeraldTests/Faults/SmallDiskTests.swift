@@ -43,7 +43,8 @@ struct SmallDiskTests {
                 try FileManager.default.copyItem(
                     atPath: test.directory.file("data") + "/" + file, toPath: disk.ownPath + "/" + file)
             }
-            try await body(Rig(test: test, disk: disk, environment: ["HERALD_DATA": path]))
+            try await body(
+                Rig(test: test, disk: disk, environment: ["HERALD_DATA": path, "HERALD_LIMITS_FREE_BYTES": "0"]))
         }
     }
 

@@ -151,6 +151,8 @@ enum ErrorReason: String, CaseIterable, Sendable {
     case gatewayUnavailable = "GATEWAY_UNAVAILABLE"
     /// The store takes no writes, or can't be read.
     case storeUnavailable = "STORE_UNAVAILABLE"
+    /// `limits.freeBytes`: the disk is nearly full.
+    case diskSpaceLow = "DISK_SPACE_LOW"
     /// An error of the gateway.
     case gatewayError = "GATEWAY_ERROR"
 }
