@@ -35,6 +35,8 @@ struct Access: Hashable, Sendable {
     static let liftQuarantine = Access(roles: [.admin], action: "lifting quarantines")
     /// The end of registrations that are in quarantine for long.
     static let prune = Access(roles: [.admin], action: "pruning registrations")
+    /// The end of what is kept of a person.
+    static let eraseUser = Access(roles: [.admin], action: "erasing users")
     /// Lists of registrations, and who followed whom on a device.
     static let listRegistrations = Access(roles: [.admin], action: "listing registrations")
     /// The audit log.

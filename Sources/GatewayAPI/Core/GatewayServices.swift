@@ -65,6 +65,8 @@ package struct RequestServices: Sendable {
     package var refusals: RefusalCatalog
     /// Gives apps the links that led to them; `nil`: no project has links.
     package var attribution: LinkAttribution?
+    /// Makes the digests that stand for users who were erased; `nil`: erasing is not offered.
+    package var digestKey: DigestKey?
     /// The hosts of links, and the policies of their projects.
     package var linkHosts: LinkHosts
     /// By which waits end.

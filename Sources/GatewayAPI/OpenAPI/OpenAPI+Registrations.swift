@@ -59,6 +59,16 @@ extension OpenAPI {
                             "validateOnly": .boolean.saying("They are counted and stay."),
                         ], required: ["state", "olderThan"])),
                 answer: .object(["prunedCount": .integer], required: ["prunedCount"])),
+            .project(
+                .delete, "users/{user}", "eraseUser",
+                "Ends a user's registrations and removes what is kept of the person.",
+                answer: .object(
+                    [
+                        "registrations": .integer, "messages": .integer, "receipts": .integer,
+                        "auditEntries": .integer,
+                        "rewritten": .boolean.saying("false: unused parts of pages may hold copies until a VACUUM."),
+                    ],
+                    required: ["registrations", "messages", "receipts", "auditEntries", "rewritten"])),
         ],
         schemas: [
             "RegistrationRequest": .request(

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 package import HTTPListener
+package import PushModel
 package import Store
 
 /// Makes the digests under which addresses and install ids are kept.
@@ -17,6 +18,12 @@ package struct DigestKey: Sendable {
 
     /// The digest of what an install calls itself.
     package func install(_ id: String) -> KeyedDigest? { digest("install", id) }
+
+    /// The digest of a user of a project, in hex: what the audit log calls a person that was erased.
+    package func user(_ user: UserID, in project: ProjectID) -> String {
+        let bytes = digest("user", "\(project) \(user)")?.value.bytes ?? []
+        return bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
 
     private func digest(_ kind: String, _ text: String) -> KeyedDigest? {
         let code = HMAC<SHA256>.authenticationCode(for: Data("\(kind):\(text)".utf8), using: key)

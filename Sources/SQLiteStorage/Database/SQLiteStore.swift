@@ -136,6 +136,40 @@ package final class SQLiteStore: Sendable {
         }
     }
 
+    /// The largest file that ``rewrite()`` rewrites: some seconds of the writer.
+    static let rewriteLimitBytes = 256 << 20
+
+    /// Writes the whole file anew, if it is not too large for that: a page that SQLite fills up with rows of its neighbours
+    /// may keep old copies of rows in the part that it does not use, which nothing else overwrites.
+    ///
+    /// - Returns: whether it was.
+    func rewrite() async throws(StoreError) -> Bool {
+        do {
+            return try await pool.writeWithoutTransaction { db in
+                let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+                let size = try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0
+                guard pages * size <= Self.rewriteLimitBytes else { return false }
+                try db.execute(sql: "VACUUM")
+                return true
+            }
+        } catch {
+            throw health.note(StoreError(database: error), isWrite: true)
+        }
+    }
+
+    /// Copies the log into the database and cuts it off, so that no file holds what was deleted. Readers that are in the way
+    /// are waited for, up to some seconds; a log that they keep is cut off when the store is closed.
+    func emptyLog() async throws(StoreError) {
+        do {
+            let isBusy = try await pool.writeWithoutTransaction { db in
+                try Int.fetchOne(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)") != 0
+            }
+            if isBusy { logger.warning("the log of the store could not be emptied beside its readers") }
+        } catch {
+            throw health.note(StoreError(database: error), isWrite: true)
+        }
+    }
+
     /// Looks a row up by an index, in one snapshot with whatever else is looked up at this moment.
     func lookUp<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value

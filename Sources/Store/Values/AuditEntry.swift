@@ -27,6 +27,8 @@ package enum AuditAction: String, Hashable, Sendable, CaseIterable {
     case quarantineLifted = "quarantine.lift"
     /// Registrations that were in quarantine for long were ended; the subject is the project.
     case quarantinePruned = "quarantine.prune"
+    /// A person was erased; the subject is a keyed digest in place of the name.
+    case userErased = "user.erase"
     /// A message was paused; the subject is its id, as in the next two.
     case messagePaused = "message.pause"
     /// A message was resumed.

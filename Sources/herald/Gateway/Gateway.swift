@@ -146,6 +146,7 @@ struct Gateway: Service {
         attribution.misses = misses
         services.request.attribution = attribution
         services.state.disk = { disk.state }
+        services.request.digestKey = digestKey
         do {
             operations = try Self.operationsListener(configuration, services)
             server = try Self.server(configuration, services) { port in

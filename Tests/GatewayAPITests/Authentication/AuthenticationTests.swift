@@ -115,6 +115,7 @@ struct AuthenticationTests {
         "POST /v1/projects/{project}/registrations:liftQuarantine": [.admin],
         "POST /v1/projects/{project}/registrations:check": [.admin, .sender],
         "POST /v1/projects/{project}/registrations:prune": [.admin],
+        "DELETE /v1/projects/{project}/users/{user}": [.admin],
         "GET /v1/projects/{project}/registrations/{registration}:why": [.admin, .sender],
         "GET /v1/projects/{project}/registrations/{registration}": [.admin, .client],
         "PATCH /v1/projects/{project}/registrations/{registration}": [.admin, .sender, .client],

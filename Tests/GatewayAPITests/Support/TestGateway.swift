@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import JSON
+import Links
 import Logging
 import NIOCore
 import PushModel
@@ -60,6 +61,7 @@ final class TestGateway: Sendable {
             metricsText: { "herald_up 1\n" },
             clientLimits: clientLimits, publicURL: { Self.publicURL }, wallTime: { clock.now }, logger: logger)
         services.state.disk = { disk?.state }
+        services.request.digestKey = DigestKey(try await store.digestKey())
         self.services = services
         let demo = try #require(ProjectID(rawValue: "demo"))
         let other = try #require(ProjectID(rawValue: "other"))
@@ -420,6 +422,9 @@ struct BrokenStore: APIStore {
     func deliveries(
         to registration: RegistrationID, in project: ProjectID, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow> { throw failure }
+    func erase(
+        _ user: UserID, in project: ProjectID, at now: Timestamp
+    ) async throws(StoreError) -> ErasedUser { throw failure }
     func export(
         project: ProjectID, from start: Timestamp?, to end: Timestamp, at now: Timestamp, after cursor: String?,
         limit: Int

@@ -33,7 +33,7 @@ struct RouteTable: Sendable {
     private func api(parts: RouterResponder<GatewayRequestContext>?) -> [Route] {
         SendRoutes.all(batches: batches) + MultipartBatch.all(batches: batches, parts: parts) + LegacySend.all
             + DeviceGroupRoutes.all
-            + RegistrationRoutes.all + TopicRoutes.all + TopicListRoutes.all + InstanceIDRoutes.all
+            + RegistrationRoutes.all + UserRoutes.all + TopicRoutes.all + TopicListRoutes.all + InstanceIDRoutes.all
             + InstallationRoutes.all + ReceiptRoutes.all
             + ReportRoutes.all + EventRoutes.all + WhyRoutes.all(state) + DeliveryDataRoutes.all + AuditRoutes.all
             + StatusRoutes.all(state)

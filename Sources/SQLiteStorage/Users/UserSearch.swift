@@ -1,0 +1,150 @@
+import Foundation
+import GRDB
+import PushModel
+import Store
+
+/// Where a person stands in the store.
+struct UserTraces: Sendable {
+    /// The registrations that have the user's name.
+    var named: [Int64] = []
+    /// These, and those that had it, as far as the audit says so: also purged ones.
+    var keys: Set<Int64> = []
+    /// Entries of the audit of registrations.
+    var audits: [Int64] = []
+    /// Entries of the audit log.
+    var auditLog: [Int64] = []
+}
+
+/// Finds a person within one snapshot. No index leads from a user to messages and audits: this is asked for rarely, and
+/// walks parts of the tables.
+struct UserSearch: Sendable {
+    let user: String
+    let project: String
+
+    /// Messages, or receipts, that one snapshot looks at.
+    private static let lookStep: Int64 = 20_000
+
+    private static let registrations = """
+        SELECT r.key, r.fid FROM app a CROSS JOIN registration r INDEXED BY registration_ended ON r.app = a.id
+        WHERE a.project = ?1 AND r.ended_at IS NOT NULL AND r.user = ?2
+        """
+    private static let audits = """
+        SELECT x.id, iif(x.user = ?2, x.registration, NULL), iif(x.former_user = ?2, x.former, NULL)
+        FROM app a CROSS JOIN registration_audit x ON x.app = a.id
+        WHERE a.project = ?1 AND (x.user = ?2 OR x.former_user = ?2)
+        """
+    private static let keysOfIDs = """
+        SELECT r.key FROM app a CROSS JOIN json_each(?2) f CROSS JOIN registration r ON r.fid = f.value AND r.app = a.id
+        WHERE a.project = ?1
+        UNION SELECT f.key FROM app a CROSS JOIN former_registration f ON f.app = a.id
+        WHERE a.project = ?1 AND f.fid IN (SELECT value FROM json_each(?2))
+        """
+    private static let auditsOfIDs = """
+        SELECT x.id FROM app a CROSS JOIN registration_audit x ON x.app = a.id
+        WHERE a.project = ?1 AND (x.registration IN (SELECT value FROM json_each(?2))
+            OR x.former IN (SELECT value FROM json_each(?2)))
+        """
+    private static let auditLog = """
+        SELECT id FROM audit_log INDEXED BY audit_log_by_action WHERE project = ?1 AND action = ?2 AND (
+            subject IN (SELECT value FROM json_each(?3))
+            OR details ->> 'user' = ?4 OR details ->> 'formerUser' = ?4
+            OR details ->> 'formerRegistration' IN (SELECT value FROM json_each(?3)))
+        """
+    private static let messages = """
+        SELECT seq, registration IS NULL AND user IS NULL FROM message
+        WHERE seq > ?1 AND seq <= ?2 AND project = ?3 AND (
+            user = ?4 OR registration IN (SELECT value FROM json_each(?5))
+            OR (registration IS NULL AND user IS NULL AND topic IS NULL AND condition IS NULL
+                AND audience BETWEEN 1 AND ?6))
+        """
+    private static let receipts = """
+        SELECT id FROM receipt NOT INDEXED WHERE id > ?1 AND id <= ?2 AND project = ?3
+            AND registration IN (SELECT value FROM json_each(?4))
+        """
+    private static let idempotency = """
+        SELECT key FROM idempotency WHERE project = ?1 AND message IN (SELECT value FROM json_each(?2))
+        """
+    private static let actions: [AuditAction] = [
+        .userChanged, .deviceTokenChanged, .quarantineLifted,
+    ]
+
+    func traces(_ db: Database) throws -> UserTraces {
+        var traces = UserTraces()
+        var ids: Set<String> = []
+        for row in try Row.fetchAll(db, sql: Self.registrations, arguments: [project, user]) {
+            traces.named.append(row[0])
+            ids.insert(row[1])
+        }
+        for row in try Row.fetchAll(db, sql: Self.audits, arguments: [project, user]) {
+            traces.audits.append(row[0])
+            for id in [row[1] as String?, row[2]] { if let id { ids.insert(id) } }
+        }
+        let list = try Self.json(ids.sorted())
+        traces.keys = Set(traces.named)
+        traces.keys.formUnion(try Int64.fetchAll(db, sql: Self.keysOfIDs, arguments: [project, list]))
+        let others = try Int64.fetchAll(db, sql: Self.auditsOfIDs, arguments: [project, list])
+        traces.audits = Set(traces.audits).union(others).sorted()
+        for action in Self.actions {
+            traces.auditLog += try Int64.fetchAll(
+                db, sql: Self.auditLog, arguments: [project, action.rawValue, list, user])
+        }
+        return traces
+    }
+
+    /// Messages behind a number that went to the user or to these registrations alone, and where to look next; `nil`: at
+    /// none.
+    func messages(
+        _ keys: Set<Int64>, after: Int64, _ db: Database
+    ) throws -> (messages: [Int64], next: Int64?) {
+        let end = after + Self.lookStep
+        let rows = try Row.fetchAll(
+            db, sql: Self.messages,
+            arguments: [after, end, project, user, try Self.json(keys.sorted()), keys.count])
+        let found: [Int64] = try rows.compactMap { row in
+            let message: Int64 = row[0]
+            guard row[1] else { return message }
+            return try Self.isAlone(keys, message, db) ? message : nil
+        }
+        let last = try db.number("SELECT max(seq) FROM message") ?? 0
+        return (found, end < last ? end : nil)
+    }
+
+    /// The idempotency keys of messages. No index leads there; there are those of some hours.
+    func idempotencyKeys(of messages: [Int64], _ db: Database) throws -> [String] {
+        guard !messages.isEmpty else { return [] }
+        return try String.fetchAll(db, sql: Self.idempotency, arguments: [project, try Self.json(messages)])
+    }
+
+    /// Receipts behind a number, as ``messages(_:after:_:)``.
+    func receipts(
+        _ keys: Set<Int64>, after: Int64, _ db: Database
+    ) throws -> (receipts: [Int64], next: Int64?) {
+        let end = after + Self.lookStep
+        let found = try Int64.fetchAll(
+            db, sql: Self.receipts, arguments: [after, end, project, try Self.json(keys.sorted())])
+        let last = try db.number("SELECT max(id) FROM receipt") ?? 0
+        return (found, end < last ? end : nil)
+    }
+
+    /// Whether a list of recipients is of these registrations alone.
+    private static func isAlone(_ keys: Set<Int64>, _ message: Int64, _ db: Database) throws -> Bool {
+        var found = Set(try Int64.fetchAll(db, sql: LedgerRecount.waitingKeys, arguments: [message]))
+        for row in try Row.fetchAll(db, sql: LedgerRecount.blocks, arguments: [message]) {
+            // Any damage is told as one error.
+            guard let block = try? LedgerBlock(decoding: row[6]) else {
+                throw StoreError.invalid("a ledger block")
+            }
+            found.formUnion(block.entries.map(\.key))
+        }
+        for row in try Row.fetchAll(
+            db, sql: "SELECT keys FROM message_list WHERE message = ?", arguments: [message])
+        {
+            found.formUnion(try PackedKeys.keys(row[0]))
+        }
+        return !found.isEmpty && found.isSubset(of: keys)
+    }
+
+    private static func json(_ values: some Encodable) throws -> String {
+        String(decoding: try JSONEncoder().encode(values), as: UTF8.self)
+    }
+}

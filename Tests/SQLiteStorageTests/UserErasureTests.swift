@@ -1,0 +1,146 @@
+import Foundation
+import Logging
+import PushModel
+import Store
+import StoreConformance
+import TestSupport
+import Testing
+
+@testable import SQLiteStorage
+
+/// After an erasure no file of the store holds the person.
+@Suite(.timeLimit(.minutes(5)))
+struct UserErasureTests {
+    private static let project = ProjectID(rawValue: "demo")!
+    private static let secrets = ["alice-7f3e9d", "s3cret-payload", "list-s3cret", "s3cret-key", "alice-collapse"]
+
+    private static func open(_ directory: TestDirectory) throws -> SQLiteStore {
+        try SQLiteStore(directory: directory.path, role: .gateway, logger: Logger(label: "test"))
+    }
+
+    private static func time(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
+
+    private static func register(
+        _ number: Int, _ user: String?, in store: SQLiteStore
+    ) async throws -> Registration {
+        let owner = user.map { RegistrationOwner.user(UserID(rawValue: $0)!) }
+        return try await store.register(
+            RegistrationRequest(
+                project: project, app: AppID(rawValue: "com.example.app")!,
+                address: .apple(DeviceToken(bytes: [1, UInt8(number)])!, .production), appVersion: nil, owner: owner),
+            at: time(0)
+        ).registration
+    }
+
+    private static func send(
+        _ recipient: Recipient<RegistrationKey, [RegistrationKey]>, _ text: String, in store: SQLiteStore,
+        at now: Int64,
+        key: String? = nil, isEnded: Bool = true
+    ) async throws -> MessageID {
+        let message = NewMessage(
+            id: MessageID(acceptedAt: time(now), random: .random(in: 0 ... .max)), project: project,
+            recipient: recipient, content: PlainContent("{\"data\":{\"a\":\"\(text)\"}}"), lane: .interactive,
+            facts: MessageFacts(
+                label: nil, isDisplayed: true, collapseKey: "\(text)-collapse", priority: 10, timeToLiveSeconds: 3600),
+            acceptedAt: time(now), expiresAt: time(now) + .seconds(3600),
+            idempotency: key.map { IdempotencyKey(key: $0, digest: Array(repeating: 1, count: 32)) })
+        let worker = try await store.enroll("worker", for: .seconds(1 << 40))
+        guard case .accepted(_, let claims)? = try await store.accept([message], claimedBy: worker).first else {
+            throw StoreError(.failed, "not accepted")
+        }
+        guard isEnded else { return message.id }
+        _ = try await store.settle(
+            claims.map { claim in
+                Settlement(
+                    delivery: claim,
+                    result: .ended(
+                        LedgerEntry(
+                            outcome: .accepted, reason: nil, verdict: nil, history: AttemptHistory(attempts: 1),
+                            time: time(now + 1), latencyMilliseconds: 1,
+                            pushID: PushID(message: claim.message, registration: claim.registration.key))))
+            }, by: worker)
+        return message.id
+    }
+
+    /// How often a text is in the files of the store.
+    private static func count(_ text: String, in directory: TestDirectory) throws -> Int {
+        var count = 0
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory.path) {
+            let data = try Data(contentsOf: URL(filePath: directory.file(name)))
+            var rest = data[...]
+            while let found = rest.range(of: Data(text.utf8)) {
+                count += 1
+                rest = rest[found.upperBound...]
+            }
+        }
+        return count
+    }
+
+    @Test func noFileHoldsAPersonWhoWasErased() async throws {
+        let directory = try TestDirectory()
+        let store = try Self.open(directory)
+        let user = try #require(UserID(rawValue: "alice-7f3e9d"))
+        let first = try await Self.register(1, user.rawValue, in: store)
+        let second = try await Self.register(2, user.rawValue, in: store)
+        let other = try await Self.register(3, "bob", in: store)
+        // Neighbours, so that pages split and move.
+        for number in 0..<300 {
+            _ = try await Self.send(
+                .registration(other.key), "kept-\(number)-\(String(repeating: "x", count: number * 7))", in: store,
+                at: 1000 + Int64(number))
+        }
+        var ended: [MessageID] = []
+        for number in 0..<40 {
+            let text = "s3cret-payload \(String(repeating: "y", count: number * 150)) s3cret-payload"
+            ended.append(
+                try await Self.send(.registration(first.key), text, in: store, at: 2000, key: "s3cret-key \(number)"))
+            ended.append(
+                try await Self.send(.user(user, [first.key, second.key]), "alice-7f3e9d alice", in: store, at: 2000))
+            _ = try await Self.send(.registration(other.key), "kept", in: store, at: 2000)
+        }
+        let alone = try await Self.send(.list([first.key, second.key]), "list-s3cret", in: store, at: 3000)
+        let shared = try await Self.send(.list([first.key, other.key]), "kept-shared", in: store, at: 3000)
+        let open = try await Self.send(.registration(second.key), "s3cret-payload", in: store, at: 3000, isEnded: false)
+        for message in [ended[0], shared] {
+            _ = try await store.keep(
+                [Receipt(message: message, kind: .received, time: Self.time(4000))], of: first.key, in: Self.project,
+                at: Self.time(4000))
+        }
+        _ = try await store.keep(
+            [Receipt(message: shared, kind: .received, time: Self.time(4000))], of: other.key, in: Self.project,
+            at: Self.time(4000))
+        // The device goes to somebody else: the audit names both.
+        let third = try await Self.register(4, user.rawValue, in: store)
+        _ = try await Self.register(4, "carol", in: store)
+        let before = try #require(try await store.report(ended[0], in: Self.project))
+        #expect(try Self.count(user.rawValue, in: directory) > 50)
+
+        let erased = try await store.erase(user, in: Self.project, at: Self.time(9000))
+        #expect(erased.registrations == 3 && erased.messages == 82 && erased.receipts == 2)
+        #expect(erased.isRewritten)
+        #expect(erased.auditEntries > 0)
+        for secret in Self.secrets { #expect(try Self.count(secret, in: directory) == 0, "\(secret)") }
+        #expect(try Self.count("kept-shared", in: directory) > 0 && Self.count("carol", in: directory) > 0)
+        for registration in [first, second, third] {
+            let now = try await store.registration(registration.id, in: Self.project)
+            #expect(now?.isActive == false && now?.user == nil)
+        }
+        for message in [ended[0], ended[1], alone] {
+            #expect(try await store.message(message, in: Self.project)?.body.isRemoved == true)
+        }
+        let after = try #require(try await store.report(ended[0], in: Self.project))
+        #expect(after.ended == before.ended && after.receipts.isEmpty)
+        #expect(try await store.report(shared, in: Self.project)?.receipts == [.received: 1])
+        #expect(try await store.message(open, in: Self.project)?.body.isRemoved == false, "it can still be read")
+        let rows = try await store.export(
+            project: Self.project, from: nil, to: Self.time(10_000), at: Self.time(10_000), after: nil, limit: 1000)
+        #expect(rows.elements.contains { $0.message == ended[0] })
+        #expect(try await store.lastColumn(of: "PRAGMA auto_vacuum") == ["2"])
+        #expect(try await store.check() == [])
+        // Again finds nothing.
+        let again = try await store.erase(user, in: Self.project, at: Self.time(9000))
+        #expect(again.registrations == 0 && again.receipts == 0 && again.auditEntries == 0)
+        try store.close()
+        for secret in Self.secrets { #expect(try Self.count(secret, in: directory) == 0, "\(secret) after the end") }
+    }
+}
