@@ -43,9 +43,9 @@ extension ObservedStore: MessageStore {
         }
     }
 
-    func forgetIdempotencyKeys(before time: Timestamp, limit: Int) async throws(StoreError) -> Int {
+    func forgetIdempotencyKeys(expiredBefore time: Timestamp, limit: Int) async throws(StoreError) -> Int {
         try await call(.forgetIdempotencyKeys) { store throws(StoreError) in
-            try await store.forgetIdempotencyKeys(before: time, limit: limit)
+            try await store.forgetIdempotencyKeys(expiredBefore: time, limit: limit)
         }
     }
 }
