@@ -77,7 +77,10 @@ package struct LinkResponder: Sendable {
         switch LinkPath(place.rest) {
         case .none: return .page(pages.notFound())
         case .picture(let suffix):
-            return try await found(.short(suffix), visit, place) { link in picture(of: link, visit) }
+            return try await found(.short(suffix), visit, place) { link in
+                // Milliseconds, which the other connections of the event loop are not to wait for.
+                await withTaskExecutorPreference(globalConcurrentExecutor) { picture(of: link, visit) }
+            }
         case .link(let name):
             return try await found(name, visit, place) { link in decide(link, visit) }
         }
@@ -98,12 +101,13 @@ package struct LinkResponder: Sendable {
     /// Finds what a path names, and answers with it.
     func found(
         _ name: LinkPath.Name, _ visit: LinkVisit,
-        _ place: (prefix: LinkPrefix, tenant: LinkTenant, rest: Substring), _ answer: (OpenedLink) throws -> Response
+        _ place: (prefix: LinkPrefix, tenant: LinkTenant, rest: Substring),
+        _ answer: (OpenedLink) async throws -> Response
     ) async throws -> Response {
         do throws(OpenedLink.Refusal) {
             let link = try await opened(name, visit, place.prefix, place.tenant)
             do {
-                return try answer(link)
+                return try await answer(link)
             } catch {
                 throw .failed(error)
             }
