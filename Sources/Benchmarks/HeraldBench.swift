@@ -9,7 +9,8 @@ struct HeraldBench: ParsableCommand {
         subcommands: [
             EngineCommand.self, SenderCommand.self, BroadcastCommand.self, LatencyCommand.self, IngestCommand.self,
             ClientsCommand.self, RecoveryCommand.self, RegistrationsCommand.self, LedgerCommand.self,
-            SettleCommand.self, EchoCommand.self, SinkCommand.self, SendCommand.self, SendAPNSCommand.self,
+            SettleCommand.self, RetentionCommand.self, EchoCommand.self, SinkCommand.self, SendCommand.self,
+            SendAPNSCommand.self,
             MeasureCommand.self, LinksCommand.self, RedirectCommand.self, PostCommand.self,
         ])
 }

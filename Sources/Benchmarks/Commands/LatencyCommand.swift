@@ -1,21 +1,24 @@
 import ArgumentParser
 import Foundation
 
-/// `herald-bench latency`: single sends while the gateway is idle, and during a broadcast.
+/// `herald-bench latency`: single sends while the gateway is idle, during a broadcast, and beside batches.
 struct LatencyCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-        commandName: "latency", abstract: "Measures single sends, idle and during a broadcast.",
+        commandName: "latency", abstract: "Measures single sends: idle, during a broadcast, beside batches.",
         discussion: """
             From the moment the client sends the HTTP request until the sink answers the push. Probes go out at a steady \
             rate, whatever became of those before; their connection is kept open, and another one is opened only when a \
-            probe would have to wait for an earlier one. During the second half a broadcast is under way all the time.
+            probe would have to wait for an earlier one. During the second third a broadcast is under way all the time, \
+            during the last one many callers send batches of messages.
             """)
 
     @OptionGroup var options: GatewayOptions
     @Option(help: "Devices of the broadcast.") var devices = 1_000_000
     @Option(help: "Connections to the sink.") var connections = 4
-    @Option(help: "Probes, idle and again during the broadcast.") var probes = 500
+    @Option(help: "Probes, idle, during the broadcast, and beside the batches.") var probes = 500
     @Option(help: "Probes in a second.") var rate = 50
+    @Option(help: "Callers that send batches.") var batchCallers = 64
+    @Option(help: "Messages of a batch.") var batchSize = 500
     @Option(help: "How long the sink waits with each answer; repeatable. By default 0ms and 50ms.")
     var delay: [DelayArgument] = []
 
@@ -23,6 +26,8 @@ struct LatencyCommand: ParsableCommand, Sendable {
         guard (1...10_000_000).contains(devices) else { throw ValidationError("--devices is 1 to 10000000.") }
         guard (1...64).contains(connections) else { throw ValidationError("--connections is 1 to 64.") }
         guard (10...100_000).contains(probes) else { throw ValidationError("--probes is 10 to 100000.") }
+        guard (1...256).contains(batchCallers) else { throw ValidationError("--batch-callers is 1 to 256.") }
+        guard (1...10_000).contains(batchSize) else { throw ValidationError("--batch-size is 1 to 10000.") }
         guard (1...1000).contains(rate) else { throw ValidationError("--rate is 1 to 1000.") }
     }
 
@@ -35,8 +40,10 @@ struct LatencyCommand: ParsableCommand, Sendable {
         /// In microseconds.
         let idle: Percentiles
         let duringBroadcast: Percentiles
-        let p99Ratio: Double
+        let besideBatches: Percentiles
         let broadcasts: Int
+        /// Messages of batches in a second.
+        let batchRate: Double
     }
 
     private func measure() async throws {
@@ -51,7 +58,10 @@ struct LatencyCommand: ParsableCommand, Sendable {
             let name = "\(figure(result.delayMilliseconds, 0)) ms, "
             table.add(cells(name + "idle", result.idle))
             table.add(cells(name + "broadcast", result.duringBroadcast))
-            table.add(["  ratio", "", "", figure(result.p99Ratio, 2), ""])
+            table.add(ratios(result.duringBroadcast, result.idle))
+            table.add(cells(name + "batches", result.besideBatches))
+            table.add(ratios(result.besideBatches, result.idle))
+            table.note("\(figure(result.batchRate, 0)) messages of batches in a second")
             results.append(result)
         }
         table.note("\(probes) probes at \(rate)/s, broadcasts to \(devices) devices, \(connections) connections")
@@ -67,9 +77,19 @@ struct LatencyCommand: ParsableCommand, Sendable {
         try await broadcasts.begin()
         let busy = try await prober.run(probes)
         let count = try await broadcasts.end()
+        let batches = BackgroundBatches(
+            client: bench.client, tokens: bench.tokens, size: batchSize, callers: batchCallers)
+        let start = ContinuousClock.now
+        try await batches.begin()
+        let crowded = try await prober.run(probes)
+        let messages = try await batches.end()
         return Result(
-            delayMilliseconds: delay.seconds * 1000, idle: idle, duringBroadcast: busy, p99Ratio: busy.p99 / idle.p99,
-            broadcasts: count)
+            delayMilliseconds: delay.seconds * 1000, idle: idle, duringBroadcast: busy, besideBatches: crowded,
+            broadcasts: count, batchRate: Double(messages) / (ContinuousClock.now - start).seconds)
+    }
+
+    private func ratios(_ latency: Percentiles, _ idle: Percentiles) -> [String] {
+        ["  ratio", figure(latency.p50 / idle.p50, 2), "", figure(latency.p99 / idle.p99, 2), ""]
     }
 
     private func cells(_ name: String, _ latency: Percentiles) -> [String] {

@@ -55,9 +55,9 @@ struct Histogram {
 
 /// In microseconds.
 struct Percentiles: Codable {
-    var mean: Double
-    var p50: Double
-    var p90: Double
-    var p99: Double
-    var maximum: Double
+    var mean = 0.0
+    var p50 = 0.0
+    var p90 = 0.0
+    var p99 = 0.0
+    var maximum = 0.0
 }

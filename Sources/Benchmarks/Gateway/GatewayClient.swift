@@ -38,6 +38,22 @@ struct GatewayClient: Sendable {
         try await HTTP.post(message, to: sendAddress, key: key, as: Name.self).name
     }
 
+    private struct BatchAnswer: Decodable {
+        let responses: [Item]
+
+        struct Item: Decodable {
+            let name: String?
+        }
+    }
+
+    /// Sends a batch of messages, a whole request.
+    ///
+    /// - Returns: how many of them were taken.
+    func sendBatch(_ batch: String) async throws -> Int {
+        try await HTTP.post(batch, to: project + "/messages:batchSend", key: key, as: BatchAnswer.self)
+            .responses.count { $0.name != nil }
+    }
+
     /// The report of a message by its name.
     func report(_ name: String) async throws -> Report {
         try await HTTP.get("\(address)/v1/\(name)", key: key, as: Report.self)

@@ -11,6 +11,8 @@ enum HTTP {
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration(certificateVerification: .none)
         configuration.timeout.connect = .seconds(10)
+        // A request never waits for the answer to another one.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1024
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
