@@ -66,7 +66,8 @@ let libraries: [Target] = [
     .target(name: "Upstream", dependencies: ["HTTP2Client", "PushModel", deque, logging]),
     .target(name: "APNS", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
     .target(name: "Store", dependencies: ["PushModel", "JSON"]),
-    .target(name: "SQLiteStorage", dependencies: ["Store", "PushModel", "JSON", coreMetrics, grdb, logging]),
+    .target(
+        name: "SQLiteStorage", dependencies: ["Store", "PushModel", "JSON", coreMetrics, grdb, sqlite, logging]),
     .target(name: "Delivery", dependencies: ["Store", "PushModel", lifecycle, logging, metrics]),
     .target(
         name: "HTTPListener",

@@ -30,7 +30,7 @@ struct CheckpointerTests {
             let bytes = Data(text.utf8) + Data(count: pages * 4000)
             try db.execute(sql: "INSERT INTO item VALUES (?)", arguments: [bytes])
         }
-        checkpointer.noteCommit()
+        writer.writeWithoutTransaction { db in checkpointer.noteCommit(pages: WrittenPages.take(db)) }
     }
 
     private func isCopied(_ text: String) throws -> Bool {
@@ -47,23 +47,42 @@ struct CheckpointerTests {
     @Test func afterEnoughCommitsTheDatabaseHasThem() throws {
         try insert("the first one")
         #expect(try !isCopied("the first one"))
-        for number in 2...100 { try insert("number \(number)") }
+        for number in 2...400 { try insert("number \(number)", pages: 4) }
         checkpointer.finishCopy()
         #expect(try isCopied("the first one"))
     }
 
     @Test func aLogThatGrewLongBeginsAnew() throws {
+        try insert("the first one")
+        let reader = try reader()
+        // Until it ends nothing behind its snapshot is copied, and SQLite goes on with the same log.
+        try reader.writeWithoutTransaction { db in try db.execute(sql: "BEGIN; SELECT count(*) FROM item") }
         for number in 1...100 { try insert("number \(number)", pages: Checkpointer.catchUpPages / 90) }
         checkpointer.finishCopy()
-        // The writer went on meanwhile: something is left to copy, so SQLite goes on with the same log.
-        try insert("behind the copy")
-        try insert("and another")
         #expect(try logPagesUnlessCopied() > Checkpointer.catchUpPages)
-        try insert("behind that")
+        #expect(try !isCopied("number 100"))
+        try reader.writeWithoutTransaction { db in try db.execute(sql: "COMMIT") }
         writer.writeWithoutTransaction { db in checkpointer.catchUp(db) }
-        #expect(try isCopied("behind that"))
+        #expect(try isCopied("number 100"))
         try insert("in a new log")
         #expect(try logPages() < 10)
+    }
+
+    private func reader() throws -> DatabaseQueue {
+        var configuration = SQLiteStore.configuration
+        configuration.allowsUnsafeTransactions = true
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    /// However large the commits are, and whatever they were before.
+    @Test func aLogOfLargeCommitsStaysSmall() throws {
+        for number in 1...300 { try insert("number \(number)") }
+        for number in 1...60 {
+            try insert("large \(number)", pages: 400)
+            checkpointer.finishCopy()
+            writer.writeWithoutTransaction { db in checkpointer.catchUp(db) }
+        }
+        #expect(try logPagesUnlessCopied() < Checkpointer.catchUpPages + 2 * 400)
     }
 
     /// By the size of the file: looking by a checkpoint would copy.

@@ -8,20 +8,22 @@ import Synchronization
 /// nothing is left to copy. Between commits that leave a pause this comes by itself. Under steady load the log grows to
 /// ``catchUpPages``; then the writer copies the rest, which is little, between two commits.
 final class Checkpointer: Sendable {
-    /// About so many pages are in the log when they are copied, SQLite's own figure.
+    /// So many new pages in the log are copied, SQLite's own figure.
     static let pages = 1000
     /// With so many pages in the log the writer sees to it that it begins anew: 16 MiB.
     static let catchUpPages = 4000
-    private static let mostCommits = 1000
 
     private struct State {
-        var commits = 0
-        /// After so many commits the log is copied.
-        var threshold = 100
-        /// The pages that were in the log when it was copied last.
+        /// Pages that came since the last copy began.
+        var newPages = 0
+        /// Pages in the log, or more: SQLite does not say when it begins the log anew.
         var logPages = 0
+        /// With so many pages in the log the writer copies next.
+        var catchUpAt = Checkpointer.catchUpPages
         var isRunning = false
-        var isBehind = false
+
+        /// A checkpoint told how many pages there are.
+        mutating func note(logPages pages: Int) { logPages = pages + newPages }
     }
 
     private let database: DatabaseQueue
@@ -34,11 +36,14 @@ final class Checkpointer: Sendable {
         self.logger = logger
     }
 
-    /// Takes note of a commit, and begins to copy when there are enough.
-    func noteCommit() {
+    /// Takes note of a commit, and begins to copy when there is enough.
+    ///
+    /// - Parameter pages: how many it wrote to the log.
+    func noteCommit(pages: Int) {
         let isDue = state.withLock { state in
-            state.commits += 1
-            guard !state.isRunning, state.commits >= state.threshold else { return false }
+            state.newPages += pages
+            state.logPages += pages
+            guard !state.isRunning, state.newPages >= Self.pages else { return false }
             state.isRunning = true
             return true
         }
@@ -49,13 +54,19 @@ final class Checkpointer: Sendable {
     /// Copies the rest of a log that grew long, on the connection that writes and between its transactions; mostly there
     /// is nothing to do.
     func catchUp(_ writer: Database) {
-        guard state.withLock({ $0.isBehind && !$0.isRunning }) else { return }
+        guard state.withLock({ !$0.isRunning && $0.logPages >= $0.catchUpAt }) else { return }
+        var log: (pages: Int, copied: Int)?
         do {
-            _ = try Self.checkpoint(writer)
+            log = try Self.checkpoint(writer)
         } catch {
             tell(error)
         }
-        state.withLock { $0.isBehind = false }
+        state.withLock { state in
+            state.newPages = 0
+            if let log { state.note(logPages: log.pages == log.copied ? 0 : log.pages) }
+            // A reader may hold the log: not to try again with each commit.
+            state.catchUpAt = max(Self.catchUpPages, state.logPages + Self.pages)
+        }
     }
 
     /// Waits for a copy under way.
@@ -70,32 +81,25 @@ final class Checkpointer: Sendable {
 
     private func copy(_ db: Database) {
         // Those that come from here on are for the next time.
-        let commits = state.withLock { state in
-            defer { state.commits = 0 }
-            return state.commits
-        }
-        var pages: Int?
+        state.withLock { $0.newPages = 0 }
+        var log: (pages: Int, copied: Int)?
         do {
-            pages = try Self.checkpoint(db)
+            log = try Self.checkpoint(db)
         } catch {
             tell(error)
         }
         state.withLock { state in
             state.isRunning = false
-            guard let pages else { return }
-            let new = pages >= state.logPages ? pages - state.logPages : pages
-            state.logPages = pages
-            state.threshold = min(max(1, Self.pages * commits / max(1, new)), Self.mostCommits)
-            state.isBehind = pages >= Self.catchUpPages
+            if let log { state.note(logPages: log.pages) }
+            state.catchUpAt = Self.catchUpPages
         }
     }
 
-    /// - Returns: the pages in the log; `nil`: another connection copies just now.
-    private static func checkpoint(_ db: Database) throws -> Int? {
-        // Busy, pages in the log, pages that are copied.
+    /// - Returns: the pages in the log, and how many of them are copied; `nil`: another connection copies just now.
+    private static func checkpoint(_ db: Database) throws -> (pages: Int, copied: Int)? {
         let row = try Row.fetchOne(db, sql: "PRAGMA wal_checkpoint(PASSIVE)")
         guard let row, row[0] == 0 else { return nil }
-        return row[1]
+        return (row[1], row[2])
     }
 
     private func tell(_ error: any Error) {

@@ -139,7 +139,7 @@ final class GroupCommitter: Sendable {
         let (group, before) = queue.withLock { queue in (queue.waiting.takeGroup(), queue.counts) }
         record(before)
         commit(group, db)
-        checkpointer?.noteCommit()
+        checkpointer?.noteCommit(pages: WrittenPages.take(db))
         checkpointer?.catchUp(db)
         let (isMore, after) = queue.withLock { queue in
             queue.isScheduled = queue.waiting.count > 0

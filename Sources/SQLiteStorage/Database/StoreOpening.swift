@@ -52,10 +52,10 @@ extension SQLiteStore {
 
     /// Lets a file that is made now give pages back, which can be chosen only before its first page is written
     /// (sqlite.org/pragma.html#pragma_auto_vacuum), and has what is deleted overwritten in every file: SQLite is built with
-    /// another default here and there.
+    /// another default here and there. A log that grew large gives its bytes back when it begins anew.
     private static func prepare(_ db: Database) throws {
         guard !db.configuration.readonly else { return }
-        try db.execute(sql: "PRAGMA secure_delete = ON")
+        try db.execute(sql: "PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 67108864")
         guard try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 else { return }
         try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
     }
