@@ -16,17 +16,8 @@ import Synchronization
 /// error once (sqlite.org/atomiccommit.html §9.5): the next sync may succeed over pages that were never written. So after
 /// such an error the log is written over and checkpointed before any other write is answered.
 final class GroupCommitter: Sendable {
-    /// Ends a write that ran: with its own error, the error of the commit, or its value.
-    private typealias Finish = @Sendable (_ commitError: (any Error)?) -> Void
-
-    private struct Job: Sendable {
-        /// `isAlone`: in a savepoint. What failed without one leaves half of it in the transaction.
-        let run: @Sendable (Database, _ isAlone: Bool) -> (finish: Finish, hasFailed: Bool)
-        let fail: @Sendable (any Error) -> Void
-    }
-
     private struct Queue {
-        var waiting = WriteQueue<Job>()
+        var waiting = WriteQueue<any WriteJob>()
         var isScheduled = false
 
         var counts: [WriteKind: Int] {
@@ -86,23 +77,10 @@ final class GroupCommitter: Sendable {
     /// - Throws: ``StoreError`` `.busy` when all places of its kind are taken, otherwise the error of `body` or of the
     ///   commit.
     func write<Value: Sendable>(
-        _ kind: WriteKind, rows: Int, _ body: @escaping @Sendable (Database) throws -> Value
+        _ kind: WriteKind, rows: Int, _ body: @escaping @Sendable (WriteTransaction) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-            let job = Job(
-                run: { db, isAlone in
-                    let result = Result { try isAlone ? Self.inSavepoint(db, body) : body(db) }
-                    let finish: Finish = { commitError in
-                        switch (result, commitError) {
-                        case (.success, .some(let error)): continuation.resume(throwing: error)
-                        default: continuation.resume(with: result)
-                        }
-                    }
-                    let hasFailed = if case .failure = result { true } else { false }
-                    return (finish, hasFailed)
-                },
-                fail: { continuation.resume(throwing: $0) })
-            enqueue(job, kind, rows: rows)
+            enqueue(ValueJob(body, continuation), kind, rows: rows)
         }
     }
 
@@ -111,7 +89,7 @@ final class GroupCommitter: Sendable {
         queue.withLock { queue in kinds.reduce(0) { $0 + queue.waiting.count(of: $1) } }
     }
 
-    private func enqueue(_ job: Job, _ kind: WriteKind, rows: Int) {
+    private func enqueue(_ job: any WriteJob, _ kind: WriteKind, rows: Int) {
         enum Action { case refuse, wait, schedule }
         let (action, waiting): (Action, Int) = queue.withLock { queue in
             guard queue.waiting.append(job, kind, rows: rows) else { return (.refuse, kind.limit) }
@@ -153,23 +131,23 @@ final class GroupCommitter: Sendable {
         for (kind, count) in counts { gauges[kind]?.record(count) }
     }
 
-    private func commit(_ group: [Job], _ db: Database) {
-        var finishes: [Finish] = []
+    private func commit(_ group: [any WriteJob], _ db: Database) {
+        var ran = 0
         var failure: (any Error)?
         do {
             try settleLog(db)
-            if let all = try commitTogether(group, db) {
-                finishes = all
+            if try commitTogether(group, db) {
+                ran = group.count
             } else {
-                try commitEach(group, db, &finishes)
+                try commitEach(group, db, &ran)
             }
         } catch {
             failure = error
             doubtLog(after: error, db)
         }
-        for finish in finishes { finish(failure) }
+        for job in group.prefix(ran) { job.finish(failure) }
         if let failure {
-            for job in group.dropFirst(finishes.count) { job.fail(failure) }
+            for job in group.dropFirst(ran) { job.fail(failure) }
         }
     }
 
@@ -218,52 +196,51 @@ final class GroupCommitter: Sendable {
         var lastRegistration: Int64 = 0
     }
 
-    /// Commits a group none of which fails; `nil`: one did, and nothing was changed.
-    private func commitTogether(_ group: [Job], _ db: Database) throws -> [Finish]? {
-        var finishes: [Finish] = []
-        finishes.reserveCapacity(group.count)
-        var changes = Changes()
-        var hasFailed = false
+    /// Commits a group none of which fails.
+    ///
+    /// - Returns: `false`: one did, and nothing was changed.
+    private func commitTogether(_ group: [any WriteJob], _ db: Database) throws -> Bool {
+        var changes: Changes?
         try db.inTransaction(.immediate) {
+            let transaction = WriteTransaction(db: db)
             for job in group {
-                let (finish, failed) = job.run(db, false)
                 // An error that was caught inside may have ended the transaction all the same.
-                guard !failed, db.isInsideTransaction else {
-                    hasFailed = true
-                    return .rollback
-                }
-                finishes.append(finish)
+                guard job.run(transaction, isAlone: false), db.isInsideTransaction else { return .rollback }
             }
-            changes = try finish(db)
+            changes = try finish(transaction)
             return .commit
         }
-        guard !hasFailed else { return nil }
+        guard let changes else { return false }
         tell(changes)
-        return finishes
+        return true
     }
 
-    /// Commits what does not fail of a group. `finishes` has those that ran, also when the commit fails.
-    private func commitEach(_ group: [Job], _ db: Database, _ finishes: inout [Finish]) throws {
+    /// Commits what does not fail of a group.
+    ///
+    /// - Parameter ran: counts those that ran, also when the commit fails.
+    private func commitEach(_ group: [any WriteJob], _ db: Database, _ ran: inout Int) throws {
         var changes = Changes()
         try db.inTransaction(.immediate) {
+            let transaction = WriteTransaction(db: db)
             for job in group {
-                finishes.append(job.run(db, true).finish)
+                _ = job.run(transaction, isAlone: true)
+                ran += 1
                 // A full disk or an I/O error may end the whole transaction (sqlite.org/lang_transaction.html): what
                 // ran before is gone, and what comes after must not begin a transaction of its own.
                 guard db.isInsideTransaction else {
                     throw DatabaseError(resultCode: .SQLITE_ABORT, message: "the transaction was aborted")
                 }
             }
-            changes = try finish(db)
+            changes = try finish(transaction)
             return .commit
         }
         tell(changes)
     }
 
     /// Ends a transaction: adds the events that its steps have together, and reads what is told after the commit.
-    private func finish(_ db: Database) throws -> Changes {
-        let events = EventTable(db: db)
-        try events.addAccepted()
+    private func finish(_ transaction: WriteTransaction) throws -> Changes {
+        let (db, events) = (transaction.db, EventTable(db: transaction.db))
+        try events.addAccepted(transaction)
         let changes = RegistrationChanges(db: db)
         return Changes(
             load: try LoadChange.all(after: loadState.withLock { $0.lastChange }, in: db),
@@ -282,16 +259,6 @@ final class GroupCommitter: Sendable {
         var change: StoreChange = isNew ? .events : []
         if !changes.load.isEmpty { change.insert(.projects) }
         source.post(change)
-    }
-
-    private static func inSavepoint<Value>(_ db: Database, _ body: (Database) throws -> Value) throws -> Value {
-        var value: Value?
-        try db.inSavepoint {
-            value = try body(db)
-            return .commit
-        }
-        guard let value else { throw StoreError(.failed, "A write was rolled back.") }
-        return value
     }
 }
 

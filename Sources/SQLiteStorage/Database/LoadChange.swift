@@ -2,7 +2,38 @@ import GRDB
 import PushModel
 import Store
 
-/// The load of a project after a change, as the schema's triggers count it.
+/// Counts the load of projects within one transaction: once for all messages of a project that begin or end in it.
+///
+/// What begins is counted where its event is made, at the end of the transaction, and what ends where a message becomes
+/// complete: each in one place.
+struct ProjectLoad {
+    let db: Database
+
+    static let begin = """
+        INSERT INTO project (name, messages, bytes, change)
+        VALUES (?1, ?2, ?3, 1 + ifnull((SELECT max(change) FROM project), 0))
+        ON CONFLICT (name) DO UPDATE SET messages = messages + excluded.messages, bytes = bytes + excluded.bytes,
+            change = excluded.change
+        """
+    static let end = """
+        UPDATE project SET messages = messages - ?2, bytes = bytes - ?3, change = 1 + (SELECT max(change) FROM project)
+        WHERE name = ?1
+        """
+
+    /// Messages of a project have begun.
+    func add(_ sum: StoreLoad.Sum, to project: ProjectID) throws {
+        guard sum.messages > 0 else { return }
+        try db.change(Self.begin, [project.rawValue, sum.messages, sum.bytes])
+    }
+
+    /// Messages of a project are complete.
+    func take(_ sum: StoreLoad.Sum, from project: ProjectID) throws {
+        guard sum.messages > 0 else { return }
+        try db.change(Self.end, [project.rawValue, sum.messages, sum.bytes])
+    }
+}
+
+/// The load of a project after a change.
 struct LoadChange: Sendable {
     static let after = """
         SELECT name, messages, bytes, change FROM project INDEXED BY project_changed WHERE change > ? ORDER BY change

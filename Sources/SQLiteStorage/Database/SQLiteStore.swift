@@ -127,6 +127,19 @@ package final class SQLiteStore: Sendable {
         _ kind: WriteKind = .change, rows: Int = 1, telling change: StoreChange = [],
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Value {
+        try await writeShared(kind, rows: rows, telling: change) { transaction in
+            // Others of the transaction may have looked up what this one changes.
+            defer { transaction.forget() }
+            return try body(transaction.db)
+        }
+    }
+
+    /// As ``write(_:rows:telling:_:)``, with what the writes of the transaction share. For accepts and settlements, which
+    /// change nothing that others look up.
+    func writeShared<Value: Sendable>(
+        _ kind: WriteKind, rows: Int, telling change: StoreChange = [],
+        _ body: @escaping @Sendable (WriteTransaction) throws -> Value
+    ) async throws(StoreError) -> Value {
         do {
             let value = try await committer.write(kind, rows: rows, body)
             changeSource.post(change)

@@ -14,7 +14,7 @@ struct EventTable {
         FROM (SELECT coalesce((\(newest)), 0) AS newest)
         """
     static let accepted = """
-        SELECT seq, project, accepted_at, completed_at IS NOT NULL FROM message
+        SELECT seq, project, accepted_at, completed_at IS NOT NULL, bytes FROM message
         WHERE seq > (SELECT value FROM meta WHERE name = 'accepted_events') ORDER BY seq
         """
     static let oldest = "SELECT number, time FROM event ORDER BY number LIMIT ?"
@@ -30,28 +30,50 @@ struct EventTable {
         try db.change(Self.insert, [body.count, project.rawValue, time.milliseconds, body.data])
     }
 
+    /// What was accepted of a project.
+    private struct Accepted {
+        let project: ProjectID
+        var messages: [Int64] = []
+        /// Those without a recipient.
+        var empty: [Int64] = []
+        /// The others, as they count against the limits.
+        var load = StoreLoad.Sum()
+        var time = Timestamp(milliseconds: 0)
+
+        mutating func add(_ row: RawStatement) {
+            let message = row.number(0)
+            messages.append(message)
+            time = max(time, Timestamp(milliseconds: row.number(2)))
+            if row.number(3) != 0 {
+                empty.append(message)
+            } else {
+                load.messages += 1
+                load.bytes += Int(row.number(4))
+            }
+        }
+    }
+
     /// Adds the messages that were accepted since the last call: one row for each project, however many steps of a
-    /// transaction accepted them. Called at the end of each transaction; nothing else in it can be about a message that
-    /// no caller knows yet.
-    func addAccepted() throws {
-        var projects: [(id: ProjectID, messages: [Int64], empty: [Int64], time: Timestamp)] = []
+    /// transaction accepted them, and counts those that have recipients. Called at the end of each transaction; nothing
+    /// else in it can be about a message that no caller knows yet.
+    func addAccepted(_ transaction: WriteTransaction) throws {
+        var projects: [Accepted] = []
         var last: Int64?
-        let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.accepted))
-        while let row = try rows.next() {
-            let (seq, time): (Int64, Timestamp) = (row[0], Timestamp(milliseconds: row[2]))
-            let project = try ProjectID(stored: row[1])
-            let place = projects.lastIndex { $0.id == project } ?? projects.count
-            if place == projects.count { projects.append((project, [], [], time)) }
-            projects[place].messages.append(seq)
-            projects[place].time = max(projects[place].time, time)
-            if row[3] { projects[place].empty.append(seq) }
-            last = seq
+        let rows = try transaction.statement(.acceptedMessages)
+        while try rows.next() {
+            let project = rows.text(1)
+            let place = projects.lastIndex { $0.project.rawValue == project } ?? projects.count
+            if place == projects.count { projects.append(Accepted(project: try ProjectID(stored: project))) }
+            projects[place].add(rows)
+            last = projects[place].messages.last
         }
         guard let last else { return }
-        for project in projects {
-            try add(.accepted(messages: project.messages), of: project.id, at: project.time)
-            guard !project.empty.isEmpty else { continue }
-            try add(.settled(EventBody.Settled(complete: project.empty)), of: project.id, at: project.time)
+        for accepted in projects {
+            try ProjectLoad(db: db).add(accepted.load, to: accepted.project)
+            try add(.accepted(messages: accepted.messages), of: accepted.project, at: accepted.time)
+            guard !accepted.empty.isEmpty else { continue }
+            try add(
+                .settled(EventBody.Settled(complete: accepted.empty)), of: accepted.project, at: accepted.time)
         }
         try db.change("UPDATE meta SET value = ? WHERE name = 'accepted_events'", [last])
     }

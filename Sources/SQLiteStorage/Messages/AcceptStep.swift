@@ -26,18 +26,17 @@ struct AcceptStep {
     static let lastSubscriber = "SELECT max(registration) FROM subscription WHERE topic = ?"
     static let lastRegistration = "SELECT max(key) FROM registration"
 
-    private let db: Database
+    private let transaction: WriteTransaction
+    private var db: Database { transaction.db }
     /// Who sends deliveries of the interactive lane right away.
     private let worker: WorkerID?
-    private var reader: DeliveryRegistrationReader
     /// Made for the first message that has links.
     private var links: MessageLinkWriter?
 
     /// - Parameter worker: claims nothing when its lease ended.
-    init(db: Database, worker: WorkerID?) throws {
-        self.db = db
-        reader = DeliveryRegistrationReader(db: db)
-        self.worker = try worker.flatMap { try WorkerTable(db: db).isRunning($0) ? $0 : nil }
+    init(_ transaction: WriteTransaction, worker: WorkerID?) throws {
+        self.transaction = transaction
+        self.worker = try worker.flatMap { try transaction.isRunning($0) ? $0 : nil }
     }
 
     mutating func accept(_ prepared: PreparedMessage) throws -> AcceptResult {
@@ -88,7 +87,7 @@ struct AcceptStep {
         var row = MessageColumns(source: prepared.source)
         switch message.recipient {
         case .registration(let key):
-            guard let registration = try reader.find(key.rawValue) else { return nil }
+            guard let registration = try transaction.registration(key) else { return nil }
             row.registration = key
             let (seq, claims) = try insertSingles([registration], message, &row)
             return (seq, .registration(registration.id), 1, claims)
@@ -123,7 +122,7 @@ struct AcceptStep {
     ) throws -> (Int64, [ClaimedDelivery]) {
         let (message, chunks) = (prepared.message, prepared.chunks)
         guard let last = keys.last, !chunks.isEmpty else {
-            return try insertSingles(try keys.compactMap { try reader.find($0.rawValue) }, message, &row)
+            return try insertSingles(try keys.compactMap(transaction.registration), message, &row)
         }
         row.audience = Int64(keys.count)
         row.listBytes = chunks.reduce(0) { $0 + $1.keys.count }
@@ -151,7 +150,7 @@ struct AcceptStep {
             let route = PushRoute(
                 project: message.project, app: registration.app, channel: registration.channel)
             try pending.insert(
-                seq, registration.key, message.lane, route: try RouteTable(db: db).id(of: route), worker: claimant,
+                seq, registration.key, message.lane, route: try transaction.route(route), worker: claimant,
                 isHeld: false, AttemptHistory(), notBefore: message.acceptedAt)
             guard claimant != nil else { continue }
             claims.append(
@@ -209,30 +208,57 @@ struct AcceptStep {
         }
     }
 
+    /// Binds the columns in the order of ``insert``.
     private func insert(_ message: NewMessage, _ row: MessageColumns) throws -> Int64 {
-        let isEmpty = row.audience == 0
-        let options = message.options
-        let credential = message.facts.credential
-        try db.change(
-            Self.insert,
-            [
-                message.id.rawValue, message.project.rawValue, row.registration?.rawValue, row.topic,
-                row.condition?.text, row.condition?.expression, row.user?.rawValue, row.audience, row.singles,
-                row.source, row.source.utf8.count + row.listBytes, message.content.pushID?.rawValue,
-                message.facts.label?.rawValue, message.facts.isDisplayed, message.facts.collapseKey,
-                message.facts.priority, message.facts.timeToLiveSeconds, message.lane.code, options.rate,
-                options.finishBy?.milliseconds, options.collapsesRepeats,
-                (isEmpty ? MessageState.complete : .active).rawValue, message.acceptedAt.milliseconds,
-                message.expiresAt.milliseconds, isEmpty ? message.acceptedAt.milliseconds : nil, credential?.id,
-                credential?.name, credential?.role?.rawValue, credential?.address,
-            ])
-        return db.lastInsertedRowID
+        let statement = try transaction.statement(.insertMessage)
+        statement.bind(message.id.rawValue)
+        statement.bind(message.project.rawValue)
+        statement.bind(row.registration?.rawValue)
+        statement.bind(row.topic)
+        statement.bind(row.condition?.text)
+        statement.bind(row.condition?.expression)
+        statement.bind(row.user?.rawValue)
+        statement.bind(row.audience)
+        statement.bind(row.singles)
+        statement.bind(utf8: row.source)
+        statement.bind(row.source.count + row.listBytes)
+        statement.bind(message.content.pushID?.rawValue)
+        statement.bind(message.facts)
+        statement.bind(message.lane.code)
+        statement.bind(message.options.rate.map(Int64.init))
+        statement.bind(message.options.finishBy?.milliseconds)
+        statement.bind(message.options.collapsesRepeats)
+        statement.bind((row.audience == 0 ? MessageState.complete : .active).rawValue)
+        statement.bind(message.acceptedAt.milliseconds)
+        statement.bind(message.expiresAt.milliseconds)
+        statement.bind(row.audience == 0 ? message.acceptedAt.milliseconds : nil)
+        statement.bind(message.facts.credential)
+        return try statement.insert()
+    }
+}
+
+extension RawStatement {
+    /// Label, whether something is displayed, collapse key, priority, time to live.
+    fileprivate func bind(_ facts: MessageFacts) {
+        bind(facts.label?.rawValue)
+        bind(facts.isDisplayed)
+        bind(facts.collapseKey)
+        bind(facts.priority)
+        bind(facts.timeToLiveSeconds)
+    }
+
+    /// As ``CredentialUse/columns`` names them.
+    fileprivate func bind(_ credential: CredentialUse?) {
+        bind(credential?.id)
+        bind(credential?.name)
+        bind(credential?.role?.rawValue)
+        bind(credential?.address)
     }
 }
 
 /// What the recipient of a message puts into its row.
 private struct MessageColumns {
-    let source: String
+    let source: [UInt8]
     var registration: RegistrationKey?
     var topic: Int64?
     var condition: (text: String, expression: String)?

@@ -31,20 +31,17 @@ struct MessageTable {
             expiresAt: row.summary.expiresAt)
     }
 
-    /// Completes the message if nothing of it is open any more; a cancelled one stays cancelled.
-    ///
-    /// - Returns: whether it is complete with this step; the event is the caller's.
-    func completeIfDone(_ seq: Int64, at time: Timestamp) throws -> Bool {
-        try db.change(Self.complete, [time.milliseconds, seq]) > 0
-    }
-
     static let project = "SELECT project FROM message WHERE seq = ?"
+    static let load = "SELECT project, bytes FROM message WHERE seq = ?"
 
-    /// As ``completeIfDone(_:at:)``, with the event of it, in steps that settle nothing.
+    /// Completes a message of a fan-out if nothing of it is open any more, in steps that settle nothing.
     func endIfDone(_ seq: Int64, at time: Timestamp) throws {
-        guard try completeIfDone(seq, at: time), let row = try db.row(Self.project, [seq]) else { return }
-        try EventTable(db: db).add(
-            .settled(EventBody.Settled(complete: [seq])), of: try ProjectID(stored: row[0]), at: time)
+        guard try WriteTransaction(db: db).complete(seq, isSingle: false, at: time),
+            let row = try db.row(Self.load, [seq])
+        else { return }
+        let project = try ProjectID(stored: row[0])
+        try ProjectLoad(db: db).take(StoreLoad.Sum(messages: 1, bytes: row[1]), from: project)
+        try EventTable(db: db).add(.settled(EventBody.Settled(complete: [seq])), of: project, at: time)
     }
 
     static let complete = """
@@ -54,4 +51,24 @@ struct MessageTable {
             AND NOT EXISTS (SELECT 1 FROM pending WHERE message = ?2)
             AND NOT EXISTS (SELECT 1 FROM fan_out WHERE message = ?2 AND +done = 0)
         """
+}
+
+extension WriteTransaction {
+    private static let removeList = "DELETE FROM message_list WHERE message = ?"
+    private static let removeSetAside = "DELETE FROM set_aside WHERE message = ?"
+
+    /// Completes a message if nothing of it is open any more; a cancelled one stays cancelled.
+    ///
+    /// - Parameter isSingle: whether it went to one registration: then nothing of a fan-out goes with it.
+    /// - Returns: whether it is complete with this step; its event and its load are the caller's.
+    func complete(_ seq: Int64, isSingle: Bool, at time: Timestamp) throws -> Bool {
+        let statement = try statement(.complete)
+        statement.bind(time.milliseconds)
+        statement.bind(seq)
+        guard try statement.run() > 0 else { return false }
+        guard !isSingle else { return true }
+        try db.change(Self.removeList, [seq])
+        try db.change(Self.removeSetAside, [seq])
+        return true
+    }
 }

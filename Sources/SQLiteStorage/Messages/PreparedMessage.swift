@@ -11,14 +11,14 @@ struct PreparedMessage: Sendable {
 
     let message: NewMessage
     /// The text of the message's content.
-    let source: String
+    let source: [UInt8]
     /// The keys of a list that becomes a fan-out, packed.
     let chunks: [(last: RegistrationKey, keys: Data)]
 
     /// - Throws: `.failed` for a list that is too long or not in order.
     init(_ message: NewMessage) throws(StoreError) {
         self.message = message
-        source = String(decoding: message.content.bytes, as: UTF8.self)
+        source = message.content.bytes
         switch message.recipient {
         case .registration, .topic, .condition: chunks = []
         case .list(let keys), .user(_, let keys): chunks = try Self.pack(keys)

@@ -35,6 +35,18 @@ struct DeliveryRegistrationReader {
             provenAt: Timestamp(stored: row[start + 7]), isQuarantined: row[start + 8])
     }
 
+    /// Reads ``columns``, which come first.
+    mutating func read(_ row: RawStatement) throws -> DeliveryRegistration {
+        let address = try Address(channel: Int(row.number(4)), bytes: row.bytes(3)) {
+            row.isNull(9) ? nil : Data(row.bytes(9))
+        }
+        return DeliveryRegistration(
+            key: RegistrationKey(rawValue: row.number(0)), id: try RegistrationID(stored: row.text(1)),
+            app: try app(row.number(2)), address: address,
+            isActive: row.number(5) != 0, refreshedAt: Timestamp(milliseconds: row.number(6)),
+            provenAt: Timestamp(stored: row.optionalNumber(7)), isQuarantined: row.number(8) != 0)
+    }
+
     /// The registration with this number; `nil` when it was purged.
     mutating func find(_ key: Int64) throws -> DeliveryRegistration? {
         let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.byKey), arguments: [key])

@@ -62,10 +62,6 @@ extension Schema {
             keys BLOB NOT NULL,
             PRIMARY KEY (message, shard, last_key)
         ) STRICT, WITHOUT ROWID;
-        CREATE TRIGGER set_aside_done AFTER UPDATE OF completed_at ON message
-        WHEN old.completed_at IS NULL AND new.completed_at IS NOT NULL AND new.registration IS NULL BEGIN
-            DELETE FROM set_aside WHERE message = new.seq;
-        END;
 
         CREATE TABLE page (
             id INTEGER PRIMARY KEY AUTOINCREMENT,

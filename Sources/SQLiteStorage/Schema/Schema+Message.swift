@@ -48,18 +48,6 @@ extension Schema {
         CREATE INDEX message_open ON message (project, state) WHERE state <> 'COMPLETE';
         CREATE INDEX message_cancelled ON message (seq) WHERE state = 'CANCELLED' AND completed_at IS NULL;
         CREATE INDEX message_by_topic ON message (topic) WHERE topic IS NOT NULL;
-        CREATE TRIGGER message_begun AFTER INSERT ON message WHEN new.completed_at IS NULL BEGIN
-            INSERT INTO project (name, messages, bytes, change)
-                VALUES (new.project, 1, new.bytes, 1 + ifnull((SELECT max(change) FROM project), 0))
-                ON CONFLICT (name) DO UPDATE
-                    SET messages = messages + 1, bytes = bytes + excluded.bytes, change = excluded.change;
-        END;
-        CREATE TRIGGER message_ended AFTER UPDATE OF completed_at ON message
-        WHEN old.completed_at IS NULL AND new.completed_at IS NOT NULL BEGIN
-            UPDATE project SET messages = messages - 1, bytes = bytes - old.bytes,
-                change = 1 + (SELECT max(change) FROM project)
-            WHERE name = old.project;
-        END;
         """
 
     /// The keys of a list that became a fan-out, packed, until the message is complete.
@@ -70,10 +58,6 @@ extension Schema {
             keys BLOB NOT NULL,
             PRIMARY KEY (message, last_key)
         ) STRICT, WITHOUT ROWID;
-        CREATE TRIGGER message_list_done AFTER UPDATE OF completed_at ON message
-        WHEN old.completed_at IS NULL AND new.completed_at IS NOT NULL AND new.registration IS NULL BEGIN
-            DELETE FROM message_list WHERE message = new.seq;
-        END;
         """
 
     /// The keys of requests, each with the message that the first of them made. `message` has no foreign key: that

@@ -41,8 +41,29 @@ extension SettleStep {
         let acceptedAt: Timestamp
         let chosenID: PushID?
         let source: LedgerWriter.Source
+        /// What counts against the limits.
+        let bytes: Int
+        /// Whether it went to one registration.
+        let isSingle: Bool
         /// The last end of a delivery in this step.
         var lastEnd: Timestamp?
+
+        /// Reads the columns that ``SettleStep/messageByID`` asks for.
+        init(_ row: RawStatement) throws {
+            seq = row.number(0)
+            id = try MessageID(stored: row.text(1))
+            project = try ProjectID(stored: row.text(2))
+            lane = Lane(code: Int(row.number(3)))
+            state = try MessageState(storedCase: row.text(4))
+            acceptedAt = Timestamp(milliseconds: row.number(5))
+            chosenID = try row.optionalText(6).map { try PushID(stored: $0) }
+            source = LedgerWriter.Source(
+                message: seq, project: project,
+                kind: DeliveryDaySums.Kind(
+                    acceptedAt: acceptedAt.milliseconds, label: row.optionalText(7), isDisplayed: row.number(8) != 0))
+            bytes = Int(row.number(9))
+            isSingle = row.number(10) != 0
+        }
 
         func pushID(_ key: RegistrationKey) -> PushID { chosenID ?? PushID(message: id, registration: key) }
     }

@@ -8,9 +8,9 @@ extension SQLiteStore: DeliveryStore {
     /// Records results in one transaction; what is not claimed by this worker is refused and changes nothing.
     package func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> SettleResult {
         guard !settlements.isEmpty else { return SettleResult() }
-        let (result, ownEnds) = try await write(.settlement, rows: settlements.count) { db in
-            try WorkerTable(db: db).check(worker)
-            var step = try SettleStep(db: db, worker: worker, newest: Self.newestEnd(of: settlements))
+        let (result, ownEnds) = try await writeShared(.settlement, rows: settlements.count) { transaction in
+            try WorkerTable(db: transaction.db).check(worker)
+            var step = try SettleStep(transaction, worker: worker, newest: Self.newestEnd(of: settlements))
             var readdressed: [Int] = []
             // By index: a copy of a settlement would retain all that it has.
             for place in settlements.indices {
@@ -64,7 +64,7 @@ struct SettleStep {
 
     static let pageByID = "SELECT message, settled, keys, open FROM page WHERE id = ? AND worker = ?"
     private static let messageColumns =
-        "seq, id, project, lane, state, accepted_at, apns_id, label, is_displayed"
+        "seq, id, project, lane, state, accepted_at, apns_id, label, is_displayed, bytes, registration IS NOT NULL"
     static let messageBySeq = "SELECT \(messageColumns) FROM message WHERE seq = ?"
     static let messageByID = "SELECT \(messageColumns) FROM message WHERE id = ?"
     static let putBack = """
@@ -80,7 +80,8 @@ struct SettleStep {
     /// What this step ended without being told to.
     private(set) var ownEnds = OwnEnds()
 
-    private let db: Database
+    private let transaction: WriteTransaction
+    private var db: Database { transaction.db }
     private let worker: WorkerID
     /// What the entries of this step get as their time of recording.
     private let recordedAt: Timestamp
@@ -93,11 +94,16 @@ struct SettleStep {
     private var pages: [OpenPage] = []
     private var pageIndex: [FanOutPage.ID: Int] = [:]
     private var lastPage: Int?
-    private var routes: [PushRoute: Int64] = [:]
+
+    /// As ``init(_:worker:newest:)``, in a transaction of which nothing is shared.
+    init(db: Database, worker: WorkerID, newest: Timestamp?) throws {
+        try self.init(WriteTransaction(db: db), worker: worker, newest: newest)
+    }
 
     /// Begins a step of a worker whose newest end came at `newest`; `nil`: nothing ends in it.
-    init(db: Database, worker: WorkerID, newest: Timestamp?) throws {
-        self.db = db
+    init(_ transaction: WriteTransaction, worker: WorkerID, newest: Timestamp?) throws {
+        let db = transaction.db
+        self.transaction = transaction
         self.worker = worker
         let clock = LedgerClock(db: db)
         recordedAt = try newest.map(clock.advance) ?? clock.now()
@@ -140,15 +146,27 @@ struct SettleStep {
                 try db.change(Self.removePage, [page.id.rawValue])
             }
         }
-        let table = MessageTable(db: db)
+        let completed = try completeMessages()
+        try events.write(to: db, at: recordedAt)
+        return completed
+    }
+
+    /// Completes the messages that have nothing open any more, and counts them once for each project.
+    private mutating func completeMessages() throws -> [MessageID] {
         var completed: [MessageID] = []
+        var loads: [(project: ProjectID, sum: StoreLoad.Sum)] = []
         for message in messages {
-            guard let time = message.lastEnd else { continue }
-            guard try table.completeIfDone(message.seq, at: time) else { continue }
+            guard let time = message.lastEnd,
+                try transaction.complete(message.seq, isSingle: message.isSingle, at: time)
+            else { continue }
             completed.append(message.id)
             events.add(complete: message.seq, of: message.project)
+            let place = loads.lastIndex { $0.project == message.project } ?? loads.count
+            if place == loads.count { loads.append((message.project, StoreLoad.Sum())) }
+            loads[place].sum.messages += 1
+            loads[place].sum.bytes += message.bytes
         }
-        try events.write(to: db, at: recordedAt)
+        for load in loads { try ProjectLoad(db: db).take(load.sum, from: load.project) }
         return completed
     }
 
@@ -240,13 +258,10 @@ struct SettleStep {
         ownEnds.count(known.project, outcome, reason)
     }
 
-    private mutating func route(of delivery: ClaimedDelivery) throws -> Int64 {
-        let route = PushRoute(
-            project: delivery.project, app: delivery.registration.app, channel: delivery.registration.channel)
-        if let known = routes[route] { return known }
-        let number = try RouteTable(db: db).id(of: route)
-        routes[route] = number
-        return number
+    private func route(of delivery: ClaimedDelivery) throws -> Int64 {
+        try transaction.route(
+            PushRoute(
+                project: delivery.project, app: delivery.registration.app, channel: delivery.registration.channel))
     }
 
     private mutating func page(_ id: FanOutPage.ID) throws -> Int? {
@@ -268,27 +283,21 @@ struct SettleStep {
 
     private mutating func message(_ id: MessageID) throws -> Int? {
         if let known = messageIndexByID[id] { return known }
-        guard let row = try db.row(Self.messageByID, [id.rawValue]) else { return nil }
-        if let known = messageIndex[row[0]] { return known }
-        return try add(row)
+        let statement = try transaction.statement(.messageByID)
+        statement.bind(id.rawValue)
+        return try statement.first { row in try messageIndex[row.number(0)] ?? add(row) }
     }
 
     private mutating func message(_ seq: Int64) throws -> Int {
         if let known = messageIndex[seq] { return known }
-        guard let row = try db.row(Self.messageBySeq, [seq]) else { throw StoreError.invalid("a page") }
-        return try add(row)
+        let statement = try transaction.statement(.messageBySeq)
+        statement.bind(seq)
+        guard let place = try statement.first({ row in try add(row) }) else { throw StoreError.invalid("a page") }
+        return place
     }
 
-    private mutating func add(_ row: Row) throws -> Int {
-        let project = try ProjectID(stored: row[2])
-        let source = LedgerWriter.Source(
-            message: row[0], project: project,
-            kind: DeliveryDaySums.Kind(acceptedAt: row[5], label: row[7], isDisplayed: row[8]))
-        let message = OpenMessage(
-            seq: row[0], id: try MessageID(stored: row[1]), project: project,
-            lane: Lane(code: row[3]), state: try MessageState(storedCase: row[4]),
-            acceptedAt: Timestamp(milliseconds: row[5]),
-            chosenID: try (row[6] as String?).map { try PushID(stored: $0) }, source: source)
+    private mutating func add(_ row: RawStatement) throws -> Int {
+        let message = try OpenMessage(row)
         messages.append(message)
         messageIndex[message.seq] = messages.count - 1
         messageIndexByID[message.id] = messages.count - 1
