@@ -60,6 +60,7 @@ struct LinkTargetFuzzTests {
             "//evil.example",
             "https://a.example.evil.example", "https://a.example\\@evil.example/", "https://xa.example/",
             "https://play.google.com/store/apps/details?id=com.evil&url=com.example.droid", "/x",
+            "https://play.google.com/store/apps/details?id=com.example.droidx",
             "https://b.example/",
             "https://apps.apple.com/app/id1/../../evil", "https://a.example/\r\nset-cookie: a",
             "intent://go.example.com/x#Intent;scheme=https;package=com.evil;S.browser_fallback_url=https%3A%2F%2Fa.example;end",
@@ -75,6 +76,7 @@ struct LinkTargetFuzzTests {
             "https://a.example/x?y#z", "http://x.b.example", "https://go.example.com/abc",
             "https://apps.apple.com/app/id1234567890?mt=8",
             "https://play.google.com/store/apps/details?id=com.example.droid&url=x",
+            "https://play.google.com/store/apps/details?id=com.example.droid",
             "intent://go.example.com/x#Intent;scheme=https;package=com.example.droid;S.browser_fallback_url=https%3A%2F%2Fa.example;end",
         ])
     func allowed(location: String) {
@@ -96,7 +98,9 @@ private enum AllowedLocation {
         return switch host {
         case "a.example", "go.example.com", "links.example.com", "preview.example.com": true
         case "play.google.com":
-            location.hasPrefix("https://play.google.com/store/apps/details?id=com.example.droid&")
+            // Without a referrer where the visit is no click.
+            location.wholeMatch(
+                of: /https:\/\/play\.google\.com\/store\/apps\/details\?id=com\.example\.droid(&.*)?/) != nil
         case "apps.apple.com":
             location.wholeMatch(of: /https:\/\/apps\.apple\.com\/app\/id[0-9]+(\?.*)?/) != nil
         default: host.hasSuffix(".b.example")
