@@ -246,17 +246,17 @@ struct RegistrationImportTests {
 
     @Test func anImportThatWasBrokenOffGoesOnBehindItsLastChunk() async throws {
         let store = try store("store")
-        let lines = (0..<3000).map {
+        let lines = (0..<12_000).map {
             #"{"app":"com.example.app","device_token":"\#(Self.token(String(0x10000 + $0, radix: 16)))"}"#
         }
         var broken = lines
-        broken[2400] = #"{"app":"com.example.app","device_token":"zz"}"#
+        broken[11_000] = #"{"app":"com.example.app","device_token":"zz"}"#
         let first = await #expect(throws: Failure.self) {
             _ = try await take(Array(broken.joined(separator: "\n").utf8), .ndjson, store)
         }
-        #expect(first?.message.contains("line 2401, column device_token") == true)
+        #expect(first?.message.contains("line 11001, column device_token") == true)
         let position = try #require(try await store.importPosition(of: "file"))
-        #expect(position.line < 2401 && position.imported == position.line)
+        #expect(position.line < 11_001 && position.imported == position.line)
         let project = Self.project
         let count = { try await store.activeRegistrations(of: project, after: RegistrationKey(rawValue: 0)) }
         #expect(try await count() == Int(position.imported))
@@ -266,8 +266,8 @@ struct RegistrationImportTests {
         let summary = try await take(
             Array(mended.joined(separator: "\n").utf8), .ndjson, store, from: position
         ).summary
-        #expect(summary.imported == 3000 - position.imported)
-        #expect(try await count() == 3000)
+        #expect(summary.imported == 12_000 - position.imported)
+        #expect(try await count() == 12_000)
     }
 
     @Test func linesAreCutWhereverBlocksEnd() throws {
@@ -280,6 +280,49 @@ struct RegistrationImportTests {
         #expect(found.map(\.line) == [1, 2, 5])
         #expect(found.map { String(decoding: $0.bytes, as: UTF8.self) } == ["a", long, "b"])
         #expect(found.last?.end == Int64("a\r\n\(long)\n\n \nb".utf8.count))
+    }
+
+    /// The gateway's lock makes the chunks small, so that the kill comes in the middle.
+    @Test func anImportThatWasKilledIsRunAgain() async throws {
+        try await GatewayUnderTest.with { test in
+            let total = 20_000
+            let input = test.directory.file("in.ndjson")
+            let lines = (0..<total).map {
+                #"{"app":"com.example.app","device_token":"\#(Self.token(String(0x100000 + $0, radix: 16)))","topics":["news"]}"#
+            }
+            try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: input))
+            let store = try SQLiteStore(
+                directory: test.directory.file("data"), role: .gateway, logger: Logger(label: "test"))
+            let count = {
+                try await store.activeRegistrations(of: Self.project, after: RegistrationKey(rawValue: 0))
+            }
+            let arguments = ["registration", "import", input, "--project", "demo", "--config", test.configuration]
+            let killed = try ChildProcess(
+                try GatewayProcess.executable(), arguments, environment: GatewayProcess.environment(with: [:]))
+            // Another process writes: no signal comes from there.
+            while try await count() == 0 { try await Task.sleep(for: .milliseconds(2)) }
+            killed.signal(SIGKILL)
+            #expect(await killed.status() == -SIGKILL)
+            let taken = try await count()
+            #expect(taken > 0 && taken < total)
+            #expect(try await store.check() == [])
+
+            let again = try await GatewayProcess.run(arguments)
+            #expect(again.lines == ["\(total) registrations imported, 0 rejected"] && again.status == 0)
+            #expect(try await count() == total)
+            #expect(try await store.audience(of: .topic(Topic(rawValue: "news")!), in: Self.project) == total)
+            #expect(try await store.check() == [])
+            try store.close()
+        }
+    }
+
+    @Test func aBatchOfLinesEndsWithItsBytes() throws {
+        let path = directory.file("lines")
+        try Data("aaaa\nbbbb\ncccc\n".utf8).write(to: URL(filePath: path))
+        var lines = try RegistrationLines(FileHandle(forReadingFrom: URL(filePath: path)))
+        #expect(try lines.next(9, bytes: 6).map(\.line) == [1, 2])
+        #expect(try lines.next(9, bytes: 1).map(\.line) == [3])
+        #expect(try lines.next(9, bytes: 1).isEmpty)
     }
 
     @Test func theCommandsWorkBesideARunningGateway() async throws {

@@ -19,7 +19,7 @@ final class Checkpointer: Sendable {
         /// Pages in the log, or more: SQLite does not say when it begins the log anew.
         var logPages = 0
         /// With so many pages in the log the writer copies next.
-        var catchUpAt = Checkpointer.catchUpPages
+        var catchUpAt: Int
         var isRunning = false
 
         /// A checkpoint told how many pages there are.
@@ -27,13 +27,24 @@ final class Checkpointer: Sendable {
     }
 
     private let database: DatabaseQueue
+    private let pages: Int
+    private let catchUpPages: Int
     private let logger: Logger
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// Opens the connection.
-    init(path: String, configuration: Configuration, logger: Logger) throws {
+    ///
+    /// - Parameters:
+    ///   - pages: so many new ones in the log are copied.
+    ///   - catchUpPages: with so many the writer sees to it that the log begins anew.
+    init(
+        path: String, configuration: Configuration, pages: Int = Checkpointer.pages,
+        catchUpPages: Int = Checkpointer.catchUpPages, logger: Logger
+    ) throws {
         database = try DatabaseQueue(path: path, configuration: configuration)
+        (self.pages, self.catchUpPages) = (pages, catchUpPages)
         self.logger = logger
+        state = Mutex(State(catchUpAt: catchUpPages))
     }
 
     /// Takes note of a commit, and begins to copy when there is enough.
@@ -43,7 +54,7 @@ final class Checkpointer: Sendable {
         let isDue = state.withLock { state in
             state.newPages += pages
             state.logPages += pages
-            guard !state.isRunning, state.newPages >= Self.pages else { return false }
+            guard !state.isRunning, state.newPages >= self.pages else { return false }
             state.isRunning = true
             return true
         }
@@ -65,7 +76,7 @@ final class Checkpointer: Sendable {
             state.newPages = 0
             if let log { state.note(logPages: log.pages == log.copied ? 0 : log.pages) }
             // A reader may hold the log: not to try again with each commit.
-            state.catchUpAt = max(Self.catchUpPages, state.logPages + Self.pages)
+            state.catchUpAt = max(catchUpPages, state.logPages + self.pages)
         }
     }
 
@@ -91,7 +102,7 @@ final class Checkpointer: Sendable {
         state.withLock { state in
             state.isRunning = false
             if let log { state.note(logPages: log.pages) }
-            state.catchUpAt = Self.catchUpPages
+            state.catchUpAt = catchUpPages
         }
     }
 

@@ -36,6 +36,8 @@ package final class SQLiteStore: Sendable {
     let linkClock = LinkClock()
     /// What the store ended by itself and was not asked for yet.
     let ownEnds = Mutex(OwnEnds())
+    /// What an import has while it runs.
+    let importResources: ImportResources
     /// Where the removals of what is out of date stand.
     let removals = Mutex<[RetentionPart: RemovalPass]>([:])
 
@@ -85,6 +87,8 @@ package final class SQLiteStore: Sendable {
                 .unavailable, "The store in \(directory.path) can't be opened. \(reason.message)",
                 mayPass: reason.mayPass, underlying: reason.underlying)
         }
+        importResources = ImportResources(
+            checkpointing: lock == nil ? directory.databasePath : nil, logger: logger)
         self.lock = lock
         self.directory = directory
         self.logger = logger
@@ -110,6 +114,7 @@ package final class SQLiteStore: Sendable {
     package func close() throws(StoreError) {
         do {
             try checkpointer?.close()
+            try importResources.close()
             try pool.close()
         } catch {
             throw StoreError(database: error)
@@ -162,9 +167,22 @@ package final class SQLiteStore: Sendable {
                 let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
                 let size = try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0
                 guard pages * size <= Self.rewriteLimitBytes else { return false }
-                try db.execute(sql: "VACUUM")
+                // The new file stands beside the old one, not in memory.
+                try db.execute(sql: "PRAGMA temp_store = FILE")
+                let result = Result { try db.execute(sql: "VACUUM") }
+                try db.execute(sql: "PRAGMA temp_store = MEMORY")
+                try result.get()
                 return true
             }
+        } catch {
+            throw health.note(StoreError(database: error), isWrite: true)
+        }
+    }
+
+    /// Runs `body` on the connection that writes, between two transactions.
+    func betweenWrites(_ body: @escaping @Sendable (Database) -> Void) async throws(StoreError) {
+        do {
+            try await pool.writeWithoutTransaction { db in body(db) }
         } catch {
             throw health.note(StoreError(database: error), isWrite: true)
         }

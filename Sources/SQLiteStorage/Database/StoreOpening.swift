@@ -45,6 +45,9 @@ extension SQLiteStore {
         // on the disk (sqlite.org/pragma.html#pragma_synchronous).
         try pool.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL")
+            // Before a statement with triggers changes a page, SQLite keeps a copy, and more than 64 KiB of them in a
+            // transaction go to a file otherwise (sqlite.org/tempfiles.html §2.4).
+            try db.execute(sql: "PRAGMA temp_store = MEMORY")
             if !checkpoints { try db.execute(sql: "PRAGMA wal_autocheckpoint = 0") }
         }
         return pool

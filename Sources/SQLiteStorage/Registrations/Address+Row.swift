@@ -6,8 +6,12 @@ import Store
 extension Address {
     /// What ``init(channel:bytes:webKeys:)`` takes, as the columns `address`, `channel` and `web_keys`.
     var columns: (bytes: Data, channel: Int, webKeys: Data?) {
-        let keys = webSubscription.map { Data($0.key + $0.secret + ($0.applicationKey ?? [])) }
-        return (Data(identity), channel.code, keys)
+        (Data(identity), channel.code, webKeys.map { Data($0) })
+    }
+
+    /// The column `web_keys`.
+    var webKeys: [UInt8]? {
+        webSubscription.map { $0.key + $0.secret + ($0.applicationKey ?? []) }
     }
 
     /// Reads an address from its columns.

@@ -7,7 +7,9 @@ import Store
 struct NewRegistration {
     let id: RegistrationID
     let token: StoredToken
+    /// The app's number, and what it stands for.
     let app: Int64
+    let name: AppNames.Name
     let address: Address
     let user: UserID?
     let appVersion: String?
@@ -22,6 +24,7 @@ struct NewRegistration {
         self.id = try id ?? .random()
         token = .random()
         self.app = app
+        name = AppNames.Name(project: request.project, app: request.app)
         address = request.address
         user = request.owner?.user
         appVersion = request.appVersion
@@ -34,6 +37,7 @@ struct NewRegistration {
         id = try .random()
         token = .random()
         self.app = app
+        name = AppNames.Name(project: former.project, app: former.app)
         address = change.address?.applied(to: former.address) ?? former.address
         user = change.owner?.user
         appVersion = change.appVersion ?? former.appVersion
@@ -45,11 +49,12 @@ struct NewRegistration {
     }
 
     /// An imported one; times that the file does not give are those of the import.
-    init(_ row: ImportedRegistration, app: Int64, at time: Timestamp) throws {
-        let id = try row.id ?? row.token?.id ?? .random()
-        self.id = id
-        token = row.token.map { StoredToken($0, of: id) } ?? .random()
+    init(_ row: ImportedRegistration, _ names: RegistrationNames, in project: ProjectID, app: Int64, at time: Timestamp)
+    {
+        id = names.id
+        token = names.token
         self.app = app
+        name = AppNames.Name(project: project, app: row.app)
         address = row.address
         user = row.user
         appVersion = row.appVersion
@@ -59,13 +64,32 @@ struct NewRegistration {
         quarantine = row.quarantine
     }
 
-    /// What ``RegistrationTable/insertion`` takes.
-    var arguments: StatementArguments {
-        let (bytes, channel, webKeys) = address.columns
-        return [
-            id.rawValue, token.databaseValue, app, bytes, channel, webKeys, user?.rawValue, appVersion,
-            createdAt.milliseconds, refreshedAt.milliseconds, provenAt?.milliseconds,
-            quarantine?.time.milliseconds, quarantine?.reason.rawValue, isBound ? 1 : nil,
-        ]
+    /// Binds what ``RegistrationTable/insertion`` takes.
+    func bind(to statement: RawStatement) {
+        statement.bind(id.rawValue)
+        switch token {
+        case .seed(let bytes): statement.bind(blob: bytes)
+        case .tail(let text), .whole(let text): statement.bind(text)
+        }
+        statement.bind(app)
+        statement.bind(blob: address.identity)
+        statement.bind(address.channel.code)
+        if let keys = address.webKeys { statement.bind(blob: keys) } else { statement.bindNull() }
+        statement.bind(user?.rawValue)
+        statement.bind(appVersion)
+        statement.bind(createdAt.milliseconds)
+        statement.bind(refreshedAt.milliseconds)
+        statement.bind(provenAt?.milliseconds)
+        statement.bind(quarantine?.time.milliseconds)
+        statement.bind(quarantine?.reason.rawValue)
+        if isBound { statement.bind(true) } else { statement.bindNull() }
+    }
+
+    /// The registration that it becomes.
+    func registration(_ key: RegistrationKey) throws -> Registration {
+        Registration(
+            key: key, id: id, token: try token.token(of: id.rawValue), project: name.project, app: name.app,
+            address: address, appVersion: appVersion, createdAt: createdAt, refreshedAt: refreshedAt, end: nil,
+            provenAt: provenAt, quarantine: quarantine, user: user, isBound: isBound)
     }
 }

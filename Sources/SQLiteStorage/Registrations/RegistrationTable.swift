@@ -127,8 +127,13 @@ struct RegistrationTable {
     static let moveInstallation = "UPDATE installation SET registration = ?1 WHERE registration = ?2"
 
     func insert(_ new: NewRegistration) throws -> Registration {
-        try db.change(Self.insertion, new.arguments)
-        return try existing(RegistrationKey(rawValue: db.lastInsertedRowID))
+        let statement = try RawStatement(Self.insertion, db)
+        new.bind(to: statement)
+        let key = RegistrationKey(rawValue: try statement.insert())
+        var inserted = InsertedRegistrations(db: db)
+        try inserted.add(new, key)
+        try inserted.finish()
+        return try new.registration(key)
     }
 
     static let update = """

@@ -78,6 +78,7 @@ struct SubscriptionBatch {
     private var topics: [Name: Int64] = [:]
     private var last: Int64?
     private var added: [Int64: Int64] = [:]
+    private var insertion: RawStatement?
 
     init(db: Database, topicLimit: Int? = nil) {
         self.db = db
@@ -120,7 +121,13 @@ struct SubscriptionBatch {
 
     private mutating func insert(_ key: RegistrationKey, _ topic: Int64, at time: Timestamp) throws {
         let number = try (last ?? TopicTable(db: db).lastSubscription()) + 1
-        try db.change(Self.insertion, [topic, key.rawValue, number, time.milliseconds])
+        let insertion = try insertion ?? RawStatement(Self.insertion, db)
+        self.insertion = insertion
+        insertion.bind(topic)
+        insertion.bind(key.rawValue)
+        insertion.bind(number)
+        insertion.bind(time.milliseconds)
+        try insertion.run()
         last = number
         added[topic, default: 0] += 1
     }

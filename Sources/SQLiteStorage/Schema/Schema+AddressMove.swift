@@ -2,7 +2,8 @@ extension Schema {
     /// `former_holder` is the registration that had an address last and has it no more, `address_move` who got an
     /// address from whom: a device that changes its registration while a broadcast runs gets it once. Nothing is
     /// noted while no fan-out has recipients left to find, and all is forgotten when the last one has found them. What
-    /// APNs calls dead comes back with no other registration.
+    /// APNs calls dead comes back with no other registration. A new registration takes an address in
+    /// ``InsertedRegistrations``.
     static let addressMoves = """
         CREATE TABLE former_holder (
             app INTEGER NOT NULL,
@@ -30,12 +31,6 @@ extension Schema {
             INSERT OR IGNORE INTO address_move (registration, former)
                 SELECT new.key, registration FROM former_holder
                 WHERE app = new.app AND address = new.address AND registration <> new.key;
-        END;
-        CREATE TRIGGER address_new AFTER INSERT ON registration WHEN new.ended_at IS NULL
-        BEGIN
-            INSERT OR IGNORE INTO address_move (registration, former)
-                SELECT new.key, registration FROM former_holder
-                WHERE app = new.app AND address = new.address;
         END;
         CREATE TRIGGER fan_outs_found AFTER UPDATE OF done ON fan_out
         WHEN old.done = 0 AND new.done = 1

@@ -13,9 +13,9 @@ extension Schema {
         """
 
     /// `project` holds what accept asks for without counting: active registrations, topics, and the load of messages
-    /// that are not complete. Triggers keep registrations and topics; each transaction counts the messages that begin or end
-    /// in it (``ProjectLoad``). `change` ascends with each change of the load, so that after a commit only what changed is
-    /// read.
+    /// that are not complete. Triggers keep registrations and topics, but for registrations that are inserted, which
+    /// ``InsertedRegistrations`` counts; each transaction counts the messages that begin or end in it (``ProjectLoad``).
+    /// `change` ascends with each change of the load, so that after a commit only what changed is read.
     ///
     /// `app` stands for project, platform and id, `route` for project, app and channel, in rows of other tables. `channel`: 0
     /// APNs production, 1 APNs sandbox, 2 FCM, 3 Web Push. `platform`: 0 Apple, 1 Android, 2 browsers.

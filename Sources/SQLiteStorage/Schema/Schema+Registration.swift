@@ -12,6 +12,9 @@ extension Schema {
     ///
     /// The unique index over active addresses says that no device gets a push twice. Each index ends with the key
     /// by itself: `registration_by_app` is walked in the order of keys. The other indexes hold only what is rare.
+    ///
+    /// No trigger runs when one is inserted: SQLite then keeps the former content of each page that the statement changes,
+    /// which costs as much as the row. What triggers would do is in ``InsertedRegistrations``.
     static let registrations = """
         CREATE TABLE registration (
             key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -45,10 +48,6 @@ extension Schema {
         CREATE INDEX registration_quarantined ON registration (app)
             WHERE quarantined_at IS NOT NULL AND ended_at IS NULL;
         CREATE INDEX registration_ended ON registration (ended_at) WHERE ended_at IS NOT NULL;
-        CREATE TRIGGER registration_begun AFTER INSERT ON registration WHEN new.ended_at IS NULL BEGIN
-            INSERT INTO project (name, registrations) VALUES ((SELECT project FROM app WHERE id = new.app), 1)
-                ON CONFLICT (name) DO UPDATE SET registrations = registrations + 1;
-        END;
         CREATE TRIGGER registration_ended AFTER UPDATE OF ended_at ON registration
         WHEN old.ended_at IS NULL AND new.ended_at IS NOT NULL BEGIN
             UPDATE project SET registrations = registrations - 1
@@ -65,13 +64,8 @@ extension Schema {
         END;
         """
 
-    /// Keeps `meta.registration_clock`.
+    /// Keeps `meta.registration_clock`, beside ``InsertedRegistrations``.
     static let registrationClock = """
-        CREATE TRIGGER registration_clock_new AFTER INSERT ON registration
-        WHEN new.refreshed_at > 60000 + (SELECT value FROM meta WHERE name = 'registration_clock')
-        BEGIN
-            UPDATE meta SET value = new.refreshed_at WHERE name = 'registration_clock';
-        END;
         CREATE TRIGGER registration_clock_refreshed AFTER UPDATE OF refreshed_at ON registration
         WHEN new.refreshed_at > 60000 + (SELECT value FROM meta WHERE name = 'registration_clock')
         BEGIN

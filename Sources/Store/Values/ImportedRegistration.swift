@@ -24,11 +24,28 @@ package struct ImportedRegistration: Hashable, Sendable {
     package var provenAt: Timestamp?
     /// Its quarantine.
     package var quarantine: Quarantine?
+    /// What it gets if it is new. Who reads the file makes them, on all cores; `nil`: the store does, on the one thread that
+    /// writes.
+    package var names: RegistrationNames?
 
     /// A registration with what must be said.
     package init(app: AppID, address: Address) {
         self.app = app
         self.address = address
+    }
+}
+
+/// The FID of a new registration, and its token as the store keeps it.
+package struct RegistrationNames: Hashable, Sendable {
+    /// The FID.
+    package let id: RegistrationID
+    /// The token.
+    package let token: StoredToken
+
+    /// Those that the row has, otherwise random ones.
+    package init(of row: ImportedRegistration) throws {
+        id = try row.id ?? row.token?.id ?? .random()
+        token = row.token.map { [id] in StoredToken($0, of: id) } ?? .random()
     }
 }
 

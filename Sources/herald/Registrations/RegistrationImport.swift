@@ -24,7 +24,10 @@ struct RegistrationImport {
 
     private typealias Parsed = (record: RegistrationRecord, result: Result<ImportedRegistration, LineProblem>)
 
-    private static let batchSize = 8192
+    /// What is read at a time, and so the largest chunk: the more rows a transaction has, the more of them share the pages
+    /// of the indexes that it writes.
+    private static let batchSize = 65_536
+    private static let batchBytes = 64 << 20
 
     let store: any StoreAdministration
     let project: ProjectID
@@ -47,17 +50,17 @@ struct RegistrationImport {
     ///   in the store.
     func run(_ lines: inout RegistrationLines, from start: Summary) async throws -> Summary {
         var summary = start
-        var size = 500
+        var size = store.importPace.rest > .zero ? 500 : 8192
         let clock = ContinuousClock()
         let decoder = decoder
-        var parsed = await Self.parse(try next(&lines), decoder)
-        while !parsed.isEmpty {
-            let records = try next(&lines)
-            async let following = Self.parse(records, decoder)
-            var rest = parsed[...]
-            while !rest.isEmpty {
-                let chunk = rest.prefix(size)
-                rest = rest.dropFirst(chunk.count)
+        var batch = try await Self.next(lines, decoder)
+        while !batch.parsed.isEmpty {
+            let rest = batch.lines
+            async let following = Self.next(rest, decoder)
+            var parsed = batch.parsed[...]
+            while !parsed.isEmpty {
+                let chunk = parsed.prefix(size)
+                parsed = parsed.dropFirst(chunk.count)
                 let began = clock.now
                 try await take(chunk, lines.fingerprint, &summary)
                 // A gateway may start or end meanwhile.
@@ -65,14 +68,22 @@ struct RegistrationImport {
                 size = pace.size(after: size, took: clock.now - began, limit: Self.batchSize)
                 if pace.rest > .zero { try await self.rest(pace.rest) }
             }
-            parsed = await following
+            batch = try await following
         }
+        lines = batch.lines
         return summary
     }
 
-    private func next(_ lines: inout RegistrationLines) throws -> [RegistrationRecord] {
+    /// Reads and parses the next lines, beside the chunk that is written.
+    ///
+    /// - Returns: those lines, and where the next ones are.
+    private static func next(
+        _ lines: RegistrationLines, _ decoder: RegistrationDecoder
+    ) async throws -> (parsed: [Parsed], lines: RegistrationLines) {
+        var lines = lines
         do {
-            return try lines.next(Self.batchSize)
+            let records = try lines.next(batchSize, bytes: batchBytes)
+            return (await parse(records, decoder), lines)
         } catch let problem as LineProblem {
             throw Failure(.refused, problem.text(line: lines.nextLine))
         }
@@ -90,7 +101,7 @@ struct RegistrationImport {
                     (
                         start,
                         records.map { record in
-                            (record, Result { () throws(LineProblem) in try decoder.registration(record) })
+                            (record, Result { () throws(LineProblem) in try read(record, decoder) })
                         }
                     )
                 }
@@ -99,6 +110,15 @@ struct RegistrationImport {
             for await part in group { parts.append(part) }
             return parts.sorted { $0.0 < $1.0 }.flatMap(\.1)
         }
+    }
+
+    private static func read(
+        _ record: RegistrationRecord, _ decoder: RegistrationDecoder
+    ) throws(LineProblem) -> ImportedRegistration {
+        var row = try decoder.registration(record)
+        // The store makes those that are missing.
+        row.names = try? RegistrationNames(of: row)
+        return row
     }
 
     private func take(_ chunk: ArraySlice<Parsed>, _ fingerprint: Int64, _ summary: inout Summary) async throws {

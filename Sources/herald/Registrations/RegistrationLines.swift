@@ -12,7 +12,7 @@ struct RegistrationRecord: Sendable {
 }
 
 /// Cuts a file into lines, block by block: memory does not depend on the file's size.
-struct RegistrationLines {
+struct RegistrationLines: Sendable {
     /// The longest record: 2000 topics of 900 characters, escaped.
     static let recordLimit = 12 << 20
     private static let blockBytes = 1 << 20
@@ -58,10 +58,12 @@ struct RegistrationLines {
         return true
     }
 
-    /// The next records, up to `limit`; none at the end. Empty lines are left out.
-    mutating func next(_ limit: Int) throws -> [RegistrationRecord] {
+    /// The next records, up to `limit`, and no more once they have so many bytes; none at the end. Empty lines are left
+    /// out.
+    mutating func next(_ limit: Int, bytes: Int = .max) throws -> [RegistrationRecord] {
         var records: [RegistrationRecord] = []
-        while records.count < limit {
+        let start = offset
+        while records.count < limit, offset - start < Int64(bytes) {
             guard let (end, after) = try lineEnd() else { break }
             let bytes = rest[rest.startIndex..<end]
             offset += Int64(after - rest.startIndex)
