@@ -8,9 +8,9 @@ struct HeraldBench: ParsableCommand {
         abstract: "Measures Herald's parts on this machine; nothing leaves 127.0.0.1.",
         subcommands: [
             EngineCommand.self, SenderCommand.self, BroadcastCommand.self, LatencyCommand.self, IngestCommand.self,
-            ClientsCommand.self, RecoveryCommand.self, RegistrationsCommand.self, LedgerCommand.self,
-            SettleCommand.self, RetentionCommand.self, EchoCommand.self, SinkCommand.self, SendCommand.self,
-            SendAPNSCommand.self,
-            MeasureCommand.self, LinksCommand.self, RedirectCommand.self, PostCommand.self,
+            ClientsCommand.self, RecoveryCommand.self, RegistrationsCommand.self, ImportCommand.self,
+            LedgerCommand.self, SettleCommand.self, RetentionCommand.self, EchoCommand.self, SinkCommand.self,
+            SendCommand.self, SendAPNSCommand.self, MeasureCommand.self, LinksCommand.self, RedirectCommand.self,
+            PostCommand.self,
         ])
 }

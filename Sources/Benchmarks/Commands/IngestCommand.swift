@@ -125,7 +125,7 @@ struct LoadShape: ExpressibleByArgument, CustomStringConvertible, Sendable {
 }
 
 /// ``EchoCommand`` in a process of its own.
-private final class EchoServer {
+final class EchoServer {
     let port: Int
     private let program: Program
 
@@ -138,6 +138,9 @@ private final class EchoServer {
         guard let port = Int(program.readLine()) else { throw BenchFailure("the echo server did not start") }
         self.port = port
     }
+
+    /// Its process.
+    var id: Int32 { program.id }
 
     deinit { program.end() }
 }

@@ -12,12 +12,15 @@ struct PostCommand: ParsableCommand, Sendable {
 
     /// What a number takes the place of in the body.
     static let place = "@number@"
+    /// What 64 random hex digits take the place of: another device token in each body.
+    static let devicePlace = "@device@"
 
     @Option(help: "Where to.") var address: String
     @Option(help: "An API key.") var key: String
     @Option(help: "The body, with \(Self.place) in it.") var body: String
     @Option(help: "Requests under way.") var clients: Int
     @Option(help: "How long.") var seconds: Int
+    @Flag(help: "HTTP/1.1: a connection for each request under way, as many apps have.") var http1 = false
 
     func run() throws {
         try waiting { try await post() }
@@ -26,6 +29,10 @@ struct PostCommand: ParsableCommand, Sendable {
     private func post() async throws {
         var configuration = HTTPClient.Configuration(certificateVerification: .none)
         configuration.timeout.connect = .seconds(10)
+        if http1 {
+            configuration.httpVersion = .http1Only
+            configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = clients
+        }
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         let run = Int.random(in: 0..<1_000_000_000)
         let began = ContinuousClock.now
@@ -47,6 +54,13 @@ struct PostCommand: ParsableCommand, Sendable {
         show(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
     }
 
+    private static func deviceToken() -> String {
+        (0..<4).map { _ in
+            let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+
     /// One caller: posts one body after the other.
     private func call(
         _ client: HTTPClient, _ name: String, until end: ContinuousClock.Instant
@@ -58,6 +72,7 @@ struct PostCommand: ParsableCommand, Sendable {
             request.headers.add(name: "authorization", value: "Bearer \(key)")
             request.headers.add(name: "content-type", value: "application/json")
             let text = body.replacing(Self.place, with: "\(name)-\(times.count)")
+                .replacing(Self.devicePlace, with: Self.deviceToken())
             request.body = .bytes(ByteBuffer(string: text))
             let began = ContinuousClock.now
             let response = try await client.execute(request, timeout: .seconds(60))

@@ -11,14 +11,18 @@ struct RegistrationsCommand: ParsableCommand, Sendable {
         discussion: """
             In a store of its own, durable: a thousand callers at a time register, so that they share commits, and topics \
             are subscribed to by a thousand registrations in a step. Then single lookups, one after the other, and how much \
-            the store's files grew. At last the `herald` beside this program exports so many registrations from a store to \
-            a file and imports them into an empty one.
+            the store's files grew. Then callers with a connection each register through the API of a gateway, and post the \
+            same to the same HTTP server answering without work ("echo"); both over TLS. `import` measures imports.
             """)
 
     @OptionGroup var options: GatewayOptions
     @Option(help: "Registrations.") var devices = 1_000_000
     @Option(help: "Topics that each of them subscribes to.") var topics = 5
     @Option(help: "Lookups of each kind.") var lookups = 20_000
+    @Option(help: "Callers that register through the API.") var clients = 64
+    @Option(help: "Rounds through the API.") var rounds = 3
+    @Option(help: "Seconds of each run through the API.") var seconds = 5
+    @Flag(help: "Only through the API.") var apiOnly = false
 
     private static let step = 1000
     private static let project = ProjectID(rawValue: GatewayFiles.project)!
@@ -27,6 +31,9 @@ struct RegistrationsCommand: ParsableCommand, Sendable {
         guard (1000...20_000_000).contains(devices) else { throw ValidationError("--devices is 1000 to 20000000.") }
         guard (0...100).contains(topics) else { throw ValidationError("--topics is 0 to 100.") }
         guard (1...1_000_000).contains(lookups) else { throw ValidationError("--lookups is 1 to 1000000.") }
+        guard (1...1000).contains(clients) else { throw ValidationError("--clients is 1 to 1000.") }
+        guard (1...20).contains(rounds) else { throw ValidationError("--rounds is 1 to 20.") }
+        guard (1...60).contains(seconds) else { throw ValidationError("--seconds is 1 to 60.") }
     }
 
     func run() throws {
@@ -36,45 +43,61 @@ struct RegistrationsCommand: ParsableCommand, Sendable {
     private func measure() async throws {
         let table = ResultTable(["what", "figure", "unit"], isJSON: options.json)
         var figures: [String: Double] = [:]
-        func note(_ name: String, _ value: Double, _ unit: String, digits: Int = 0) {
+        func note(_ name: String, _ value: Double, _ unit: String, _ digits: Int) {
             table.add([name, figure(value, digits), unit])
             figures["\(name), \(unit)"] = value
         }
+        if !apiOnly { try await measureStore(note) }
+        try await measureAPI(note)
+        try table.end(figures)
+    }
+
+    private func measureStore(_ note: (String, Double, String, Int) -> Void) async throws {
         let directory = StoreFolder(in: options.directory)
         var store = try directory.open()
         let empty = try directory.bytes
         let registering = try await timed { try await everyStep { _ = try await Audience.register($0, in: store) } }
-        note("registered, new", Double(devices) / registering, "rows/s")
+        note("registered, new", Double(devices) / registering, "rows/s", 0)
         try store.close()
         let registered = try directory.bytes
-        note("a registration", Double(registered - empty) / Double(devices), "bytes")
+        note("a registration", Double(registered - empty) / Double(devices), "bytes", 0)
 
         store = try directory.open()
         let refreshed = min(devices, 100_000)
         let refreshing = try await timed {
             try await everyStep(upTo: refreshed) { _ = try await Audience.register($0, in: store) }
         }
-        note("registered again", Double(refreshed) / refreshing, "rows/s")
+        note("registered again", Double(refreshed) / refreshing, "rows/s", 0)
         if topics > 0 {
-            try await subscribe(in: store) { note("subscribed", $0, "rows/s") }
+            try await subscribe(in: store) { note("subscribed", $0, "rows/s", 0) }
             try store.close()
             let bytes = Double(try directory.bytes - registered) / Double(devices * topics)
-            note("a subscription", bytes, "bytes")
+            note("a subscription", bytes, "bytes", 0)
             store = try directory.open()
         }
         for (kind, times) in try await lookUp(in: store) {
-            note("lookup by \(kind), p50", times.p50, "µs", digits: 1)
-            note("lookup by \(kind), p99", times.p99, "µs", digits: 1)
+            note("lookup by \(kind), p50", times.p50, "µs", 1)
+            note("lookup by \(kind), p99", times.p99, "µs", 1)
         }
         try store.close()
-        let transfer = await transfer()
-        if case .success(let rates) = transfer {
-            note("exported", rates.exported, "rows/s")
-            note("imported", rates.imported, "rows/s")
+    }
+
+    private func measureAPI(_ note: (String, Double, String, Int) -> Void) async throws {
+        let bench = try await RegistrationBench(options)
+        let pairs = try (0..<rounds).map { round in
+            try bench.pair(clients: clients, seconds: seconds, echoFirst: round % 2 == 1)
         }
-        // What was measured is told even if the last step failed.
-        try table.end(figures)
-        _ = try transfer.get()
+        func median(_ name: String, _ unit: String, _ digits: Int, _ value: (RegistrationBench.Pair) -> Double) {
+            note(name, pairs.map(value).median, unit, digits)
+        }
+        median("through the API", "rows/s", 0) { $0.gateway.perSecond }
+        median("echo", "requests/s", 0) { $0.echo.perSecond }
+        median("share of the echo", "1", 2) { $0.ratio }
+        median("through the API, p50", "ms", 2) { $0.gateway.latency.p50 / 1000 }
+        median("through the API, p99", "ms", 2) { $0.gateway.latency.p99 / 1000 }
+        median("through the API, processor", "µs", 1) { $0.gateway.microseconds }
+        median("echo, processor", "µs", 1) { $0.echo.microseconds }
+        median("processor by the echo's", "1", 2) { $0.cost }
     }
 
     /// All device numbers, a thousand at a time.
@@ -122,14 +145,5 @@ struct RegistrationsCommand: ParsableCommand, Sendable {
 
     private func timed(_ body: () async throws -> Void) async throws -> Double {
         try await ContinuousClock().measure(body).seconds
-    }
-
-    /// Through `herald registration export` and `import`: rows in a second, or what went wrong.
-    private func transfer() async -> Result<(exported: Double, imported: Double), any Error> {
-        do {
-            return .success(try await RegistrationTransfer(options: options).rates(devices))
-        } catch {
-            return .failure(error)
-        }
     }
 }

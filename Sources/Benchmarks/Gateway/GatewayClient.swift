@@ -12,6 +12,9 @@ struct GatewayClient: Sendable {
     /// Where messages are sent to.
     var sendAddress: String { project + "/messages:send" }
 
+    /// Where apps register.
+    var registrationsAddress: String { project + "/registrations" }
+
     /// Where messages are listed.
     var messagesAddress: String { project + "/messages" }
 

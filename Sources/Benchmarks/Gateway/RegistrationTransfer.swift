@@ -4,36 +4,65 @@ import Store
 
 /// `herald registration export` and `import` of the program beside this one: the registrations of one store are exported
 /// to a file, which is imported into an empty one.
-struct RegistrationTransfer {
-    let options: GatewayOptions
-
-    /// Rows in a second, out and in again.
-    func rates(_ devices: Int) async throws -> (exported: Double, imported: Double) {
-        let scratch = try Scratch()
-        // Nothing is sent: the port only has to be one.
-        let setup = GatewayFiles.Setup(sinkPort: 9)
-        let source = try GatewayFiles(setup, scratch: scratch, in: options.directory)
-        let destination = try GatewayFiles(setup, scratch: scratch, in: options.directory)
-        _ = try await Audience.make([devices], in: source.data)
-        let file = source.root + "/registrations.ndjson"
-        let exported = try run("export", file, in: source)
-        let imported = try run("import", file, in: destination)
-        let found = try await Audience.count(in: destination.data)
-        guard found == devices else { throw BenchFailure("of \(devices) registrations \(found) were imported") }
-        return (Double(devices) / exported, Double(devices) / imported)
+final class RegistrationTransfer {
+    /// What a command took.
+    struct Run: Encodable {
+        let rowsPerSecond: Double
+        /// User and system time of the whole command.
+        let microsecondsPerRow: Double
+        /// The most memory resident.
+        let peakMiB: Double
+        /// Bytes of the file that was written or read.
+        let fileBytes: Int
     }
 
-    /// Seconds that the command took.
-    private func run(_ command: String, _ file: String, in files: GatewayFiles) throws -> Double {
-        let words = [
-            "-c", options.senderCores, try GatewayProcess.herald, "registration", command, file, "--project",
-            GatewayFiles.project, "--config", files.configuration,
-        ]
+    private let options: GatewayOptions
+    private let devices: Int
+    private let scratch: Scratch
+    private let source: GatewayFiles
+    private var file: String { source.root + "/registrations.ndjson" }
+
+    /// Makes a store with so many registrations, each with a topic.
+    init(_ devices: Int, _ options: GatewayOptions) async throws {
+        self.options = options
+        self.devices = devices
+        scratch = try Scratch()
+        source = try Self.files(scratch, options)
+        _ = try await Audience.make([devices], in: source.data)
+    }
+
+    /// Writes the file.
+    func export() throws -> Run { try run("export", in: source) }
+
+    /// Reads the file into a store of its own, which is removed afterwards.
+    func `import`() async throws -> Run {
+        let destination = try Self.files(scratch, options)
+        let run = try run("import", in: destination)
+        let found = try await Audience.count(in: destination.data)
+        guard found == devices else { throw BenchFailure("of \(devices) registrations \(found) were imported") }
+        return run
+    }
+
+    /// Nothing is sent: the port only has to be one.
+    private static func files(_ scratch: Scratch, _ options: GatewayOptions) throws -> GatewayFiles {
+        try GatewayFiles(GatewayFiles.Setup(sinkPort: 9), scratch: scratch, in: options.directory)
+    }
+
+    /// No import worth measuring is slower.
+    private static let leastRowsPerSecond = 500
+
+    private func run(_ command: String, in files: GatewayFiles) throws -> Run {
         let begin = ContinuousClock.now
-        let program = try Program(try Program.find("taskset", package: "util-linux"), words, showsErrors: true)
-        let output = program.waitForOutput()
+        let cost = try Program.measured(
+            [
+                try GatewayProcess.herald, "registration", command, file, "--project", GatewayFiles.project, "--config",
+                files.configuration,
+            ], cores: options.senderCores, within: max(Program.timeLimit, devices / Self.leastRowsPerSecond))
         let seconds = (ContinuousClock.now - begin).seconds
-        guard program.status == 0 else { throw BenchFailure("herald registration \(command) failed: \(output)") }
-        return seconds
+        let attributes = try FileManager.default.attributesOfItem(atPath: file)
+        return Run(
+            rowsPerSecond: Double(devices) / seconds,
+            microsecondsPerRow: Double(cost.microseconds) / Double(devices), peakMiB: Double(cost.peakKiB) / 1024,
+            fileBytes: attributes[.size] as? Int ?? 0)
     }
 }
