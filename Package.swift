@@ -129,7 +129,7 @@ let tests: [Target] = [
     .target(
         name: "StoreConformance", dependencies: ["Store", "PushModel", "JSON", "TestSupport"],
         path: "Tests/StoreConformance"),
-    .testTarget(name: "SigningTests", dependencies: ["Signing", "JSON", "TestSupport", crypto]),
+    .testTarget(name: "SigningTests", dependencies: ["Signing", "JSON", "TestSupport", crypto, cryptoExtras]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "PushModelTests", dependencies: ["PushModel", "TestSupport"]),
     .testTarget(

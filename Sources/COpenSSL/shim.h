@@ -4,9 +4,11 @@
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/param_build.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
 #include <openssl/provider.h>
+#include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
@@ -76,6 +78,30 @@ static inline void herald_sk_X509_free(STACK_OF(X509) *certificates) {
 
 static inline void herald_OPENSSL_free(void *memory) {
     OPENSSL_free(memory);
+}
+
+// A pair of keys on P-256 from its scalar and its point; null when they are none. In C, since the builder keeps pointers to
+// the names until the parameters are made.
+static inline EVP_PKEY *herald_P256_pair(
+    const unsigned char *scalar, size_t scalarLength, const unsigned char *point, size_t pointLength) {
+    EVP_PKEY *key = NULL;
+    OSSL_PARAM *parameters = NULL;
+    OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
+    BIGNUM *number = BN_bin2bn(scalar, (int)scalarLength, NULL);
+    if (builder != NULL && context != NULL && number != NULL
+        && OSSL_PARAM_BLD_push_utf8_string(builder, OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0) == 1
+        && OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_PRIV_KEY, number) == 1
+        && OSSL_PARAM_BLD_push_octet_string(builder, OSSL_PKEY_PARAM_PUB_KEY, point, pointLength) == 1)
+        parameters = OSSL_PARAM_BLD_to_param(builder);
+    if (parameters != NULL && EVP_PKEY_fromdata_init(context) == 1
+        && EVP_PKEY_fromdata(context, &key, EVP_PKEY_KEYPAIR, parameters) != 1)
+        key = NULL;
+    OSSL_PARAM_free(parameters);
+    OSSL_PARAM_BLD_free(builder);
+    EVP_PKEY_CTX_free(context);
+    BN_clear_free(number);
+    return key;
 }
 
 // Whether an error code says that no loaded provider knows an algorithm.

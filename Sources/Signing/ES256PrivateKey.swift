@@ -2,13 +2,15 @@ import Synchronization
 
 /// A P-256 private key that signs with ECDSA and SHA-256 (ES256, RFC 7518 §3.4), held by OpenSSL.
 ///
-/// Immutable and safe to share between threads: signatures take turns. A provider token is signed every 45 minutes, so
-/// signers never wait.
+/// Immutable and safe to share between threads: signatures take turns. A provider token is signed every 45 minutes and a
+/// token for Web Push every six hours, so signers never wait.
 package final class ES256PrivateKey: Sendable {
     private let key: Mutex<PrivateKey>
 
     /// The public half as a PEM SubjectPublicKeyInfo.
     package let publicKeyPEM: String
+    /// The public half as an uncompressed point: 65 bytes, the form of a browser's `applicationServerKey`.
+    package let publicPoint: [UInt8]
 
     /// Reads a PKCS#8 key in PEM, the form of Apple's `.p8` files.
     ///
@@ -17,9 +19,10 @@ package final class ES256PrivateKey: Sendable {
     package init(pem: String) throws(SigningError) {
         let key = try PrivateKey(pem: pem)
         guard key.isOnP256 else {
-            throw SigningError(.notP256, "The key is \(key.kind); APNs wants an elliptic-curve key on P-256.")
+            throw SigningError(.notP256, "The key is \(key.kind); it must be an elliptic-curve key on P-256.")
         }
         publicKeyPEM = try key.publicKeyPEM()
+        publicPoint = try key.publicPoint()
         self.key = Mutex(key)
     }
 

@@ -96,6 +96,11 @@ import COpenSSL
         unsafe EVP_PKEY_is_a(pointer, "EC") == 1 && groupName == "prime256v1"
     }
 
+    /// The bits of its modulus, when it is an RSA key; otherwise 0.
+    var rsaBits: Int {
+        unsafe EVP_PKEY_is_a(pointer, "RSA") == 1 ? Int(EVP_PKEY_get_bits(pointer)) : 0
+    }
+
     /// What it is, for an operator: `on secp384r1`, `of the kind RSA`.
     var kind: String {
         if let groupName { return "on \(groupName)" }
@@ -129,13 +134,24 @@ import COpenSSL
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// The public half as an uncompressed point (SEC 1 §2.3.3). Only for elliptic-curve keys.
+    func publicPoint() throws(SigningError) -> [UInt8] {
+        ErrorStack.clear()
+        var encoded: UnsafeMutablePointer<UInt8>?
+        let length = unsafe EVP_PKEY_get1_encoded_public_key(pointer, &encoded)
+        defer { unsafe herald_OPENSSL_free(encoded) }
+        guard length > 0, let start = unsafe encoded else { throw libraryError("EVP_PKEY_get1_encoded_public_key") }
+        return unsafe Array(UnsafeBufferPointer(start: start, count: length))
+    }
+
     /// Signs the SHA-256 digest of `message`: r ‖ s, each padded on the left to 32 bytes. Only for keys on P-256.
     func signature(for message: [UInt8]) throws(SigningError) -> [UInt8] {
-        let encoded = try signatureDER(for: message)
+        let encoded = try encodedSignature(for: message)
         return try Self.joined(encoded)
     }
 
-    private func signatureDER(for message: [UInt8]) throws(SigningError) -> [UInt8] {
+    /// Signs the SHA-256 digest of `message`, as OpenSSL writes it: DER for elliptic curves, PKCS #1 v1.5 for RSA.
+    func encodedSignature(for message: [UInt8]) throws(SigningError) -> [UInt8] {
         ErrorStack.clear()
         guard let context = unsafe EVP_MD_CTX_new() else { throw libraryError("EVP_MD_CTX_new") }
         defer { unsafe EVP_MD_CTX_free(context) }

@@ -11,6 +11,12 @@ package struct SigningError: Error, Hashable, Sendable, CustomStringConvertible 
         case notAPrivateKey
         /// The key is not on the curve P-256.
         case notP256
+        /// The key is not an RSA key, or too short.
+        case notRSA
+        /// A browser's key is none.
+        case notASubscriptionKey
+        /// More than a push message may have.
+        case tooLong
         /// There is no readable certificate, or it says nothing about push.
         case notACertificate
         /// The private key is not the one of the certificate.
