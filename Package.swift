@@ -65,6 +65,7 @@ let libraries: [Target] = [
     .target(name: "HTTP2Client", dependencies: ["CNghttp2", "COpenSSL", "CLinux", deque, logging]),
     .target(name: "Upstream", dependencies: ["HTTP2Client", "PushModel", deque, logging]),
     .target(name: "APNS", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
+    .target(name: "WebPush", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
     .target(name: "Store", dependencies: ["PushModel", "JSON"]),
     .target(
         name: "SQLiteStorage", dependencies: ["Store", "PushModel", "JSON", coreMetrics, grdb, sqlite, logging]),
@@ -129,6 +130,9 @@ let tests: [Target] = [
     .target(
         name: "StoreConformance", dependencies: ["Store", "PushModel", "JSON", "TestSupport"],
         path: "Tests/StoreConformance"),
+    .testTarget(
+        name: "WebPushTests",
+        dependencies: ["WebPush", "Upstream", "Signing", "FCMWire", "PushModel", "JSON", "TestSupport", crypto]),
     .testTarget(name: "SigningTests", dependencies: ["Signing", "JSON", "TestSupport", crypto, cryptoExtras]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "PushModelTests", dependencies: ["PushModel", "TestSupport"]),
