@@ -132,7 +132,9 @@ let tests: [Target] = [
         path: "Tests/StoreConformance"),
     .testTarget(
         name: "WebPushTests",
-        dependencies: ["WebPush", "Upstream", "Signing", "FCMWire", "PushModel", "JSON", "TestSupport", crypto]),
+        dependencies: [
+            "WebPush", "Upstream", "HTTP2Client", "Signing", "FCMWire", "PushModel", "JSON", "TestSupport", crypto, logging,
+        ]),
     .testTarget(name: "SigningTests", dependencies: ["Signing", "JSON", "TestSupport", crypto, cryptoExtras]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "PushModelTests", dependencies: ["PushModel", "TestSupport"]),

@@ -26,4 +26,8 @@ extension Reason {
     static let serviceUnavailable: Reason = "ServiceUnavailable"
     /// Refused here: Safari ends the permission of pages whose pushes show nothing.
     static let nothingToShow: Reason = "NothingToShow"
+    /// Refused here: the endpoint is of no push service that the project allows.
+    static let serviceNotAllowed: Reason = "ServiceNotAllowed"
+    /// Refused here: the browser subscribed with a key that the app does not have.
+    static let keyUnknown: Reason = "KeyUnknown"
 }

@@ -55,6 +55,15 @@ package enum WebPushReasonTable {
             reason: .nothingToShow, statuses: [],
             meaning: "The push shows nothing, for which Safari ends the page's permission: it was not sent.",
             scope: .push(.payload)),
+        Row(
+            reason: .serviceNotAllowed, statuses: [],
+            meaning: "The endpoint is of no push service that the project allows: it was not sent.",
+            scope: .push(.address)),
+        // Doubtful, not dead: the key may come back into the configuration.
+        Row(
+            reason: .keyUnknown, statuses: [],
+            meaning: "The browser subscribed with a key that the app does not have: it was not sent.",
+            scope: .addressDoubtful),
     ]
 
     /// The table's reasons by their words.

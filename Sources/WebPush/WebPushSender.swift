@@ -1,0 +1,140 @@
+package import Logging
+package import PushModel
+import Signing
+import Synchronization
+import Upstream
+
+/// Sends pushes to browsers: one upstream for each origin and key, opened when the first push comes for it.
+///
+/// Lifecycle: ``use(_:)`` sets the apps, as often as the configuration changes; ``shutdown(within:)`` ends everything, once.
+package final class WebPushSender: PushSender {
+    /// What must not be mixed on a connection.
+    struct Destination: Hashable, Sendable {
+        let service: PushServiceName
+        let subject: String
+        let publicKey: [UInt8]
+        let trustFile: String?
+    }
+
+    private struct AppKey: Hashable {
+        let project: ProjectID
+        let app: AppID
+    }
+
+    private let onDemand: UpstreamsOnDemand<Destination>
+    private let apps = Mutex<[AppKey: WebPushAppConfiguration]>([:])
+    private let wallTime: WallTime
+
+    /// The most origins that have connections at a time.
+    private static let originLimit = 1000
+    /// An origin without a push for so long loses its connections.
+    private static let idleTime: Duration = .seconds(600)
+
+    /// Prepares the sender; nothing is dialed before the first push.
+    package init(loopCount: Int, connectionLimit: Int = 4, wallTime: @escaping WallTime, logger: Logger) {
+        self.wallTime = wallTime
+        onDemand = UpstreamsOnDemand(
+            loopCount: loopCount, limit: Self.originLimit, idleTime: Self.idleTime, connectionLimit: connectionLimit,
+            wallTime: wallTime, logger: logger)
+    }
+
+    init(
+        transport: any RequestTransport, originLimit: Int = WebPushSender.originLimit, connectionLimit: Int = 4,
+        wallTime: @escaping WallTime, uptime: @escaping Uptime, logger: Logger
+    ) {
+        self.wallTime = wallTime
+        onDemand = UpstreamsOnDemand(
+            transport: transport, limit: originLimit, idleTime: Self.idleTime, connectionLimit: connectionLimit,
+            wallTime: wallTime, uptime: uptime, logger: logger)
+    }
+
+    /// Replaces the apps. Upstreams that no app needs any more are closed when they have been idle for a while.
+    package func use(_ apps: [WebPushAppConfiguration]) {
+        let byKey = Dictionary(
+            apps.map { (AppKey(project: $0.project, app: $0.app), $0) }, uniquingKeysWith: { _, last in last })
+        self.apps.withLock { $0 = byKey }
+    }
+
+    /// Sends a batch: grouped by origin and key, all groups at the same time.
+    package func send(_ batch: [Push], report: @escaping @Sendable ([PushReport]) -> Void) async {
+        let (groups, refused) = grouped(batch)
+        if !refused.isEmpty { report(refused) }
+        await withDiscardingTaskGroup { tasks in
+            for (destination, group) in groups {
+                tasks.addTask {
+                    await self.onDemand.send(
+                        batch, at: group.indices, to: destination,
+                        describe: { self.description(of: destination, key: group.key) }, report: report)
+                }
+            }
+        }
+    }
+
+    private struct Group {
+        let key: ES256PrivateKey
+        var indices: [Int]
+    }
+
+    private func grouped(_ batch: [Push]) -> (groups: [Destination: Group], refused: [PushReport]) {
+        let apps = apps.withLock { $0 }
+        var groups: [Destination: Group] = [:]
+        var refused: [PushReport] = []
+        for (index, push) in batch.enumerated() {
+            switch way(of: push, apps) {
+            case .success(let (destination, key)):
+                groups[destination, default: Group(key: key, indices: [])].indices.append(index)
+            case .failure(let refusal):
+                refused.append(
+                    PushReport(index: index, outcome: refusal.outcome, latency: .zero, isAttempt: false))
+            }
+        }
+        return (groups, refused)
+    }
+
+    /// Why a push goes nowhere.
+    private struct NoWay: Error {
+        let outcome: Outcome
+    }
+
+    private func way(
+        of push: Push, _ apps: [AppKey: WebPushAppConfiguration]
+    ) -> Result<(Destination, ES256PrivateKey), NoWay> {
+        guard let app = apps[AppKey(project: push.route.project, app: push.route.app)],
+            let subscription = push.address.webSubscription,
+            let service = PushServiceName(endpoint: subscription.endpoint)
+        else { return .failure(NoWay(outcome: .notSent(.noRoute))) }
+        guard service.isPublic || app.services.contains(service) else {
+            return .failure(NoWay(outcome: .rejected(Refusal(.serviceNotAllowed, .push(.address)))))
+        }
+        // A subscription that does not say was made with the present key, or with one of the time before it was asked.
+        let key =
+            subscription.applicationKey.map { point in app.keys.first { $0.publicPoint == point } } ?? app.keys.first
+        guard let key else {
+            return .failure(NoWay(outcome: .rejected(Refusal(.keyUnknown, .addressDoubtful))))
+        }
+        let destination = Destination(
+            service: service, subject: app.subject, publicKey: key.publicPoint, trustFile: app.trustFile)
+        return .success((destination, key))
+    }
+
+    private func description(of destination: Destination, key: ES256PrivateKey) -> UpstreamDescription {
+        let service = destination.service
+        return UpstreamDescription(
+            configuration: UpstreamConfiguration(
+                name: service.description, endpoint: UpstreamEndpoint(host: service.host, port: service.port),
+                trustFile: destination.trustFile),
+            service: WebPushService(host: service.host, wallTime: wallTime),
+            tokens: VAPIDTokenSource(
+                key: key, subject: destination.subject, origin: service.origin, wallTime: wallTime))
+    }
+
+    /// Closes the connections to origins that no push has gone to for ten minutes. To be called now and then.
+    package func closeIdle() { onDemand.closeIdle() }
+
+    /// One entry for each origin and key that has connections.
+    package var upstreams: [UpstreamStatus] { onDemand.upstreams }
+
+    package func windDown() { onDemand.windDown() }
+
+    package func shutdown(within limit: Duration) async { await onDemand.shutdown(within: limit) }
+}
