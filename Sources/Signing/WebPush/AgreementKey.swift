@@ -13,11 +13,11 @@ import COpenSSL
 
     /// Reads a public half: an uncompressed point, which OpenSSL refuses unless it lies on the curve. The group of P-256 has
     /// cofactor 1, so there is no more to check.
-    init(publicKey: [UInt8]) throws(SigningError) {
+    init(publicKey: [UInt8], on curve: borrowing P256Parameters) throws(SigningError) {
         ErrorStack.clear()
         guard let key = unsafe EVP_PKEY_new() else { throw libraryError("EVP_PKEY_new") }
         let isRead = unsafe publicKey.withUnsafeBufferPointer { bytes in
-            unsafe EVP_PKEY_copy_parameters(key, P256Parameters.shared.pointer) == 1
+            unsafe EVP_PKEY_copy_parameters(key, curve.pointer) == 1
                 && EVP_PKEY_set1_encoded_public_key(key, bytes.baseAddress, bytes.count) == 1
         }
         guard isRead else {
@@ -105,25 +105,26 @@ import COpenSSL
     }
 }
 
-/// The curve, as a key without halves from which others copy it. Immutable once made, and so safe to share: OpenSSL counts
-/// the references to it atomically.
-@safe private struct P256Parameters: @unchecked Sendable {
-    /// Never freed: it lives as long as the process.
-    let pointer: OpaquePointer?
+/// The curve, as a key without halves from which others copy it. The only owner of an `EVP_PKEY`; hence `@safe`.
+@safe struct P256Parameters: ~Copyable {
+    /// Owned; non-null from `init` to `deinit`.
+    fileprivate let pointer: OpaquePointer
 
-    static let shared = P256Parameters()
-
-    private init() {
+    init() throws(SigningError) {
         ErrorStack.clear()
-        let context = unsafe EVP_PKEY_CTX_new_from_name(nil, "EC", nil)
+        guard let context = unsafe EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else {
+            throw libraryError("EVP_PKEY_CTX_new_from_name")
+        }
         defer { unsafe EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?
-        let isMade =
-            unsafe EVP_PKEY_paramgen_init(context) == 1
-            && EVP_PKEY_CTX_set_group_name(context, "prime256v1") == 1
-            && EVP_PKEY_paramgen(context, &key) == 1
-        // Without it every key is refused, with OpenSSL's reason.
-        unsafe pointer = isMade ? key : nil
-        ErrorStack.clear()
+        guard unsafe EVP_PKEY_paramgen_init(context) == 1,
+            unsafe EVP_PKEY_CTX_set_group_name(context, "prime256v1") == 1,
+            unsafe EVP_PKEY_paramgen(context, &key) == 1, let key = unsafe key
+        else { throw libraryError("EVP_PKEY_paramgen") }
+        unsafe pointer = key
+    }
+
+    deinit {
+        unsafe EVP_PKEY_free(pointer)
     }
 }

@@ -33,7 +33,7 @@ package struct SubscriptionKeys: Hashable, Sendable {
             throw SigningError(.notASubscriptionKey, "auth must have 16 bytes, not \(secret.count).")
         }
         do {
-            _ = try AgreementKey(publicKey: publicKey)
+            _ = try AgreementKey(publicKey: publicKey, on: P256Parameters())
         } catch {
             throw SigningError(.notASubscriptionKey, "p256dh is not a point of the curve P-256.")
         }

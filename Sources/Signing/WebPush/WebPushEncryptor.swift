@@ -6,6 +6,7 @@ import COpenSSL
 /// Holds what OpenSSL would otherwise look up for each message. Not for use from two threads at once; about a tenth of a
 /// millisecond of a core each, so never on a loop thread.
 package struct WebPushEncryptor: ~Copyable {
+    private let curve: P256Parameters
     private let generator: AgreementKeyGenerator
     private let mac: HMACContext
     private let cipher: GCMContext
@@ -27,9 +28,11 @@ package struct WebPushEncryptor: ~Copyable {
     /// - Throws: ``SigningError`` `.library` when OpenSSL does not offer what is needed.
     package init() throws(SigningError) {
         // All of them or none: a value that can't be copied is not made in part.
+        let curve = try P256Parameters()
         let generator = try AgreementKeyGenerator()
         let mac = try HMACContext()
         let cipher = try GCMContext()
+        self.curve = curve
         self.generator = generator
         self.mac = mac
         self.cipher = cipher
@@ -68,7 +71,7 @@ package struct WebPushEncryptor: ~Copyable {
         body += Self.recordSize
         body.append(UInt8(SubscriptionKeys.publicKeyLength))
         try sender.writePublicKey(to: &body)
-        try sender.agree(with: try AgreementKey(publicKey: subscription.publicKey), into: &shared)
+        try sender.agree(with: try AgreementKey(publicKey: subscription.publicKey, on: curve), into: &shared)
         try deriveInput(for: subscription, sender: body[(Self.saltLength + 5)...])
         // RFC 8188 §2.2 and §2.3: key and nonce of the content, from the salt.
         try mac.authenticate(key, with: salt, into: &output)
