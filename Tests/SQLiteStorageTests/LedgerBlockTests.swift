@@ -57,6 +57,40 @@ struct LedgerBlockTests {
         #expect(Set(read.reasons) == Set(block.entries.compactMap(block.reason)))
     }
 
+    @Test(arguments: 0..<100 as Range<UInt64>)
+    func entriesOfSeveralMessagesComeBackWithTheirs(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        var block = Self.randomBlock(&random)
+        var last: Int64 = 0
+        block.messages = block.entries.map { _ in
+            last += .random(in: 1...(1 << 20), using: &random)
+            return last
+        }
+        block.entries.shuffle(using: &random)
+        if block.entries.count > 1 { block.entries[1].key = block.entries[0].key }
+        let bytes = try LedgerBlock.encode(block.entries[...], reasons: block.reasons, messages: block.messages[...])
+        let read = try LedgerBlock(decoding: Data(bytes))
+        #expect(read.messages == block.messages)
+        for (index, (was, now)) in zip(block.entries, read.entries).enumerated() {
+            var renamed = now
+            renamed.reason = was.reason
+            #expect(renamed == was && read.reason(of: now) == block.reason(of: was))
+            #expect(read.index(ofMessage: block.messages[index]) == index)
+        }
+        #expect(read.index(ofMessage: last + 1) == nil)
+        let twice = block.messages.map { _ in last }
+        #expect(throws: StoreError.self, "a message stands twice") {
+            try LedgerBlock.encode(
+                (block.entries + block.entries)[...], reasons: block.reasons, messages: (twice + twice)[...])
+        }
+    }
+
+    @Test func anOrdinarySingleTakesFewBytes() throws {
+        let bytes = try LedgerBlock.encode(
+            ordinary(500)[...], reasons: [], messages: (0..<500).map { 1_000_000 + Int64($0) }[...])
+        #expect(bytes.count <= 500 * 7)
+    }
+
     @Test func aPartOfTheEntriesIsABlockOfItsOwn() throws {
         let entries = ordinary(10)
         let read = try LedgerBlock(decoding: Data(try LedgerBlock.encode(entries[4..<7], reasons: ["unused"])))

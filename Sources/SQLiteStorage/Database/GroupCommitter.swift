@@ -240,7 +240,7 @@ final class GroupCommitter: Sendable {
     /// Ends a transaction: adds the events that its steps have together, and reads what is told after the commit.
     private func finish(_ transaction: WriteTransaction) throws -> Changes {
         let (db, events) = (transaction.db, EventTable(db: transaction.db))
-        try events.addAccepted(transaction)
+        try AcceptedEvents(transaction: transaction).add()
         let changes = RegistrationChanges(db: db)
         return Changes(
             load: try LoadChange.all(after: loadState.withLock { $0.lastChange }, in: db),

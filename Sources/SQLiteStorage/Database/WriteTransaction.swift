@@ -2,20 +2,9 @@ import GRDB
 import PushModel
 import Store
 
-/// A statement that runs for each single send.
+/// A statement that runs for each single send, by its place among those that a transaction keeps.
 enum HotStatement: Int, CaseIterable {
-    case registration, insertMessage, acceptedMessages, messageByID, messageBySeq, complete
-
-    var sql: String {
-        switch self {
-        case .registration: DeliveryRegistrationReader.byKey
-        case .insertMessage: AcceptStep.insert
-        case .acceptedMessages: EventTable.accepted
-        case .messageByID: SettleStep.messageByID
-        case .messageBySeq: SettleStep.messageBySeq
-        case .complete: MessageTable.complete
-        }
-    }
+    case registration, insertMessage, acceptedMessages, messageByID, messageBySeq, complete, completeClaimed
 }
 
 /// What the writes of one transaction share: the connection, its prepared statements, and what was looked up already.
@@ -34,24 +23,26 @@ final class WriteTransaction {
     }
 
     /// A prepared statement.
-    func statement(_ hot: HotStatement) throws -> RawStatement {
+    ///
+    /// - Parameter sql: its text, always the same for one place.
+    func statement(_ hot: HotStatement, _ sql: @autoclosure () -> String) throws -> RawStatement {
         if let known = statements[hot.rawValue] { return known }
-        let statement = try RawStatement(hot.sql, db)
+        let statement = try RawStatement(sql(), db)
         statements[hot.rawValue] = statement
         return statement
     }
 
     /// The registration with this number; `nil` when it was purged.
     func registration(_ key: RegistrationKey) throws -> DeliveryRegistration? {
-        let statement = try statement(.registration)
+        let statement = try statement(.registration, DeliveryRegistrationReader.byKey)
         statement.bind(key.rawValue)
         return try statement.first { row in try registrations.read(row) }
     }
 
-    /// Whether a worker still owns what it claimed.
-    func isRunning(_ worker: WorkerID) throws -> Bool {
+    /// Whether a worker still owns what it claimed, asked once for each worker.
+    func isRunning(_ worker: WorkerID, _ ask: () throws -> Bool) throws -> Bool {
         if let known = self.worker, known.id == worker { return known.isRunning }
-        let isRunning = try WorkerTable(db: db).isRunning(worker)
+        let isRunning = try ask()
         self.worker = (worker, isRunning)
         return isRunning
     }

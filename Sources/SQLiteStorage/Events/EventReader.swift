@@ -53,7 +53,6 @@ struct EventReader {
         SELECT id, rows, outcomes FROM ledger_block INDEXED BY ledger_block_by_project
         WHERE project = ? AND id BETWEEN ? AND ? ORDER BY id
         """
-    static let block = "SELECT \(StoredBlock.columns) FROM ledger_block b \(StoredBlock.joins) WHERE b.id = ?"
     static let message = "SELECT id, accepted_at FROM message WHERE seq = ?"
     static let replacement = """
         SELECT r.registration FROM registration_audit r INDEXED BY registration_audit_former
@@ -200,13 +199,12 @@ struct EventReader {
         for block in blocks where events.count + picks.count < limit {
             defer { first += block[1] }
             guard first + (block[1] as Int64) - 1 > after, !filter.isOnlyFailures || block[2] != accepted,
-                let row = try db.row(Self.block, [block[0] as Int64])
+                let row = try db.row(StoredBlock.byID, [block[0] as Int64])
             else { continue }
             let stored = try StoredBlock(row: row)
-            for index in Int(max(0, after - first + 1))..<stored.block.entries.count {
-                guard events.count + picks.count < limit else { break }
-                picks.append((first + Int64(index), LedgerReader.Pick(stored: stored, index: index)))
-            }
+            let indices = stored.block.entries.indices.dropFirst(Int(max(0, after - first + 1)))
+                .prefix(limit - events.count - picks.count)
+            picks += try LedgerReader(db: db).picks(Array(indices), of: stored).map { (first + Int64($0.index), $0) }
         }
         let deliveries = try LedgerReader(db: db).events(picks.map(\.pick))
         for ((number, pick), delivery) in zip(picks, deliveries) {

@@ -70,6 +70,13 @@ struct DeliveryDayReader {
         WHERE m.project = ?1 AND m.state <> 'COMPLETE' AND m.completed_at IS NULL AND t.project = ?1 AND t.app = ?2
         GROUP BY 1, 2, 3
         """
+    /// Open deliveries that their messages name as claimed.
+    static let claimed = """
+        SELECT m.accepted_at / 86400000, coalesce(m.label, ''), m.is_displayed, count(*)
+        FROM message m INDEXED BY message_open CROSS JOIN route t ON t.id = m.route
+        WHERE m.project = ?1 AND m.state <> 'COMPLETE' AND m.worker IS NOT NULL AND t.project = ?1 AND t.app = ?2
+        GROUP BY 1, 2, 3
+        """
     /// Open deliveries of fan-outs.
     static let pages = """
         SELECT p.id, p.open, p.interruptions, p.settled, p.keys, m.accepted_at, m.label, m.is_displayed
@@ -115,9 +122,10 @@ struct DeliveryDayReader {
             if isDisplayed { sum.displayed += count }
             days[found] = sum
         }
-        let waiting = try Row.fetchCursor(
-            db.cachedStatement(sql: Self.waiting), arguments: [project.rawValue, app.rawValue])
-        while let row = try waiting.next() { add(row[3], day: row[0], label: row[1], isDisplayed: row[2]) }
+        for sql in [Self.waiting, Self.claimed] {
+            let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [project.rawValue, app.rawValue])
+            while let row = try rows.next() { add(row[3], day: row[0], label: row[1], isDisplayed: row[2]) }
+        }
         var keyApps = KeyApps(db: db)
         let pages = try Row.fetchCursor(db.cachedStatement(sql: Self.pages), arguments: [project.rawValue])
         while let row = try pages.next() {

@@ -14,6 +14,11 @@ struct DeliveryReader {
         WHERE p.message = ? AND p.registration > ? ORDER BY p.registration LIMIT ?
         """
 
+    /// The only delivery of a message that names it as claimed.
+    static let claimed = """
+        SELECT registration, 0, 0, NULL FROM message WHERE seq = ? AND worker IS NOT NULL AND registration > ? LIMIT ?
+        """
+
     /// The index says which blocks have deliveries of an outcome. SQLite uses the one of blocks that are not accepted
     /// only when the text has its very condition (sqlite.org/partialindex.html).
     static func ended(_ outcome: LedgerOutcome?) -> String {
@@ -53,6 +58,7 @@ struct DeliveryReader {
     }
 
     private func endedRecords(after place: PageCursor?, limit: Int) throws -> [(String, DeliveryRecord)] {
+        if case .registration = message.summary.recipient { return place == nil ? try endedSingle() : [] }
         let reader = LedgerReader(db: db)
         let blocks = try Row.fetchCursor(
             db.cachedStatement(sql: Self.ended(outcome)), arguments: [message.seq, place?.last ?? 0])
@@ -61,9 +67,24 @@ struct DeliveryReader {
             .map { ($0.cursor, $0.delivery) }
     }
 
+    /// The end of the only delivery of a message to one registration.
+    private func endedSingle() throws -> [(String, DeliveryRecord)] {
+        guard let id = try db.number(MessageTable.block, [message.seq]), let row = try db.row(StoredBlock.byID, [id])
+        else { return [] }
+        let stored = try StoredBlock(row: row)
+        guard let index = stored.block.index(ofMessage: message.seq),
+            outcome == nil || stored.block.entries[index].outcome == outcome
+        else { return [] }
+        let reader = LedgerReader(db: db)
+        return try reader.rowsWithReceipts(try reader.picks([index], of: stored)) {
+            PageCursor(.endedDeliveries, after: $0.stored.id, index: $0.index)
+        }.map { ($0.cursor, $0.delivery) }
+    }
+
     private func waitingRecords(after key: Int64, limit: Int) throws -> [(String, DeliveryRecord)] {
-        let rows = try Row.fetchAll(
-            db.cachedStatement(sql: Self.waiting), arguments: [message.seq, key, limit])
+        let rows = try [Self.waiting, Self.claimed].flatMap { sql in
+            try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [message.seq, key, limit])
+        }
         return try openRecords(
             rows.map { row in
                 let key: Int64 = row[0]

@@ -18,6 +18,47 @@ struct LedgerBlockTable {
         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         """
 
+    static let rewrite = "UPDATE ledger_block SET rows = ?, outcomes = ?, entries = ? WHERE id = ?"
+    static let remove = "DELETE FROM ledger_block WHERE id = ?"
+
+    /// Appends a block of several messages to one registration each, and gives its id.
+    ///
+    /// - Parameter block: at least one entry, in the order of their messages.
+    func insert(_ block: LedgerBlock, _ project: ProjectID, _ recordedAt: Timestamp) throws -> Int64 {
+        let (outcomes, bytes) = try Self.pack(block)
+        try db.change(
+            Self.insert,
+            [
+                nil, project.rawValue, recordedAt.milliseconds, nil, nil, block.entries.count, outcomes, bytes,
+            ])
+        return db.lastInsertedRowID
+    }
+
+    private static func pack(_ block: LedgerBlock) throws -> (outcomes: Int64, bytes: Data) {
+        (
+            block.entries.reduce(0) { $0 | LedgerBlock.bit(of: $1.outcome) },
+            Data(try LedgerBlock.encode(block.entries[...], reasons: block.reasons, messages: block.messages[...]))
+        )
+    }
+
+    /// Takes the entries of some messages out of a block of several; it goes with the last one.
+    func remove(_ messages: Set<Int64>, from id: Int64) throws {
+        let data = try Data.fetchOne(
+            db.cachedStatement(sql: "SELECT entries FROM ledger_block WHERE id = ?"), arguments: [id])
+        // What can't be read goes as a whole: nothing of it can be kept.
+        guard let data, let block = try? LedgerBlock(decoding: data) else { return try remove(id) }
+        let left = block.messages.indices.filter { !messages.contains(block.messages[$0]) }
+        guard !left.isEmpty else { return try remove(id) }
+        let rest = LedgerBlock(
+            entries: left.map { block.entries[$0] }, reasons: block.reasons, messages: left.map { block.messages[$0] })
+        let (outcomes, bytes) = try Self.pack(rest)
+        try db.change(Self.rewrite, [left.count, outcomes, bytes, id])
+    }
+
+    private func remove(_ id: Int64) throws {
+        try db.change(Self.remove, [id])
+    }
+
     /// Appends a block and gives its id: greater than that of any block before.
     ///
     /// - Parameter entries: at least one, in the order of their keys.

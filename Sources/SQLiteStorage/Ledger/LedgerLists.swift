@@ -45,15 +45,15 @@ extension SQLiteStore: LedgerStore {
     package func deliveries(
         to registration: RegistrationID, in project: ProjectID, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow> {
-        let before = try cursor.map { text throws(StoreError) in
-            try PageCursor(text: text, of: .registrationDeliveries).last
+        let place = try cursor.map { text throws(StoreError) in
+            try PageCursor(text: text, of: .registrationDeliveries)
         }
         return try await read { db in
             let key = try db.number(
                 RegistrationDeliveryReader.key, [registration.rawValue, project.rawValue])
             guard let key else { return ResultPage(elements: [], nextCursor: nil) }
             return try RegistrationDeliveryReader(db: db, project: project, key: key)
-                .page(before: before ?? .max, limit: limit)
+                .page(after: place, limit: limit)
         }
     }
 }

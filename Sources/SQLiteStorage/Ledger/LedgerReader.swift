@@ -7,18 +7,20 @@ import Store
 struct StoredBlock {
     let id: Int64
     let block: LedgerBlock
-    let message: LedgerMessage
+    /// `nil`: each entry has its own.
+    let message: LedgerMessage?
 
     /// The columns that ``init(row:)`` reads, of a block named `b`, with what they come from beside it.
     static let columns = "b.id, b.entries, \(LedgerMessage.columns)"
-    static let joins = "CROSS JOIN message m ON m.seq = b.message LEFT JOIN topic t ON t.id = m.topic"
+    static let joins = "LEFT JOIN message m ON m.seq = b.message LEFT JOIN topic t ON t.id = m.topic"
+    static let byID = "SELECT \(columns) FROM ledger_block b \(joins) WHERE b.id = ?"
 
     /// Reads ``columns``, which come first.
     ///
     /// - Throws: `.failed`, which names the block, when it is damaged.
     init(row: Row) throws {
         id = row[0]
-        message = try LedgerMessage(row: row, from: 2)
+        message = row.hasNull(atIndex: 2) ? nil : try LedgerMessage(row: row, from: 2)
         do {
             block = try LedgerBlock(decoding: row[1])
         } catch {
@@ -59,9 +61,16 @@ struct LedgerReader {
     struct Pick {
         let stored: StoredBlock
         let index: Int
+        let message: LedgerMessage
 
         var entry: LedgerBlock.Entry { stored.block.entries[index] }
     }
+
+    /// Messages by their numbers, a JSON array.
+    static let messages = """
+        SELECT \(LedgerMessage.columns) FROM json_each(?) k CROSS JOIN message m ON m.seq = k.value
+        LEFT JOIN topic t ON t.id = m.topic
+        """
 
     /// Keys in the order of a JSON array, with the FID and app of each: also of registrations that were purged.
     static let names = """
@@ -84,22 +93,37 @@ struct LedgerReader {
         while picks.count < limit, let row = try rows.next() {
             let stored = try StoredBlock(row: row)
             let entries = stored.block.entries
-            var index = stored.id == place?.last ? (place?.index ?? 0) + 1 : 0
-            while index < entries.count, picks.count < limit {
-                if outcome == nil || entries[index].outcome == outcome {
-                    picks.append(Pick(stored: stored, index: index))
-                }
-                index += 1
-            }
+            let first = stored.id == place?.last ? (place?.index ?? 0) + 1 : 0
+            let wanted = entries.indices.dropFirst(first).lazy
+                .filter { outcome == nil || entries[$0].outcome == outcome }.prefix(limit - picks.count)
+            picks += try self.picks(Array(wanted), of: stored)
         }
         return picks
+    }
+
+    /// Picks some entries of a block, with the message of each.
+    func picks(_ indices: [Int], of stored: StoredBlock) throws -> [Pick] {
+        if let message = stored.message {
+            return indices.map { Pick(stored: stored, index: $0, message: message) }
+        }
+        let numbers = indices.map { String(stored.block.messages[$0]) }
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(sql: Self.messages), arguments: ["[\(numbers.joined(separator: ","))]"])
+        var messages: [Int64: LedgerMessage] = [:]
+        while let row = try rows.next() { messages[row[0]] = try LedgerMessage(row: row, from: 0) }
+        return try indices.map { index in
+            guard let message = messages[stored.block.messages[index]] else {
+                throw StoreError.invalid("ledger block \(stored.id)")
+            }
+            return Pick(stored: stored, index: index, message: message)
+        }
     }
 
     /// Picked entries as lists show them: one query for the registrations of all.
     func rows(_ picks: [Pick], cursor: (Pick) -> PageCursor) throws -> [ExportRow] {
         let names = try names(of: picks.map(\.entry.key))
         return zip(picks, names).map { pick, name in
-            let message = pick.stored.message
+            let message = pick.message
             return ExportRow(
                 delivery: Self.record(pick, name.id, name.app), message: message.id, topic: message.topic,
                 facts: message.facts, bulkID: message.isSingle ? nil : message.seq, cursor: cursor(pick).text)
@@ -110,7 +134,7 @@ struct LedgerReader {
     func rowsWithReceipts(_ picks: [Pick], cursor: (Pick) -> PageCursor) throws -> [ExportRow] {
         var rows = try rows(picks, cursor: cursor)
         let times = try ReceiptTable(db: db).times(
-            of: picks.map { (message: $0.stored.message.seq, key: $0.entry.key) })
+            of: picks.map { (message: $0.message.seq, key: $0.entry.key) })
         for (index, receipts) in times.enumerated() { rows[index].delivery.receipts = receipts }
         return rows
     }
@@ -140,7 +164,7 @@ struct LedgerReader {
     func events(_ picks: [Pick]) throws -> [DeliveryEvent] {
         let names = try names(of: picks.map(\.entry.key))
         return zip(picks, names).map { pick, name in
-            let message = pick.stored.message
+            let message = pick.message
             return DeliveryEvent(
                 message: message.id, topic: message.topic, label: message.facts.label,
                 delivery: Self.record(pick, name.id, name.app))
@@ -149,7 +173,7 @@ struct LedgerReader {
 
     private static func record(_ pick: Pick, _ id: RegistrationID, _ app: AppKey) -> DeliveryRecord {
         let entry = pick.entry
-        let message = pick.stored.message
+        let message = pick.message
         let reason = pick.stored.block.reason(of: entry)
         return DeliveryRecord(
             registration: id, app: app, outcome: entry.outcome, reason: reason,

@@ -13,13 +13,15 @@ struct LedgerRecount {
     private let id: String
     private let project: String
     private let kind: DeliveryDaySums.Kind
+    /// Whether it went to one registration: then no sums are kept.
+    private let isSingle: Bool
     private var findings = CheckFindings()
     /// The entries by day; `nil`: not all can be read.
     private(set) var days: DeliveryDaySums? = DeliveryDaySums()
 
     /// One whose rows are being removed has no law any more.
     static let messages = """
-        SELECT seq, id, project, accepted_at, label, is_displayed FROM message
+        SELECT seq, id, project, accepted_at, label, is_displayed, registration IS NOT NULL FROM message
         WHERE seq > ? AND seq NOT IN (SELECT removing FROM retention WHERE removing IS NOT NULL) ORDER BY seq LIMIT 1
         """
     static let blocks = """
@@ -29,10 +31,14 @@ struct LedgerRecount {
     static let firstKey = """
         SELECT min(first_key) FROM (
             SELECT min(first_key) AS first_key FROM ledger_block INDEXED BY ledger_block_by_message WHERE message = ?1
-            UNION ALL SELECT min(registration) FROM pending WHERE message = ?1)
+            UNION ALL SELECT min(registration) FROM pending WHERE message = ?1
+            UNION ALL SELECT registration FROM message WHERE seq = ?1 AND worker IS NOT NULL)
         """
-    /// The keys of deliveries that wait: open ones with a row of their own.
-    static let waitingKeys = "SELECT registration FROM pending WHERE message = ? ORDER BY registration"
+    /// The keys of open deliveries that are in no page.
+    static let waitingKeys = """
+        SELECT registration FROM pending WHERE message = ?1
+        UNION ALL SELECT registration FROM message WHERE seq = ?1 AND worker IS NOT NULL
+        """
     /// Deliveries claimed so far.
     static let recipients = """
         SELECT m.singles + (SELECT coalesce(sum(claimed), 0) FROM fan_out WHERE message = m.seq)
@@ -46,6 +52,7 @@ struct LedgerRecount {
         id = row[1]
         project = row[2]
         kind = DeliveryDaySums.Kind(acceptedAt: row[3], label: row[4], isDisplayed: row[5])
+        isSingle = row[6]
     }
 
     /// Recounts the message and says what is wrong.
@@ -62,9 +69,10 @@ struct LedgerRecount {
             guard let block else {
                 isWhole = false
                 days = nil
-                return findings.add("damaged ledger blocks", at: "block \(row[0] as Int64) of \(id)")
+                let place = row.map { "block \($0[0] as Int64) of \(id)" } ?? id
+                return findings.add("damaged ledger blocks", at: place)
             }
-            if !isDescribed(block, by: row) {
+            if let row, !isDescribed(block, by: row) {
                 findings.add("ledger blocks that are not as their columns say", at: "block \(row[0] as Int64) of \(id)")
             }
             sums.add(block)
@@ -74,13 +82,19 @@ struct LedgerRecount {
         let open = try markOpen(&marks)
         try markFurtherRanges(marks)
         // Without a block's entries there is nothing to compare with; its damage is a finding already.
-        if isWhole { try compare(sums) }
-        try checkLaw(open: open.waiting + open.inPages)
+        if isWhole { try compare(isSingle ? LedgerSums() : sums) }
+        try checkLaw(open: open.waiting + open.inPages, of: isSingle ? sums : nil)
         return (findings, blocks)
     }
 
-    /// Gives each block with its columns; `nil`: it is damaged.
-    private func eachBlock(_ body: (Row, LedgerBlock?) throws -> Void) throws {
+    /// Gives each block with its columns; `nil`: it is damaged. The entry of a message to one registration is looked at as
+    /// a block of its own, which has no columns.
+    private func eachBlock(_ body: (Row?, LedgerBlock?) throws -> Void) throws {
+        guard !isSingle else {
+            guard try db.number(MessageTable.block, [message]) != nil else { return }
+            // Any damage is one finding.
+            return try body(nil, try? MessageTable(db: db).entry(of: message))
+        }
         let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.blocks), arguments: [message])
         while let row = try rows.next() {
             let block: LedgerBlock?
@@ -124,7 +138,7 @@ struct LedgerRecount {
         for range in first.further.sorted() {
             var marks = KeyMarks(base: first.base, span: first.span, range: range)
             try eachBlock { row, block in
-                guard marks.overlaps(row[1], row[2]) else { return }
+                if let row, !marks.overlaps(row[1], row[2]) { return }
                 for entry in block?.entries ?? [] { marks.add(entry.key) }
             }
             try markOpen(&marks)
@@ -138,27 +152,21 @@ struct LedgerRecount {
     }
 
     private mutating func compare(_ sums: LedgerSums) throws {
-        var tally: [LedgerSums.End: Int] = [:]
-        for row in try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT outcome, reason, count FROM tally WHERE message = ?"), arguments: [message])
-        {
-            tally[LedgerSums.End(outcome: row[0], reason: row[1])] = row[2]
+        let kept = try LedgerSums(of: message, in: db)
+        if kept.ends != sums.ends {
+            findings.add("messages whose sums of outcomes are not those of their ledger", at: id)
         }
-        if tally != sums.ends { findings.add("messages whose sums of outcomes are not those of their ledger", at: id) }
-        var latencies: [Int: Int] = [:]
-        for row in try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT bucket, count FROM latency WHERE message = ?"), arguments: [message])
-        {
-            latencies[row[0]] = row[1]
-        }
-        if latencies != sums.latencies {
+        if kept.latencies != sums.latencies {
             findings.add("messages whose latencies are not those of their accepted deliveries", at: id)
         }
     }
 
-    private mutating func checkLaw(open: Int) throws {
+    /// - Parameter sums: what ended of a message that no sums are kept of.
+    private mutating func checkLaw(open: Int, of sums: LedgerSums?) throws {
         let recipients = try db.number(Self.recipients, [message]) ?? 0
-        let ended = try db.number("SELECT coalesce(sum(count), 0) FROM tally WHERE message = ?", [message]) ?? 0
+        let ended =
+            try sums.map { Int64($0.ends.values.reduce(0, +)) }
+            ?? db.number("SELECT coalesce(sum(count), 0) FROM tally WHERE message = ?", [message]) ?? 0
         if recipients != ended + Int64(open) {
             findings.add("messages whose recipients are not the sum of ended and open deliveries", at: id)
         }

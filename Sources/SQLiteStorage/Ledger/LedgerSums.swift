@@ -13,6 +13,20 @@ struct LedgerSums: Equatable {
     private(set) var ends: [End: Int] = [:]
     private(set) var latencies: [Int: Int] = [:]
 
+    static let tally = "SELECT outcome, reason, count FROM tally WHERE message = ?"
+    static let latency = "SELECT bucket, count FROM latency WHERE message = ?"
+
+    /// No entry.
+    init() {}
+
+    /// The sums that are kept of a message.
+    init(of message: Int64, in db: Database) throws {
+        let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.tally), arguments: [message])
+        while let row = try rows.next() { ends[End(outcome: row[0], reason: row[1])] = row[2] }
+        let buckets = try Row.fetchCursor(db.cachedStatement(sql: Self.latency), arguments: [message])
+        while let row = try buckets.next() { latencies[row[0]] = row[1] }
+    }
+
     mutating func add(_ block: LedgerBlock) {
         // An array by reason and outcome: hashing a text for each entry would take longer than all else.
         let outcomes = LedgerOutcome.allCases

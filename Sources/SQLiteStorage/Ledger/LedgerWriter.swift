@@ -16,6 +16,8 @@ struct LedgerWriter {
         let message: Int64
         let project: ProjectID
         let kind: DeliveryDaySums.Kind
+        /// Whether it went to one registration: then its entry shares a block with others, and no sums are kept of it.
+        var isSingle = false
     }
 
     /// What ends of one message in this step.
@@ -54,6 +56,9 @@ struct LedgerWriter {
     private var groups: [Group] = []
     private var places: [Int64: Int] = [:]
     private var lastPlace = 0
+    private var singles = SingleEntries()
+    /// The block of each message to one registration that ended in this step.
+    private(set) var blocks: [Int64: Int64] = [:]
 
     /// Begins a step.
     ///
@@ -67,13 +72,15 @@ struct LedgerWriter {
     ///
     /// - Parameter app: that of the registration; `nil`: it is looked up.
     mutating func append(_ entry: LedgerEntry, of source: Source, key: RegistrationKey, app: AppKey?) {
-        append(
-            LedgerBlock.Entry(
-                key: key.rawValue, endedAt: entry.time.milliseconds, latencyMilliseconds: entry.latencyMilliseconds,
-                attempts: UInt32(clamping: entry.history.attempts),
-                unknownAttempts: UInt32(clamping: entry.history.unknownAttempts),
-                reason: LedgerBlock.Entry.noReason, outcome: entry.outcome),
-            reason: entry.reason, place: place(of: source.message, source.project, source.kind))
+        let packed = LedgerBlock.Entry(
+            key: key.rawValue, endedAt: entry.time.milliseconds, latencyMilliseconds: entry.latencyMilliseconds,
+            attempts: UInt32(clamping: entry.history.attempts),
+            unknownAttempts: UInt32(clamping: entry.history.unknownAttempts),
+            reason: LedgerBlock.Entry.noReason, outcome: entry.outcome)
+        guard !source.isSingle else {
+            return singles.append(packed, reason: entry.reason, of: source, app: app)
+        }
+        append(packed, reason: entry.reason, place: place(of: source.message, source.project, source.kind))
         groups[lastPlace].count(entry.outcome, key.rawValue, app)
     }
 
@@ -125,6 +132,10 @@ struct LedgerWriter {
                 if group.kind != nil { try writeSums(entries, group, &latencies) }
             }
         }
+        try singles.writeBlocks(to: table, recordedAt, &blocks) { id, rows, project in
+            events.add(block: id, rows: rows, of: project)
+            hours[project] = (hours[project]?.lowerBound ?? id)...id
+        }
         for (project, blocks) in hours { try table.extend(hour: LedgerHour.hour(of: recordedAt), project, blocks) }
         try writeDays()
         groups.removeAll(keepingCapacity: true)
@@ -138,7 +149,7 @@ struct LedgerWriter {
     }
 
     /// Adds to the sums by day: one statement for all deliveries that are alike, whatever their messages.
-    private func writeDays() throws {
+    private mutating func writeDays() throws {
         var sums = DeliveryDaySums()
         var ids: [ProjectID: [AppKey: Int64]] = [:]
         var keys = KeyApps(db: db)
@@ -154,6 +165,7 @@ struct LedgerWriter {
                 sums.add(1, app: app, kind, outcome)
             }
         }
+        try singles.addDays(to: &sums, &keys) { try AppTable(db: db).id($0, $1) }
         try sums.write(to: db)
     }
 

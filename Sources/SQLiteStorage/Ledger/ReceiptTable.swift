@@ -52,7 +52,11 @@ struct ReceiptTable {
     let db: Database
 
     static let message = "SELECT seq, accepted_at FROM message WHERE id = ? AND project = ?"
-    static let isPending = "SELECT 1 FROM pending WHERE message = ? AND registration = ?"
+    /// Or of a message to that registration alone.
+    static let isPending = """
+        SELECT 1 FROM message WHERE seq = ?1 AND registration = ?2
+        UNION ALL SELECT 1 FROM pending WHERE message = ?1 AND registration = ?2
+        """
     /// Those that begin near the key come first: in a fan-out it is the first of them, nearly always.
     static let blocks = """
         SELECT b.entries FROM ledger_block b INDEXED BY ledger_block_keys

@@ -23,19 +23,23 @@ struct ReportReader {
 
     static let inPages = "SELECT coalesce(sum(open), 0) FROM page WHERE message = ?"
     /// A range of the clustered key: as many steps as the message has deliveries that wait, whatever others have.
-    static let pending = "SELECT count(*) FROM pending WHERE message = ?"
+    static let pending = """
+        SELECT (SELECT count(*) FROM pending WHERE message = ?1)
+            + (SELECT count(*) FROM message WHERE seq = ?1 AND worker IS NOT NULL)
+        """
 
     /// Each figure comes from its own rows: that they balance is a law to be checked, not the way they are made.
     func report(_ row: MessageRow) throws -> DeliveryReport {
         let inFlight =
             (try db.number(Self.inPages, [row.seq]) ?? 0)
             + (try db.number(Self.pending, [row.seq]) ?? 0)
-        let tally = try tally(row.seq)
+        let sums = try sums(of: row)
         let (claimed, passedOver) = try fanOut(row.seq)
         return DeliveryReport(
             message: row.summary, state: row.state, completedAt: row.completedAt,
-            recipients: row.singles + claimed, passedOver: passedOver, ended: tally.ended, inFlight: Int(inFlight),
-            rejectedByReason: tally.rejectedByReason, latency: try latency(row.seq),
+            recipients: row.singles + claimed, passedOver: passedOver, ended: try Self.ended(sums),
+            inFlight: Int(inFlight),
+            rejectedByReason: Self.rejectedByReason(sums), latency: Self.latency(sums),
             receipts: try ReceiptTable(db: db).sums(of: row.seq))
     }
 
@@ -50,31 +54,30 @@ struct ReportReader {
         return (row[0], PassedOver(ended: row[1], quarantined: row[2], stale: row[3]))
     }
 
-    private func tally(
-        _ message: Int64
-    ) throws -> (ended: [LedgerOutcome: Int], rejectedByReason: [String: Int]) {
-        var ended = Dictionary(uniqueKeysWithValues: LedgerOutcome.allCases.map { ($0, 0) })
-        var rejected: [String: Int] = [:]
-        let rows = try Row.fetchCursor(
-            db.cachedStatement(sql: "SELECT outcome, reason, count FROM tally WHERE message = ?"),
-            arguments: [message])
-        while let row = try rows.next() {
-            let outcome = try LedgerOutcome(storedCase: row[0])
-            let count: Int = row[2]
-            ended[outcome, default: 0] += count
-            if outcome == .rejected { rejected[row[1], default: 0] += count }
-        }
-        return (ended, rejected)
+    /// The sums that are kept; of a message to one registration those of its entry.
+    private func sums(of row: MessageRow) throws -> LedgerSums {
+        guard case .registration = row.summary.recipient else { return try LedgerSums(of: row.seq, in: db) }
+        var sums = LedgerSums()
+        if let block = try MessageTable(db: db).entry(of: row.seq) { sums.add(block) }
+        return sums
     }
 
-    private func latency(_ message: Int64) throws -> LatencyPercentiles? {
-        var counts: [Int: Int] = [:]
-        let rows = try Row.fetchCursor(
-            db.cachedStatement(sql: "SELECT bucket, count FROM latency WHERE message = ?"), arguments: [message])
-        while let row = try rows.next() {
-            counts[row[0]] = row[1]
+    private static func ended(_ sums: LedgerSums) throws -> [LedgerOutcome: Int] {
+        var ended = Dictionary(uniqueKeysWithValues: LedgerOutcome.allCases.map { ($0, 0) })
+        for (end, count) in sums.ends { ended[try LedgerOutcome(storedCase: end.outcome), default: 0] += count }
+        return ended
+    }
+
+    private static func rejectedByReason(_ sums: LedgerSums) -> [String: Int] {
+        var rejected: [String: Int] = [:]
+        for (end, count) in sums.ends where end.outcome == LedgerOutcome.rejected.rawValue {
+            rejected[end.reason] = count
         }
-        let histogram = LatencyHistogram(counts: counts)
+        return rejected
+    }
+
+    private static func latency(_ sums: LedgerSums) -> LatencyPercentiles? {
+        let histogram = LatencyHistogram(counts: sums.latencies)
         guard let p50 = histogram.percentile(50), let p90 = histogram.percentile(90),
             let p99 = histogram.percentile(99)
         else { return nil }

@@ -20,6 +20,7 @@ extension SQLiteStore {
             findings.add(rule.text, count: count)
         }
         try await checkFile(&findings)
+        try await checkShared(&findings)
         try await recount(&findings, progress)
         return findings.sentences
     }
@@ -42,6 +43,16 @@ extension SQLiteStore {
             }
             for text in damage where text != "ok" { findings.add("damage in the file: \(text)") }
             findings.add("rows that refer to nothing", count: orphans)
+        }
+    }
+
+    /// Compares the blocks that messages to one registration share with what these say of them.
+    private func checkShared(_ findings: inout CheckFindings) async throws(StoreError) {
+        var last: Int64? = 0
+        while let after = last {
+            let (found, next) = try await read { db in try SharedBlocks(db: db).check(after: after) }
+            findings.add(found)
+            last = next
         }
     }
 
@@ -115,7 +126,7 @@ extension SQLiteStore {
         (
             "open messages without work",
             """
-            SELECT 1 FROM message m WHERE m.completed_at IS NULL
+            SELECT 1 FROM message m WHERE m.completed_at IS NULL AND m.worker IS NULL
                 AND NOT EXISTS (SELECT 1 FROM page WHERE message = m.seq)
                 AND NOT EXISTS (SELECT 1 FROM pending WHERE message = m.seq)
                 AND NOT EXISTS (SELECT 1 FROM fan_out WHERE message = m.seq AND done = 0)
@@ -173,7 +184,8 @@ extension SQLiteStore {
             "claims of workers that ended",
             """
             SELECT 1 FROM worker w WHERE w.ended_at IS NOT NULL AND (
-                EXISTS (SELECT 1 FROM page WHERE worker = w.id) OR EXISTS (SELECT 1 FROM pending WHERE worker = w.id))
+                EXISTS (SELECT 1 FROM page WHERE worker = w.id) OR EXISTS (SELECT 1 FROM pending WHERE worker = w.id)
+                OR EXISTS (SELECT 1 FROM message WHERE worker = w.id))
             """
         ),
         (

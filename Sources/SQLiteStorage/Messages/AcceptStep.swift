@@ -13,8 +13,8 @@ struct AcceptStep {
     static let insert = """
         INSERT INTO message (id, project, registration, topic, condition, expression, user, audience, singles, source,
             bytes, apns_id, label, is_displayed, collapse_key, priority, time_to_live, lane, rate, finish_by,
-            collapses_repeats, state, accepted_at, expires_at, completed_at, \(CredentialUse.columns))
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            collapses_repeats, state, accepted_at, expires_at, completed_at, worker, route, \(CredentialUse.columns))
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     static let insertShard = """
         INSERT INTO fan_out (message, shard, project, after_key, last_key, last_subscription, refreshed_since, expected,
@@ -36,7 +36,9 @@ struct AcceptStep {
     /// - Parameter worker: claims nothing when its lease ended.
     init(_ transaction: WriteTransaction, worker: WorkerID?) throws {
         self.transaction = transaction
-        self.worker = try worker.flatMap { try transaction.isRunning($0) ? $0 : nil }
+        self.worker = try worker.flatMap { worker in
+            try transaction.isRunning(worker) { try WorkerTable(db: transaction.db).isRunning(worker) } ? worker : nil
+        }
     }
 
     mutating func accept(_ prepared: PreparedMessage) throws -> AcceptResult {
@@ -89,7 +91,7 @@ struct AcceptStep {
         case .registration(let key):
             guard let registration = try transaction.registration(key) else { return nil }
             row.registration = key
-            let (seq, claims) = try insertSingles([registration], message, &row)
+            let (seq, claims) = try insertSingle(registration, message, &row)
             return (seq, .registration(registration.id), 1, claims)
         case .topic(let topic):
             let id = try TopicTable(db: db).id(of: topic, message.project.rawValue)
@@ -136,6 +138,29 @@ struct AcceptStep {
         return (seq, [])
     }
 
+    /// Makes the delivery of a message to one registration: claimed with the message's row if a worker sends it right away.
+    private mutating func insertSingle(
+        _ registration: DeliveryRegistration, _ message: NewMessage, _ row: inout MessageColumns
+    ) throws -> (Int64, [ClaimedDelivery]) {
+        guard message.lane == .interactive, let worker else {
+            return try insertSingles([registration], message, &row)
+        }
+        (row.audience, row.singles) = (1, 1)
+        row.claim = (worker, try route(of: registration, message))
+        return (try insert(message, row), [claimed(registration, message)])
+    }
+
+    private func route(of registration: DeliveryRegistration, _ message: NewMessage) throws -> Int64 {
+        try transaction.route(
+            PushRoute(project: message.project, app: registration.app, channel: registration.channel))
+    }
+
+    private func claimed(_ registration: DeliveryRegistration, _ message: NewMessage) -> ClaimedDelivery {
+        ClaimedDelivery(
+            message: message.id, project: message.project, acceptedAt: message.acceptedAt,
+            expiresAt: message.expiresAt, registration: registration, page: nil, history: AttemptHistory())
+    }
+
     /// Makes a delivery for each registration, claimed if a worker sends it right away.
     private mutating func insertSingles(
         _ registrations: [DeliveryRegistration], _ message: NewMessage, _ row: inout MessageColumns
@@ -147,16 +172,10 @@ struct AcceptStep {
         let pending = PendingTable(db: db)
         var claims: [ClaimedDelivery] = []
         for registration in registrations {
-            let route = PushRoute(
-                project: message.project, app: registration.app, channel: registration.channel)
             try pending.insert(
-                seq, registration.key, message.lane, route: try transaction.route(route), worker: claimant,
+                seq, registration.key, message.lane, route: try route(of: registration, message), worker: claimant,
                 isHeld: false, AttemptHistory(), notBefore: message.acceptedAt)
-            guard claimant != nil else { continue }
-            claims.append(
-                ClaimedDelivery(
-                    message: message.id, project: message.project, acceptedAt: message.acceptedAt,
-                    expiresAt: message.expiresAt, registration: registration, page: nil, history: AttemptHistory()))
+            if claimant != nil { claims.append(claimed(registration, message)) }
         }
         return (seq, claims)
     }
@@ -210,7 +229,7 @@ struct AcceptStep {
 
     /// Binds the columns in the order of ``insert``.
     private func insert(_ message: NewMessage, _ row: MessageColumns) throws -> Int64 {
-        let statement = try transaction.statement(.insertMessage)
+        let statement = try transaction.statement(.insertMessage, AcceptStep.insert)
         statement.bind(message.id.rawValue)
         statement.bind(message.project.rawValue)
         statement.bind(row.registration?.rawValue)
@@ -232,27 +251,10 @@ struct AcceptStep {
         statement.bind(message.acceptedAt.milliseconds)
         statement.bind(message.expiresAt.milliseconds)
         statement.bind(row.audience == 0 ? message.acceptedAt.milliseconds : nil)
+        statement.bind(row.claim?.worker.rawValue)
+        statement.bind(row.claim?.route)
         statement.bind(message.facts.credential)
         return try statement.insert()
-    }
-}
-
-extension RawStatement {
-    /// Label, whether something is displayed, collapse key, priority, time to live.
-    fileprivate func bind(_ facts: MessageFacts) {
-        bind(facts.label?.rawValue)
-        bind(facts.isDisplayed)
-        bind(facts.collapseKey)
-        bind(facts.priority)
-        bind(facts.timeToLiveSeconds)
-    }
-
-    /// As ``CredentialUse/columns`` names them.
-    fileprivate func bind(_ credential: CredentialUse?) {
-        bind(credential?.id)
-        bind(credential?.name)
-        bind(credential?.role?.rawValue)
-        bind(credential?.address)
     }
 }
 
@@ -266,4 +268,5 @@ private struct MessageColumns {
     var audience: Int64 = 0
     var singles = 0
     var listBytes = 0
+    var claim: (worker: WorkerID, route: Int64)?
 }

@@ -10,6 +10,7 @@ struct RegistrationPurge {
     static let ended = """
         SELECT key FROM registration INDEXED BY registration_ended
         WHERE ended_at IS NOT NULL AND ended_at < ?1 AND key NOT IN (SELECT registration FROM pending)
+            AND key NOT IN (SELECT registration FROM message INDEXED BY message_claimed WHERE worker > 0)
         ORDER BY ended_at, key LIMIT ?2
         """
     static let keep = """

@@ -13,11 +13,20 @@ struct MessageRemoval {
     /// Rows that may still go.
     var budget: Int
 
+    /// The blocks that messages to one registration share, with those of them that go.
+    private var shared: [Int64: Set<Int64>] = [:]
+
+    /// - Parameter budget: rows that may go.
+    init(db: Database, project: String, endedBefore: Timestamp, budget: Int) {
+        (self.db, self.project, self.endedBefore, self.budget) = (db, project, endedBefore, budget)
+    }
+
     static let blocks = """
         SELECT id, recorded_at FROM ledger_block INDEXED BY ledger_block_by_message
         WHERE message = ? ORDER BY id LIMIT ?
         """
-    static let acceptedAt = "SELECT accepted_at FROM message WHERE seq = ?"
+    static let acceptedAt = "SELECT accepted_at, block FROM message WHERE seq = ?"
+    static let recordedAt = "SELECT recorded_at FROM ledger_block WHERE id = ?"
     static let receipts = """
         DELETE FROM receipt WHERE id IN (SELECT id FROM receipt INDEXED BY receipt_of WHERE message = ? LIMIT ?)
         """
@@ -35,6 +44,13 @@ struct MessageRemoval {
     ]
 
     mutating func run(after: Int64) throws -> RemovedRows {
+        let removed = try walk(after: after)
+        for (block, messages) in shared { try LedgerBlockTable(db: db).remove(messages, from: block) }
+        shared.removeAll()
+        return removed
+    }
+
+    private mutating func walk(after: Int64) throws -> RemovedRows {
         var removed = RemovedRows(next: after)
         let table = RetentionTable(db: db, project: project)
         if let begun = try table.removing() {
@@ -67,9 +83,10 @@ struct MessageRemoval {
     ///
     /// - Returns: whether nothing of it is left.
     private mutating func remove(_ message: Int64) throws -> Bool {
-        guard let acceptedAt = try db.number(Self.acceptedAt, [message]) else { return true }
+        guard let row = try db.row(Self.acceptedAt, [message]) else { return true }
         try RetentionTable(db: db, project: project).note(
-            day: DeliveryDay.day(of: Timestamp(milliseconds: acceptedAt)))
+            day: DeliveryDay.day(of: Timestamp(milliseconds: row[0])))
+        if let block: Int64 = row[1] { try removeEntry(of: message, from: block) }
         guard try removeBlocks(of: message) else { return false }
         let limit = max(1, budget)
         let receipts = try db.change(Self.receipts, [message, limit])
@@ -77,6 +94,13 @@ struct MessageRemoval {
         guard receipts < limit else { return false }
         for statement in Self.rest { budget -= try db.change(statement, [message]) }
         return true
+    }
+
+    private mutating func removeEntry(of message: Int64, from block: Int64) throws {
+        if shared[block] == nil, let recordedAt = try db.number(Self.recordedAt, [block]) {
+            try RetentionTable(db: db, project: project).note(block: block, recordedAt: recordedAt)
+        }
+        shared[block, default: []].insert(message)
     }
 
     private mutating func removeBlocks(of message: Int64) throws -> Bool {

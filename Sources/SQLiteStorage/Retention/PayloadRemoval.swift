@@ -25,7 +25,7 @@ struct PayloadRemoval {
     static let columns = """
         seq, id, project, registration, topic, condition, expression, user, audience, singles, bytes, apns_id, label, \
         is_displayed, collapse_key, priority, time_to_live, lane, rate, finish_by, collapses_repeats, state, accepted_at, \
-        expires_at, completed_at, credential_id, credential_name, credential_role, credential_address
+        expires_at, completed_at, worker, route, block, credential_id, credential_name, credential_role, credential_address
         """
     /// Writes the row anew: SQLite joins pages when a row goes, not when one gets shorter.
     static let remove = """

@@ -1,5 +1,6 @@
 extension Schema {
-    /// `entries` are packed (``LedgerBlock``) and in one block of one outcome class: all accepted, or none. The other
+    /// `entries` are packed (``LedgerBlock``) and in one block of one outcome class: all accepted, or none. What ends in one
+    /// step of messages to one registration each shares a block without `message` and keys: each of these messages names it. The other
     /// columns say what is in them, so that a search reads no block without what it looks for. `outcomes` has a bit for
     /// each: 1 accepted, 2 rejected, 4 expired, 8 cancelled. `entries` comes last: what is asked of the other columns
     /// is on the first page of a row. `ledger_block_keys` finds the block of a delivery among thousands of its message.
@@ -9,14 +10,16 @@ extension Schema {
     static let ledger = """
         CREATE TABLE ledger_block (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
-            message INTEGER NOT NULL REFERENCES message (seq),
+            message INTEGER REFERENCES message (seq),
             project TEXT NOT NULL,
             recorded_at INTEGER NOT NULL,
-            first_key INTEGER NOT NULL CHECK (first_key > 0),
-            last_key INTEGER NOT NULL,
-            rows INTEGER NOT NULL CHECK (rows BETWEEN 1 AND last_key - first_key + 1),
+            first_key INTEGER CHECK (first_key > 0),
+            last_key INTEGER,
+            rows INTEGER NOT NULL CHECK (rows >= 1),
             outcomes INTEGER NOT NULL CHECK (outcomes IN (1, 2, 4, 6, 8, 10, 12, 14)),
-            entries BLOB NOT NULL
+            entries BLOB NOT NULL,
+            CHECK ((message IS NULL) = (first_key IS NULL) AND (message IS NULL) = (last_key IS NULL)),
+            CHECK (rows <= last_key - first_key + 1)
         ) STRICT;
         CREATE INDEX ledger_block_by_message ON ledger_block (message, id, outcomes);
         CREATE INDEX ledger_block_not_accepted ON ledger_block (message, id, outcomes) WHERE outcomes <> 1;
@@ -32,7 +35,8 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// The sums that a report shows of a message: deliveries by outcome and reason, accepted ones by latency.
+    /// The sums that a report shows of a message: deliveries by outcome and reason, accepted ones by latency. A message to
+    /// one registration has none: its one entry says it.
     static let messageSums = """
         CREATE TABLE tally (
             message INTEGER NOT NULL REFERENCES message (seq),

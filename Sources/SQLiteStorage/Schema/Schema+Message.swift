@@ -1,7 +1,9 @@
 extension Schema {
     /// A message has one of `registration`, `topic`, `condition` (with `expression`, its parsed form) and `user`, or
-    /// none of them: a list. `singles` are the deliveries that were made at accept, each a row of `pending`; the others
-    /// are made by fan-outs. `bytes` is what counts against the limits. A message that was cancelled has no
+    /// none of them: a list. `singles` are the deliveries that were made at accept; the others are made by fan-outs. The
+    /// only delivery of a message to a registration that is sent right away has no row of its own until it waits for another
+    /// attempt: `worker` has claimed it, by `route`; it ends with the message. Each other one is a row of `pending`. `block` is the ledger block that it ended in; by
+    /// it the ledger of a registration is found. `bytes` is what counts against the limits. A message that was cancelled has no
     /// `completed_at` while something of it is open. A topic goes only when no message is of it, hence the index over
     /// these.
     ///
@@ -34,6 +36,9 @@ extension Schema {
             accepted_at INTEGER NOT NULL,
             expires_at INTEGER NOT NULL,
             completed_at INTEGER,
+            worker INTEGER,
+            route INTEGER,
+            block INTEGER,
             credential_id TEXT,
             credential_name TEXT,
             credential_role TEXT
@@ -42,10 +47,15 @@ extension Schema {
             CHECK ((registration IS NOT NULL) + (topic IS NOT NULL) + (condition IS NOT NULL) + (user IS NOT NULL) <= 1),
             CHECK ((condition IS NULL) = (expression IS NULL)),
             CHECK (completed_at IS NULL OR state IN ('COMPLETE', 'CANCELLED')),
-            CHECK (completed_at IS NOT NULL OR state <> 'COMPLETE')
+            CHECK (completed_at IS NOT NULL OR state <> 'COMPLETE'),
+            CHECK ((worker IS NULL) = (route IS NULL)),
+            CHECK (block IS NULL OR registration IS NOT NULL AND completed_at IS NOT NULL),
+            CHECK (worker IS NULL OR registration IS NOT NULL AND completed_at IS NULL)
         ) STRICT;
         CREATE INDEX message_by_project ON message (project);
         CREATE INDEX message_open ON message (project, state) WHERE state <> 'COMPLETE';
+        CREATE INDEX message_claimed ON message (worker, lane) WHERE worker IS NOT NULL;
+        CREATE INDEX message_of_registration ON message (registration, block) WHERE block IS NOT NULL;
         CREATE INDEX message_cancelled ON message (seq) WHERE state = 'CANCELLED' AND completed_at IS NULL;
         CREATE INDEX message_by_topic ON message (topic) WHERE topic IS NOT NULL;
         """

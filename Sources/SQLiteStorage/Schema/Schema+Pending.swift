@@ -1,5 +1,6 @@
 extension Schema {
-    /// `pending` holds single deliveries and retries, waiting (no worker) or claimed. `is_held`: the message is paused
+    /// `pending` holds single deliveries and retries, waiting (no worker) or claimed, but for those that a message names
+    /// as claimed itself. `is_held`: the message is paused
     /// or cancelled. `route` is put right when the row is claimed. `interruptions`: those of the unknown attempts that
     /// the gateway itself cut off. `probing_since` and `refused_by`: when the registration's environment refused the
     /// device token and which one that was, so that the other one is tried. Its registration may be purged in the end,

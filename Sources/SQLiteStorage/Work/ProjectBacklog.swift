@@ -24,6 +24,10 @@ struct ProjectBacklog {
         SELECT p.lane, r.app, count(*) FROM pending p INDEXED BY pending_claimed CROSS JOIN route r ON r.id = p.route
         WHERE p.worker IS NOT NULL AND r.project = ?1 GROUP BY r.app, p.lane
         """
+    static let claimedMessages = """
+        SELECT m.lane, r.app, count(*) FROM message m INDEXED BY message_claimed CROSS JOIN route r ON r.id = m.route
+        WHERE m.worker IS NOT NULL AND r.project = ?1 GROUP BY r.app, m.lane
+        """
     static let paused = """
         SELECT p.lane, r.app, count(*) FROM message m INDEXED BY message_open CROSS JOIN pending p ON p.message = m.seq
         CROSS JOIN route r ON r.id = p.route
@@ -59,7 +63,7 @@ struct ProjectBacklog {
         for sql in [Self.waiting, Self.unclaimed, Self.released(isPaused: false)] {
             try add(sql, to: \.waiting, of: &shares)
         }
-        for sql in [Self.claimed, Self.inPages] { try add(sql, to: \.inFlight, of: &shares) }
+        for sql in [Self.claimed, Self.claimedMessages, Self.inPages] { try add(sql, to: \.inFlight, of: &shares) }
         for sql in [Self.paused, Self.pausedUnclaimed, Self.released(isPaused: true)] {
             try add(sql, to: \.paused, of: &shares)
         }

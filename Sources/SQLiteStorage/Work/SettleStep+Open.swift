@@ -43,8 +43,12 @@ extension SettleStep {
         let source: LedgerWriter.Source
         /// What counts against the limits.
         let bytes: Int
-        /// Whether it went to one registration.
-        let isSingle: Bool
+        /// The one registration that it goes to.
+        let registration: RegistrationKey?
+        /// Who has claimed its one delivery, if the message says it.
+        var claimant: WorkerID?
+        /// Whether that delivery ends with this step.
+        var hasEndedClaim = false
         /// The last end of a delivery in this step.
         var lastEnd: Timestamp?
 
@@ -60,11 +64,55 @@ extension SettleStep {
             source = LedgerWriter.Source(
                 message: seq, project: project,
                 kind: DeliveryDaySums.Kind(
-                    acceptedAt: acceptedAt.milliseconds, label: row.optionalText(7), isDisplayed: row.number(8) != 0))
+                    acceptedAt: acceptedAt.milliseconds, label: row.optionalText(7), isDisplayed: row.number(8) != 0),
+                isSingle: !row.isNull(10))
             bytes = Int(row.number(9))
-            isSingle = row.number(10) != 0
+            registration = row.optionalNumber(10).map(RegistrationKey.init)
+            claimant = row.optionalNumber(11).map(WorkerID.init)
         }
 
         func pushID(_ key: RegistrationKey) -> PushID { chosenID ?? PushID(message: id, registration: key) }
+    }
+
+    /// The messages of a step, each read once.
+    struct OpenMessages {
+        private let transaction: WriteTransaction
+        private(set) var all: [OpenMessage] = []
+        private var places: [Int64: Int] = [:]
+        private var placesByID: [MessageID: Int] = [:]
+
+        init(_ transaction: WriteTransaction) {
+            self.transaction = transaction
+        }
+
+        subscript(place: Int) -> OpenMessage {
+            _read { yield all[place] }
+            _modify { yield &all[place] }
+        }
+
+        /// The place of a message; `nil`: there is none.
+        mutating func find(_ id: MessageID) throws -> Int? {
+            if let known = placesByID[id] { return known }
+            let statement = try transaction.statement(.messageByID, SettleStep.messageByID)
+            statement.bind(id.rawValue)
+            return try statement.first { row in try places[row.number(0)] ?? add(row) }
+        }
+
+        /// The place of a message that a row refers to.
+        mutating func find(_ seq: Int64) throws -> Int {
+            if let known = places[seq] { return known }
+            let statement = try transaction.statement(.messageBySeq, SettleStep.messageBySeq)
+            statement.bind(seq)
+            guard let place = try statement.first({ row in try add(row) }) else { throw StoreError.invalid("a page") }
+            return place
+        }
+
+        private mutating func add(_ row: RawStatement) throws -> Int {
+            let message = try OpenMessage(row)
+            all.append(message)
+            places[message.seq] = all.count - 1
+            placesByID[message.id] = all.count - 1
+            return all.count - 1
+        }
     }
 }

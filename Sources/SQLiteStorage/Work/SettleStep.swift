@@ -1,61 +1,13 @@
 import Foundation
 import GRDB
-import Logging
-package import PushModel
-package import Store
-
-extension SQLiteStore: DeliveryStore {
-    /// Records results in one transaction; what is not claimed by this worker is refused and changes nothing.
-    package func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> SettleResult {
-        guard !settlements.isEmpty else { return SettleResult() }
-        let (result, ownEnds) = try await writeShared(.settlement, rows: settlements.count) { transaction in
-            try WorkerTable(db: transaction.db).check(worker)
-            var step = try SettleStep(transaction, worker: worker, newest: Self.newestEnd(of: settlements))
-            var readdressed: [Int] = []
-            // By index: a copy of a settlement would retain all that it has.
-            for place in settlements.indices {
-                guard let retry = try step.readdressed(settlements[place]) else {
-                    try step.apply(settlements[place])
-                    continue
-                }
-                if try step.apply(retry) { readdressed.append(place) }
-            }
-            let complete = try step.finish()
-            return (
-                SettleResult(complete: complete, refused: step.refused, readdressed: readdressed), step.ownEnds
-            )
-        }
-        keep(ownEnds)
-        if !result.refused.isEmpty {
-            logger.warning(
-                "Settlements refused: not claimed", metadata: ["store.refused": "\(result.refused.count)"])
-        }
-        return result
-    }
-
-    private static func newestEnd(of settlements: [Settlement]) -> Timestamp? {
-        var newest: Timestamp?
-        for place in settlements.indices {
-            guard let time = settlements[place].result.endTime else { continue }
-            newest = max(newest ?? time, time)
-        }
-        return newest
-    }
-
-    /// Sums over indexes that hold open work only.
-    package func backlog() async throws(StoreError) -> [Lane: Int] {
-        try await read { db in
-            let backlog = Backlog(db: db)
-            return [.interactive: try backlog.count(.interactive), .bulk: try backlog.count(.bulk)]
-        }
-    }
-}
+import PushModel
+import Store
 
 /// One settle transaction: a bit for each delivery of a page, a row for each single delivery or retry, and sums at the
 /// end.
 ///
 /// What this worker has not claimed (settled before, taken over, never handed out) changes nothing and is counted as
-/// refused. A delivery is open in exactly one place, its page or `pending`.
+/// refused. A delivery is open in exactly one place: its page, `pending`, or its message, which names who claimed it.
 struct SettleStep {
     /// The reason of deliveries that end because their message was cancelled.
     static let cancelled = "Cancelled"
@@ -64,7 +16,7 @@ struct SettleStep {
 
     static let pageByID = "SELECT message, settled, keys, open FROM page WHERE id = ? AND worker = ?"
     private static let messageColumns =
-        "seq, id, project, lane, state, accepted_at, apns_id, label, is_displayed, bytes, registration IS NOT NULL"
+        "seq, id, project, lane, state, accepted_at, apns_id, label, is_displayed, bytes, registration, worker"
     static let messageBySeq = "SELECT \(messageColumns) FROM message WHERE seq = ?"
     static let messageByID = "SELECT \(messageColumns) FROM message WHERE id = ?"
     static let putBack = """
@@ -72,6 +24,7 @@ struct SettleStep {
             interruptions = ?, last_cause = ?, probing_since = ?, refused_by = ?
         WHERE message = ? AND registration = ? AND worker = ?
         """
+    static let release = "UPDATE message SET worker = NULL, route = NULL WHERE seq = ?"
     static let settlePage = "UPDATE page SET settled = ?, open = ? WHERE id = ?"
     static let removePage = "DELETE FROM page WHERE id = ?"
 
@@ -88,9 +41,7 @@ struct SettleStep {
     private let registrations: RegistrationTable
     private var ledger: LedgerWriter
     private var events = SettledEvents()
-    private var messages: [OpenMessage] = []
-    private var messageIndex: [Int64: Int] = [:]
-    private var messageIndexByID: [MessageID: Int] = [:]
+    private var messages: OpenMessages
     private var pages: [OpenPage] = []
     private var pageIndex: [FanOutPage.ID: Int] = [:]
     private var lastPage: Int?
@@ -109,6 +60,7 @@ struct SettleStep {
         recordedAt = try newest.map(clock.advance) ?? clock.now()
         registrations = RegistrationTable(db: db)
         ledger = LedgerWriter(db: db, recordedAt: recordedAt)
+        messages = OpenMessages(transaction)
     }
 
     /// The retry that takes the place of an end, because the device token that was refused is not the registration's any
@@ -155,10 +107,8 @@ struct SettleStep {
     private mutating func completeMessages() throws -> [MessageID] {
         var completed: [MessageID] = []
         var loads: [(project: ProjectID, sum: StoreLoad.Sum)] = []
-        for message in messages {
-            guard let time = message.lastEnd,
-                try transaction.complete(message.seq, isSingle: message.isSingle, at: time)
-            else { continue }
+        for message in messages.all {
+            guard let time = message.lastEnd, try complete(message, at: time) else { continue }
             completed.append(message.id)
             events.add(complete: message.seq, of: message.project)
             let place = loads.lastIndex { $0.project == message.project } ?? loads.count
@@ -168,6 +118,13 @@ struct SettleStep {
         }
         for load in loads { try ProjectLoad(db: db).take(load.sum, from: load.project) }
         return completed
+    }
+
+    private func complete(_ message: OpenMessage, at time: Timestamp) throws -> Bool {
+        let block = ledger.blocks[message.seq]
+        return message.hasEndedClaim
+            ? try transaction.completeClaimed(message.seq, by: worker, at: time, block: block)
+            : try transaction.complete(message.seq, at: time, block: block)
     }
 
     private mutating func applyToPage(_ id: FanOutPage.ID, _ settlement: Settlement) throws -> Bool {
@@ -184,17 +141,45 @@ struct SettleStep {
             cancelled(history, message, delivery.registration)
         case .retry(let history, let notBefore):
             let known = messages[message]
-            try PendingTable(db: db).insert(
-                known.seq, delivery.registration.key, known.lane, route: try route(of: delivery), worker: nil,
-                isHeld: known.state != .active, history, notBefore: notBefore)
+            try wait(known, delivery, history, until: notBefore)
         }
         return true
     }
 
+    /// Makes a row of `pending` for a delivery that had none.
+    private func wait(
+        _ message: OpenMessage, _ delivery: ClaimedDelivery, _ history: AttemptHistory, until time: Timestamp
+    ) throws {
+        try PendingTable(db: db).insert(
+            message.seq, delivery.registration.key, message.lane, route: try route(of: delivery), worker: nil,
+            isHeld: message.state != .active, history, notBefore: time)
+    }
+
+    /// Settles the delivery that its message names as claimed.
+    private mutating func applyToClaim(_ settlement: Settlement, _ message: Int) throws {
+        let delivery = settlement.delivery
+        messages[message].claimant = nil
+        switch settlement.result {
+        case .ended(let entry):
+            messages[message].hasEndedClaim = true
+            try ended(entry, message, delivery)
+        case .retry(let history, _) where messages[message].state == .cancelled:
+            messages[message].hasEndedClaim = true
+            cancelled(history, message, delivery.registration)
+        case .retry(let history, let notBefore):
+            try db.change(Self.release, [messages[message].seq])
+            try wait(messages[message], delivery, history, until: notBefore)
+        }
+    }
+
     private mutating func applyToPending(_ settlement: Settlement) throws -> Bool {
         let delivery = settlement.delivery
-        guard let message = try message(delivery.message) else { return false }
+        guard let message = try messages.find(delivery.message) else { return false }
         let key = delivery.registration.key
+        if messages[message].claimant == worker, messages[message].registration == key {
+            try applyToClaim(settlement, message)
+            return true
+        }
         switch settlement.result {
         case .ended(let entry):
             guard try take(key.rawValue, message) else { return false }
@@ -273,35 +258,13 @@ struct SettleStep {
         guard let row = try db.row(Self.pageByID, [id.rawValue, worker.rawValue]) else { return nil }
         let (seq, settled, keys, open): (Int64, Data, Data, Int) = (row[0], row[1], row[2], row[3])
         let page = OpenPage(
-            id: id, message: try message(seq), keys: try PackedKeys.keys(keys), settled: KeyBitmap(settled), open: open)
+            id: id, message: try messages.find(seq), keys: try PackedKeys.keys(keys), settled: KeyBitmap(settled),
+            open: open)
         guard page.keys.count <= page.settled.bytes.count * 8 else { throw StoreError.invalid("a page") }
         pages.append(page)
         pageIndex[id] = pages.count - 1
         lastPage = pages.count - 1
         return lastPage
-    }
-
-    private mutating func message(_ id: MessageID) throws -> Int? {
-        if let known = messageIndexByID[id] { return known }
-        let statement = try transaction.statement(.messageByID)
-        statement.bind(id.rawValue)
-        return try statement.first { row in try messageIndex[row.number(0)] ?? add(row) }
-    }
-
-    private mutating func message(_ seq: Int64) throws -> Int {
-        if let known = messageIndex[seq] { return known }
-        let statement = try transaction.statement(.messageBySeq)
-        statement.bind(seq)
-        guard let place = try statement.first({ row in try add(row) }) else { throw StoreError.invalid("a page") }
-        return place
-    }
-
-    private mutating func add(_ row: RawStatement) throws -> Int {
-        let message = try OpenMessage(row)
-        messages.append(message)
-        messageIndex[message.seq] = messages.count - 1
-        messageIndexByID[message.id] = messages.count - 1
-        return messages.count - 1
     }
 }
 
@@ -312,7 +275,7 @@ extension SettleStep {
 
     /// Ends a due delivery that was claimed and whose registration is gone.
     mutating func endPurged(_ due: PendingTable.Due, at time: Timestamp) throws {
-        let message = try message(due.message)
+        let message = try messages.find(due.message)
         guard try take(due.key, message) else { return }
         end(.rejected, Self.unregistered, due.history, message, RegistrationKey(rawValue: due.key), at: time)
     }
@@ -335,7 +298,7 @@ extension SettleStep {
         _ keys: some Sequence<(key: Int64, history: AttemptHistory)>, of message: Int64, as outcome: LedgerOutcome,
         at time: Timestamp
     ) throws {
-        let message = try self.message(message)
+        let message = try messages.find(message)
         for (key, history) in keys {
             let reason = outcome == .cancelled ? Self.cancelled : history.lastCause ?? Self.expired
             end(outcome, reason, history, message, RegistrationKey(rawValue: key), at: time)

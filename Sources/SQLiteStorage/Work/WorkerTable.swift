@@ -46,6 +46,14 @@ struct WorkerTable {
             interruptions = interruptions + 1, last_cause = ?2, not_before = min(not_before, ?3)
         WHERE worker = ?1
         """
+    /// A delivery that its message names as claimed gets a row of its own.
+    static let makePending = """
+        INSERT INTO pending (message, registration, lane, route, is_held, not_before, attempts, unknown_attempts,
+            interruptions, last_cause)
+        SELECT seq, registration, lane, route, state <> 'ACTIVE', min(accepted_at, ?3), 1, 1, 1, ?2
+        FROM message INDEXED BY message_claimed WHERE worker = ?1
+        """
+    static let release = "UPDATE message SET worker = NULL, route = NULL WHERE worker = ?"
     static let openInPages = "SELECT coalesce(sum(open), 0) FROM page WHERE worker = ?"
     static let openShards = """
         UPDATE fan_out SET is_open = 1 WHERE (message, shard) IN (
@@ -84,6 +92,9 @@ struct WorkerTable {
         for worker in lapsed.union(gone).sorted() {
             rescued += try db.change(
                 Self.givePendingBack, [worker, TransportCause.interrupted.rawValue, time.milliseconds])
+            rescued += try db.change(
+                Self.makePending, [worker, TransportCause.interrupted.rawValue, time.milliseconds])
+            try db.change(Self.release, [worker])
             rescued += Int(try db.number(Self.openInPages, [worker]) ?? 0)
             try db.change(Self.openShards, [worker])
             try db.change(Self.givePagesBack, [worker])

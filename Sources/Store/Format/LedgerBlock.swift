@@ -1,12 +1,15 @@
 package import Foundation
 
-/// Ledger entries of one message, packed into one value of a column: how some of its deliveries ended.
+/// Ledger entries of one message, packed into one value of a column: how some of its deliveries ended. Or those of several
+/// messages to one registration each, which ended in one step.
 ///
 /// The layout: version, number of entries, reasons, newest end, origin, entries in the order of registration keys,
 /// checksum. Of an entry come the distance of its key from the one before, a byte of flags, how long before the newest
 /// end it ended, and only what is not usual: a reason, attempts other than one, unknown attempts, a latency that does
 /// not count from the origin (the accept of the message). An accepted delivery of a broadcast takes 3 to 6 bytes.
-/// Project, FID, app and apns-id are not in it: message and registration say them.
+/// Project, FID, app and apns-id are not in it: message and registration say them. Entries of several messages are in the
+/// order of these; an accepted one takes 7 to 10 bytes: the distance of its message from the one before, and that of its
+/// key, which may be negative, come first.
 package struct LedgerBlock: Equatable {
     /// How one delivery ended.
     package struct Entry: Equatable {
@@ -39,14 +42,17 @@ package struct LedgerBlock: Equatable {
         }
     }
 
-    /// In the order of their keys, each key once.
+    /// In the order of their keys, each key once; of several messages in the order of ``messages``.
     package var entries: [Entry]
+    /// The message of each entry, in ascending order; empty: all are of one message.
+    package var messages: [Int64]
     /// What the entries' reasons count.
     package var reasons: [String]
 
     /// Puts a block together.
-    package init(entries: [Entry], reasons: [String]) {
+    package init(entries: [Entry], reasons: [String], messages: [Int64] = []) {
         self.entries = entries
+        self.messages = messages
         self.reasons = reasons
     }
 
@@ -55,21 +61,30 @@ package struct LedgerBlock: Equatable {
         entry.reason < 0 ? nil : reasons[Int(entry.reason)]
     }
 
-    /// Where the entry of a registration stands.
+    /// Where the entry of a registration stands, in a block of one message.
     package func index(of key: Int64) -> Int? {
-        var low = 0
-        var high = entries.count
+        Self.index(of: key, count: entries.count) { entries[$0].key }
+    }
+
+    /// Where the entry of a message stands, in a block of several.
+    package func index(ofMessage message: Int64) -> Int? {
+        Self.index(of: message, count: messages.count) { messages[$0] }
+    }
+
+    private static func index(of value: Int64, count: Int, at place: (Int) -> Int64) -> Int? {
+        var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
-            if entries[middle].key < key { low = middle + 1 } else { high = middle }
+            if place(middle) < value { low = middle + 1 } else { high = middle }
         }
-        return low < entries.count && entries[low].key == key ? low : nil
+        return low < count && place(low) == value ? low : nil
     }
 
     /// The bit of an outcome in the column `outcomes`.
     package static func bit(of outcome: LedgerOutcome) -> Int64 { 1 << Int64(code(of: outcome)) }
 
     private static let version: UInt8 = 1
+    private static let versionOfSeveral: UInt8 = 2
     private static let checksumBytes = 4
 
     private enum Flag {
@@ -105,24 +120,32 @@ package struct LedgerBlock: Equatable {
 extension LedgerBlock {
     /// Packs entries, which are in the order of their keys.
     ///
-    /// - Parameter reasons: what the entries' reasons count; those that no entry has are left out.
-    /// - Throws: `.failed` when a key stands twice, is not positive or not in order, or when more attempts are unknown than were made.
-    package static func encode(_ entries: ArraySlice<Entry>, reasons: [String]) throws -> [UInt8] {
-        var writer = PackedWriter(reserving: 48 + entries.count * 8)
-        writer.put(byte: version)
+    /// - Parameters:
+    ///   - reasons: what the entries' reasons count; those that no entry has are left out.
+    ///   - messages: the message of each entry, as many as there are entries, which are in the order of these then; `nil`: all
+    ///     are of one.
+    /// - Throws: `.failed` when a key or message stands twice, is not positive or not in order, or when more attempts are
+    ///   unknown than were made.
+    package static func encode(
+        _ entries: ArraySlice<Entry>, reasons: [String], messages: ArraySlice<Int64>? = nil
+    ) throws -> [UInt8] {
+        var writer = PackedWriter(reserving: 48 + entries.count * 12)
+        writer.put(byte: messages == nil ? version : versionOfSeveral)
         writer.put(UInt64(entries.count))
         let places = put(reasons, of: entries, in: &writer)
         let newest = entries.reduce(Int64.min) { max($0, $1.endedAt) }
         let origin = entries.first.map { $0.endedAt &- $0.latencyMilliseconds } ?? newest
         writer.put(signed: newest)
         writer.put(signed: newest &- origin)
-        var last: Int64 = 0
-        for entry in entries {
-            guard entry.key > last, entry.unknownAttempts <= entry.attempts else {
+        var (last, lastKey): (Int64, Int64) = (0, 0)
+        for (place, entry) in entries.enumerated() {
+            let order = messages.map { $0[$0.startIndex + place] } ?? entry.key
+            guard order > last, entry.key > 0, entry.unknownAttempts <= entry.attempts else {
                 throw StoreError.invalid("a delivery that ended twice, or with attempts that can't be")
             }
-            writer.put(UInt64(entry.key - last))
-            last = entry.key
+            writer.put(UInt64(order - last))
+            if messages != nil { writer.put(signed: entry.key - lastKey) }
+            (last, lastKey) = (order, entry.key)
             put(entry, newest, origin, places, in: &writer)
         }
         let sum = checksum(writer.bytes, upTo: writer.bytes.count)
@@ -177,7 +200,8 @@ extension LedgerBlock {
             throw PackedReader.Damage()
         }
         var reader = PackedReader(bytes, upTo: end)
-        guard try reader.byte() == Self.version else { throw PackedReader.Damage() }
+        let version = try reader.byte()
+        guard version == Self.version || version == Self.versionOfSeveral else { throw PackedReader.Damage() }
         let count = try reader.count(ofAtLeast: 3)
         let reasonCount = try reader.count(ofAtLeast: 1)
         reasons = []
@@ -186,10 +210,19 @@ extension LedgerBlock {
         let origin = newest &- (try reader.signed())
         entries = []
         entries.reserveCapacity(count)
+        messages = []
         var last: Int64 = 0
+        var key: Int64 = 0
         for _ in 0..<count {
             last = try reader.key(after: last)
-            entries.append(try Self.entry(key: last, newest, origin, reasonCount, &reader))
+            if version == Self.version {
+                key = last
+            } else {
+                messages.append(last)
+                key &+= try reader.signed()
+                guard key > 0 else { throw PackedReader.Damage() }
+            }
+            entries.append(try Self.entry(key: key, newest, origin, reasonCount, &reader))
         }
         guard count > 0, reader.remaining == 0 else { throw PackedReader.Damage() }
     }

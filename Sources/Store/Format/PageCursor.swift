@@ -20,9 +20,8 @@ package struct PageCursor: Equatable {
         /// Whether its rows are parts of blocks or pages.
         fileprivate var hasIndex: Bool {
             switch self {
-            case .endedDeliveries, .claimedDeliveries, .export: true
-            case .messages, .waitingDeliveries, .registrationDeliveries, .registrations, .receipts, .subscribers,
-                .audit, .links:
+            case .endedDeliveries, .claimedDeliveries, .export, .registrationDeliveries: true
+            case .messages, .waitingDeliveries, .registrations, .receipts, .subscribers, .audit, .links:
                 false
             }
         }

@@ -1,0 +1,50 @@
+import Foundation
+import GRDB
+import PushModel
+import Store
+
+/// Checks the ledger blocks that messages to one registration share, within one snapshot.
+struct SharedBlocks {
+    let db: Database
+
+    /// Blocks that one snapshot looks at.
+    private static let step = 500
+    static let blocks = """
+        SELECT id, project, rows, outcomes, entries FROM ledger_block INDEXED BY ledger_block_by_message
+        WHERE message IS NULL AND id > ? ORDER BY id LIMIT \(step)
+        """
+    /// How many of some entries, arrays of message and registration in a JSON array, are of messages that name the block.
+    static let named = """
+        SELECT count(*) FROM json_each(?1) k CROSS JOIN message m ON m.seq = k.value ->> 0
+        WHERE m.registration = k.value ->> 1 AND m.block = ?2 AND m.project = ?3
+        """
+
+    /// Checks some blocks.
+    ///
+    /// - Returns: what does not hold, and where to go on; `nil`: these were the last ones.
+    func check(after id: Int64) throws -> (findings: CheckFindings, next: Int64?) {
+        var findings = CheckFindings()
+        let rows = try Row.fetchAll(db.cachedStatement(sql: Self.blocks), arguments: [id])
+        for row in rows {
+            let place = "block \(row[0] as Int64)"
+            // Any damage is one finding.
+            guard let block = try? LedgerBlock(decoding: row[4]), block.messages.count == block.entries.count else {
+                findings.add("damaged ledger blocks", at: place)
+                continue
+            }
+            let outcomes = block.entries.reduce(Int64(0)) { $0 | LedgerBlock.bit(of: $1.outcome) }
+            if block.entries.count != row[2] || outcomes != row[3] {
+                findings.add("ledger blocks that are not as their columns say", at: place)
+            }
+            if try named(block, id: row[0], project: row[1]) != block.entries.count {
+                findings.add("ledger entries of messages that do not name their block", at: place)
+            }
+        }
+        return (findings, rows.count == Self.step ? rows.last?[0] : nil)
+    }
+
+    private func named(_ block: LedgerBlock, id: Int64, project: String) throws -> Int {
+        let pairs = zip(block.messages, block.entries).map { "[\($0),\($1.key)]" }.joined(separator: ",")
+        return Int(try db.number(Self.named, ["[\(pairs)]", id, project]) ?? 0)
+    }
+}
