@@ -11,7 +11,11 @@ struct AppTable {
 
     /// The app's number; `nil` while it has never had a registration.
     func find(_ project: ProjectID, _ app: AppKey) throws -> Int64? {
-        try db.number(Self.byKey, [project.rawValue, app.id.rawValue, app.platform.code])
+        let statement = try RawStatement(Self.byKey, db)
+        statement.bind(project.rawValue)
+        statement.bind(app.id.rawValue)
+        statement.bind(app.platform.code)
+        return try statement.first { $0.number(0) }
     }
 
     /// The numbers of the apps with this id, one for each platform that had a registration.

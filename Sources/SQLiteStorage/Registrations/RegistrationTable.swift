@@ -60,7 +60,10 @@ struct RegistrationTable {
 
     /// The active registration that holds an address.
     func active(_ app: Int64, _ address: Address) throws -> RegistrationKey? {
-        try db.number(Self.byAddress, [app, Data(address.identity)]).map(RegistrationKey.init)
+        let statement = try RawStatement(Self.byAddress, db)
+        statement.bind(app)
+        statement.bind(blob: address.identity)
+        return try statement.first { RegistrationKey(rawValue: $0.number(0)) }
     }
 
     /// Changes an active registration; its address and its user have one owner after each other.
