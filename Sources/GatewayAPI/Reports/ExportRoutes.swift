@@ -79,7 +79,10 @@ private struct ExportRequest: Sendable {
         end = try query.time("endTime") ?? call.now
         now = call.now
         if let start, start > end {
-            throw .badRequest("end_time", "end_time must not be before start_time.")
+            guard query["endTime"] == nil else {
+                throw .badRequest("end_time", "end_time must not be before start_time.")
+            }
+            throw .badRequest("start_time", "start_time must not be after now when there is no end_time.")
         }
         project = call.project
         store = call.services.store

@@ -36,7 +36,8 @@ extension LinksCommand {
         static let configuration = CommandConfiguration(
             commandName: "delete", abstract: "Delete a short link: it is answered with 404.",
             discussion:
-                "It can't be undone, and no other link gets the suffix. A link that is archived goes on working.")
+                "It can't be undone, and no other link gets the suffix. A link that is archived goes on working. Asks before "
+                + "on a terminal; elsewhere, as in scripts, it deletes at once.")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var name: Name

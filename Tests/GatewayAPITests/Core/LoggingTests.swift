@@ -8,7 +8,7 @@ import Testing
 @testable import GatewayAPI
 
 /// Keeps the lines that are logged through it.
-private final class LogCollector: Sendable {
+final class LogCollector: Sendable {
     private let collected = Mutex<[String]>([])
 
     var lines: [String] { collected.withLock { $0 } }

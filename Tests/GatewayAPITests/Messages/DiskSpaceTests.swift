@@ -21,7 +21,8 @@ struct DiskSpaceTests {
         let disk = DiskSpace(
             limitBytes: 800_000, read: { free.withLock { $0 } }, clock: ContinuousClock(),
             wallTime: { TestGateway.startTime }, logger: logger)
-        let gateway = try await TestGateway(disk: disk)
+        let collector = LogCollector()
+        let gateway = try await TestGateway(disk: disk, logger: collector.logger)
         let install = try await gateway.register()
         let body = #"{"message":{"token":"\#(install.token)","notification":{"title":"Hi"}}}"#
         #expect(try await gateway.request(.post, Self.path, body).status == 200)
@@ -36,6 +37,7 @@ struct DiskSpaceTests {
             return
         }
         #expect(details.last?["reason"] == .string("DISK_SPACE_LOW"))
+        #expect(!collector.lines.contains { $0.hasPrefix("error") }, "the gateway says it once, not for each request")
         // What was accepted goes on, and registrations do.
         try await gateway.finish(.interactive)
         _ = try await gateway.register("b")

@@ -175,7 +175,8 @@ struct ExportTests {
 
     @Test(arguments: [
         ("format=xml", "format"), ("startTime=today", "start_time"), ("endTime=2026", "end_time"),
-        ("startTime=2026-02-01T00:00:00Z&endTime=2026-01-01T00:00:00Z", "end_time"), ("pageSize=-2", "page_size"),
+        ("startTime=2026-02-01T00:00:00Z&endTime=2026-01-01T00:00:00Z", "end_time"),
+        ("startTime=9999-12-31T00:00:00Z", "start_time"), ("pageSize=-2", "page_size"),
         ("pageToken=nonsense!", "page_token"), ("cursor=nonsense!", "page_token"),
     ])
     func aWrongParameterIsNamed(query: String, field: String) async throws {

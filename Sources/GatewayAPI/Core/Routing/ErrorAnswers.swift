@@ -42,8 +42,8 @@ struct ErrorAnswers: RouterMiddleware {
     private func log(_ answer: FCMError, _ context: GatewayRequestContext) {
         guard answer.code.httpStatus >= 500 else { return }
         context.logger.log(
-            // A gateway that stops refuses what comes meanwhile: nothing failed.
-            level: answer.reason == .gatewayUnavailable ? .debug : .error, "Request failed",
+            // A gateway that stops refuses what comes meanwhile: nothing failed. That the disk is low is told once.
+            level: [.gatewayUnavailable, .diskSpaceLow].contains(answer.reason) ? .debug : .error, "Request failed",
             metadata: [
                 "http.route": "\(context.endpointPath ?? "")", "http.status": "\(answer.code.httpStatus)",
                 "error": "\(answer.cause ?? answer.message)",
