@@ -17,6 +17,15 @@ extension Housekeeper.Chore {
             }
         }
     }
+
+    /// Sees to it that no file holds what the chores before it removed, also of a gateway that has nothing else to write.
+    package static func files(of store: any StoreRetention) -> Self {
+        Self("files", rest: retentionRest) { _ throws(StoreError) in
+            // What stood in the way is the matter of `FileCleaner`.
+            _ = try await store.cleanFiles()
+            return RetentionProgress(count: 0, isDone: true)
+        }
+    }
 }
 
 extension ProjectDirectory {

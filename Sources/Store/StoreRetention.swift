@@ -13,6 +13,24 @@ package protocol StoreRetention: Sendable {
     func remove(
         _ part: RetentionPart, by rules: RetentionRules, at now: Timestamp
     ) async throws(StoreError) -> RetentionProgress
+
+    /// Sees to it that no file of the store holds what was removed: that was done to the tables, while the log has their
+    /// pages as they were, and unused parts of pages may have copies of what was erased. Writes go on meanwhile, but for a
+    /// file that is written anew.
+    ///
+    /// - Returns: what stood in the way for some seconds; `nil`: it is done.
+    func cleanFiles() async throws(StoreError) -> CleaningObstacle?
+
+    /// Whether ``cleanFiles()`` has to be called again: it failed, or a reader stood in the way.
+    var hasUncleanFiles: Bool { get }
+}
+
+/// Why files of the store may hold what was removed.
+package enum CleaningObstacle: String, Hashable, Sendable, CaseIterable {
+    /// A reader, perhaps of another process, has the store open as it was. The gateway goes on trying.
+    case reader
+    /// The file is too large to be written anew beside the gateway: an operator has to.
+    case fileSize
 }
 
 /// What is removed, each with a pace of its own, in the order in which one pass removes it.

@@ -95,4 +95,7 @@ private struct ScriptedRetention: StoreRetention {
     ) async throws(StoreError) -> RetentionProgress {
         answer(part, rules)
     }
+
+    func cleanFiles() async throws(StoreError) -> CleaningObstacle? { nil }
+    var hasUncleanFiles: Bool { false }
 }

@@ -211,7 +211,6 @@ struct SQLiteStoreTests {
 
     @Test func aDamagedFileIsReportedWithItsPath() throws {
         try open().close()
-        try FileManager.default.removeItem(atPath: path + "/herald.db-wal")
         try Data(repeating: 0x41, count: 8192).write(to: URL(filePath: path + "/herald.db"))
         let error = #expect(throws: StoreError.self) { _ = try open() }
         #expect(error?.code == .unavailable)

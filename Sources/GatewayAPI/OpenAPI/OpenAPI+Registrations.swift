@@ -1,4 +1,5 @@
 import HTTPTypes
+import Store
 
 extension OpenAPI {
     /// Registrations of app installs.
@@ -64,11 +65,18 @@ extension OpenAPI {
                 "Ends a user's registrations and removes what is kept of the person.",
                 answer: .object(
                     [
-                        "registrations": .integer, "messages": .integer, "receipts": .integer,
-                        "auditEntries": .integer,
-                        "rewritten": .boolean.saying("false: unused parts of pages may hold copies until a VACUUM."),
+                        "registrations": .integer, "messages": .integer,
+                        "links": .integer.saying("Short links of these messages: they are deleted."),
+                        "receipts": .integer, "deviceGroups": .integer.saying("Those that had no other member left."),
+                        "auditEntries": .integer.saying("Entries that have a digest in place of the name now."),
+                        "rewritten": .boolean.saying("Whether no file of the store holds a copy any more."),
+                        "reason": .choice(CleaningObstacle.allCases.map(\.wire)).saying(
+                            "READER: the store is being read as it was; the gateway goes on trying. "
+                                + "FILE_SIZE: unused parts of pages may hold copies until a VACUUM."),
                     ],
-                    required: ["registrations", "messages", "receipts", "auditEntries", "rewritten"])),
+                    required: [
+                        "registrations", "messages", "links", "receipts", "deviceGroups", "auditEntries", "rewritten",
+                    ])),
         ],
         schemas: [
             "RegistrationRequest": .request(

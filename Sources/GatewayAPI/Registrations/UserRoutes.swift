@@ -14,16 +14,38 @@ enum UserRoutes {
         guard let user = UserID(rawValue: try call.parameter("user")) else {
             throw FCMError.badRequest("user", "A user is \(UserID.expectation).")
         }
-        guard let digest = call.services.digestKey?.user(user, in: call.project.id) else { throw FCMError(.internal) }
+        guard let digest = call.services.digestKey?.user(user, in: call.project.id),
+            let standIn = UserID(rawValue: digest)
+        else { throw FCMError(.internal) }
         try await call.audit(.userErased, digest)
-        let erased = try await call.services.store.erase(user, in: call.project.id, at: call.now)
+        let erased = try await call.services.store.erase(user, in: call.project.id, standIn: standIn, at: call.now)
         call.logger.notice(
-            "user erased", metadata: ["project": "\(call.project.id)", "registrations": "\(erased.registrations)"])
-        return Response(
-            json: .object([
-                .init("registrations", .integer(erased.registrations)), .init("messages", .integer(erased.messages)),
-                .init("receipts", .integer(erased.receipts)), .init("auditEntries", .integer(erased.auditEntries)),
-                .init("rewritten", .bool(erased.isRewritten)),
-            ]))
+            "user erased",
+            metadata: [
+                "project": "\(call.project.id)", "registrations": "\(erased.registrations)",
+                "obstacle": "\(erased.obstacle?.wire ?? "none")",
+            ])
+        return Response(json: view(of: erased))
+    }
+
+    private static func view(of erased: ErasedUser) -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("registrations", .integer(erased.registrations)), .init("messages", .integer(erased.messages)),
+            .init("links", .integer(erased.links)), .init("receipts", .integer(erased.receipts)),
+            .init("deviceGroups", .integer(erased.deviceGroups)),
+            .init("auditEntries", .integer(erased.auditEntries)), .init("rewritten", .bool(erased.obstacle == nil)),
+        ]
+        if let obstacle = erased.obstacle { members.append(.init("reason", .string(obstacle.wire))) }
+        return .object(members)
+    }
+}
+
+extension CleaningObstacle {
+    /// What answers call it.
+    var wire: String {
+        switch self {
+        case .reader: "READER"
+        case .fileSize: "FILE_SIZE"
+        }
     }
 }

@@ -23,8 +23,11 @@ package enum MessageBody: Sendable {
     /// Read from the store: ``MessageContent/bytes``.
     case stored([UInt8])
 
-    /// Whether retention took what it said: nothing that is accepted is empty.
-    package var isRemoved: Bool { bytes.isEmpty }
+    /// What is kept of a message that was erased before its end: it can be read, and says nothing.
+    package static let erased = "{ }"
+
+    /// Whether retention or an erasure took what it said: nothing that is accepted is empty.
+    package var isRemoved: Bool { bytes.isEmpty || bytes.elementsEqual(Self.erased.utf8) }
 
     /// What the store keeps.
     package var bytes: [UInt8] {

@@ -26,7 +26,7 @@ final class Checkpointer: Sendable {
         mutating func note(logPages pages: Int) { logPages = pages + newPages }
     }
 
-    private let database: DatabaseQueue
+    let database: DatabaseQueue
     private let pages: Int
     private let catchUpPages: Int
     private let logger: Logger
@@ -41,6 +41,8 @@ final class Checkpointer: Sendable {
         path: String, configuration: Configuration, pages: Int = Checkpointer.pages,
         catchUpPages: Int = Checkpointer.catchUpPages, logger: Logger
     ) throws {
+        var configuration = configuration
+        configuration.busyMode = .callback(Self.waitBriefly)
         database = try DatabaseQueue(path: path, configuration: configuration)
         (self.pages, self.catchUpPages) = (pages, catchUpPages)
         self.logger = logger
@@ -85,11 +87,6 @@ final class Checkpointer: Sendable {
         database.writeWithoutTransaction { _ in }
     }
 
-    /// Waits for a copy under way and closes the connection.
-    func close() throws {
-        try database.close()
-    }
-
     private func copy(_ db: Database) {
         // Those that come from here on are for the next time.
         state.withLock { $0.newPages = 0 }
@@ -107,7 +104,7 @@ final class Checkpointer: Sendable {
     }
 
     /// - Returns: the pages in the log, and how many of them are copied; `nil`: another connection copies just now.
-    private static func checkpoint(_ db: Database) throws -> (pages: Int, copied: Int)? {
+    static func checkpoint(_ db: Database) throws -> (pages: Int, copied: Int)? {
         let row = try Row.fetchOne(db, sql: "PRAGMA wal_checkpoint(PASSIVE)")
         guard let row, row[0] == 0 else { return nil }
         return (row[1], row[2])

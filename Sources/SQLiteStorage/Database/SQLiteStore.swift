@@ -11,9 +11,9 @@ import Synchronization
 /// Safe to share; writes go one at a time, reads beside them. ``close()`` ends it.
 package final class SQLiteStore: Sendable {
     let logger: Logger
-    private let pool: DatabasePool
+    let pool: DatabasePool
     let committer: GroupCommitter
-    private let checkpointer: Checkpointer?
+    let checkpointer: Checkpointer?
     let registrations: RegistrationCache
     let changeSource = ChangeSource()
     private let lookups: ReadBatcher
@@ -26,7 +26,7 @@ package final class SQLiteStore: Sendable {
     let earlierWorkers: Int64
     /// By which leases are counted.
     let leaseTime: @Sendable () -> Timestamp
-    private let directory: StoreDirectory
+    let directory: StoreDirectory
 
     /// The newest time of recording in the ledger when the store was opened; `nil` when there was none. The wall clock
     /// may have been set back since.
@@ -40,6 +40,9 @@ package final class SQLiteStore: Sendable {
     let importResources: ImportResources
     /// Where the removals of what is out of date stand.
     let removals = Mutex<[RetentionPart: RemovalPass]>([:])
+    /// See ``StoreRetention/hasUncleanFiles``.
+    let isUnclean = Mutex(false)
+    private let isClosed = Mutex(false)
 
     /// Opens the store in `directory`, makes directory and database if there are none, and migrates. Blocks its thread: on
     /// files, and up to some seconds while another process does the same.
@@ -93,6 +96,7 @@ package final class SQLiteStore: Sendable {
         self.directory = directory
         self.logger = logger
         health = StoreHealth(path: directory.databasePath, logger: logger)
+        if lock != nil { cleanAtStart() }
         logger.debug("Store opened", metadata: ["store.path": "\(directory.databasePath)"])
     }
 
@@ -110,15 +114,18 @@ package final class SQLiteStore: Sendable {
     /// Whether this is a command's, and a gateway has the store open now.
     package var isBesideGateway: Bool { lock == nil && GatewayLock.isHeld(in: directory) }
 
-    /// Finishes running work and closes the database. Idempotent.
+    /// Finishes running work and closes the database, with nothing left in its log unless others have it open. Idempotent.
     package func close() throws(StoreError) {
+        guard !isClosed.withLock({ $0 }) else { return }
         do {
-            try checkpointer?.close()
+            let last = lastConnection()
             try importResources.close()
             try pool.close()
+            try last?.close()
         } catch {
             throw StoreError(database: error)
         }
+        isClosed.withLock { $0 = true }
         lock?.release()
     }
 
@@ -154,48 +161,10 @@ package final class SQLiteStore: Sendable {
         }
     }
 
-    /// The largest file that ``rewrite()`` rewrites: some seconds of the writer.
-    static let rewriteLimitBytes = 256 << 20
-
-    /// Writes the whole file anew, if it is not too large for that: a page that SQLite fills up with rows of its neighbours
-    /// may keep old copies of rows in the part that it does not use, which nothing else overwrites.
-    ///
-    /// - Returns: whether it was.
-    func rewrite() async throws(StoreError) -> Bool {
-        do {
-            return try await pool.writeWithoutTransaction { db in
-                let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-                let size = try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0
-                guard pages * size <= Self.rewriteLimitBytes else { return false }
-                // The new file stands beside the old one, not in memory.
-                try db.execute(sql: "PRAGMA temp_store = FILE")
-                let result = Result { try db.execute(sql: "VACUUM") }
-                try db.execute(sql: "PRAGMA temp_store = MEMORY")
-                try result.get()
-                return true
-            }
-        } catch {
-            throw health.note(StoreError(database: error), isWrite: true)
-        }
-    }
-
     /// Runs `body` on the connection that writes, between two transactions.
     func betweenWrites(_ body: @escaping @Sendable (Database) -> Void) async throws(StoreError) {
         do {
             try await pool.writeWithoutTransaction { db in body(db) }
-        } catch {
-            throw health.note(StoreError(database: error), isWrite: true)
-        }
-    }
-
-    /// Copies the log into the database and cuts it off, so that no file holds what was deleted. Readers that are in the way
-    /// are waited for, up to some seconds; a log that they keep is cut off when the store is closed.
-    func emptyLog() async throws(StoreError) {
-        do {
-            let isBusy = try await pool.writeWithoutTransaction { db in
-                try Int.fetchOne(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)") != 0
-            }
-            if isBusy { logger.warning("the log of the store could not be emptied beside its readers") }
         } catch {
             throw health.note(StoreError(database: error), isWrite: true)
         }

@@ -2,14 +2,15 @@ extension Schema {
     /// `meta` holds numbers by name: `write_probe` counts the checks whether the store can be written, `ledger_clock`
     /// is the newest time of recording in the ledger, `subscriptions` the number of the newest subscription, and
     /// `registration_clock` the newest time of a refresh, to the minute: when it is ahead of the clock, times of
-    /// refreshes are to be set back.
+    /// refreshes are to be set back. `rewrite_due` is the `schema_version` of the file at the newest erasure: VACUUM counts
+    /// that up, so as long as both are the same the file is to be written anew.
     static let meta = """
         CREATE TABLE meta (
             name TEXT NOT NULL PRIMARY KEY,
             value INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
         INSERT INTO meta (name, value) VALUES ('write_probe', 0), ('ledger_clock', 0), ('subscriptions', 0),
-            ('registration_clock', 0);
+            ('registration_clock', 0), ('rewrite_due', -1);
         """
 
     /// `project` holds what accept asks for without counting: active registrations, topics, and the load of messages

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 package import PushModel
 package import Store
@@ -6,30 +7,49 @@ extension SQLiteStore: UserStore {
     /// Ends what is active, so that nothing new is meant for the person; finds the rest beside the writer; removes it, the
     /// names at last, by which it is found; then rewrites the file and empties the log, which still hold what was there.
     package func erase(
-        _ user: UserID, in project: ProjectID, at now: Timestamp
+        _ user: UserID, in project: ProjectID, standIn: UserID, at now: Timestamp
     ) async throws(StoreError) -> ErasedUser {
         try await endRegistrations(of: user, in: project, at: now)
         let search = UserSearch(user: user.rawValue, project: project.rawValue)
         let traces = try await read { db in try search.traces(db) }
+        try await erase(traces.named) { erasure, keys in try erasure.removeAddresses(of: keys) }
         var erased = ErasedUser()
         erased.registrations = traces.named.count
-        erased.messages = try await eraseMessages(of: traces, search)
+        (erased.messages, erased.links) = try await eraseMessages(of: traces, search)
         erased.receipts = try await eraseReceipts(of: traces, search)
-        for audit in traces.audits.parts(of: UserErasure.step) {
-            try await write(rows: audit.count) { db in try UserErasure(db: db).remove(audits: audit) }
+        erased.deviceGroups = try await erase(traces.keys.sorted()) { erasure, keys in
+            try erasure.removeGroups(leftBy: keys, of: search.project)
         }
-        for entries in traces.auditLog.parts(of: UserErasure.step) {
-            try await write(rows: entries.count) { db in try UserErasure(db: db).remove(auditLog: entries)
+        let name = ErasedName(user: user.rawValue, standIn: standIn.rawValue)
+        try await erase(traces.audits) { erasure, entries in try erasure.rename(name, inAudits: entries) }
+        try await erase(traces.auditLog) { erasure, entries in try erasure.rename(name, inAuditLog: entries) }
+        erased.auditEntries = traces.audits.count + traces.auditLog.count
+        if try await eraseReferrals(of: user, in: project) > 0 {
+            try await write { db in try RewriteMark(db: db).set() }
+        }
+        try await erase(traces.named) { erasure, keys in try erasure.removeUser(of: keys) }
+        // What found nothing has no reason to write the whole file.
+        let isDue = try await read { db in try RewriteMark(db: db).isDue() }
+        if isDue || hasUncleanFiles { erased.obstacle = try await cleanFiles() }
+        return erased
+    }
+
+    /// Erases some of what was found, in steps.
+    ///
+    /// - Returns: the sum of what the steps say.
+    @discardableResult
+    private func erase<Element: Sendable>(
+        _ all: [Element], _ step: @escaping @Sendable (UserErasure, [Element]) throws -> Int
+    ) async throws(StoreError) -> Int {
+        var count = 0
+        for start in stride(from: 0, to: all.count, by: UserErasure.step) {
+            let part = Array(all[start..<min(start + UserErasure.step, all.count)])
+            count += try await write(rows: part.count) { db in
+                try RewriteMark(db: db).set()
+                return try step(UserErasure(db: db), part)
             }
         }
-        erased.auditEntries = traces.audits.count + traces.auditLog.count
-        _ = try await eraseReferrals(of: user, in: project)
-        for keys in traces.named.parts(of: UserErasure.step) {
-            try await write(rows: keys.count) { db in try UserErasure(db: db).removeUser(of: keys) }
-        }
-        erased.isRewritten = try await rewrite()
-        try await emptyLog()
-        return erased
+        return count
     }
 
     private func endRegistrations(
@@ -44,32 +64,44 @@ extension SQLiteStore: UserStore {
                 for registration in active {
                     try table.end(registration.key, RegistrationEnd(time: now, cause: .deleted))
                 }
-                return active.count
+                guard !active.isEmpty else { return 0 }
+                // In the same step: the app may register again at once, and must not go on with what is erased.
+                try RewriteMark(db: db).set()
+                return try UserErasure(db: db).removeAddresses(of: active.map(\.key.rawValue))
             }
         }
     }
 
-    private func eraseMessages(of traces: UserTraces, _ search: UserSearch) async throws(StoreError)
-        -> Int
-    {
+    /// - Returns: how many messages, and how many links of them.
+    private func eraseMessages(
+        of traces: UserTraces, _ search: UserSearch
+    ) async throws(StoreError) -> (messages: Int, links: Int) {
         var (count, next): (Int, Int64?) = (0, 0)
+        var links = 0
         while let after = next {
             let found = try await read { db in try search.messages(traces.keys, after: after, db) }
-            let keys = try await read { db in try search.idempotencyKeys(of: found.messages, db) }
-            for part in keys.parts(of: UserErasure.step) {
-                try await write(rows: part.count) { db in
-                    try UserErasure(db: db).remove(idempotencyKeys: part, of: search.project)
-                }
+            let (keys, linked) = try await read { db in
+                (
+                    try search.idempotencyKeys(of: found.messages, db), try search.links(of: found.messages, db)
+                )
             }
-            for messages in found.messages.parts(of: UserErasure.step) {
-                try await write(rows: messages.count) { db in
-                    try UserErasure(db: db).remove(payloadsOf: messages)
-                }
-            }
+            try await erase(keys) { erasure, keys in try erasure.remove(idempotencyKeys: keys, of: search.project) }
+            // Before the payloads: links are found by messages that still can be.
+            try await eraseLinks(linked, search)
+            try await erase(found.messages) { erasure, messages in try erasure.remove(payloadsOf: messages) }
             count += found.messages.count
+            links += linked.count
             next = found.next
         }
-        return count
+        return (count, links)
+    }
+
+    private func eraseLinks(_ links: [Int64], _ search: UserSearch) async throws(StoreError) {
+        guard !links.isEmpty else { return }
+        try await erase(links) { erasure, links in try erasure.removeTargets(of: links) }
+        linkClock.noteChanged()
+        let clicks = try await read { db in try search.clicks(on: links, db) }
+        try await erase(clicks) { erasure, clicks in try erasure.remove(clicks: clicks) }
     }
 
     private func eraseReceipts(of traces: UserTraces, _ search: UserSearch) async throws(StoreError)
@@ -78,21 +110,10 @@ extension SQLiteStore: UserStore {
         var (count, next): (Int, Int64?) = (0, 0)
         while let after = next {
             let found = try await read { db in try search.receipts(traces.keys, after: after, db) }
-            for receipts in found.receipts.parts(of: UserErasure.step) {
-                try await write(rows: receipts.count) { db in
-                    try UserErasure(db: db).remove(receipts: receipts)
-                }
-            }
+            try await erase(found.receipts) { erasure, receipts in try erasure.remove(receipts: receipts) }
             count += found.receipts.count
             next = found.next
         }
         return count
-    }
-}
-
-extension Array {
-    /// The elements in parts of a size, the last one perhaps smaller.
-    fileprivate func parts(of size: Int) -> [[Element]] {
-        stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
     }
 }

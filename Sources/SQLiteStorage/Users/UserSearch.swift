@@ -9,9 +9,9 @@ struct UserTraces: Sendable {
     var named: [Int64] = []
     /// These, and those that had it, as far as the audit says so: also purged ones.
     var keys: Set<Int64> = []
-    /// Entries of the audit of registrations.
+    /// Entries of the audit of registrations that name the user.
     var audits: [Int64] = []
-    /// Entries of the audit log.
+    /// Entries of the audit log that name the user or are about these registrations.
     var auditLog: [Int64] = []
 }
 
@@ -39,11 +39,6 @@ struct UserSearch: Sendable {
         UNION SELECT f.key FROM app a CROSS JOIN former_registration f ON f.app = a.id
         WHERE a.project = ?1 AND f.fid IN (SELECT value FROM json_each(?2))
         """
-    private static let auditsOfIDs = """
-        SELECT x.id FROM app a CROSS JOIN registration_audit x ON x.app = a.id
-        WHERE a.project = ?1 AND (x.registration IN (SELECT value FROM json_each(?2))
-            OR x.former IN (SELECT value FROM json_each(?2)))
-        """
     private static let auditLog = """
         SELECT id FROM audit_log INDEXED BY audit_log_by_action WHERE project = ?1 AND action = ?2 AND (
             subject IN (SELECT value FROM json_each(?3))
@@ -64,6 +59,12 @@ struct UserSearch: Sendable {
     private static let idempotency = """
         SELECT key FROM idempotency WHERE project = ?1 AND message IN (SELECT value FROM json_each(?2))
         """
+    private static let links = """
+        SELECT s.link FROM json_each(?) m CROSS JOIN message_link s ON s.message = m.value
+        """
+    private static let clicks = """
+        SELECT id FROM link_click WHERE link IN (SELECT value FROM json_each(?))
+        """
     private static let actions: [AuditAction] = [
         .userChanged, .deviceTokenChanged, .quarantineLifted,
     ]
@@ -82,8 +83,6 @@ struct UserSearch: Sendable {
         let list = try Self.json(ids.sorted())
         traces.keys = Set(traces.named)
         traces.keys.formUnion(try Int64.fetchAll(db, sql: Self.keysOfIDs, arguments: [project, list]))
-        let others = try Int64.fetchAll(db, sql: Self.auditsOfIDs, arguments: [project, list])
-        traces.audits = Set(traces.audits).union(others).sorted()
         for action in Self.actions {
             traces.auditLog += try Int64.fetchAll(
                 db, sql: Self.auditLog, arguments: [project, action.rawValue, list, user])
@@ -113,6 +112,17 @@ struct UserSearch: Sendable {
     func idempotencyKeys(of messages: [Int64], _ db: Database) throws -> [String] {
         guard !messages.isEmpty else { return [] }
         return try String.fetchAll(db, sql: Self.idempotency, arguments: [project, try Self.json(messages)])
+    }
+
+    /// The links that were made with messages: each for its message alone.
+    func links(of messages: [Int64], _ db: Database) throws -> [Int64] {
+        guard !messages.isEmpty else { return [] }
+        return try Int64.fetchAll(db, sql: Self.links, arguments: [try Self.json(messages)])
+    }
+
+    /// The clicks on links. No index leads there; there are those of some hours.
+    func clicks(on links: [Int64], _ db: Database) throws -> [Data] {
+        try Data.fetchAll(db, sql: Self.clicks, arguments: [try Self.json(links)])
     }
 
     /// Receipts behind a number, as ``messages(_:after:_:)``.

@@ -107,7 +107,8 @@ struct Gateway: Service {
             ]
                 + Housekeeper.Chore.retention(of: store) {
                     directory.retentionRules(standard: configuration.retention.messages)
-                } + [.emptyTopics(of: store)], clock: ContinuousClock(), wallTime: { time.now() }, logger: logger)
+                } + [.emptyTopics(of: store), .files(of: store)], clock: ContinuousClock(), wallTime: { time.now() },
+            logger: logger)
         let publicURL = PublicURL(of: configuration)
         let uses = KeyUses()
         keyUses = KeyUseWriter(uses, to: store, clock: ContinuousClock(), logger: logger)
@@ -251,6 +252,7 @@ struct Gateway: Service {
         var services: [any Service] = [
             DeliveryService(runner: runner),
             housekeeper,
+            FileCleaner(store, clock: ContinuousClock(), logger: logger),
             keyUses,
             linkCounter,
             clicks,

@@ -423,7 +423,7 @@ struct BrokenStore: APIStore {
         to registration: RegistrationID, in project: ProjectID, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow> { throw failure }
     func erase(
-        _ user: UserID, in project: ProjectID, at now: Timestamp
+        _ user: UserID, in project: ProjectID, standIn: UserID, at now: Timestamp
     ) async throws(StoreError) -> ErasedUser { throw failure }
     func export(
         project: ProjectID, from start: Timestamp?, to end: Timestamp, at now: Timestamp, after cursor: String?,
