@@ -65,7 +65,7 @@ struct SecureChannel: HTTPChannelHandler {
             http2.setup(channel: channel, logger: logger).flatMapThrowing { value in
                 let pipeline = channel.pipeline.syncOperations
                 let handler = try pipeline.handler(type: NIOHTTP2Handler.self)
-                try pipeline.addHandler(HeaderTableLimit(), position: .before(handler))
+                try pipeline.addHandlers([WriteCoalescer(), HeaderTableLimit()], position: .before(handler))
                 try pipeline.addHandlers(
                     [FarewellDeadline(limits.farewell), PrefaceDeadline(limits.firstByte), MalformedRequests()],
                     position: .after(handler))
