@@ -19,6 +19,9 @@ let settings: [SwiftSetting] = [
     .strictMemorySafety(),
 ]
 
+// A call stays on its caller's executor. Otherwise each one asks, before and after, whether it has to change to another.
+let callers: [SwiftSetting] = [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 // HERALD_WARNINGS=errors, as .ci/run has it: a warning of another compiler must not keep anyone from building.
 let warnings: [SwiftSetting] =
     Context.environment["HERALD_WARNINGS"] == "errors" ? [.treatAllWarnings(as: .error)] : []
@@ -215,8 +218,9 @@ func selection(of targets: [Target]) -> [Target] {
 }
 
 let targets = selection(of: libraries + benchmarks + tests)
+let served = Set(libraries.map(\.name))
 for target in targets where target.type != .system && target.name != "CTestDefaults" {
-    target.swiftSettings = settings + warnings + sanitizer
+    target.swiftSettings = settings + (served.contains(target.name) ? callers : []) + warnings + sanitizer
 }
 
 let package = Package(

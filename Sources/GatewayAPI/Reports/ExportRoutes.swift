@@ -38,7 +38,7 @@ enum ExportRoutes {
         return response
     }
 
-    private static func write(
+    @concurrent private static func write(
         _ request: ExportRequest, from first: ResultPage<ExportRow>, to writer: inout any ResponseBodyWriter
     ) async throws {
         var page = first

@@ -20,7 +20,7 @@ package struct HeaderLimit<Context: RequestContext>: RouterMiddleware {
 
     /// - Throws: ``RequestFault/headerTooLarge``.
     package func handle(
-        _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+        _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
         guard Self.size(of: request.head) <= HeaderSize.listBytes else { throw RequestFault.headerTooLarge }
         return try await next(request, context)

@@ -10,7 +10,7 @@ package struct HostLimit<Context: RequestContext>: RouterMiddleware {
 
     /// - Throws: ``RequestFault/ambiguousHost``.
     package func handle(
-        _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+        _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
         guard request.head.hasSoundHost else { throw RequestFault.ambiguousHost }
         return try await next(request, context)

@@ -26,7 +26,7 @@ package struct RequestIDs<Context: IdentifiedRequestContext>: RouterMiddleware {
 
     /// Gives a request its id, unless its context has one.
     package func handle(
-        _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+        _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
         // A part of a batch goes by the batch's id.
         guard context.id.isEmpty else { return try await next(request, context) }

@@ -12,7 +12,7 @@ package struct RequestLog<Context: RequestContext>: RouterMiddleware {
 
     /// Logs and counts a request once it is answered.
     package func handle(
-        _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+        _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
         let response = try await next(request, context)

@@ -20,7 +20,7 @@ struct CrossOrigin: RouterMiddleware {
 
     func handle(
         _ request: Request, context: GatewayRequestContext,
-        next: (Request, GatewayRequestContext) async throws -> Response
+        next: @concurrent (Request, GatewayRequestContext) async throws -> Response
     ) async throws -> Response {
         guard request.headers[.origin] != nil, Self.isForApps(request.uri.path) else {
             return try await next(request, context)

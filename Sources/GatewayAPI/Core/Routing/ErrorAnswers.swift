@@ -9,7 +9,7 @@ struct ErrorAnswers: RouterMiddleware {
 
     func handle(
         _ request: Request, context: GatewayRequestContext,
-        next: (Request, GatewayRequestContext) async throws -> Response
+        next: @concurrent (Request, GatewayRequestContext) async throws -> Response
     ) async throws -> Response {
         do {
             return try await next(request, context)
