@@ -19,7 +19,8 @@ struct ClientAddressTests {
     @Test(
         arguments: [
             ("192.0.2.1", "192.0.2.1"), ("192.0.2.1:80", "192.0.2.1"), ("[2001:DB8::1]:443", "2001:db8::1"),
-            ("fe80::1%eth0", "fe80::1"), ("unknown", nil), ("_secret", nil), ("\"x\"", nil), ("", nil),
+            ("fe80::1%eth0", "fe80::1"), ("1.2.3.256", nil), ("1.2.3", nil), ("1..2.3", nil), ("unknown", nil),
+            ("_secret", nil), ("\"x\"", nil), ("", nil),
         ] as [(String, String?)])
     func anAddressIsKeptOnlyWhenItIsOne(text: String, address: String?) {
         #expect(ClientAddress.plain(text) == address)

@@ -38,11 +38,14 @@ package struct APIKey: Sendable {
 
     /// The id inside a key's text; `nil` when the text has not the form of a key.
     package static func id(in text: String) -> String? {
-        let parts = text.split(separator: "_", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0] == "hk", !parts[1].isEmpty, parts[1].utf8.count <= 64, !parts[2].isEmpty,
-            text.utf8.count <= 512
-        else { return nil }
-        return String(parts[1])
+        let bytes = text.utf8
+        guard bytes.count <= 512, bytes.starts(with: "hk_".utf8) else { return nil }
+        let rest = bytes.dropFirst(3)
+        guard let end = rest.firstIndex(of: UInt8(ascii: "_")), end < bytes.index(before: bytes.endIndex) else {
+            return nil
+        }
+        let id = rest[..<end]
+        return (1...64).contains(id.count) ? String(Substring(id)) : nil
     }
 
     /// What the store keeps of a key's text.

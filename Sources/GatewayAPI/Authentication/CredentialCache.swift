@@ -29,6 +29,12 @@ final class CredentialCache<ID: Hashable & Sendable, Record: Sendable>: Sendable
         entries.withLock { $0[id]?.record }
     }
 
+    /// The credential with this id, unless the store is to be asked for it again.
+    func freshRecord(_ id: ID) -> Record? {
+        guard let entry = entries.withLock({ $0[id] }), now() - entry.readAt < Self.lifetime else { return nil }
+        return entry.record
+    }
+
     /// Keeps a credential that was found elsewhere.
     func keep(_ record: Record, as id: ID) {
         let time = now()

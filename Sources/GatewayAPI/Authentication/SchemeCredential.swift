@@ -2,9 +2,16 @@
 enum SchemeCredential {
     /// The value in `text`; `nil`: it has another scheme.
     ///
-    /// - Parameter scheme: in lower case, with what parts it from the value.
+    /// - Parameter scheme: in lower case and ASCII, with what parts it from the value.
     static func value(of scheme: String, in text: some StringProtocol) -> String? {
-        guard text.prefix(scheme.count).lowercased() == scheme else { return nil }
-        return String(text.dropFirst(scheme.count).trimmingBlanks)
+        let bytes = text.utf8
+        var index = bytes.startIndex
+        for byte in scheme.utf8 {
+            guard index < bytes.endIndex else { return nil }
+            let isUpper = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(bytes[index])
+            guard bytes[index] | (isUpper ? 0x20 : 0) == byte else { return nil }
+            bytes.formIndex(after: &index)
+        }
+        return String(text[index...].trimmingBlanks)
     }
 }

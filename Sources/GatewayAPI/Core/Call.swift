@@ -8,20 +8,55 @@ import PushModel
 
 /// A request on its way through a route.
 struct Call: Sendable {
-    /// The request.
-    let request: Request
-    /// Captures and logger.
-    let context: GatewayRequestContext
-    /// What the API stands on.
-    let services: RequestServices
+    /// What stays as it is, in one object: a call is handed on often, and its parts are many.
+    private let origin: Origin
     /// The largest body in bytes.
     var bodyLimitBytes: Int
     /// Room for bodies that arrive; `nil`: the caller is a backend.
     var bodies: BodyGate?
+
+    private final class Origin: Sendable {
+        let request: Request
+        let context: GatewayRequestContext
+        let services: RequestServices
+        let signers: AccountSigners
+        let provenConnections: ProvenConnections?
+
+        init(
+            _ request: Request, _ context: GatewayRequestContext, _ services: RequestServices,
+            _ signers: AccountSigners, _ provenConnections: ProvenConnections?
+        ) {
+            self.request = request
+            self.context = context
+            self.services = services
+            self.signers = signers
+            self.provenConnections = provenConnections
+        }
+    }
+
+    /// Begins a request.
+    ///
+    /// - Parameter provenConnections: the listener's; `nil`: there is no listener.
+    init(
+        request: Request, context: GatewayRequestContext, services: RequestServices, bodyLimitBytes: Int,
+        bodies: BodyGate?, signers: AccountSigners, provenConnections: ProvenConnections?
+    ) {
+        origin = Origin(request, context, services, signers, provenConnections)
+        self.bodyLimitBytes = bodyLimitBytes
+        self.bodies = bodies
+    }
+
+    /// The request.
+    var request: Request { origin.request }
+
+    /// Captures and logger.
+    var context: GatewayRequestContext { origin.context }
+
+    /// What the API stands on.
+    var services: RequestServices { origin.services }
+
     /// Who signs assertions.
-    let signers: AccountSigners
-    /// The listener's connections that proved a backend's credential; `nil`: there is no listener.
-    let provenConnections: ProvenConnections?
+    var signers: AccountSigners { origin.signers }
 
     /// How large the body says it will be; as large as it may be when it does not say.
     var announcedBytes: Int {
@@ -35,7 +70,7 @@ struct Call: Sendable {
     var query: Query { Query(request.uri) }
 
     /// Counts the request's connection among those that proved a backend's credential.
-    func proveConnection() { provenConnections?.insert(context.channel) }
+    func proveConnection() { origin.provenConnections?.insert(context.channel) }
 
     /// Logs for this request.
     var logger: Logger { context.logger }

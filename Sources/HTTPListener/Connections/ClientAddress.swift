@@ -8,6 +8,10 @@ package struct ClientAddress: Hashable, Sendable, ExpressibleByStringLiteral {
     /// Takes an address as sockets and proxies write it: also with a port, in brackets, or with a zone. What is none stands
     /// for itself.
     package init(_ text: String) {
+        guard !Self.isIPv4(text) else {
+            self.text = text
+            return
+        }
         let host = Self.host(text)
         guard let groups = Self.groups(host) else {
             self.text = host.lowercased()
@@ -41,9 +45,26 @@ package struct ClientAddress: Hashable, Sendable, ExpressibleByStringLiteral {
 
     /// An address as sockets and proxies write it, without port, brackets and zone; `nil`: it is none.
     package static func plain(_ text: String) -> String? {
+        if isIPv4(text) { return text }
         let host = Self.host(text)
         let isAddress = groups(host) != nil || values(host[...])?.count == 2
         return isAddress && host.utf8.count <= 45 ? host.lowercased() : nil
+    }
+
+    /// Whether a text is an IPv4 address and nothing else: it stands for itself, and nearly every request asks.
+    private static func isIPv4(_ text: String) -> Bool {
+        var (groups, digits, value) = (1, 0, 0)
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: ".") {
+                guard digits > 0 else { return false }
+                (groups, digits, value) = (groups + 1, 0, 0)
+            } else {
+                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return false }
+                (digits, value) = (digits + 1, value * 10 + Int(byte - UInt8(ascii: "0")))
+                guard digits <= 3, value <= 255 else { return false }
+            }
+        }
+        return groups == 4 && digits > 0
     }
 
     /// The address without a port, brackets, and zone.

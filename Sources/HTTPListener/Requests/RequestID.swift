@@ -31,11 +31,14 @@ package struct RequestID: Hashable, Sendable {
     }
 
     private static func made() -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        var number = UInt128.random(in: .min ... .max)
-        let bytes = (0..<32).map { _ in
-            defer { number >>= 4 }
-            return digits[Int(number & 15)]
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(32)
+        for var number in [UInt64.random(in: .min ... .max), .random(in: .min ... .max)] {
+            for _ in 0..<16 {
+                let digit = UInt8(truncatingIfNeeded: number & 15)
+                bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+                number >>= 4
+            }
         }
         return String(decoding: bytes, as: UTF8.self)
     }
