@@ -6,6 +6,19 @@ extension JSONValue {
         var parser = JSONParser(bytes: Array(bytes))
         self = try parser.parseText()
     }
+
+    /// Parses a text as ``init(parsing:)`` does, and takes the bytes of one member of its object along.
+    ///
+    /// - Parameter member: the member's name.
+    /// - Returns: beside the value the member's own bytes, when they are what ``bytes`` would make of it; `nil`: it is not
+    ///   there, or the text writes it otherwise.
+    package static func parsing(
+        _ bytes: some Collection<UInt8>, bytesOf member: String
+    ) throws(JSONSyntaxError) -> (value: JSONValue, member: [UInt8]?) {
+        var parser = JSONParser(bytes: Array(bytes), member: member)
+        let value = try parser.parseText()
+        return (value, parser.memberPlace.map { Array(parser.bytes[$0]) })
+    }
 }
 
 /// One pass over the bytes of a JSON text, each looked at a constant number of times.
@@ -15,9 +28,16 @@ private struct JSONParser {
 
     let bytes: [UInt8]
     var position = 0
+    /// The member of the outermost object whose place is wanted.
+    let member: String?
+    /// Where it stands; `nil`: nowhere, or not as it would be written.
+    private(set) var memberPlace: Range<Int>?
+    /// What would be written otherwise so far: blanks, escapes, members that others replace.
+    private var deviations = 0
 
-    init(bytes: [UInt8]) {
+    init(bytes: [UInt8], member: String? = nil) {
         self.bytes = bytes
+        self.member = member
     }
 
     mutating func parseText() throws(JSONSyntaxError) -> JSONValue {
@@ -53,9 +73,13 @@ private struct JSONParser {
             guard peek == UInt8(ascii: ":") else { throw error("expected ':' after a member name") }
             position += 1
             skipWhitespace()
+            let (start, before) = (position, deviations)
             members.append(JSONValue.Member(name, try parseValue(depth: depth)))
+            if depth == 1, name == member { memberPlace = deviations == before ? start..<position : nil }
         } while try hasMore(before: UInt8(ascii: "}"))
-        return .object(members.keepingLastOfDuplicates())
+        let kept = members.keepingLastOfDuplicates()
+        deviations += members.count - kept.count
+        return .object(kept)
     }
 
     private mutating func parseArray(depth: Int) throws(JSONSyntaxError) -> JSONValue {
@@ -165,6 +189,8 @@ private struct JSONParser {
     private mutating func parseEscape(into unescaped: inout [UInt8]) throws(JSONSyntaxError) {
         position += 1
         guard let byte = peek else { throw error("unexpected end of the text") }
+        // The others are written as they stand.
+        if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "u") { deviations += 1 }
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): unescaped.append(byte)
         case UInt8(ascii: "b"): unescaped.append(0x08)
@@ -214,7 +240,9 @@ private struct JSONParser {
     private mutating func skipWhitespace() {
         while position < bytes.count {
             switch bytes[position] {
-            case 0x20, 0x09, 0x0a, 0x0d: position += 1
+            case 0x20, 0x09, 0x0a, 0x0d:
+                position += 1
+                deviations += 1
             default: return
             }
         }

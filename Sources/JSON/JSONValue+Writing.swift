@@ -41,7 +41,14 @@ extension JSONValue {
 
 extension [JSONValue.Member] {
     fileprivate func sortedByName() -> [JSONValue.Member] {
-        sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        let isSorted = indices.dropFirst().allSatisfy { !self[$0].precedes(self[$0 - 1]) }
+        return isSorted ? self : sorted { $0.precedes($1) }
+    }
+}
+
+extension JSONValue.Member {
+    fileprivate func precedes(_ other: JSONValue.Member) -> Bool {
+        name.utf8.lexicographicallyPrecedes(other.name.utf8)
     }
 }
 

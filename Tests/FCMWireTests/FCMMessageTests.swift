@@ -220,7 +220,9 @@ struct FrontEndTests {
         let text =
             #"{"notification":{"title":"t"},"apns":{"headers":{"APNS-Priority":"5","apns-expiration":"0"}},"data":{"k":"v"}}"#
         let first = try FCMMessage(source: json(text))
-        let again = try FCMMessage(source: JSONValue(parsing: first.source.bytes))
+        let again = try FCMMessage(source: JSONValue(parsing: first.bytes), bytes: first.bytes)
+        #expect(again.bytes == first.bytes)
+        #expect(again.isDisplayed == FCMMessage(stored: first.source).isDisplayed)
         #expect(again.notification == first.notification)
         #expect(again.data == first.data)
         #expect(again.apns.headers == first.apns.headers)

@@ -14,6 +14,24 @@ struct JSONValueTests {
         #expect(String(decoding: try JSONValue(parsing: text.utf8).bytes, as: UTF8.self) == text)
     }
 
+    @Test(arguments: [
+        (#"{"message":{"a":1.50,"b":["x","\n\"\\",null,{}]},"c":1}"#, true),
+        (#" { "validate_only" : false , "message" : {"a":"é"} } "#, true),
+        (#"{"message":1,"message":{"a":2}}"#, true),
+        (#"{"c":{"message":{}},"message":"x"}"#, true),
+        (#"{"message":{"a": 1}}"#, false),
+        (#"{"message":{"a":"\u00e9"}}"#, false),
+        (#"{"message":{"a":"\/"}}"#, false),
+        (#"{"message":{"a":1,"a":2}}"#, false),
+        (#"{"c":{"message":{}}}"#, false),
+        (#"[{"message":{}}]"#, false),
+    ])
+    func theBytesOfAMemberAreThoseThatWouldBeWritten(text: String, isThere: Bool) throws {
+        let (value, member) = try JSONValue.parsing(text.utf8, bytesOf: "message")
+        #expect(try value == JSONValue(parsing: text.utf8))
+        #expect(member == (isThere ? value["message"]?.bytes : nil))
+    }
+
     static let invalid = [
         "", " ", "nul", "tru", "True", "+1", "01", "-", "1.", ".5", "1e", "1e+", "0x1", "NaN", "\"", "\"a", "'a'",
         "\"\u{1}\"", "\"\n\"", #""\x""#, #""\u12"#, #""\u12g4""#, #""\ud83d""#, #""\ude00""#, #""\ud83dx""#,

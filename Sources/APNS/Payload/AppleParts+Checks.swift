@@ -42,8 +42,7 @@ extension AppleParts {
     }
 
     func checkSize(of payload: [UInt8], isSpliced: Bool, template: AppleTemplate) throws(InvalidMessage) {
-        let fid = String(repeating: "c", count: 22)
-        let size = payload.count + (isSpliced ? ApplePush.registrationIDEntry(fid).utf8.count : 0)
+        let size = payload.count + (isSpliced ? ApplePush.registrationIDEntryBytes : 0)
         let limit = pushType.payloadLimitBytes
         guard size > limit else { return }
         throw InvalidMessage([

@@ -13,7 +13,7 @@ extension ApplePush {
         guard let service = context.app.deviceService else { preconditionFailure("an app of another platform") }
         if context.isForMany { try content.checkForBroadcast() }
         var template = AppleTemplate(content)
-        template.values.merge(context.values(label: content.label), uniquingKeysWith: { _, new in new })
+        context.fill(&template.values, label: content.label)
         // A device-management wake-up is exactly `{"mdm": …}`.
         let keys = template.headers.namedPushType == .mdm ? FirebaseKeys.none : service.firebaseKeys
         let parts = AppleParts(try template.composed(keys: keys), of: content)
@@ -34,6 +34,9 @@ extension ApplePush {
     static func registrationIDEntry(_ id: String) -> String {
         "\"\(APNSMapping.registrationIDKey)\":\"\(id)\","
     }
+
+    /// Its size: all FIDs are as long as this one.
+    static let registrationIDEntryBytes = registrationIDEntry(String(repeating: "c", count: 22)).utf8.count
 }
 
 extension FCMMessage {
@@ -73,13 +76,13 @@ extension PushContext {
     }
 
     /// What the gateway adds.
-    fileprivate func values(label: AnalyticsLabel?) -> [FCMSource: JSONValue] {
-        var values: [FCMSource: JSONValue] = [
-            .messageID: .string(message.rawValue), .sender: .string(String(projectNumber)),
-        ]
-        values[.broadcastTopic] = broadcastTopic.map { .string("/topics/" + $0.rawValue) }
-        values[.isLabelled] = label.map { _ in .string("1") }
-        values[.label] = label.map { .string($0.rawValue) }
-        return values
+    fileprivate func fill(_ values: inout SourceValues, label: AnalyticsLabel?) {
+        values[.messageID] = .string(message.rawValue)
+        values[.sender] = .string(String(projectNumber))
+        if let broadcastTopic { values[.broadcastTopic] = .string("/topics/" + broadcastTopic.rawValue) }
+        if let label {
+            values[.isLabelled] = .string("1")
+            values[.label] = .string(label.rawValue)
+        }
     }
 }

@@ -11,10 +11,14 @@ package struct AppleParts {
 
     /// Takes what `content` was composed to.
     package init(_ composition: AppleComposition, of content: FCMMessage) {
+        self.init(composition, of: content.apns)
+    }
+
+    private init(_ composition: AppleComposition, of apns: FCMMessage.APNSConfig) {
         headers = composition.headers
         custom = composition.custom
         var aps = composition.aps
-        let named = headers.namedPushType ?? (content.apns.liveActivityToken == nil ? nil : .liveactivity)
+        let named = headers.namedPushType ?? (apns.liveActivityToken == nil ? nil : .liveactivity)
         // Nothing for the user and nothing for the system: it is for the app, which must be woken to see it.
         if aps.isEmpty, named == nil || named == .background {
             aps = [JSONValue.Member("content-available", .number("1"))]
@@ -27,9 +31,18 @@ package struct AppleParts {
 
     /// The parts of a message before it is known to which app it goes and what the gateway adds for that app.
     package init(of content: FCMMessage) {
-        var composition = AppleComposition(headers: content.apns.headers)
-        _ = AppleTemplate(content).fill(&composition, keys: .none)
-        self.init(composition, of: content)
+        self.init(AppleTemplate(content), of: content.apns)
+    }
+
+    /// The parts of a message that is being read.
+    init(of reader: MessageReader) {
+        self.init(AppleTemplate(reader.notification, reader.data, reader.apns), of: reader.apns)
+    }
+
+    private init(_ template: AppleTemplate, of apns: FCMMessage.APNSConfig) {
+        var composition = AppleComposition(headers: apns.headers)
+        _ = template.fill(&composition, keys: .none)
+        self.init(composition, of: apns)
     }
 
     /// The body.

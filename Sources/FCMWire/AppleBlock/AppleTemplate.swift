@@ -6,7 +6,7 @@ package import PushModel
 /// The v1 API fills it from `notification`, `data` and `apns`; the legacy API has more to fill in.
 package struct AppleTemplate: Sendable {
     /// Values by source, as the sender wrote them.
-    package var values: [FCMSource: JSONValue] = [:]
+    package var values = SourceValues()
     /// Headers that the sender set by name.
     package var headers = APNSHeaders()
 
@@ -15,14 +15,18 @@ package struct AppleTemplate: Sendable {
 
     /// The template of a v1 message.
     package init(_ content: FCMMessage) {
-        values[.title] = content.notification?.title.map { .string($0) }
-        values[.body] = content.notification?.body.map { .string($0) }
-        values[.image] = (content.apns.image ?? content.notification?.image).map { .string($0) }
-        if !content.data.isEmpty {
-            values[.data] = .object(content.data.map { JSONValue.Member($0.key, .string($0.value)) })
-        }
-        values[.payload] = content.apns.payload
-        headers = content.apns.headers
+        self.init(content.notification, content.data, content.apns)
+    }
+
+    init(
+        _ notification: FCMMessage.NotificationTemplate?, _ data: [FCMMessage.DataEntry], _ apns: FCMMessage.APNSConfig
+    ) {
+        values[.title] = notification?.title.map { .string($0) }
+        values[.body] = notification?.body.map { .string($0) }
+        values[.image] = (apns.image ?? notification?.image).map { .string($0) }
+        if !data.isEmpty { values[.data] = .object(data.map { JSONValue.Member($0.key, .string($0.value)) }) }
+        values[.payload] = apns.payload
+        headers = apns.headers
     }
 
     /// Sends every value to its places.
@@ -50,6 +54,32 @@ package struct AppleTemplate: Sendable {
             }
         }
         return violations
+    }
+}
+
+/// Values by source: a handful, which is faster looked through than hashed.
+package struct SourceValues: Sendable, ExpressibleByDictionaryLiteral {
+    private var entries: [(source: FCMSource, value: JSONValue)] = []
+
+    /// No values.
+    package init() {}
+
+    package init(dictionaryLiteral elements: (FCMSource, JSONValue)...) {
+        for (source, value) in elements { self[source] = value }
+    }
+
+    /// The value of a source; `nil`: it has none.
+    package subscript(source: FCMSource) -> JSONValue? {
+        get { entries.first { $0.source == source }?.value }
+        set {
+            let place = entries.firstIndex { $0.source == source }
+            switch (place, newValue) {
+            case (let place?, let value?): entries[place].value = value
+            case (let place?, nil): entries.remove(at: place)
+            case (nil, let value?): entries.append((source, value))
+            case (nil, nil): return
+            }
+        }
     }
 }
 

@@ -9,9 +9,10 @@ struct PushTypeCheck {
     private let content: FCMMessage
     private let parts: AppleParts
 
-    init(_ content: FCMMessage) {
+    /// - Parameter parts: what the content was composed to.
+    init(_ content: FCMMessage, _ parts: AppleParts) {
         self.content = content
-        parts = AppleParts(of: content)
+        self.parts = parts
     }
 
     /// Everything that does not fit: headers first, then the payload. A payload for another push type is told once,

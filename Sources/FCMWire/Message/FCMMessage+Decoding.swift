@@ -5,17 +5,19 @@ extension FCMMessage {
     /// Decodes and checks the `message` object of a send request. The target fields are allowed and ignored here:
     /// ``Target`` is read by ``target(of:)``.
     ///
+    /// - Parameter bytes: those of the request, when they are what `source` would be written as.
     /// - Throws: ``InvalidMessage`` with one violation for each field that is wrong. As at Google, FCM's own rules
     ///   are looked at only when names and types are right, and whether headers and payload fit the push type only when
     ///   each is right in itself.
-    package init(source: JSONValue) throws(InvalidMessage) {
+    package convenience init(source: JSONValue, bytes: [UInt8]? = nil) throws(InvalidMessage) {
         let violations = MessageSchema.message.check(source, at: "message")
         guard violations.isEmpty else { throw InvalidMessage(violations, isFrontEnd: true) }
         var reader = MessageReader(checksOtherPlatforms: true)
         reader.readMessage(source)
         guard reader.violations.isEmpty else { throw InvalidMessage(reader.violations) }
-        self.init(source, reader)
-        let contradictions = PushTypeCheck(self).violations
+        let parts = AppleParts(of: reader)
+        self.init(source, bytes, reader, parts)
+        let contradictions = PushTypeCheck(self, parts).violations
         guard contradictions.isEmpty else { throw InvalidMessage(contradictions) }
     }
 
@@ -24,29 +26,23 @@ extension FCMMessage {
     /// The version that accepted it may have allowed what this one refuses; what was promised is still sent. Names
     /// that are unknown now are passed over, values of a wrong type too, and of headers those that APNs or HTTP/2
     /// would refuse.
-    package init(stored source: JSONValue) {
+    package convenience init(stored source: JSONValue) {
         var reader = MessageReader(checksOtherPlatforms: false)
         reader.readMessage(source)
-        self.init(source, reader)
-    }
-
-    private init(_ source: JSONValue, _ reader: MessageReader) {
-        self.source = source
-        notification = reader.notification
-        data = reader.data
-        apns = reader.apns
-        label = reader.appleLabel ?? reader.commonLabel
+        self.init(source, nil, reader, nil)
     }
 }
 
 /// Reads a message whose names and types are right and notes every rule of FCM's or Apple's that it breaks, in the
 /// order of the text.
-private struct MessageReader {
+struct MessageReader {
     /// Whether blocks that nothing is made of are looked at.
-    let checksOtherPlatforms: Bool
+    private let checksOtherPlatforms: Bool
+    /// The fields of the message.
+    private(set) var fields: [MessageSchema.Field] = []
+    private var apnsFields: [MessageSchema.Field] = []
     var notification: FCMMessage.NotificationTemplate?
     var data: [FCMMessage.DataEntry] = []
-    private var notificationImage: String?
     var apns = FCMMessage.APNSConfig(headers: APNSHeaders())
     var commonLabel: AnalyticsLabel?
     var appleLabel: AnalyticsLabel?
@@ -57,14 +53,13 @@ private struct MessageReader {
     }
 
     mutating func readMessage(_ source: JSONValue) {
-        let fields = MessageSchema.message.fields(of: source)
+        fields = MessageSchema.message.fields(of: source)
         // Images first: they decide whether one of the data keys is free.
         for field in fields { readImage(field) }
         for field in fields {
             switch field.name {
-            case "notification": readNotification(field.value)
             case "data": readData(field.value)
-            case "apns": readAPNS(field.value)
+            case "apns": readAPNS()
             case "fcm_options":
                 commonLabel = MessageSchema.options.label(
                     in: field.value, at: "message.fcm_options", noting: &violations)
@@ -78,20 +73,18 @@ private struct MessageReader {
             default: continue
             }
         }
-        let android = fields.filter { $0.name == "android" || $0.name == "android_v2" }
-        if android.count > 1 {
-            violations.note(
-                "message.\(android[1].name)", "android and android_v2 exclude each other: set only one of them.")
-        }
+        guard fields.count(where: \.isAndroid) > 1, let second = fields.last(where: \.isAndroid) else { return }
+        violations.note("message.\(second.name)", "android and android_v2 exclude each other: set only one of them.")
     }
 
     private mutating func readImage(_ field: MessageSchema.Field) {
         switch field.name {
         case "notification":
-            notificationImage = MessageSchema.notification.text("image", of: field.value)
-            checkImage(notificationImage, at: "message.notification.image")
+            readNotification(field.value)
+            checkImage(notification?.image, at: "message.notification.image")
         case "apns":
-            let options = MessageSchema.apns.fields(of: field.value).first { $0.name == "fcm_options" }
+            apnsFields = MessageSchema.apns.fields(of: field.value)
+            let options = apnsFields.first { $0.name == "fcm_options" }
             apns.image = options.flatMap { MessageSchema.apnsOptions.text("image", of: $0.value) }
             checkImage(apns.image, at: "message.apns.fcm_options.image")
         default: return
@@ -105,9 +98,18 @@ private struct MessageReader {
     }
 
     private mutating func readNotification(_ value: JSONValue) {
-        let schema = MessageSchema.notification
-        notification = FCMMessage.NotificationTemplate(
-            title: schema.text("title", of: value), body: schema.text("body", of: value), image: notificationImage)
+        var template = FCMMessage.NotificationTemplate()
+        for field in MessageSchema.notification.fields(of: value) {
+            // The empty string is proto's "not set".
+            guard let text = field.value.stringValue, !text.isEmpty else { continue }
+            switch field.name {
+            case "title": template.title = text
+            case "body": template.body = text
+            case "image": template.image = text
+            default: continue
+            }
+        }
+        notification = template
     }
 
     private mutating func readData(_ value: JSONValue) {
@@ -117,7 +119,7 @@ private struct MessageReader {
             // `aps` would replace Apple's own dictionary.
             if member.name.isReservedDataKey || member.name == "aps" {
                 violations.note("message.data[\(index)].key", "Invalid data payload key: \(member.name.excerpt)")
-            } else if member.name == "fcm_options", notificationImage != nil || apns.image != nil {
+            } else if member.name == "fcm_options", notification?.image != nil || apns.image != nil {
                 // The image stands under this name in the finished payload: the entry would be lost.
                 violations.note(
                     "message.data[\(index)].key", "Invalid data payload key: fcm_options, taken by the image")
@@ -126,8 +128,8 @@ private struct MessageReader {
         }
     }
 
-    private mutating func readAPNS(_ value: JSONValue) {
-        for field in MessageSchema.apns.fields(of: value) {
+    private mutating func readAPNS() {
+        for field in apnsFields {
             switch field.name {
             case "headers": readHeaders(field.value)
             case "payload": readPayload(field.value)
@@ -179,6 +181,10 @@ private struct MessageReader {
                 "message.apns.live_activity_token", "A Live Activity token is \(DeviceToken.registeringExpectation).")
         }
     }
+}
+
+extension MessageSchema.Field {
+    fileprivate var isAndroid: Bool { name == "android" || name == "android_v2" }
 }
 
 extension MessageSchema {

@@ -3,11 +3,18 @@ package import PushModel
 
 /// What a v1 `Message` says beside its target, decoded and checked (fcm.v1.json, `Message`).
 ///
-/// `source` is the message as the sender wrote it, and the other fields are read from it: ``init(source:)`` of a request
-/// and ``init(stored:)`` of the store read alike, and only the first refuses.
-package struct FCMMessage: Sendable {
+/// `source` is the message as the sender wrote it, and the other fields are read from it: ``init(source:bytes:)`` of a
+/// request and ``init(stored:)`` of the store read alike, and only the first refuses. Read once, and shared by all who
+/// handle the message.
+package final class FCMMessage: Sendable {
     /// The `message` object of the request, members in the sender's order, of duplicates the last.
     package let source: JSONValue
+    /// The fields of ``source``.
+    let fields: [MessageSchema.Field]
+    /// The bytes of ``source``, where the request had them as they are to be stored.
+    private let sourceBytes: [UInt8]?
+    /// What it was composed to for its checks; `nil`: it was not checked here.
+    private let checkedParts: AppleParts?
     /// The basic template for all platforms.
     package let notification: NotificationTemplate?
     /// Custom keys, values always strings, in the sender's order.
@@ -38,13 +45,24 @@ package struct FCMMessage: Sendable {
     /// The platforms that the message has blocks for and that nothing is sent to: the blocks were checked and are kept in
     /// ``source``.
     package var otherPlatforms: [OtherPlatform] {
-        let names = Set(MessageSchema.message.fields(of: source).map(\.name))
+        let names = Set(fields.map(\.name))
         return OtherPlatform.allCases.filter { platform in
             switch platform {
             case .android: names.contains("android") || names.contains("android_v2")
             case .webpush: names.contains("webpush")
             }
         }
+    }
+
+    init(_ source: JSONValue, _ bytes: [UInt8]?, _ reader: MessageReader, _ checkedParts: AppleParts?) {
+        self.source = source
+        sourceBytes = bytes
+        fields = reader.fields
+        notification = reader.notification
+        data = reader.data
+        apns = reader.apns
+        label = reader.appleLabel ?? reader.commonLabel
+        self.checkedParts = checkedParts
     }
 
     /// One custom key.
@@ -72,21 +90,21 @@ package struct FCMMessage: Sendable {
 
 extension FCMMessage: MessageContent {
     /// The content of an accepted message: as it was decoded at accept, otherwise read from the stored bytes.
-    package init(_ body: MessageBody) throws(UnreadableContent) {
+    package static func content(of body: MessageBody) throws(UnreadableContent) -> FCMMessage {
         switch body {
-        case .decoded(let content as FCMMessage): self = content
+        case .decoded(let content as FCMMessage): return content
         case .decoded, .stored:
             do {
-                self.init(stored: try JSONValue(parsing: body.bytes))
+                return FCMMessage(stored: try JSONValue(parsing: body.bytes))
             } catch {
                 throw UnreadableContent()
             }
         }
     }
 
-    package var bytes: [UInt8] { source.bytes }
+    package var bytes: [UInt8] { sourceBytes ?? source.bytes }
 
-    package var isDisplayed: Bool { AppleParts(of: self).isDisplayed }
+    package var isDisplayed: Bool { (checkedParts ?? AppleParts(of: self)).isDisplayed }
 
     package var pushID: PushID? { apns.headers.id }
 

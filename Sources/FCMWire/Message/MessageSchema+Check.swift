@@ -4,9 +4,28 @@ import PushModel
 extension MessageSchema {
     /// What the front end has against `value`, in the order of the text; of many violations the first ones.
     func check(_ value: JSONValue, at path: String) -> [FieldViolation] {
+        // Nearly every message is right: no paths are made for these.
+        if accepts(value) { return [] }
         var found: [FieldViolation] = []
         check(value, at: path, into: &found)
         return found
+    }
+
+    /// Whether there is nothing against `value`.
+    func accepts(_ value: JSONValue) -> Bool {
+        switch value {
+        case .null: return true
+        case .bool, .number, .string, .array: return false
+        case .object(let members):
+            var seen: UInt64 = 0
+            return members.allSatisfy { member in
+                guard let place = place(of: member.name) else { return false }
+                guard member.value != .null else { return true }
+                let bit: UInt64 = 1 << UInt64(place)
+                defer { seen |= bit }
+                return seen & bit == 0 && declarations[place].type.accepts(member.value)
+            }
+        }
     }
 
     fileprivate func check(_ value: JSONValue, at path: String, into found: inout [FieldViolation]) {
@@ -41,6 +60,17 @@ extension MessageSchema {
 }
 
 extension MessageSchema.FieldType {
+    /// Whether there is nothing against `value`, which is not `null` unless it stands in a list.
+    fileprivate func accepts(_ value: JSONValue) -> Bool {
+        switch (self, value) {
+        case (.message(let schema), _): schema.accepts(value)
+        case (.structure, .object): value.hasFiniteNumbers
+        case (.list(let element), .array(let values)): values.allSatisfy(element.accepts)
+        case (.stringMap, .object(let members)): members.allSatisfy { $0.value.stringValue != nil }
+        default: isScalar(value)
+        }
+    }
+
     /// Whether this is the type of a scalar that `value` is.
     fileprivate func isScalar(_ value: JSONValue) -> Bool {
         switch (self, value) {
@@ -105,7 +135,7 @@ extension MessageSchema.FieldType {
     private static func checkNumbers(_ value: JSONValue, at path: String, into found: inout [FieldViolation]) {
         guard found.count < InvalidMessage.violationLimit else { return }
         switch value {
-        case .number(let text) where Double(text).map(\.isFinite) != true:
+        case .number(let text) where !text.isFiniteNumber:
             found.append(.invalidValue(value, at: path, type: "TYPE_DOUBLE"))
         case .object(let members): checkNumbers(members, at: path, into: &found)
         case .array(let elements):
@@ -134,7 +164,21 @@ extension MessageSchema.FieldType {
     }
 }
 
+extension JSONValue {
+    /// Whether a double holds each number in it.
+    fileprivate var hasFiniteNumbers: Bool {
+        switch self {
+        case .null, .bool, .string: true
+        case .number(let text): text.isFiniteNumber
+        case .array(let elements): elements.allSatisfy(\.hasFiniteNumbers)
+        case .object(let members): members.allSatisfy(\.value.hasFiniteNumbers)
+        }
+    }
+}
+
 extension String {
+    fileprivate var isFiniteNumber: Bool { Double(self)?.isFinite == true }
+
     /// The full name of a type as Google's errors print it.
     fileprivate var asTypeURL: String { "type.googleapis.com/" + self }
 }

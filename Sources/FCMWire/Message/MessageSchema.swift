@@ -53,8 +53,11 @@ package struct MessageSchema: Sendable {
 
     /// The declaration of the field that is spelled `name`, and its place.
     func declaration(_ name: String) -> (place: Int, name: String, type: FieldType)? {
-        places[name].map { ($0, declarations[$0].name, declarations[$0].type) }
+        place(of: name).map { ($0, declarations[$0].name, declarations[$0].type) }
     }
+
+    /// The place of the field that is spelled `name` in ``declarations``.
+    func place(of name: String) -> Int? { places[name] }
 }
 
 /// An enum of the v1 API.
@@ -91,11 +94,19 @@ extension MessageSchema {
     /// ``check(_:at:)`` reports both.
     func fields(of value: JSONValue) -> [Field] {
         guard case .object(let members) = value else { return [] }
-        let known = members.compactMap { member in
-            declaration(member.name).map { JSONValue.Member($0.name, member.value) }
+        var fields: [Field] = []
+        fields.reserveCapacity(members.count)
+        // A bit for each field that was there.
+        var seen: UInt64 = 0
+        for member in members {
+            guard let place = place(of: member.name) else { continue }
+            let bit: UInt64 = 1 << UInt64(place)
+            let name = declarations[place].name
+            if seen & bit != 0 { fields.removeAll { $0.name == name } }
+            seen |= bit
+            if member.value != .null { fields.append(Field(name: name, value: member.value)) }
         }
-        return known.keepingLastOfDuplicates().filter { $0.value != .null }
-            .map { Field(name: $0.name, value: $0.value) }
+        return fields
     }
 
     /// The value of the field `name`.

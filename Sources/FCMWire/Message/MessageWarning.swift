@@ -52,10 +52,9 @@ extension FCMMessage {
     }
 
     private var platformWarnings: [MessageWarning] {
-        let names = MessageSchema.message.fields(of: source).map(\.name)
         let others = ["android", "android_v2", "webpush"]
-        guard let first = names.first(where: others.contains),
-            !names.contains(where: ["notification", "data", "apns"].contains)
+        guard let first = fields.first(where: { others.contains($0.name) })?.name,
+            !fields.contains(where: { ["notification", "data", "apns"].contains($0.name) })
         else { return [] }
         return [
             MessageWarning(

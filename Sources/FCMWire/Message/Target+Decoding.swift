@@ -7,7 +7,14 @@ extension FCMMessage {
     ///
     /// - Throws: ``InvalidMessage`` that names the field, also for more than one target.
     package static func target(of source: JSONValue) throws(InvalidMessage) -> Target? {
-        let named = MessageSchema.message.fields(of: source).filter { Target.fieldNames.contains($0.name) }
+        try target(in: MessageSchema.message.fields(of: source))
+    }
+
+    /// The message's own target, as ``target(of:)`` reads it.
+    package func target() throws(InvalidMessage) -> Target? { try Self.target(in: fields) }
+
+    private static func target(in fields: [MessageSchema.Field]) throws(InvalidMessage) -> Target? {
+        let named = fields.filter { Target.fieldNames.contains($0.name) }
         guard let first = named.first else { return nil }
         guard case .string(let text) = first.value else {
             let violation = FieldViolation.invalidValue(
@@ -25,7 +32,7 @@ extension FCMMessage {
 }
 
 extension Target {
-    fileprivate static let fieldNames: Set<String> = ["fid", "token", "topic", "condition"]
+    fileprivate static let fieldNames: [String] = ["fid", "token", "topic", "condition"]
 
     /// The text in front of a topic's name that the Admin SDKs strip and users of the REST API may not.
     private static let topicPrefix = "/topics/"

@@ -14,12 +14,26 @@ struct RequestBody: Sendable {
         do throws(JSONSyntaxError) {
             value = try JSONValue(parsing: bytes.readableBytesView)
         } catch {
-            let refusal = FCMError.badRequest(
-                "", "Invalid JSON payload received. \(error.message) (at byte \(error.offset))",
-                reason: .malformedJSON)
-            throw refusal.hinting(bytes.readableBytes == 0 ? SenderHint.emptyBody : nil)
+            throw malformed(error)
         }
         return try ObjectReader(root: value)
+    }
+
+    /// The body as JSON, and the bytes of its `message`, when they are what the store keeps of it.
+    func message() throws(FCMError) -> (body: ObjectReader, bytes: [UInt8]?) {
+        let (value, message): (JSONValue, [UInt8]?)
+        do throws(JSONSyntaxError) {
+            (value, message) = try JSONValue.parsing(bytes.readableBytesView, bytesOf: "message")
+        } catch {
+            throw malformed(error)
+        }
+        return (try ObjectReader(root: value), message)
+    }
+
+    private func malformed(_ error: JSONSyntaxError) -> FCMError {
+        let refusal = FCMError.badRequest(
+            "", "Invalid JSON payload received. \(error.message) (at byte \(error.offset))", reason: .malformedJSON)
+        return refusal.hinting(bytes.readableBytes == 0 ? SenderHint.emptyBody : nil)
     }
 
     /// SHA-256 of the bytes and of what they were sent to: two methods may be sent the same.

@@ -31,8 +31,10 @@ struct SendItem: Sendable {
 
     /// Decodes a message and what stands beside it.
     ///
-    /// - Parameter now: what `finishBy` must be later than.
-    init(_ body: ObjectReader, at now: Timestamp) throws(FCMError) {
+    /// - Parameters:
+    ///   - messageBytes: those of the message, when they are what the store keeps of it.
+    ///   - now: what `finishBy` must be later than.
+    init(_ body: ObjectReader, messageBytes: [UInt8]? = nil, at now: Timestamp) throws(FCMError) {
         guard let message = body.value("message") else {
             throw .invalid("message", "The message is missing.").hinting(SenderHint.body(body))
         }
@@ -43,8 +45,8 @@ struct SendItem: Sendable {
         }
         let named: Target?
         do throws(InvalidMessage) {
-            content = try FCMMessage(source: message)
-            named = try FCMMessage.target(of: message)
+            content = try FCMMessage(source: message, bytes: messageBytes)
+            named = try content.target()
         } catch {
             throw FCMError(error).hinting(SenderHint.message(message))
         }
@@ -150,10 +152,18 @@ struct SendRequest: Sendable {
     let validatesOnly: Bool
 
     /// Decodes a body.
-    init(_ body: ObjectReader, at now: Timestamp) throws(FCMError) {
+    init(_ body: RequestBody, at now: Timestamp) throws(FCMError) {
+        let (reader, messageBytes) = try body.message()
+        try self.init(reader, messageBytes: messageBytes, at: now)
+    }
+
+    /// Decodes a body that was read.
+    ///
+    /// - Parameter messageBytes: those of its message, when they are what the store keeps of it.
+    init(_ body: ObjectReader, messageBytes: [UInt8]? = nil, at now: Timestamp) throws(FCMError) {
         try SendItem.refuseUnknown(in: body, except: ["validate_only"])
         validatesOnly = try body.bool("validate_only") ?? false
-        item = try SendItem(body, at: now)
+        item = try SendItem(body, messageBytes: messageBytes, at: now)
     }
 }
 

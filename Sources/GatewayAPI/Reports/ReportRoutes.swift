@@ -87,7 +87,7 @@ extension ProjectCall {
             return Response(json: .object(members + [.init("payloadRemoved", .bool(true))] + links))
         }
         // The one way it fails is that what is stored can't be read, which the error says.
-        guard let content = try? FCMMessage(body) else {
+        guard let content = try? FCMMessage.content(of: body) else {
             throw StoreError(.failed, "The store's content of a message is damaged.")
         }
         return Response(json: .object(members + [.init("platforms", ReportView.platforms(content))] + links))

@@ -26,6 +26,7 @@ struct MessageSchemaTests {
         for text in samples.right {
             for isCamelCase in [false, true] {
                 let message = try samples.message(text, isCamelCase: isCamelCase)
+                #expect(MessageSchema.message.accepts(message))
                 #expect(throws: Never.self, "\(String(decoding: message.bytes, as: UTF8.self))") {
                     _ = try FCMMessage(source: message)
                     _ = try FCMMessage.target(of: message)
@@ -43,6 +44,7 @@ struct MessageSchemaTests {
             for isCamelCase in [false, true] {
                 let message = try samples.message(text, isCamelCase: isCamelCase)
                 let whole = String(decoding: message.bytes, as: UTF8.self)
+                #expect(!MessageSchema.message.accepts(message), "\(whole)")
                 let refusal = try #require(throws: InvalidMessage.self, "\(whole)") {
                     try FCMMessage(source: message)
                 }

@@ -97,7 +97,7 @@ struct ReportTests {
         #expect(try await gateway.request(.post, "/v1/\(name):pause").json["platforms"] == platforms)
         let id = try #require(name.split(separator: "/").last.flatMap { MessageID(rawValue: String($0)) })
         let project = try #require(ProjectID(rawValue: "demo"))
-        let source = try FCMMessage(#require(try await gateway.store.message(id, in: project)).body).source
+        let source = try FCMMessage.content(of: #require(try await gateway.store.message(id, in: project)).body).source
         #expect(source["androidV2"]?["collapse_key"] == .string("c"))
         #expect(source["webpush"]?["headers"]?["TTL"] == .string("15"))
         let plain = try await gateway.send(#""token":"\#(token)""#)
