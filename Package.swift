@@ -136,7 +136,8 @@ let tests: [Target] = [
     .testTarget(
         name: "WebPushTests",
         dependencies: [
-            "WebPush", "Upstream", "HTTP2Client", "Signing", "FCMWire", "PushModel", "JSON", "TestSupport", crypto, logging,
+            "WebPush", "Upstream", "HTTP2Client", "Signing", "FCMWire", "PushModel", "JSON", "TestSupport", crypto,
+            logging,
         ]),
     .testTarget(name: "SigningTests", dependencies: ["Signing", "JSON", "TestSupport", crypto, cryptoExtras]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),

@@ -16,7 +16,7 @@ package struct DeliveryLimits: Sendable {
     /// How long a stopping gateway waits for answers. What has none by then is ended by the sender and recorded, within
     /// a few seconds more.
     package var shutdown: Duration = .seconds(20)
-    /// How long results of the interactive lane may wait for others, to share a transaction with them; 0: not at all.
+    /// How long results of single sends may wait for others, to share a transaction with them; 0: not at all.
     /// Few callers notice: a caller has its answer, unless it asked for the outcome, and a device its push.
     package var gathering: Duration = .zero
     /// The time between two notes of routes that are held, at least: a hold that comes and goes many times a second fills
@@ -37,8 +37,11 @@ package struct DeliveryLimits: Sendable {
     }
 
     /// A fan-out waits until a whole page finds room, or a quarter of a limit that is smaller than four pages.
+    /// Single sends that go out with their accept leave half of the lane to pages, which wait for more room than they do.
     var bulkLane: LaneSize {
-        LaneSize(inFlight: inFlight, claim: pageSize, leastRoom: min(pageSize, inFlight / 4), claims: 3)
+        LaneSize(
+            inFlight: inFlight, claim: pageSize, leastRoom: min(pageSize, inFlight / 4), claims: 3, direct: inFlight / 2
+        )
     }
 }
 

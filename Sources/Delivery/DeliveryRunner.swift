@@ -145,9 +145,9 @@ extension DeliveryRunner {
         bulk.read { $0.rate }
     }
 
-    /// Whether nothing is to be taken for a route.
-    func isHeld(_ route: PushRoute) -> Bool {
-        interactive.isHeld(route)
+    /// Whether nothing is to be taken for a route in a lane.
+    func isHeld(_ route: PushRoute, in lane: Lane) -> Bool {
+        gate(lane).isHeld(route)
     }
 
     /// Waits for the end of a delivery whose caller has entered; see ``EndWaiters/end(of:atMost:on:)``.
@@ -155,19 +155,19 @@ extension DeliveryRunner {
         await waiters.end(of: message, atMost: limit, on: clock)
     }
 
-    /// Takes room in the interactive lane; `nil`: there is none.
-    func reserve(_ counts: [ProjectID: Int]) -> Reservation? {
-        interactive.reserve(counts, at: wallTime())
+    /// Takes room in a lane; `nil`: there is none.
+    func reserve(_ counts: [ProjectID: Int], in lane: Lane) -> Reservation? {
+        gate(lane).reserve(counts, at: wallTime())
     }
 
     /// Gives room back.
     func release(_ reservation: Reservation) {
-        interactive.vacate(reservation.counts)
+        gate(reservation.lane).vacate(reservation.counts)
     }
 
     /// Sends what was claimed, and gives back the room that it does not take.
     func deliver(_ claims: [DirectClaims], reserved reservation: Reservation) {
-        interactive.deliver(claims, reserved: reservation)
+        gate(reservation.lane).deliver(claims, reserved: reservation)
     }
 }
 

@@ -6,7 +6,7 @@ package protocol MessageStore: Sendable {
     /// says so in its result and leaves the others alone; when this throws, none was taken. When this returns, they
     /// survive a power cut. Calls at the same time share one commit.
     ///
-    /// - Parameter worker: who sends single deliveries of the interactive lane right away: they are committed as
+    /// - Parameter worker: who sends single deliveries right away (``NewMessage/isSentAtOnce``): they are committed as
     ///   claimed by it and come back with the result. `nil`, or a worker whose lease ended: none is claimed.
     func accept(_ messages: [NewMessage], claimedBy worker: WorkerID?) async throws(StoreError) -> [AcceptResult]
 
@@ -18,6 +18,9 @@ package protocol MessageStore: Sendable {
 
     /// One message.
     func message(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> Message?
+
+    /// Those of some messages that there are, in any order, in one read.
+    func messages(_ ids: [MessageID], in project: ProjectID) async throws(StoreError) -> [Message]
 
     /// What is not complete, as of the last commit of this process. Free: the accept limits ask for each request.
     var load: StoreLoad { get }
@@ -41,4 +44,15 @@ package protocol MessageStore: Sendable {
     ///
     /// - Returns: how many were forgotten.
     func forgetIdempotencyKeys(expiredBefore time: Timestamp, limit: Int) async throws(StoreError) -> Int
+}
+
+extension MessageStore {
+    /// One read for each: for stores that only pass on what others know.
+    package func messages(_ ids: [MessageID], in project: ProjectID) async throws(StoreError) -> [Message] {
+        var messages: [Message] = []
+        for id in ids {
+            if let message = try await message(id, in: project) { messages.append(message) }
+        }
+        return messages
+    }
 }

@@ -16,9 +16,9 @@ struct HeldReadingTests {
             // The route is free again after it was read as held, and before that was applied.
             rig.sender.onNextRead { rig.sender.hold([:]) }
             rig.sender.hold([route: HeldRoute(retryAfter: .seconds(3600), limit: 1)])
-            #expect(!rig.runner.isHeld(route))
+            #expect(!rig.runner.isHeld(route, in: .interactive))
             rig.sender.hold([route: HeldRoute(retryAfter: .seconds(3600), limit: 1)])
-            #expect(rig.runner.isHeld(route))
+            #expect(rig.runner.isHeld(route, in: .interactive))
         }
     }
 }

@@ -468,6 +468,17 @@ struct LaneScheduleTests {
         #expect(schedule.reserve([a: 1], at: now) == nil)
     }
 
+    @Test func claimsAtAcceptLeaveRoomForPages() {
+        var schedule = LaneSchedule(.init(inFlight: 10, claim: 5, leastRoom: 5, claims: 1, direct: 5))
+        schedule.use(worker)
+        #expect(schedule.reserve([a: 5], at: now) == worker)
+        #expect(schedule.reserve([a: 1], at: now) == nil)
+        _ = schedule.next(at: now)
+        schedule.offered(
+            [Self.fanOut("a", message: 1)], DueRoutes(), projects: [Self.project("a")], limitPerProject: 16, at: now)
+        #expect(claim(&schedule)?.limit == 5)
+    }
+
     @Test func whatFoundNoRoomComesBeforeWhatIsAcceptedLater() {
         var schedule = schedule(inFlight: 10, leastRoom: 1)
         #expect(schedule.reserve([a: 10], at: now) == worker)

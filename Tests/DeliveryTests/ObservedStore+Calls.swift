@@ -26,6 +26,13 @@ extension ObservedStore: MessageStore {
         }
     }
 
+    func messages(_ ids: [MessageID], in project: ProjectID) async throws(StoreError) -> [Message] {
+        try await call(.message) { store throws(StoreError) in
+            for id in ids { try checkReadable(id) }
+            return try await store.messages(ids, in: project)
+        }
+    }
+
     nonisolated var load: StoreLoad { base.load }
 
     func audience(

@@ -21,6 +21,50 @@ struct WorkerTests {
         }
     }
 
+    @Test func aDataMessageIsClaimedWithItsAcceptToo() async throws {
+        let rig = Rig()
+        try await rig.run { rig in
+            await rig.untilIdle()
+            let message = try await rig.accept(to: 1, #"{"data":{"k":"v"}}"#)
+            #expect(message.lane == .bulk)
+            await rig.store.untilEnded(1)
+            #expect(await rig.store.calls[.claimDue] == nil)
+            #expect(await rig.store.calls[.message] == nil)
+            #expect(rig.sender.pushes.map(\.lane) == [.bulk])
+        }
+    }
+
+    @Test func messagesOfBothLanesAreClaimedInOneTransaction() async throws {
+        let rig = Rig()
+        try await rig.add(1...2)
+        let registrations = try await [rig.store.registration(1), rig.store.registration(2)].compactMap(\.self)
+        try await rig.run { rig in
+            await rig.untilIdle()
+            _ = await rig.acceptor.accept([
+                try Sample.submission(to: .registration(registrations[0]), #"{"data":{"k":"v"}}"#),
+                try Sample.submission(to: .registration(registrations[1])),
+            ])
+            await rig.store.untilEnded(2)
+            #expect(await rig.store.calls[.claimDue] == nil)
+            #expect(await rig.store.calls[.accept] == 1)
+        }
+        #expect(Set(rig.sender.pushes.map(\.lane)) == [.bulk, .interactive])
+    }
+
+    @Test func messagesOfAClaimAreReadAtOnce() async throws {
+        let rig = Rig()
+        try await rig.add(1...20)
+        for number in 1...20 {
+            let registration = try #require(try await rig.store.registration(Int64(number)))
+            _ = try await rig.acceptElsewhere(Sample.submission(to: .registration(registration)))
+        }
+        try await rig.run { rig in
+            await rig.store.untilEnded(20)
+            #expect(await rig.store.calls[.claimDue] == 1)
+            #expect(await rig.store.calls[.message] == 1)
+        }
+    }
+
     @Test func withoutRoomASingleSendWaitsInTheStore() async throws {
         var limits = DeliveryLimits()
         limits.inFlight = 2

@@ -49,8 +49,14 @@ package final class MessageAcceptor: Sendable {
 
     /// Accepts a message: when this returns, it is committed.
     package func accept(_ submission: Submission) async throws(SubmissionRefusal) -> AcceptedMessage {
-        let results = await accept([submission])
-        // One result for each submission.
+        let prepared: PreparedSubmission
+        do throws(SubmissionRefusal) {
+            prepared = try admit(submission)
+        } catch {
+            throw count(error)
+        }
+        let results = await commit([prepared], isClaimed: !isHeld(prepared))
+        // One result for each message.
         guard let result = results.first else { throw .stopping }
         return try result.get()
     }
@@ -132,48 +138,14 @@ package final class MessageAcceptor: Sendable {
     }
 }
 
-extension SubmissionRefusal {
-    /// The value of the metric label `reason`.
-    fileprivate var label: String {
-        switch self {
-        case .invalid: "invalid"
-        case .conflict: "conflict"
-        case .full: "full"
-        case .store(let error) where error.isFull: "full"
-        case .stopping: "stopping"
-        case .diskLow: "disk"
-        case .store: "store"
-        }
-    }
-}
-
 // MARK: - Committing
 
 extension MessageAcceptor {
-    /// A message on its way into the store.
-    private struct Prepared {
-        var message: NewMessage
-        /// The apps as they were when it was composed for them.
-        var apps: [AppKey: App]
-        /// What it says to the devices of each app that it may reach.
-        var pushes: [AppKey: any ComposedPush]
-        /// What it counts for against the limits.
-        var bytes: Int
-        /// The ways of its single deliveries, as far as they are known; empty when it has none in the interactive lane.
-        var routes: [PushRoute]
-        /// How many single deliveries of the interactive lane it makes.
-        var singles: Int
-        /// Whether the caller waits for the end.
-        var isAwaited: Bool
-        /// Whether the caller wanted to wait and can't.
-        var isWaitRefused = false
-    }
-
     private func acceptChunk(_ submissions: ArraySlice<Submission>) async -> [Result<
         AcceptedMessage, SubmissionRefusal
     >] {
         var results: [Result<AcceptedMessage, SubmissionRefusal>] = []
-        var admitted: [(place: Int, Prepared)] = []
+        var admitted: [(place: Int, PreparedSubmission)] = []
         for submission in submissions {
             do throws(SubmissionRefusal) {
                 let prepared = try admit(submission)
@@ -189,20 +161,17 @@ extension MessageAcceptor {
         let held = admitted.filter { isHeld($0.1) }
         for (part, isClaimed) in [(free, true), (held, false)] where !part.isEmpty {
             let outcome = await commit(part.map(\.1), isClaimed: isClaimed)
-            for (item, result) in zip(part, outcome) {
-                results[item.place] = result
-                if item.1.isAwaited, !result.isNew { runner?.waiters.leave(item.1.message.id) }
-            }
+            for (item, result) in zip(part, outcome) { results[item.place] = result }
         }
         return results
     }
 
-    private func isHeld(_ prepared: Prepared) -> Bool {
+    private func isHeld(_ prepared: PreparedSubmission) -> Bool {
         guard let runner, !prepared.isAwaited else { return false }
-        return prepared.routes.contains(where: runner.isHeld)
+        return prepared.routes.contains { runner.isHeld($0, in: prepared.message.lane) }
     }
 
-    private func admit(_ submission: Submission) throws(SubmissionRefusal) -> Prepared {
+    private func admit(_ submission: Submission) throws(SubmissionRefusal) -> PreparedSubmission {
         var prepared = try prepare(submission)
         // Before the commit: the end may come before the commit returns.
         if prepared.isAwaited, runner?.waiters.enter(prepared.message.id) == false {
@@ -219,54 +188,84 @@ extension MessageAcceptor {
     }
 
     /// Commits admitted messages in one transaction.
-    private func commit(_ admitted: [Prepared], isClaimed: Bool) async -> [Result<AcceptedMessage, SubmissionRefusal>] {
+    private func commit(_ admitted: [PreparedSubmission], isClaimed: Bool) async -> [Result<
+        AcceptedMessage, SubmissionRefusal
+    >] {
         defer { for item in admitted { admission.leave(item.message.project, bytes: item.bytes) } }
-        let reservation = isClaimed ? reserve(for: admitted) : nil
+        let reservations = isClaimed ? reserve(for: admitted) : []
         let answers: [AcceptResult]
         do throws(StoreError) {
-            answers = try await store.accept(admitted.map(\.message), claimedBy: reservation?.worker)
+            answers = try await store.accept(admitted.map(\.message), claimedBy: reservations.first?.worker)
         } catch {
-            if let reservation { runner?.release(reservation) }
+            for reservation in reservations { runner?.release(reservation) }
+            for item in admitted where item.isAwaited { runner?.waiters.leave(item.message.id) }
             return admitted.map { _ in .failure(count(.store(error))) }
         }
         var results: [Result<AcceptedMessage, SubmissionRefusal>] = []
+        results.reserveCapacity(admitted.count)
         var claims: [DirectClaims] = []
         for (item, answer) in zip(admitted, answers) {
-            switch answer {
-            case .accepted(let message, let claimed):
-                if !claimed.isEmpty {
-                    claims.append(
-                        DirectClaims(
-                            message: message, content: item.message.content, pushes: item.pushes, deliveries: claimed))
-                }
-                wake(item, message, claimed: claimed.count)
-                results.append(
-                    .success(
-                        AcceptedMessage(
-                            id: message.id, lane: message.lane, message: message, isWaitRefused: item.isWaitRefused)))
-            case .repeated(let id):
-                results.append(.success(AcceptedMessage(id: id, lane: item.message.lane, message: nil)))
-            case .conflict:
-                results.append(.failure(count(.conflict)))
-            case .noRegistration:
-                // It was there a moment ago, when the sender's token was looked up; who tries again is told for good.
-                let reason = StoreError(.unavailable, "The registration went away while the message was accepted.")
-                results.append(.failure(count(.store(reason))))
-            }
+            let result = result(answer, of: item, claims: &claims)
+            if item.isAwaited, !result.isNew { runner?.waiters.leave(item.message.id) }
+            results.append(result)
         }
-        if let reservation { runner?.deliver(claims, reserved: reservation) }
+        for reservation in reservations {
+            runner?.deliver(claims.filter { $0.message.lane == reservation.lane }, reserved: reservation)
+        }
         accepted.increment(by: results.count(where: \.isNew))
         return results
     }
 
-    private func reserve(for admitted: [Prepared]) -> Reservation? {
-        var counts: [ProjectID: Int] = [:]
-        for item in admitted where item.singles > 0 { counts[item.message.project, default: 0] += item.singles }
-        return counts.isEmpty ? nil : runner?.reserve(counts)
+    /// What a message's sender is told; what was claimed of it goes to `claims`.
+    private func result(
+        _ answer: AcceptResult, of item: PreparedSubmission, claims: inout [DirectClaims]
+    ) -> Result<AcceptedMessage, SubmissionRefusal> {
+        switch answer {
+        case .accepted(let message, let claimed):
+            if !claimed.isEmpty {
+                claims.append(
+                    DirectClaims(
+                        message: message, content: item.message.content, pushes: item.pushes, deliveries: claimed))
+            }
+            wake(item, message, claimed: claimed.count)
+            return .success(
+                AcceptedMessage(
+                    id: message.id, lane: message.lane, message: message, isWaitRefused: item.isWaitRefused))
+        case .repeated(let id):
+            return .success(AcceptedMessage(id: id, lane: item.message.lane, message: nil))
+        case .conflict:
+            return .failure(count(.conflict))
+        case .noRegistration:
+            // It was there a moment ago, when the sender's token was looked up; who tries again is told for good.
+            let reason = StoreError(.unavailable, "The registration went away while the message was accepted.")
+            return .failure(count(.store(reason)))
+        }
+    }
+
+    /// Takes room for the single deliveries of each lane, as far as there is; all of it is claimed by one worker. What has no
+    /// room is claimed later.
+    private func reserve(for admitted: [PreparedSubmission]) -> [Reservation] {
+        guard let runner else { return [] }
+        var reservations: [Reservation] = []
+        for lane in Lane.allCases {
+            var counts: [ProjectID: Int] = [:]
+            for item in admitted where item.singles > 0 && item.message.lane == lane {
+                counts[item.message.project, default: 0] += item.singles
+            }
+            guard !counts.isEmpty else { continue }
+            var reservation = runner.reserve(counts, in: lane)
+            if let taken = reservation, let first = reservations.first, first.worker != taken.worker {
+                runner.release(taken)
+                reservation = nil
+            }
+            if let reservation { reservations.append(reservation) }
+            for item in admitted where item.message.lane == lane { item.message.isSentAtOnce = reservation != nil }
+        }
+        return reservations
     }
 
     /// Tells the lane of what was not claimed with the commit, and gives it what was composed.
-    private func wake(_ item: Prepared, _ message: Message, claimed: Int) {
+    private func wake(_ item: PreparedSubmission, _ message: Message, claimed: Int) {
         guard item.singles == 0 || claimed < item.singles, let runner else { return }
         let composed = item.pushes.compactMap { key, push in item.apps[key].map { ($0, push) } }
         runner.expect(message, item.message.content, Dictionary(uniqueKeysWithValues: composed))
@@ -283,22 +282,18 @@ extension MessageAcceptor {
     }
 
     /// The message as the store takes it, after all checks.
-    private func prepare(_ submission: Submission) throws(SubmissionRefusal) -> Prepared {
+    private func prepare(_ submission: Submission) throws(SubmissionRefusal) -> PreparedSubmission {
         guard !isStopping else { throw .stopping }
         guard disk?.isLow != true else { throw .diskLow(retryAfter: Self.retryAfterDisk) }
         let now = wallTime()
         let plan = plan(submission, at: now)
         if let violation = plan.violations.first { throw .invalid(violation) }
-        let isInteractive = plan.lane == .interactive
-        return Prepared(
-            message: NewMessage(
-                id: plan.id, project: submission.project.id, recipient: plan.recipient,
-                content: submission.content, options: submission.options, lane: plan.lane, facts: plan.facts,
-                acceptedAt: now, expiresAt: plan.life.expiresAt, idempotency: submission.idempotency,
-                skipsStaleBefore: submission.project.stale.refreshedSince(at: now), links: submission.links),
-            apps: submission.project.apps, pushes: plan.pushes, bytes: plan.bytes,
-            routes: isInteractive ? plan.routes : [],
-            singles: isInteractive ? plan.singles : 0, isAwaited: submission.isAwaited)
+        let message = NewMessage(
+            id: plan.id, project: submission.project.id, recipient: plan.recipient,
+            content: submission.content, options: submission.options, lane: plan.lane, facts: plan.facts,
+            acceptedAt: now, expiresAt: plan.life.expiresAt, idempotency: submission.idempotency,
+            skipsStaleBefore: submission.project.stale.refreshedSince(at: now), links: submission.links)
+        return PreparedSubmission(message, plan, apps: submission.project.apps, isAwaited: submission.isAwaited)
     }
 }
 

@@ -46,3 +46,18 @@ package struct Preflight: Sendable {
     /// Why it would be refused; empty: it would be accepted.
     package var refusals: [SubmissionRefusal]
 }
+
+extension SubmissionRefusal {
+    /// The value of the metric label `reason`.
+    var label: String {
+        switch self {
+        case .invalid: "invalid"
+        case .conflict: "conflict"
+        case .full: "full"
+        case .store(let error) where error.isFull: "full"
+        case .stopping: "stopping"
+        case .diskLow: "disk"
+        case .store: "store"
+        }
+    }
+}

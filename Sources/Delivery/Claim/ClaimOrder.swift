@@ -11,14 +11,19 @@ struct LaneSize {
     let leastRoom: Int
     /// Claims under way at the same time.
     let claims: Int
+    /// The most that may be in flight where deliveries are claimed with their accept.
+    let direct: Int
 
     /// Puts a size together; each figure becomes at least 1 and none is larger than `inFlight` allows.
-    init(inFlight: Int, claim: Int, leastRoom: Int, claims: Int) {
+    ///
+    /// - Parameter direct: `nil`: as many as may be in flight.
+    init(inFlight: Int, claim: Int, leastRoom: Int, claims: Int, direct: Int? = nil) {
         let inFlight = max(1, inFlight)
         self.inFlight = inFlight
         self.claim = max(1, min(claim, inFlight))
         self.leastRoom = max(1, min(leastRoom, inFlight))
         self.claims = max(1, claims)
+        self.direct = min(direct ?? inFlight, inFlight)
     }
 }
 

@@ -14,9 +14,11 @@ struct DirectClaims: Sendable {
     var deliveries: [ClaimedDelivery]
 }
 
-/// Room in the interactive lane that was taken for claims on their way: given back with
+/// Room in a lane that was taken for claims on their way: given back with
 /// ``DeliveryRunner/deliver(_:reserved:)`` or ``DeliveryRunner/release(_:)``.
 struct Reservation: Sendable {
+    /// The lane.
+    var lane: Lane
     /// Who claims.
     var worker: WorkerID
     /// The room, by project.

@@ -28,9 +28,14 @@ final class LaneGate: Sendable {
         state.withLock { $0.schedule.next(at: now) }
     }
 
-    /// Waits for a change, at most for `duration`.
-    func change(atMost duration: Duration?, on clock: any Clock<Duration>) async {
-        await changed.wait(atMost: duration, on: clock)
+    /// Waits for a change.
+    func change() async {
+        await changed.wait()
+    }
+
+    /// A timer that ends the wait for a change.
+    func timer(on clock: any Clock<Duration>) -> WakeTimer {
+        WakeTimer(raising: changed, on: clock)
     }
 
     /// Changes the schedule, and lets the worker look at it.
@@ -73,7 +78,7 @@ final class LaneGate: Sendable {
     func reserve(_ counts: [ProjectID: Int], at now: Timestamp) -> Reservation? {
         // Nothing changed for the worker: it is not woken.
         let worker = state.withLock { $0.schedule.reserve(counts, at: now) }
-        return worker.map { Reservation(worker: $0, counts: counts) }
+        return worker.map { Reservation(lane: lane, worker: $0, counts: counts) }
     }
 
     /// Takes deliveries in that were claimed with their accept, and gives back the room that they do not need.

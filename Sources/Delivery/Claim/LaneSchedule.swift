@@ -188,7 +188,7 @@ extension LaneSchedule {
     /// - Returns: who claims; `nil`: there is no room, or others wait for it, or nothing may be claimed now.
     mutating func reserve(_ counts: [ProjectID: Int], at now: Timestamp) -> WorkerID? {
         guard !isBehind, case .allowed(let worker) = permit.state(at: now) else { return nil }
-        guard share.take(counts) else {
+        guard share.inFlight + counts.values.reduce(0, +) <= size.direct, share.take(counts) else {
             isBehind = true
             offers.invalidate()
             return nil

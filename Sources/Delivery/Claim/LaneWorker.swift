@@ -7,22 +7,22 @@ import Synchronization
 ///
 /// Several claims may be under way at once, and while one page is being built and handed over the next is read.
 final class LaneWorker: Sendable {
-    private let gate: LaneGate
-    private let lease: WorkerLease
-    private let store: any MessageStore & DeliveryStore
+    let gate: LaneGate
+    let lease: WorkerLease
+    let store: any MessageStore & DeliveryStore
     private let sender: any PushSender
-    private let composer: any PushComposer
+    let composer: any PushComposer
     private let projects: ProjectDirectory
     private let answers: AnswerBuffer
     private let waiters: EndWaiters
     private let metrics: DeliveryMetrics
-    private let clock: any Clock<Duration>
+    let clock: any Clock<Duration>
     private let wallTime: WallTime
-    private let random: @Sendable () -> Double
-    private let logger: Logger
-    private let cache = MessageCache(limit: cacheLimit)
+    let random: @Sendable () -> Double
+    let logger: Logger
+    let cache = MessageCache(limit: cacheLimit)
     /// Store calls that failed in a row.
-    private let failures = Atomic(0)
+    let failures = Atomic(0)
 
     /// Messages that one lane keeps at hand.
     private static let cacheLimit = 64
@@ -56,16 +56,18 @@ final class LaneWorker: Sendable {
     /// Works until the task is cancelled; a stopped lane claims nothing more, but what was claimed with its accept may
     /// still come. Hand-overs may be under way at the end: they end with the sender.
     func run() async {
+        let timer = gate.timer(on: clock)
         await withDiscardingTaskGroup { group in
+            group.addTask { await timer.run() }
             while !Task.isCancelled {
                 handOver(gate.takeDirect())
                 let now = wallTime()
                 switch gate.next(at: now) {
                 case .stop:
-                    await gate.change(atMost: nil, on: clock)
+                    await gate.change()
                 case .wait(let time):
-                    let sleep = time.map { min(max(.milliseconds(1), $0 - now), Self.longestSleep) }
-                    await gate.change(atMost: sleep, on: clock)
+                    if let time { timer.wake(within: min(max(.milliseconds(1), time - now), Self.longestSleep)) }
+                    await gate.change()
                 case .refresh:
                     group.addTask { await self.refresh() }
                 case .claim(let order):
@@ -159,22 +161,14 @@ extension LaneWorker {
 extension LaneWorker {
     /// Builds the pushes of claimed deliveries and sends them; what needs no attempt goes to the settler.
     private func prepare(_ claims: [ClaimedDelivery], worker: WorkerID) async {
+        let singles = await loadSingles(of: claims)
         var builder = PushBatchBuilder(claims, lane: gate.lane, now: wallTime(), random: random)
         var place = 0
         while place < claims.count {
             let id = claims[place].message
-            let entry: MessageCache.Entry?
+            var entry = singles[id]
             var isReadable = true
-            do throws(StoreError) {
-                entry = try await load(id, in: claims[place].project, for: worker)
-            } catch {
-                entry = nil
-                isReadable = false
-                logger.error("a message can't be read", metadata: ["message.id": "\(id)", "error": "\(error)"])
-            }
-            if entry == nil, isReadable {
-                logger.error("a delivery has no message", metadata: ["message.id": "\(id)"])
-            }
+            if entry == nil { (entry, isReadable) = await loadOrTell(id, in: claims[place].project, for: worker) }
             if let entry { builder.open(entry.message, entry.content, isAwaited: isAwaited(id)) }
             let project = entry.flatMap { projects.project($0.message.project) }
             // All deliveries of the message that stand together; a page has only those.
@@ -195,49 +189,6 @@ extension LaneWorker {
     /// Whether somebody waits for the end of a message's delivery; those go in the interactive lane.
     private func isAwaited(_ message: MessageID) -> Bool {
         gate.lane == .interactive && waiters.isAwaited(message)
-    }
-
-    /// Reads a message. A store that answers nothing just now is asked again, as long as the lane works and the claim is
-    /// its own: that says nothing about the message.
-    private func load(
-        _ id: MessageID, in project: ProjectID, for worker: WorkerID
-    ) async throws(StoreError) -> MessageCache.Entry? {
-        if let entry = cache.entry(id) { return entry }
-        while true {
-            do throws(StoreError) {
-                let message = try await store.message(id, in: project)
-                failures.store(0, ordering: .relaxed)
-                return try message.map(keep)
-            } catch {
-                let isWaiting = error.isOfWholeStore && lease.maySettle(worker) && !gate.read { $0.isStopped }
-                guard isWaiting, !Task.isCancelled else { throw error }
-                let delay = StoreBackoff.delay(
-                    failures: failures.add(1, ordering: .relaxed).newValue, random: random())
-                logger.warning(
-                    "the store can't read a message now",
-                    metadata: ["message.id": "\(id)", "error": "\(error)", "retry": "\(delay)"])
-                do {
-                    try await clock.sleep(for: delay)
-                } catch {
-                    // Cancelled: the next failure ends it.
-                }
-            }
-        }
-    }
-
-    /// Reads what a message says, and keeps both.
-    private func keep(_ message: Message) throws(StoreError) -> MessageCache.Entry {
-        let content: any MessageContent
-        switch message.body {
-        case .decoded(let decoded): content = decoded
-        case .stored(let bytes):
-            do throws(UnreadableContent) {
-                content = try composer.content(stored: bytes)
-            } catch {
-                throw StoreError(.failed, "The store's content of a message is damaged.")
-            }
-        }
-        return cache.insert(message, content)
     }
 
     /// Keeps what was composed for a message that was just accepted, until its first page is claimed.

@@ -14,6 +14,22 @@ final class MessageCache: Sendable {
         fileprivate var pushes: [App: Result<any ComposedPush, InvalidMessage>] = [:]
         /// When the entry was last used, in uses of the cache.
         fileprivate var lastUse = 0
+
+        /// A message that was read for one delivery, and is not kept.
+        init(once message: Message, _ content: any MessageContent) {
+            self.message = message
+            self.content = content
+        }
+
+        fileprivate init(
+            message: Message, content: any MessageContent,
+            pushes: [App: Result<any ComposedPush, InvalidMessage>] = [:], lastUse: Int = 0
+        ) {
+            self.message = message
+            self.content = content
+            self.pushes = pushes
+            self.lastUse = lastUse
+        }
     }
 
     private struct State {
@@ -47,6 +63,11 @@ final class MessageCache: Sendable {
             insert(entry, into: &state)
             return entry
         }
+    }
+
+    /// Whether a message is here.
+    func contains(_ id: MessageID) -> Bool {
+        state.withLock { $0.entries[id] != nil || $0.accepted[id] != nil }
     }
 
     /// Keeps a message that was read from the store; of two claims that read it at once the first one counts.

@@ -188,6 +188,9 @@ struct DeliveryList: Sendable {
     /// How many there are.
     var count: Int { places.count }
 
+    /// Whether they were claimed with a page of a fan-out.
+    var isOfPage: Bool { claims.first?.page != nil }
+
     /// Adds the delivery at a place of the claims.
     mutating func append(_ place: Int, _ traits: DeliveryTraits) {
         places.append(Int32(truncatingIfNeeded: place))

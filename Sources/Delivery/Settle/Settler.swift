@@ -27,7 +27,7 @@ struct Settler: Sendable {
     let clock: any Clock<Duration>
     let random: @Sendable () -> Double
     let logger: Logger
-    /// How long a few results of the interactive lane wait for others; 0: not at all.
+    /// How long a few results of single sends wait for others; 0: not at all.
     let gathering: Duration
     /// Raised when the settler is to give up waiting for a failing store.
     let finishing = AutoResetEvent()
@@ -89,14 +89,15 @@ struct Settler: Sendable {
         finishing.raise()
     }
 
-    /// Whether results wait for others. Those of the bulk lane never do: their room is wanted.
+    /// Whether results wait for others. Those of pages never do: their room is wanted.
     private func gathers(_ entries: ArraySlice<AnswerBuffer.Entry>) -> Bool {
         guard gathering > .zero, !answers.isFinishing else { return false }
         var count = 0
         for entry in entries {
             switch entry {
-            case .answered(let sent) where sent.lane == .interactive: count += sent.deliveries.count
-            case .decided(let settlements, .interactive, _): count += settlements.count
+            case .answered(let sent) where !sent.deliveries.isOfPage: count += sent.deliveries.count
+            case .decided(let settlements, _, _) where settlements.first?.delivery.page == nil:
+                count += settlements.count
             case .answered, .decided, .dropped: return false
             }
         }

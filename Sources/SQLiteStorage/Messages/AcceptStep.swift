@@ -28,7 +28,7 @@ struct AcceptStep {
 
     private let transaction: WriteTransaction
     private var db: Database { transaction.db }
-    /// Who sends deliveries of the interactive lane right away.
+    /// Who sends deliveries right away.
     private let worker: WorkerID?
     /// Made for the first message that has links.
     private var links: MessageLinkWriter?
@@ -142,7 +142,7 @@ struct AcceptStep {
     private mutating func insertSingle(
         _ registration: DeliveryRegistration, _ message: NewMessage, _ row: inout MessageColumns
     ) throws -> (Int64, [ClaimedDelivery]) {
-        guard message.lane == .interactive, let worker else {
+        guard message.isSentAtOnce, let worker else {
             return try insertSingles([registration], message, &row)
         }
         (row.audience, row.singles) = (1, 1)
@@ -168,7 +168,7 @@ struct AcceptStep {
         row.audience = Int64(registrations.count)
         row.singles = registrations.count
         let seq = try insert(message, row)
-        let claimant = message.lane == .interactive ? worker : nil
+        let claimant = message.isSentAtOnce ? worker : nil
         let pending = PendingTable(db: db)
         var claims: [ClaimedDelivery] = []
         for registration in registrations {

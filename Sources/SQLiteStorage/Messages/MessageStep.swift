@@ -38,6 +38,14 @@ extension SQLiteStore: MessageStore {
         try await read { db in try MessageTable(db: db).message(id, in: project) }
     }
 
+    /// Some messages, each as ``message(_:in:)`` reads it.
+    package func messages(_ ids: [MessageID], in project: ProjectID) async throws(StoreError) -> [Message] {
+        try await read { db in
+            let table = MessageTable(db: db)
+            return try ids.compactMap { try table.message($0, in: project) }
+        }
+    }
+
     /// The counters that triggers keep, read with each commit.
     package var load: StoreLoad { committer.load }
 

@@ -29,6 +29,9 @@ package struct NewMessage: Sendable {
     /// The links that it says, made in the same transaction, each with the first of its suffixes; a message that is not
     /// taken makes none.
     package var links: [NewLink]
+    /// Whether its single deliveries are claimed with the commit by the worker that commits it: those of the interactive lane,
+    /// unless a sender says otherwise.
+    package var isSentAtOnce: Bool
 
     /// The most registrations of one message that names them.
     package static let listLimit = 100_000
@@ -44,6 +47,7 @@ package struct NewMessage: Sendable {
         links: [NewLink] = []
     ) {
         self.links = links
+        isSentAtOnce = lane == .interactive
         self.id = id
         self.project = project
         self.recipient = recipient

@@ -1,0 +1,31 @@
+import PushModel
+import Store
+
+/// A message on its way into the store. One object, since its parts are many.
+final class PreparedSubmission {
+    var message: NewMessage
+    /// The apps as they were when it was composed for them.
+    let apps: [AppKey: App]
+    /// What it says to the devices of each app that it may reach.
+    let pushes: [AppKey: any ComposedPush]
+    /// What it counts for against the limits.
+    let bytes: Int
+    /// The ways of its single deliveries, as far as they are known.
+    let routes: [PushRoute]
+    /// How many single deliveries it makes.
+    let singles: Int
+    /// Whether the caller waits for the end.
+    let isAwaited: Bool
+    /// Whether the caller wanted to wait and can't.
+    var isWaitRefused = false
+
+    init(_ message: NewMessage, _ plan: SubmissionPlan, apps: [AppKey: App], isAwaited: Bool) {
+        self.message = message
+        self.apps = apps
+        pushes = plan.pushes
+        bytes = plan.bytes
+        routes = plan.routes
+        singles = plan.singles
+        self.isAwaited = isAwaited
+    }
+}
