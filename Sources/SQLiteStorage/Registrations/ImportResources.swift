@@ -84,6 +84,6 @@ final class ImportResources: Sendable {
 
     /// Waits for a copy under way and ends the connection.
     func close() throws {
-        try state.withLock { $0.checkpointer }?.close()
+        try state.withLock { $0.checkpointer }?.database.close()
     }
 }
