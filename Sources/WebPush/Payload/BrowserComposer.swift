@@ -7,7 +7,7 @@ package struct BrowserComposer: PushComposer {
     package init() {}
 
     package func content(stored bytes: [UInt8]) throws(UnreadableContent) -> any MessageContent {
-        try FCMMessage(.stored(bytes))
+        try FCMMessage.content(of: .stored(bytes))
     }
 
     package func compose(
@@ -15,7 +15,7 @@ package struct BrowserComposer: PushComposer {
     ) throws(InvalidMessage) -> any ComposedPush {
         let message: FCMMessage
         do throws(UnreadableContent) {
-            message = try FCMMessage(.decoded(content))
+            message = try FCMMessage.content(of: .decoded(content))
         } catch {
             throw InvalidMessage([FieldViolation(field: "message", description: "The message can't be read.")])
         }
