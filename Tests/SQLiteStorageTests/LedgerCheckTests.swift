@@ -38,6 +38,10 @@ struct LedgerCheckTests {
             }
             try db.execute(
                 sql: """
+                    INSERT INTO project (name, registrations) VALUES ('demo', (
+                            SELECT count(*) FROM registration r JOIN app a ON a.id = r.app
+                            WHERE a.project = 'demo' AND r.ended_at IS NULL))
+                        ON CONFLICT (name) DO UPDATE SET registrations = excluded.registrations;
                     INSERT OR IGNORE INTO topic (id, project, name) VALUES (1, 'demo', 'news');
                     INSERT OR IGNORE INTO route (id, project, app, channel)
                     VALUES (1, 'demo', 'com.example.app', 0);
