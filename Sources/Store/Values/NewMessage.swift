@@ -31,7 +31,12 @@ package struct NewMessage: Sendable {
     package var links: [NewLink]
     /// Whether its single deliveries are claimed with the commit by the worker that commits it: those of the interactive lane,
     /// unless a sender says otherwise.
-    package var isSentAtOnce: Bool
+    package var isSentAtOnce: Bool {
+        get { choice ?? (lane == .interactive) }
+        set { choice = newValue }
+    }
+    /// What a sender said of ``isSentAtOnce``.
+    private var choice: Bool?
 
     /// The most registrations of one message that names them.
     package static let listLimit = 100_000
@@ -47,7 +52,6 @@ package struct NewMessage: Sendable {
         links: [NewLink] = []
     ) {
         self.links = links
-        isSentAtOnce = lane == .interactive
         self.id = id
         self.project = project
         self.recipient = recipient
