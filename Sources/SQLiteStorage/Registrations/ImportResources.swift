@@ -10,7 +10,7 @@ final class ImportResources: Sendable {
     /// The page cache: it holds the indexes of two million registrations.
     static let cacheBytes = 256 << 20
     /// The log is copied when it has so many pages: 64 MiB. A page that several chunks change is copied once.
-    private static let copyPages = 16_384
+    static let copyPages = 16_384
     /// With so many pages the writer waits for the copy, so that the log begins anew: 256 MiB.
     private static let catchUpPages = 65_536
 
@@ -23,12 +23,16 @@ final class ImportResources: Sendable {
 
     /// Of the database; `nil`: another connection copies the log.
     private let checkpointedPath: String?
+    private let copyPages: Int
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// - Parameter path: of the database; `nil`: the store has a connection that copies the log.
-    init(checkpointing path: String?, logger: Logger) {
+    /// - Parameters:
+    ///   - path: of the database; `nil`: the store has a connection that copies the log.
+    ///   - copyPages: so many pages are copied at a time.
+    init(checkpointing path: String?, copyPages: Int = ImportResources.copyPages, logger: Logger) {
         checkpointedPath = path
+        self.copyPages = copyPages
         self.logger = logger
     }
 
@@ -51,7 +55,7 @@ final class ImportResources: Sendable {
     private func makeCheckpointer() throws -> Checkpointer? {
         guard let checkpointedPath else { return nil }
         return try Checkpointer(
-            path: checkpointedPath, configuration: SQLiteStore.configuration, pages: Self.copyPages,
+            path: checkpointedPath, configuration: SQLiteStore.configuration, pages: copyPages,
             catchUpPages: Self.catchUpPages, logger: logger)
     }
 
