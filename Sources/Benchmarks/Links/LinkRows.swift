@@ -40,6 +40,6 @@ struct LinkRows {
     private static func line(_ row: Int) -> String {
         let (link, path) = ("https://\(host)/\(key(row).suffix)", "https://shop.example/products/\(row)?ref=mail")
         return "\(link),\(path),com.example.shop,,,com.example.shop,,,,,1234567890,,,,Offer \(row),,,newsletter,email,"
-            + "spring_sale,,,,,,,false,Offer \(row),2024-03-01T12:00:00Z\r\n"
+            + "spring_sale,,,,,,,false,Offer \(row),2023-03-01T12:00:00Z\r\n"
     }
 }
