@@ -18,6 +18,7 @@ extension LaneWorker {
         else { return [:] }
         var entries: [MessageID: MessageCache.Entry] = [:]
         for message in messages {
+            // As above: one that can't be read is told when it is read by itself.
             guard let content = try? content(of: message) else { continue }
             entries[message.id] = MessageCache.Entry(once: message, content)
         }

@@ -13,10 +13,10 @@ struct AnswerText {
     init(_ body: [UInt8]) {
         text = String(decoding: body.prefix(Self.limit), as: UTF8.self).lowercased()
         var errno: Int?
+        // Of a body that is no JSON the text alone counts.
         if let value = try? JSONValue(parsing: Array(body.prefix(Self.limit))),
             case .number(let digits)? = value["errno"]
         {
-            // Another body is no JSON: the text alone counts.
             errno = Int(digits)
         }
         self.errno = errno

@@ -116,7 +116,7 @@ struct RegistrationImport {
         _ record: RegistrationRecord, _ decoder: RegistrationDecoder
     ) throws(LineProblem) -> ImportedRegistration {
         var row = try decoder.registration(record)
-        // The store makes those that are missing.
+        // The store makes those that are missing, and tells why it can't.
         row.names = try? RegistrationNames(of: row)
         return row
     }
