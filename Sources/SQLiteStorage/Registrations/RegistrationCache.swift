@@ -15,13 +15,13 @@ final class RegistrationCache: Sendable {
     static let lifetime: Duration = .seconds(1)
 
     /// What names a registration.
-    fileprivate struct Name: Hashable {
+    fileprivate struct CacheKey: Hashable {
         let project: ProjectID
         let reference: RegistrationReference
     }
 
     private struct State {
-        var keys: [Name: RegistrationKey] = [:]
+        var keys: [CacheKey: RegistrationKey] = [:]
         var registrations: [RegistrationKey: Registration] = [:]
         /// The number of the last change that this knows.
         var number: Int64
@@ -48,7 +48,7 @@ final class RegistrationCache: Sendable {
     func find(_ reference: RegistrationReference, in project: ProjectID) -> Registration? {
         state.withLock { state in
             guard ContinuousClock.now - state.lookedAt < Self.lifetime,
-                let key = state.keys[Name(reference, project)]
+                let key = state.keys[CacheKey(reference, project)]
             else { return nil }
             return state.registrations[key]
         }
@@ -67,7 +67,7 @@ final class RegistrationCache: Sendable {
             state.lookedAt = .now
             if state.registrations.count >= Self.limit { state.removeAll() }
             state.registrations[registration.key] = registration
-            state.keys[Name(reference, registration.project)] = registration.key
+            state.keys[CacheKey(reference, registration.project)] = registration.key
         }
     }
 
@@ -87,7 +87,7 @@ final class RegistrationCache: Sendable {
     }
 }
 
-extension RegistrationCache.Name {
+extension RegistrationCache.CacheKey {
     fileprivate init(_ reference: RegistrationReference, _ project: ProjectID) {
         self.init(project: project, reference: reference)
     }

@@ -59,7 +59,7 @@ extension SQLiteStore: SubscriptionStore {
 /// New subscriptions within one transaction. Each of them would change the topic's count and the number of the newest
 /// subscription; ``finish()`` does it once for all, and has to be called before the transaction ends.
 struct SubscriptionBatch {
-    private struct Name: Hashable {
+    private struct TopicName: Hashable {
         let project: String
         let topic: Topic
     }
@@ -75,7 +75,7 @@ struct SubscriptionBatch {
     private let db: Database
     /// The most topics that a project may have for another to be made; `nil`: any number.
     private let topicLimit: Int?
-    private var topics: [Name: Int64] = [:]
+    private var topics: [TopicName: Int64] = [:]
     private var last: Int64?
     private var added: [Int64: Int64] = [:]
     private var insertion: RawStatement?
@@ -134,12 +134,12 @@ struct SubscriptionBatch {
 
     /// The topic's number; `nil`: there is no such topic yet.
     private func known(_ topic: Topic, _ project: String) throws -> Int64? {
-        if let known = topics[Name(project: project, topic: topic)] { return known }
+        if let known = topics[TopicName(project: project, topic: topic)] { return known }
         return try db.number(TopicTable.byName, [project, topic.rawValue])
     }
 
     private mutating func id(of topic: Topic, _ project: String) throws -> Int64 {
-        let name = Name(project: project, topic: topic)
+        let name = TopicName(project: project, topic: topic)
         if let known = topics[name] { return known }
         let id = try TopicTable(db: db).id(of: topic, project)
         topics[name] = id
