@@ -53,6 +53,7 @@ let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioCompression = Target.Dependency.product(name: "NIOHTTPCompression", package: "swift-nio-extras")
+let nioHTTPTypesHTTP2 = Target.Dependency.product(name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
@@ -69,6 +70,7 @@ let libraries: [Target] = [
     .target(name: "Upstream", dependencies: ["HTTP2Client", "PushModel", deque, logging]),
     .target(name: "APNS", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
     .target(name: "WebPush", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
+    .target(name: "FCMRelay", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
     .target(name: "Store", dependencies: ["PushModel", "JSON"]),
     .target(
         name: "SQLiteStorage", dependencies: ["Store", "PushModel", "JSON", coreMetrics, grdb, sqlite, logging]),
@@ -76,8 +78,8 @@ let libraries: [Target] = [
     .target(
         name: "HTTPListener",
         dependencies: [
-            "PushModel", hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, nioCore, nioHTTP1, nioSSL,
-            nioTLS, http2, deque, coreMetrics, lifecycle, logging, metrics,
+            "PushModel", hummingbird, hummingbirdCore, nioCore, nioHTTP1, nioSSL,
+            nioTLS, nioHTTPTypesHTTP2, http2, deque, coreMetrics, lifecycle, logging, metrics,
         ]),
     .target(
         name: "Links",
@@ -98,13 +100,15 @@ let libraries: [Target] = [
     .target(
         name: "Simulators",
         dependencies: [
-            "PushModel", "JSON", nioCore, nioPosix, nioHTTP1, nioSSL, http2, crypto, certificates, lifecycle, logging,
+            "PushModel", "JSON", nioCore, nioPosix, nioHTTP1, nioSSL, nioTLS, http2, crypto, cryptoExtras, certificates,
+            lifecycle, logging,
         ]),
     .executableTarget(
         name: "herald",
         dependencies: [
-            "GatewayAPI", "Links", "HTTPListener", "Delivery", "APNS", "Upstream", "Signing", "Store", "SQLiteStorage",
-            "Simulators", "FCMWire", "PushModel", "JSON",
+            "GatewayAPI", "Links", "HTTPListener", "Delivery", "APNS", "WebPush", "FCMRelay", "Upstream", "Signing",
+            "Store",
+            "SQLiteStorage", "Simulators", "FCMWire", "PushModel", "JSON",
             argumentParser, asyncHTTPClient, configuration, hummingbird, hummingbirdCore, coreMetrics,
             lifecycle, unixSignals, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, yams,
         ]),
@@ -138,6 +142,12 @@ let tests: [Target] = [
         dependencies: [
             "WebPush", "Upstream", "HTTP2Client", "Signing", "FCMWire", "PushModel", "JSON", "TestSupport", crypto,
             logging,
+        ]),
+    .testTarget(
+        name: "FCMRelayTests",
+        dependencies: [
+            "FCMRelay", "Upstream", "HTTP2Client", "Simulators", "Signing", "FCMWire", "PushModel", "JSON",
+            "TestSupport", cryptoExtras, logging,
         ]),
     .testTarget(name: "SigningTests", dependencies: ["Signing", "JSON", "TestSupport", crypto, cryptoExtras]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
@@ -187,12 +197,16 @@ let tests: [Target] = [
         exclude: ["Listener/h2_client.py", "Resources"]),
     .testTarget(
         name: "SimulatorsTests",
-        dependencies: ["Simulators", "PushModel", "TestSupport", asyncHTTPClient, crypto, logging]),
+        dependencies: [
+            "Simulators", "PushModel", "TestSupport", asyncHTTPClient, crypto, cryptoExtras, logging, nioCore, nioHTTP1,
+        ],
+        exclude: ["Google/google_judge.py"]),
     .testTarget(
         name: "HeraldTests",
         dependencies: [
-            "herald", "GatewayAPI", "HeraldLinks", "Links", "HTTPListener", "Delivery", "APNS", "Upstream", "Signing",
-            "Store",
+            "herald", "GatewayAPI", "HeraldLinks", "Links", "HTTPListener", "Delivery", "APNS", "WebPush", "FCMRelay",
+            "Upstream",
+            "Signing", "Store",
             "SQLiteStorage", "Simulators", "PushModel",
             "JSON",
             "TestSupport",

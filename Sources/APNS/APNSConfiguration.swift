@@ -12,6 +12,11 @@ package struct APNSAppConfiguration: Sendable {
     package var credential: APNSCredential
     /// Where each environment's requests go.
     package var endpoints: [PushEnvironment: UpstreamEndpoint]
+    /// Where each environment's broadcasts go; without an entry to ``endpoints``, as Apple's text has it (the samples beside
+    /// it name hosts of their own).
+    package var broadcastEndpoints: [PushEnvironment: UpstreamEndpoint] = [:]
+    /// Where each environment's broadcast channels are managed; without an entry at Apple's own host.
+    package var channelEndpoints: [PushEnvironment: UpstreamEndpoint] = [:]
     /// The certificate authorities to trust; `nil`: the system's.
     package var trustFile: String?
     /// The proxy that leads to each environment's endpoint; without an entry the way is direct.

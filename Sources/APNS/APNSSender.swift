@@ -8,6 +8,8 @@ package import Upstream
 /// once.
 package final class APNSSender: PushSender {
     private let router: UpstreamRouter<UpstreamKey>
+    /// What goes to channels has upstreams of its own, opened by the first publication.
+    private let broadcasts: BroadcastSender
 
     /// Prepares the sender; nothing is dialed before the first push.
     ///
@@ -23,6 +25,10 @@ package final class APNSSender: PushSender {
         router = UpstreamRouter(
             loopCount: loopCount, connectionLimit: connectionLimit, keyLogFile: keyLogFile,
             doubtfulAddresses: badDeviceTokens, wallTime: wallTime, logger: logger)
+        broadcasts = BroadcastSender(
+            UpstreamsOnDemand(
+                loopCount: 1, limit: BroadcastSender.limit, idleTime: BroadcastSender.idleTime,
+                loadLimit: BroadcastSender.loadLimit, connectionLimit: 1, wallTime: wallTime, logger: logger))
     }
 
     init(
@@ -33,6 +39,11 @@ package final class APNSSender: PushSender {
         router = UpstreamRouter(
             transport: transport, connectionLimit: connectionLimit, doubtfulAddresses: badDeviceTokens,
             wallTime: wallTime, uptime: uptime, logger: logger)
+        broadcasts = BroadcastSender(
+            UpstreamsOnDemand(
+                transport: transport, limit: BroadcastSender.limit, idleTime: BroadcastSender.idleTime,
+                loadLimit: BroadcastSender.loadLimit, connectionLimit: 1, wallTime: wallTime, uptime: uptime,
+                logger: logger))
     }
 
     /// Replaces the routes of all apps; see ``UpstreamRouter/use(_:)``. APNs binds a connection to the bundle ids that its
@@ -40,19 +51,23 @@ package final class APNSSender: PushSender {
     ///
     /// - Throws: ``APNSConfigurationError`` when a trust file or a certificate can't be used; nothing changes then.
     package func use(_ apps: [APNSAppConfiguration]) throws(APNSConfigurationError) {
+        var ways: [PushRoute: BroadcastSender.Way] = [:]
         try router.use { draft throws(APNSConfigurationError) in
+            ways = [:]
             for app in apps {
                 do throws(UpstreamConfigurationError) {
-                    try add(app, to: &draft)
+                    try add(app, to: &draft, &ways)
                 } catch {
                     throw APNSConfigurationError(app: app.app, error)
                 }
             }
         }
+        broadcasts.use(ways)
     }
 
     private func add(
-        _ app: APNSAppConfiguration, to draft: inout RoutingDraft<UpstreamKey>
+        _ app: APNSAppConfiguration, to draft: inout RoutingDraft<UpstreamKey>,
+        _ ways: inout [PushRoute: BroadcastSender.Way]
     ) throws(UpstreamConfigurationError) {
         for (environment, endpoint) in app.endpoints {
             let key = UpstreamKey(app, endpoint: endpoint, proxy: app.proxies[environment])
@@ -65,6 +80,8 @@ package final class APNSSender: PushSender {
                         identity: app.credential.identity),
                     service: APNSService(credential: key.credential), tokens: tokens)
             }
+            let route = PushRoute(project: app.project, app: app.app, channel: .broadcast(environment))
+            ways[route] = BroadcastSender.Way(app, environment, endpoint, tokens: tokens)
         }
     }
 
@@ -83,11 +100,20 @@ package final class APNSSender: PushSender {
 extension APNSSender {
     /// Sends a batch: grouped by upstream and lane, all groups at the same time.
     package func send(_ batch: [Push], report: @escaping @Sendable ([PushReport]) -> Void) async {
-        await router.send(batch, report: report)
+        let others = batch.indices.filter { !batch[$0].route.channel.isOfDevices }
+        guard !others.isEmpty else { return await router.send(batch, report: report) }
+        let devices = batch.indices.filter { batch[$0].route.channel.isOfDevices }
+        async let sent: Void = broadcasts.send(batch, at: others, report: report)
+        if !devices.isEmpty {
+            await router.send(devices.map { batch[$0] }) { reports in
+                report(reports.map { $0.moved(to: devices[$0.index]) })
+            }
+        }
+        await sent
     }
 
-    /// One entry for each upstream.
-    package var upstreams: [UpstreamStatus] { router.upstreams }
+    /// One entry for each upstream; of broadcasts those that were opened.
+    package var upstreams: [UpstreamStatus] { router.upstreams + broadcasts.upstreams }
 
     /// As ``UpstreamRouter/heldRoutes``.
     package var heldRoutes: [PushRoute: HeldRoute] { router.heldRoutes }
@@ -96,10 +122,25 @@ extension APNSSender {
     package func onHeldRoutesChange(_ body: @escaping @Sendable () -> Void) { router.onHeldRoutesChange(body) }
 
     /// As ``UpstreamRouter/windDown()``.
-    package func windDown() { router.windDown() }
+    package func windDown() {
+        router.windDown()
+        broadcasts.windDown()
+    }
 
     /// As ``UpstreamRouter/shutdown(within:)``.
-    package func shutdown(within limit: Duration) async { await router.shutdown(within: limit) }
+    package func shutdown(within limit: Duration) async {
+        async let others: Void = broadcasts.shutdown(within: limit)
+        await router.shutdown(within: limit)
+        await others
+    }
+}
+
+extension PushReport {
+    /// The same answer to the push at another place.
+    fileprivate func moved(to index: Int) -> PushReport {
+        PushReport(
+            index: index, outcome: outcome, latency: latency, isAttempt: isAttempt, isBeingProbed: isBeingProbed)
+    }
 }
 
 extension APNSConfigurationError {

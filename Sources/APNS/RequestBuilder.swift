@@ -48,7 +48,7 @@ struct RequestBuilder {
 
     /// Seconds since the epoch; 0 means one attempt without storing. A time in the past must not turn into a 0 or a
     /// negative number, hence the floor of 1.
-    private static func text(of expiration: APNSExpiration) -> String {
+    static func text(of expiration: APNSExpiration) -> String {
         switch expiration {
         case .once: "0"
         case .until(let time): String(max(1, time.seconds))

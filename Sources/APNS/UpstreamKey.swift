@@ -8,6 +8,8 @@ struct UpstreamKey: Hashable, Sendable {
     let credential: Credential
     let trustFile: String?
     let proxy: UpstreamProxy?
+    /// Whether broadcasts go this way, apart from the pushes of devices.
+    var isForBroadcasts = false
 
     /// What is shown to APNs, by what can't be the same for two of them: a file that was replaced is another key or
     /// certificate, whatever its name or id says.
@@ -26,5 +28,7 @@ struct UpstreamKey: Hashable, Sendable {
     }
 
     /// `host:port TEAM/KEY` or `host:port certificate com.example.app/0123abcd`, and the proxy if there is one.
-    var name: String { "\(endpoint) \(credential.name)" + (proxy.map { " via \($0)" } ?? "") }
+    var name: String {
+        "\(endpoint) \(credential.name)" + (isForBroadcasts ? " broadcasts" : "") + (proxy.map { " via \($0)" } ?? "")
+    }
 }

@@ -1,6 +1,5 @@
 import Hummingbird
 import HummingbirdCore
-import HummingbirdHTTP2
 import NIOCore
 
 /// Which handlers each connection of a listener gets, and with which limits.
@@ -11,13 +10,17 @@ struct ChannelStack: Sendable {
     private let configuration: ListenerConfiguration
     private let certificate: ListenerCertificate?
     private let connections: OpenConnections
+    private let streamResponder: RequestResponder
     private let faultAnswer: FaultAnswer.Make
 
     /// The handlers of a listener.
+    ///
+    /// - Parameter streamResponder: answers the requests of HTTP/2; those of HTTP/1.1 have that of Hummingbird's server.
     init(
         _ configuration: ListenerConfiguration, _ certificate: ListenerCertificate?, _ connections: OpenConnections,
-        _ faultAnswer: @escaping FaultAnswer.Make
+        streamResponder: @escaping RequestResponder, _ faultAnswer: @escaping FaultAnswer.Make
     ) {
+        self.streamResponder = streamResponder
         self.configuration = configuration
         self.certificate = certificate
         self.connections = connections
@@ -38,13 +41,11 @@ struct ChannelStack: Sendable {
                     connections: connections, firstByteLimit: configuration.requestLimit)
             }
         }
-        let http2 = http2
-        return HTTPServerBuilder { [connections, configuration] responder in
+        return HTTPServerBuilder { [self] responder in
             SecureChannel(
-                certificate: certificate, http1: http1, http2: http2,
-                limits: SecureChannel.Limits(
-                    firstByte: configuration.requestLimit, farewell: configuration.shutdownLimit),
-                connections: connections, responder: connections.noting(responder))
+                certificate: certificate,
+                http1: HTTP1Channel(responder: connections.noting(responder), configuration: http1), http2: http2,
+                firstByteLimit: configuration.requestLimit, connections: connections)
         }
     }
 
@@ -57,15 +58,16 @@ struct ChannelStack: Sendable {
         }
     }
 
-    private var http2: HTTP2ChannelConfiguration {
-        HTTP2ChannelConfiguration(
-            idleTimeout: Self.idleTimeout, gracefulCloseTimeout: configuration.shutdownLimit,
-            streamConfiguration: channel { [stallLimits, faultAnswer] in
+    private var http2: StreamChannel {
+        StreamChannel(
+            StreamChannel.Limits(
+                idle: Self.idleTimeout, preface: configuration.requestLimit, farewell: configuration.shutdownLimit),
+            streamHandlers: { [stallLimits, faultAnswer] in
                 [
                     StallGuard(limits: stallLimits, faultAnswer: faultAnswer, isOfStream: true), RestDropper(),
-                    ContinueHandler(), QuiesceStop(),
+                    ContinueHandler(),
                 ]
-            })
+            }, responder: connections.noting(streamResponder))
     }
 
     private func channel(

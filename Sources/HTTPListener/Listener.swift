@@ -1,3 +1,4 @@
+import HTTPTypes
 package import Hummingbird
 package import Logging
 import NIOCore
@@ -9,6 +10,8 @@ import ServiceLifecycle
 /// configuration allows.
 package struct Listener<Responder: HTTPResponder>: Service
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+    private static var serverName: String { "Herald" }
+
     private let application: Application<Responder>
     private let connections: OpenConnections
     private let shutdownLimit: Duration
@@ -37,11 +40,14 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         let certificate = try configuration.tls.map {
             try ListenerCertificate(certificateFile: $0.certificateFile, keyFile: $0.keyFile, others: others)
         }
+        let responder = responder(ProvenConnections(connections))
+        let stack = ChannelStack(
+            configuration, certificate, connections,
+            streamResponder: responder.answering(as: Self.serverName, logger: logger), faultAnswer)
         application = Application(
-            responder: responder(ProvenConnections(connections)),
-            server: ChannelStack(configuration, certificate, connections, faultAnswer).server,
+            responder: responder, server: stack.server,
             configuration: ApplicationConfiguration(
-                address: .hostname(configuration.host, port: configuration.port), serverName: "Herald",
+                address: .hostname(configuration.host, port: configuration.port), serverName: Self.serverName,
                 availableConnectionsDelegate: AcceptCeiling(total: configuration.connectionLimits.total)),
             onServerRunning: { channel in
                 connections.watch(channel, logger: logger)

@@ -8,6 +8,8 @@ package enum Address: Hashable, Sendable {
     case android(AndroidToken)
     /// The subscription of a browser.
     indirect case web(WebSubscription)
+    /// A broadcast channel of Apple's push service: no device, but all that subscribe.
+    indirect case broadcast(BroadcastAddress)
 
     /// By which way it is reached.
     package var channel: Channel {
@@ -15,25 +17,27 @@ package enum Address: Hashable, Sendable {
         case .apple(_, let environment): .apns(environment)
         case .android: .fcm
         case .web: .webPush
+        case .broadcast(let address): .broadcast(address.environment)
         }
     }
 
     /// The platform of the apps that have such addresses.
     package var platform: Platform {
         switch self {
-        case .apple: .apple
+        case .apple, .broadcast: .apple
         case .android: .android
         case .web: .web
         }
     }
 
-    /// What no two active registrations of an app have in common: device token, token or endpoint. The environment is
-    /// none of it, nor are a browser's keys.
+    /// What no two active registrations of an app have in common: device token, token or endpoint; of a channel its id behind
+    /// its policy. The environment is none of it, nor are a browser's keys.
     package var identity: [UInt8] {
         switch self {
         case .apple(let token, _): token.bytes
         case .android(let token): Array(token.rawValue.utf8)
         case .web(let subscription): Array(subscription.endpoint.utf8)
+        case .broadcast(let address): [address.storagePolicy == .none ? 0 : 1] + address.id.rawValue.utf8
         }
     }
 
@@ -71,7 +75,9 @@ package enum AddressChange: Hashable, Sendable {
         case (.address(let next), _): next
         case (.deviceToken(let token), .apple(_, let environment)): .apple(token, environment)
         case (.environment(let environment), .apple(let token, _)): .apple(token, environment)
-        case (.deviceToken, .android), (.deviceToken, .web), (.environment, .android), (.environment, .web): address
+        case (.deviceToken, .android), (.deviceToken, .web), (.deviceToken, .broadcast), (.environment, .android),
+            (.environment, .web), (.environment, .broadcast):
+            address
         }
     }
 }

@@ -50,10 +50,11 @@ package struct App: Hashable, Sendable {
     package enum Service: Hashable, Sendable {
         /// Reached by Apple's push service.
         case apple(DeviceService)
-        /// Reached by Google's push service. Nothing is sent to it yet.
-        case android
-        /// Reached by the push services of browsers. Nothing is sent to it yet.
-        case web
+        /// Reached by Google's push service. `isReached`: whether there is an account to send as; otherwise devices register,
+        /// and nothing is sent to them.
+        case android(isReached: Bool)
+        /// Reached by the push services of browsers; `nil`: browsers register, and nothing is sent to them.
+        case web(BrowserService?)
         /// Not reached: links open it, nothing is sent to it and nothing registers.
         case linksOnly(Platform)
     }
@@ -87,8 +88,10 @@ package struct App: Hashable, Sendable {
     }
 
     /// Describes a web app: the host of the pages that register.
-    package init(web id: AppID) {
-        self.init(id: id, service: .web)
+    ///
+    /// - Parameter service: how their browsers are reached; `nil`: not.
+    package init(web id: AppID, service: BrowserService? = nil) {
+        self.init(id: id, service: .web(service))
     }
 
     /// The platform.
@@ -105,7 +108,9 @@ package struct App: Hashable, Sendable {
     package var isServed: Bool {
         switch service {
         case .apple: true
-        case .android, .web, .linksOnly: false
+        case .web(let service): service != nil
+        case .android(let isReached): isReached
+        case .linksOnly: false
         }
     }
 
@@ -118,12 +123,18 @@ package struct App: Hashable, Sendable {
         return service
     }
 
+    /// What a web app has whose browsers are reached; `nil`: it is none.
+    package var browserService: BrowserService? {
+        guard case .web(let service) = service else { return nil }
+        return service
+    }
+
     /// Whether each environment has an endpoint of its own: a device token that is refused in one can be tried in the
     /// other.
     package var reachesBothEnvironments: Bool { deviceService?.reachesBothEnvironments ?? false }
 
-    /// The channels of its registrations.
-    package var channels: [Channel] { Channel.all.filter { $0.platform == platform } }
+    /// The channels by which its devices are reached.
+    package var channels: [Channel] { Channel.all.filter { $0.platform == platform && $0.isOfDevices } }
 }
 
 /// How an app with device tokens is reached and what its payloads carry.
@@ -150,6 +161,25 @@ package struct DeviceService: Hashable, Sendable {
     }
 }
 
+/// How the browsers of a web app are reached: what their subscriptions have to fit.
+package struct BrowserService: Hashable, Sendable {
+    /// The VAPID keys that pages may have subscribed with, the present one first: uncompressed points of 65 bytes.
+    package let publicKeys: [[UInt8]]
+    /// Push services beside the public ones.
+    package let services: [PushServiceName]
+
+    /// Describes a service.
+    package init(publicKeys: [[UInt8]], services: [PushServiceName] = []) {
+        self.publicKeys = publicKeys
+        self.services = services
+    }
+
+    /// Whether an endpoint is of a push service that may be sent to: one of the public ones, or one that the project names.
+    package func allows(endpoint: String) -> Bool {
+        PushServiceName(endpoint: endpoint).map { $0.isPublic || services.contains($0) } ?? false
+    }
+}
+
 /// What tells an app from the others of its project: an Apple and an Android app may have one id.
 package struct AppKey: Hashable, Sendable {
     /// By what it is reached.
@@ -171,16 +201,6 @@ extension AppKey: Comparable {
     }
 }
 
-/// By what an app is reached.
-package enum Platform: String, Hashable, Sendable, CaseIterable {
-    /// Apple's push service.
-    case apple
-    /// Google's push service, for Android.
-    case android
-    /// The push service of a browser.
-    case web
-}
-
 /// The two kinds of credential that APNs takes.
 package enum CredentialKind: String, Hashable, Sendable, CaseIterable {
     /// A provider token in each request, signed with a provider key.
@@ -197,20 +217,4 @@ package enum FirebaseKeys: String, Hashable, Sendable, CaseIterable {
     case standard
     /// `standard` and, per device, `google.c.fid`: one splice into the finished bytes.
     case full
-}
-
-/// The two separate worlds of APNs: a device token of one is a BadDeviceToken in the other.
-package enum PushEnvironment: String, Hashable, Sendable, CaseIterable {
-    /// `api.push.apple.com`: App Store, TestFlight and enterprise builds.
-    case production
-    /// `api.sandbox.push.apple.com`: development builds.
-    case sandbox
-
-    /// The other one of the two.
-    package var other: PushEnvironment {
-        switch self {
-        case .production: .sandbox
-        case .sandbox: .production
-        }
-    }
 }

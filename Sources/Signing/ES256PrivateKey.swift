@@ -26,6 +26,13 @@ package final class ES256PrivateKey: Sendable {
         self.key = Mutex(key)
     }
 
+    /// Makes a key.
+    ///
+    /// - Returns: the key as PKCS#8 in PEM, not encrypted: what ``init(pem:)`` reads.
+    package static func generatedPEM() throws(SigningError) -> String {
+        try PrivateKey.generatedOnP256().pem()
+    }
+
     /// Signs `message`: 64 bytes, r ‖ s as JWS wants it (RFC 7518 §3.4), not DER.
     package func signature(for message: [UInt8]) throws(SigningError) -> [UInt8] {
         // The result leaves the lock as a value because a typed error doesn't pass through every withLock overload.

@@ -64,6 +64,21 @@ import COpenSSL
         unsafe self.pointer = pointer
     }
 
+    /// Makes a key on P-256, of OpenSSL's private random source.
+    static func generatedOnP256() throws(SigningError) -> PrivateKey {
+        ErrorStack.clear()
+        guard let context = unsafe EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else {
+            throw libraryError("EVP_PKEY_CTX_new_from_name")
+        }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        var key: OpaquePointer?
+        guard unsafe EVP_PKEY_keygen_init(context) == 1,
+            unsafe EVP_PKEY_CTX_set_group_name(context, "prime256v1") == 1,
+            unsafe EVP_PKEY_generate(context, &key) == 1, let key = unsafe key
+        else { throw libraryError("EVP_PKEY_generate") }
+        return unsafe PrivateKey(owning: key)
+    }
+
     /// The key as PKCS#8 in DER (RFC 5958), not encrypted.
     func derBytes() throws(SigningError) -> SecretBytes {
         ErrorStack.clear()
@@ -122,10 +137,22 @@ import COpenSSL
 
     /// The public half as SubjectPublicKeyInfo in PEM.
     func publicKeyPEM() throws(SigningError) -> String {
+        try unsafe Self.text("PEM_write_bio_PUBKEY") { unsafe PEM_write_bio_PUBKEY($0, pointer) }
+    }
+
+    /// The key as PKCS#8 in PEM, not encrypted: the form of a key file.
+    func pem() throws(SigningError) -> String {
+        try unsafe Self.text("PEM_write_bio_PKCS8PrivateKey") {
+            unsafe PEM_write_bio_PKCS8PrivateKey($0, pointer, nil, nil, 0, nil, nil)
+        }
+    }
+
+    /// What `write` writes to a memory BIO.
+    private static func text(_ call: String, _ write: (OpaquePointer) -> Int32) throws(SigningError) -> String {
         ErrorStack.clear()
         guard let sink = unsafe BIO_new(BIO_s_mem()) else { throw libraryError("BIO_new") }
         defer { unsafe BIO_free(sink) }
-        guard unsafe PEM_write_bio_PUBKEY(sink, pointer) == 1 else { throw libraryError("PEM_write_bio_PUBKEY") }
+        guard unsafe write(sink) == 1 else { throw libraryError(call) }
         var text = [UInt8](repeating: 0, count: unsafe BIO_ctrl_pending(sink))
         let count = unsafe text.withUnsafeMutableBytes { buffer in
             unsafe BIO_read(sink, buffer.baseAddress, Int32(buffer.count))

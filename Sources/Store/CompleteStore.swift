@@ -1,7 +1,7 @@
 /// What the API asks of its store: all but the work of delivering.
 package typealias APIStore = RegistrationStore & SubscriptionStore & DeviceGroupStore & MessageStore & LedgerStore
     & CredentialStore & ServiceAccountStore & InstallationStore & ReceiptStore & AuditStore & EventStore & LinkStore
-    & UserStore
+    & UserStore & ChannelStore
 
 /// Everything that a gateway asks of its store.
 package typealias CompleteStore = APIStore & DeliveryStore & ClickStore & ReferralStore & StoreRetention

@@ -1,12 +1,20 @@
 import HTTP2Client
+package import PushModel
 
 /// The requests of a batch, in the client's own form: it takes them as they are.
 package struct PushRequests: Sendable {
     private(set) var requests: [Request] = []
+    /// The places in the batch of pushes that no request can be made of, and why.
+    private(set) var refused: [Int: Refusal] = [:]
 
     /// None yet, room for `count`.
     package init(capacity count: Int) {
         requests.reserveCapacity(count)
+    }
+
+    /// Leaves the push at a place of the batch out: it ends with this refusal, and nothing of it is sent.
+    package mutating func refuse(_ index: Int, because refusal: Refusal) {
+        refused[index] = refusal
     }
 
     /// Adds the request of one push.

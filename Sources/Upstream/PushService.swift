@@ -6,7 +6,8 @@ package protocol PushService: Sendable {
     /// The service's name in log lines, such as `APNs`.
     var name: String { get }
 
-    /// Builds the requests of the pushes of `batch` at `indices`, in this order. What they share is built once.
+    /// Builds the requests of the pushes of `batch` at `indices`, in this order, but for those that it refuses. What they
+    /// share is built once.
     func requests(for indices: [Int], of batch: [Push]) -> PushRequests
 
     /// What the pushes have in common that a refused topic stops.
@@ -14,6 +15,10 @@ package protocol PushService: Sendable {
 
     /// The pushes of `batch` at `indices` that the credential may not send; `nil`: none.
     func refusedPushes(among indices: [Int], of batch: [Push]) -> RefusedPushes?
+
+    /// Whether a status from 200 to 299 is one with which the service accepts pushes by its own documents; any other of
+    /// them counts as accepted too, and is told.
+    func isUsualSuccess(_ status: Int) -> Bool
 
     /// Reads an answer that does not accept its push: its reason and what it is about.
     func refusal(status: Int, body: [UInt8]) -> Refusal
@@ -24,6 +29,19 @@ package protocol PushService: Sendable {
     /// Why pushes are held back while the service is overloaded or asked for a rest.
     var overload: Refusal { get }
 
+    /// The service's own id of a push that it accepted, from the body of its answer; `nil`: it gives none.
+    func id(of body: [UInt8]) -> String?
+
+    /// How long a push waits at least after a refusal whose answer asked for nothing; `nil`: as its delivery says. Other
+    /// pushes go on meanwhile.
+    func wait(after refusal: Refusal) -> Duration?
+
+    /// Whether a dead address without a time counts as dead since the push set out; otherwise nothing is concluded.
+    var seesDeathAtOnce: Bool { get }
+
+    /// How long an address is left alone after the first answer that it gets too many pushes; it doubles with each.
+    var firstAddressPause: Duration { get }
+
     /// Why pushes to one address are held back.
     var addressOverload: Refusal { get }
 
@@ -32,8 +50,23 @@ package protocol PushService: Sendable {
 }
 
 extension PushService {
+    /// 200 alone.
+    package func isUsualSuccess(_ status: Int) -> Bool { status == 200 }
+
     /// None: the service itself decides.
     package func refusedPushes(among indices: [Int], of batch: [Push]) -> RefusedPushes? { nil }
+
+    /// None.
+    package func id(of body: [UInt8]) -> String? { nil }
+
+    /// As the delivery says.
+    package func wait(after refusal: Refusal) -> Duration? { nil }
+
+    /// No.
+    package var seesDeathAtOnce: Bool { false }
+
+    /// Five seconds.
+    package var firstAddressPause: Duration { .seconds(5) }
 }
 
 /// Pushes that are refused here, because the service would refuse them and hold it against the connection.

@@ -19,7 +19,10 @@ extension UpstreamClient {
             if case .notSent(let failure) = completion.exchange, failure.kind == .withdrawn {
                 return givenBack(index, of: batch, generation, after: completion.latency)
             }
-            return PushReport(index: index, outcome: answer.outcome, latency: completion.latency)
+            let start = received + (.zero - completion.latency)
+            return PushReport(
+                index: index, outcome: service.seesDeathAtOnce ? answer.outcome.dated(by: start) : answer.outcome,
+                latency: completion.latency, upstreamID: answer.id)
         }
         // The token first, so that the new connections begin with the new one.
         if findings.sawExpiredToken, let token { tokens?.expire(token.issuedAt) }
@@ -27,6 +30,17 @@ extension UpstreamClient {
         congestion.leave(completions.count, good: findings.good, overload: findings.overload)
         if let after = findings.overload?.after, after > .zero { pools.reconsider() }
         return reports
+    }
+
+    /// Ends pushes that no request can be made of. One of them may have been a probe: it shows nothing.
+    func refuse(
+        _ refused: [Int: Refusal], of batch: [Push], _ generation: Int, token: AuthorizationToken?
+    ) -> [PushReport] {
+        var findings = Findings(count: refused.count)
+        findings.answers = refused.keys.map { UpstreamControl.Answered(index: $0, meaning: .nothing) }
+        follow(findings, of: batch, generation, token: token, wallTime())
+        congestion.leave(refused.count, good: 0)
+        return refused.map { PushReport(index: $0, outcome: .rejected($1), latency: .zero, isAttempt: false) }
     }
 
     /// What the answers of one call say.
@@ -97,5 +111,14 @@ extension UpstreamClient {
     ) -> ClockSkew.Action? {
         guard let date, skew.wantsSample(at: now), let time = HTTPDate.time(of: date, now: received) else { return nil }
         return skew.sample(date: time, received: received, at: now)
+    }
+}
+
+extension Outcome {
+    /// The outcome, with the time when the push set out where the service does not say since when an address is dead: who
+    /// registers after that lives.
+    fileprivate func dated(by start: Timestamp) -> Outcome {
+        guard case .rejected(let refusal) = self, refusal.scope == .addressDead(since: nil) else { return self }
+        return .rejected(Refusal(refusal.reason, .addressDead(since: start), label: refusal.label))
     }
 }

@@ -34,7 +34,8 @@ package final class UpstreamClient: Sendable {
 
     init(
         name: String, service: any PushService, pools: UpstreamPools, tokens: (any AuthorizationSource)?,
-        doubtfulAddresses: DoubtfulAddressLimits = DoubtfulAddressLimits(), wallTime: @escaping WallTime,
+        maxPerSecond: Int? = nil, doubtfulAddresses: DoubtfulAddressLimits = DoubtfulAddressLimits(),
+        wallTime: @escaping WallTime,
         uptime: @escaping Uptime, logger: Logger, holdChanged: @escaping @Sendable () -> Void = {}
     ) {
         self.name = name
@@ -46,7 +47,8 @@ package final class UpstreamClient: Sendable {
         queueLimit = pools.queueLimit * pools.count * 2
         self.wallTime = wallTime
         self.uptime = uptime
-        congestion = CongestionGate(overload: service.overload, uptime: uptime)
+        congestion = CongestionGate(
+            overload: service.overload, pace: maxPerSecond.map { SendPace(limit: $0) }, uptime: uptime)
         state = Mutex(Reactions(control: UpstreamControl(service: service, limits: doubtfulAddresses)))
         var logger = logger
         logger[metadataKey: "upstream"] = "\(name)"
@@ -123,10 +125,16 @@ package final class UpstreamClient: Sendable {
                 })
         }
         guard !selection.admitted.isEmpty else { return }
-        let parts = pools.parts(of: selection.admitted, in: batch, at: wallTime()).map { part in
-            (part, service.requests(for: part.indices, of: batch).requests)
-        }
         let generation = selection.generation
+        var parts: [(UpstreamPools.Part, [Request])] = []
+        for var part in pools.parts(of: selection.admitted, in: batch, at: wallTime()) {
+            let built = service.requests(for: part.indices, of: batch)
+            if !built.refused.isEmpty {
+                report(refuse(built.refused, of: batch, generation, token: token))
+                part.indices.removeAll { built.refused[$0] != nil }
+            }
+            if !part.indices.isEmpty { parts.append((part, built.requests)) }
+        }
         @Sendable func hand(_ part: UpstreamPools.Part, _ requests: [Request]) async {
             await part.pool.submit(requests) { index in
                 self.objection(to: batch[part.indices[index]], of: generation) == nil
@@ -134,6 +142,7 @@ package final class UpstreamClient: Sendable {
                 report(self.read(completions, at: part.indices, of: batch, generation, token: token))
             }
         }
+        if parts.isEmpty { return }
         if parts.count == 1 { return await hand(parts[0].0, parts[0].1) }
         // All pools at the same time: the full queue of one must not hold back the others.
         await withDiscardingTaskGroup { tasks in

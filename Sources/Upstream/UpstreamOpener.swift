@@ -10,11 +10,15 @@ package struct UpstreamDescription: Sendable {
     package var service: any PushService
     /// The tokens that its requests carry; `nil`: none.
     package var tokens: (any AuthorizationSource)?
+    /// The most pushes a second, at least 1; `nil`: no such limit.
+    package var maxPerSecond: Int?
 
     /// Describes an upstream.
     package init(
-        configuration: UpstreamConfiguration, service: any PushService, tokens: (any AuthorizationSource)?
+        configuration: UpstreamConfiguration, service: any PushService, tokens: (any AuthorizationSource)?,
+        maxPerSecond: Int? = nil
     ) {
+        self.maxPerSecond = maxPerSecond
         self.configuration = configuration
         self.service = service
         self.tokens = tokens
@@ -49,8 +53,8 @@ struct UpstreamOpener: Sendable {
         }
         let upstream = UpstreamClient(
             name: description.configuration.name, service: description.service, pools: pools,
-            tokens: description.tokens, doubtfulAddresses: doubtfulAddresses, wallTime: wallTime, uptime: uptime,
-            logger: logger, holdChanged: holdChanged)
+            tokens: description.tokens, maxPerSecond: description.maxPerSecond, doubtfulAddresses: doubtfulAddresses,
+            wallTime: wallTime, uptime: uptime, logger: logger, holdChanged: holdChanged)
         reachChanged.set { [weak upstream] in upstream?.updateHold() }
         return upstream
     }

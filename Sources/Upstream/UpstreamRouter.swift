@@ -49,6 +49,12 @@ package final class UpstreamRouter<Key: Hashable & Sendable>: PushSender {
     /// The clocks that upstreams go by.
     package var clocks: (wallTime: WallTime, uptime: Uptime) { (opener.wallTime, opener.uptime) }
 
+    /// Prepares single requests to a service beside the pushes; nothing is dialed before the first.
+    package func requests(_ configuration: UpstreamConfiguration) throws(UpstreamConfigurationError) -> ServiceRequests
+    {
+        try ServiceRequests(configuration, transport: opener.transport)
+    }
+
     /// Replaces the routes: upstreams that are no longer needed finish and close, those that stay keep their
     /// connections, unless they serve an app that they did not serve before: a service may bind a connection to the
     /// apps that its credential has when it first pushes, so those get new connections. Pushes without a route end as

@@ -9,20 +9,21 @@ import Synchronization
 /// Lifecycle: ``send(_:at:to:describe:report:)`` opens; ``closeIdle()`` is to be called now and then; ``shutdown(within:)``
 /// ends everything, once.
 package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
-    private struct Entry {
+    private struct OpenUpstream {
         let upstream: UpstreamClient
-        /// Hand-overs under way.
-        var users: Int
+        let load: UpstreamLoad
+        /// The routes of the pushes that went to it.
+        var routes: Set<PushRoute> = []
         var lastUsedAt: Duration
     }
 
-    private struct State {
-        var entries: [Key: Entry] = [:]
+    private struct OpenUpstreams {
+        var entries: [Key: OpenUpstream] = [:]
         var isShutDown = false
     }
 
     private enum Entrance {
-        case open(UpstreamClient)
+        case open(UpstreamClient, UpstreamLoad)
         case full, shutDown
         case failed(UpstreamConfigurationError)
     }
@@ -30,12 +31,18 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
     private let opener: UpstreamOpener
     private let limit: Int
     private let idleTime: Duration
-    private let state = Mutex(State())
+    private let loadLimit: Int
+    /// What all upstreams have in hand together.
+    private let load: UpstreamLoad
+    private let held = HeldRoutes()
+    private let state = Mutex(OpenUpstreams())
 
     /// How long an upstream that is closed may finish its requests.
     private static var drainLimit: Duration { .seconds(60) }
     /// For how long a push is held back when there are too many upstreams.
     private static var rest: Duration { .seconds(5) }
+    /// For how long a push is held back when its upstream has too many in hand.
+    private static var loadRest: Duration { .seconds(2) }
 
     /// Prepares upstreams and the engine's loop threads; nothing is dialed before the first push.
     ///
@@ -43,22 +50,24 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
     ///   - limit: the most upstreams that are open, at least 1. Beyond it the one that was idle longest is closed; while
     ///     none is idle, pushes are held back.
     ///   - idleTime: after so long without a push an upstream may be closed.
+    ///   - loadLimit: the most pushes of a lane that one upstream has in hand, and twice as many all of them together;
+    ///     those beyond are held back, so that upstreams that do not answer fill no queue of other services.
     ///   - connectionLimit: the most connections of an upstream, at least 1.
     package convenience init(
-        loopCount: Int, limit: Int, idleTime: Duration, connectionLimit: Int, wallTime: @escaping WallTime,
-        logger: Logger
+        loopCount: Int, limit: Int, idleTime: Duration, loadLimit: Int, connectionLimit: Int,
+        wallTime: @escaping WallTime, logger: Logger
     ) {
         let clock = ContinuousClock()
         let start = clock.now
         self.init(
             transport: EngineTransport(engine: HTTP2Engine(loopCount: loopCount, logger: logger, keyLogFile: nil)),
-            limit: limit, idleTime: idleTime, connectionLimit: connectionLimit, wallTime: wallTime,
-            uptime: { start.duration(to: clock.now) }, logger: logger)
+            limit: limit, idleTime: idleTime, loadLimit: loadLimit, connectionLimit: connectionLimit,
+            wallTime: wallTime, uptime: { start.duration(to: clock.now) }, logger: logger)
     }
 
     /// Prepares upstreams on a transport of its own.
     package init(
-        transport: any RequestTransport, limit: Int, idleTime: Duration, connectionLimit: Int,
+        transport: any RequestTransport, limit: Int, idleTime: Duration, loadLimit: Int, connectionLimit: Int,
         wallTime: @escaping WallTime, uptime: @escaping Uptime, logger: Logger
     ) {
         opener = UpstreamOpener(
@@ -66,6 +75,8 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
             wallTime: wallTime, uptime: uptime, logger: logger)
         self.limit = max(1, limit)
         self.idleTime = idleTime
+        self.loadLimit = max(1, loadLimit)
+        load = UpstreamLoad(limit: 2 * self.loadLimit)
     }
 
     /// Sends the pushes of `batch` at `indices` to one upstream; each gets one report.
@@ -75,18 +86,23 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
         _ batch: [Push], at indices: [Int], to key: Key, describe: () -> UpstreamDescription,
         report: @escaping @Sendable ([PushReport]) -> Void
     ) async {
+        guard let first = indices.first else { return }
         let description = state.withLock { $0.entries[key] == nil } ? describe() : nil
-        switch enter(key, description) {
-        case .open(let upstream):
-            await upstream.send(batch, at: indices, report: report)
-            leave(key)
+        let routes = Set(indices.lazy.map { batch[$0].route })
+        switch enter(key, description, routes) {
+        case .open(let upstream, let load):
+            let isUrgent = batch[first].lane == .interactive
+            let taken = take(indices.count, isUrgent: isUrgent, from: load)
+            if taken < indices.count {
+                hold(indices.dropFirst(taken), because: upstream.service.overload, for: Self.loadRest, report)
+            }
+            guard taken > 0 else { return }
+            await upstream.send(batch, at: Array(indices.prefix(taken))) { reports in
+                self.giveBack(reports, isUrgent: isUrgent, to: load)
+                report(reports)
+            }
         case .full:
-            let overload = (description ?? describe()).service.overload
-            report(
-                indices.map {
-                    PushReport(
-                        index: $0, outcome: .throttled(overload, after: Self.rest), latency: .zero, isAttempt: false)
-                })
+            hold(indices[...], because: (description ?? describe()).service.overload, for: Self.rest, report)
         case .failed(let error):
             opener.logger.error("an upstream can't be opened", metadata: ["error": "\(error.message)"])
             report(indices.map { PushReport(index: $0, outcome: .notSent(.noRoute), latency: .zero) })
@@ -95,21 +111,53 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
         }
     }
 
+    /// Takes up to `count` pushes in hand.
+    private func take(_ count: Int, isUrgent: Bool, from load: UpstreamLoad) -> Int {
+        let now = opener.uptime()
+        let room = self.load.take(count, isUrgent: isUrgent, at: now).taken
+        let (taken, isNews) = load.take(room, isUrgent: isUrgent, at: now)
+        if taken < room { self.load.giveBack(room - taken, isUrgent: isUrgent, isAnswered: false, at: now) }
+        if isNews { updateHeldRoutes() }
+        return taken
+    }
+
+    private func giveBack(_ reports: [PushReport], isUrgent: Bool, to load: UpstreamLoad) {
+        let now = opener.uptime()
+        let isAnswered = reports.contains { report in
+            switch report.outcome {
+            case .accepted, .rejected, .throttled: report.isAttempt
+            case .notSent, .unknown: false
+            }
+        }
+        self.load.giveBack(reports.count, isUrgent: isUrgent, isAnswered: isAnswered, at: now)
+        if load.giveBack(reports.count, isUrgent: isUrgent, isAnswered: isAnswered, at: now) { updateHeldRoutes() }
+    }
+
+    private func hold(
+        _ indices: ArraySlice<Int>, because refusal: Refusal, for rest: Duration,
+        _ report: @Sendable ([PushReport]) -> Void
+    ) {
+        report(
+            indices.map {
+                PushReport(index: $0, outcome: .throttled(refusal, after: rest), latency: .zero, isAttempt: false)
+            })
+    }
+
     /// Takes the upstream of a key into use, and opens it if it is not there. Opening dials nothing, so it happens under
     /// the lock: one key never has two.
-    private func enter(_ key: Key, _ description: UpstreamDescription?) -> Entrance {
+    private func enter(_ key: Key, _ description: UpstreamDescription?, _ routes: Set<PushRoute>) -> Entrance {
         let now = opener.uptime()
         let (entrance, closed): (Entrance, UpstreamClient?) = state.withLock { state in
             if state.isShutDown { return (.shutDown, nil) }
-            if let upstream = state.entries[key]?.upstream {
-                state.entries[key]?.users += 1
+            if let entry = state.entries[key] {
                 state.entries[key]?.lastUsedAt = now
-                return (.open(upstream), nil)
+                if !routes.isSubset(of: entry.routes) { state.entries[key]?.routes.formUnion(routes) }
+                return (.open(entry.upstream, entry.load), nil)
             }
             guard let description else { return (.full, nil) }
             var closed: UpstreamClient?
             if state.entries.count >= limit {
-                let idle = state.entries.filter { $0.value.users == 0 }.min {
+                let idle = state.entries.filter { $0.value.load.isNone }.min {
                     $0.value.lastUsedAt < $1.value.lastUsedAt
                 }
                 guard let idle else { return (.full, nil) }
@@ -117,9 +165,12 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
                 state.entries[idle.key] = nil
             }
             do throws(UpstreamConfigurationError) {
-                let upstream = try opener.open(description, holdChanged: {})
-                state.entries[key] = Entry(upstream: upstream, users: 1, lastUsedAt: now)
-                return (.open(upstream), closed)
+                let upstream = try opener.open(
+                    description, holdChanged: { [weak self] in self?.updateHeldRoutes() })
+                let entry = OpenUpstream(
+                    upstream: upstream, load: UpstreamLoad(limit: loadLimit), routes: routes, lastUsedAt: now)
+                state.entries[key] = entry
+                return (.open(upstream, entry.load), closed)
             } catch {
                 return (.failed(error), closed)
             }
@@ -128,11 +179,32 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
         return entrance
     }
 
-    private func leave(_ key: Key) {
-        let now = opener.uptime()
-        state.withLock { state in
-            state.entries[key]?.users -= 1
-            state.entries[key]?.lastUsedAt = now
+    /// The routes for which nothing more is wanted: those with an upstream that is crowded, and those all of whose upstreams
+    /// hold them.
+    package var heldRoutes: [PushRoute: HeldRoute] { held.routes(at: opener.uptime) }
+
+    /// Sets what is called when ``heldRoutes`` changed.
+    package func onHeldRoutesChange(_ body: @escaping @Sendable () -> Void) { held.onChange(body) }
+
+    /// Reads anew which routes are held.
+    private func updateHeldRoutes() {
+        held.update {
+            var crowded: [PushRoute: HoldRest] = [:]
+            var rests: [PushRoute: HoldRest] = [:]
+            var free: Set<PushRoute> = []
+            for entry in state.withLock({ Array($0.entries.values) }) {
+                let isCrowded = entry.load.isHolding
+                let hold = entry.upstream.hold
+                for route in entry.routes {
+                    if isCrowded { crowded[route] = .crowd }
+                    guard let rest = hold.rest(of: route) else {
+                        free.insert(route)
+                        continue
+                    }
+                    rests[route] = rests[route].flatMap { $0.until < rest.until ? $0 : nil } ?? rest
+                }
+            }
+            return rests.filter { !free.contains($0.key) }.merging(crowded) { rest, _ in rest }
         }
     }
 
@@ -140,11 +212,12 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
     package func closeIdle() {
         let now = opener.uptime()
         let idle = state.withLock { state in
-            let idle = state.entries.filter { $0.value.users == 0 && now - $0.value.lastUsedAt >= idleTime }
+            let idle = state.entries.filter { $0.value.load.isNone && now - $0.value.lastUsedAt >= idleTime }
             for key in idle.keys { state.entries[key] = nil }
             return idle.values.map(\.upstream)
         }
         close(idle)
+        if !idle.isEmpty { updateHeldRoutes() }
     }
 
     /// How many are open.
@@ -152,7 +225,12 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
 
     /// One entry for each upstream that is open.
     package var upstreams: [UpstreamStatus] {
-        state.withLock { $0.entries.values.map(\.upstream) }.map(\.status).sorted { $0.name < $1.name }
+        state.withLock { Array($0.entries.values) }.map { entry in
+            var status = entry.upstream.status
+            status.routes = entry.routes
+            status.projects = Set(entry.routes.map(\.project))
+            return status
+        }.sorted { $0.name < $1.name }
     }
 
     /// As ``PushSender/windDown()``.

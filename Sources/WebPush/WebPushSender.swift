@@ -1,3 +1,4 @@
+import JSON
 package import Logging
 package import PushModel
 import Signing
@@ -14,6 +15,8 @@ package final class WebPushSender: PushSender {
         let subject: String
         let publicKey: [UInt8]
         let trustFile: String?
+        /// Whether the project names the service: it may have a private address then.
+        let isNamed: Bool
     }
 
     private struct AppKey: Hashable {
@@ -26,26 +29,37 @@ package final class WebPushSender: PushSender {
     private let wallTime: WallTime
 
     /// The most origins that have connections at a time.
-    private static let originLimit = 1000
+    static let originLimit = 1000
     /// An origin without a push for so long loses its connections.
     private static let idleTime: Duration = .seconds(600)
 
+    /// The most pushes of a lane that one origin has in hand.
+    static let loadLimit = 5000
+
     /// Prepares the sender; nothing is dialed before the first push.
-    package init(loopCount: Int, connectionLimit: Int = 4, wallTime: @escaping WallTime, logger: Logger) {
+    ///
+    /// - Parameter inFlightLimit: the most pushes of a lane that the gateway has under way: half of them may be to browsers,
+    ///   a quarter to one origin.
+    package init(
+        loopCount: Int, connectionLimit: Int = 4, inFlightLimit: Int = .max, wallTime: @escaping WallTime,
+        logger: Logger
+    ) {
         self.wallTime = wallTime
         onDemand = UpstreamsOnDemand(
-            loopCount: loopCount, limit: Self.originLimit, idleTime: Self.idleTime, connectionLimit: connectionLimit,
-            wallTime: wallTime, logger: logger)
+            loopCount: loopCount, limit: Self.originLimit, idleTime: Self.idleTime,
+            loadLimit: min(Self.loadLimit, inFlightLimit / 4),
+            connectionLimit: connectionLimit, wallTime: wallTime, logger: logger)
     }
 
     init(
-        transport: any RequestTransport, originLimit: Int = WebPushSender.originLimit, connectionLimit: Int = 4,
+        transport: any RequestTransport, originLimit: Int = WebPushSender.originLimit,
+        loadLimit: Int = WebPushSender.loadLimit, connectionLimit: Int = 4,
         wallTime: @escaping WallTime, uptime: @escaping Uptime, logger: Logger
     ) {
         self.wallTime = wallTime
         onDemand = UpstreamsOnDemand(
-            transport: transport, limit: originLimit, idleTime: Self.idleTime, connectionLimit: connectionLimit,
-            wallTime: wallTime, uptime: uptime, logger: logger)
+            transport: transport, limit: originLimit, idleTime: Self.idleTime, loadLimit: loadLimit,
+            connectionLimit: connectionLimit, wallTime: wallTime, uptime: uptime, logger: logger)
     }
 
     /// Replaces the apps. Upstreams that no app needs any more are closed when they have been idle for a while.
@@ -113,17 +127,20 @@ package final class WebPushSender: PushSender {
             return .failure(NoWay(outcome: .rejected(Refusal(.keyUnknown, .addressDoubtful))))
         }
         let destination = Destination(
-            service: service, subject: app.subject, publicKey: key.publicPoint, trustFile: app.trustFile)
+            service: service, subject: app.subject, publicKey: key.publicPoint, trustFile: app.trustFile,
+            isNamed: app.services.contains(service))
         return .success((destination, key))
     }
 
     private func description(of destination: Destination, key: ES256PrivateKey) -> UpstreamDescription {
         let service = destination.service
+        // The beginning of the key: an origin has an upstream for each.
+        var configuration = UpstreamConfiguration(
+            name: "\(service) vapid/\(Base64URL.text(destination.publicKey).prefix(8))",
+            endpoint: UpstreamEndpoint(host: service.host, port: service.port), trustFile: destination.trustFile)
+        configuration.isNamedByOthers = !destination.isNamed
         return UpstreamDescription(
-            configuration: UpstreamConfiguration(
-                name: service.description, endpoint: UpstreamEndpoint(host: service.host, port: service.port),
-                trustFile: destination.trustFile),
-            service: WebPushService(host: service.host, wallTime: wallTime),
+            configuration: configuration, service: WebPushService(host: service.host, wallTime: wallTime),
             tokens: VAPIDTokenSource(
                 key: key, subject: destination.subject, origin: service.origin, wallTime: wallTime))
     }
@@ -133,6 +150,12 @@ package final class WebPushSender: PushSender {
 
     /// One entry for each origin and key that has connections.
     package var upstreams: [UpstreamStatus] { onDemand.upstreams }
+
+    /// The apps that no bulk pushes are wanted for now: an origin has many in hand, or all origins hold theirs.
+    package var heldRoutes: [PushRoute: HeldRoute] { onDemand.heldRoutes }
+
+    /// Sets what is called when ``heldRoutes`` changed.
+    package func onHeldRoutesChange(_ body: @escaping @Sendable () -> Void) { onDemand.onHeldRoutesChange(body) }
 
     package func windDown() { onDemand.windDown() }
 

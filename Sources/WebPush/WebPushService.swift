@@ -21,12 +21,19 @@ struct WebPushService: PushService {
             guard let subscription = push.address.webSubscription, let content = push.content as? BrowserPush else {
                 preconditionFailure("a push to another service")
             }
-            requests.append(
-                head: heads.head(of: content), path: subscription.path, fields: PushRequestFields(),
-                body: encryptor.body(of: push.payload, for: subscription), isUrgent: push.lane == .interactive)
+            switch encryptor.body(of: push.payload, for: subscription) {
+            case .success(let body):
+                requests.append(
+                    head: heads.head(of: content), path: subscription.path, fields: PushRequestFields(), body: body,
+                    isUrgent: push.lane == .interactive)
+            case .failure(let error): requests.refuse(index, because: WebPushReasonTable.refusal(encrypting: error))
+            }
         }
         return requests
     }
+
+    /// 201 of RFC 8030 §5; 200 and 202 are seen too.
+    func isUsualSuccess(_ status: Int) -> Bool { (200...202).contains(status) }
 
     func topic(of push: Push) -> String { push.content.topic }
 
@@ -38,7 +45,12 @@ struct WebPushService: PushService {
         return RefusedPushes(indices: refused, refusal: Refusal(.nothingToShow, .push(.payload)))
     }
 
-    func refusal(status: Int, body: [UInt8]) -> Refusal { WebPushReasonTable.refusal(status: status, body: body) }
+    func refusal(status: Int, body: [UInt8]) -> Refusal {
+        let refusal = WebPushReasonTable.refusal(status: status, body: body)
+        // Services do not say since when: a subscription that is gone is gone by now.
+        guard refusal.scope == .addressDead(since: nil) else { return refusal }
+        return Refusal(refusal.reason, .addressDead(since: wallTime()), label: refusal.label)
+    }
 
     func meaning(of reason: Reason) -> String? { WebPushReasonTable.catalog[reason]?.meaning }
 
@@ -86,17 +98,32 @@ private struct RequestHeads {
 /// Encrypts the pushes of one batch. Each holds what OpenSSL would look up for each push.
 private struct PushEncryptor: ~Copyable {
     private var encryptor: WebPushEncryptor?
+    /// Why there is none.
+    private var failure: SigningError?
 
     init() {
-        // Without it nothing is encrypted, and so refused by every service.
-        encryptor = try? WebPushEncryptor()
+        do throws(SigningError) {
+            encryptor = try WebPushEncryptor()
+        } catch {
+            encryptor = nil
+            failure = error
+        }
     }
 
-    /// The encrypted body; empty when it can't be made, which a service answers with 400. The keys were checked when the
-    /// browser registered, and the length when the message was accepted.
-    mutating func body(of payload: [UInt8], for subscription: WebSubscription) -> [UInt8] {
+    /// The encrypted body. The keys were checked when the browser registered, and the length when the message was
+    /// accepted.
+    mutating func body(
+        of payload: [UInt8], for subscription: WebSubscription
+    ) -> Result<[UInt8], SigningError> {
         let keys = SubscriptionKeys(checkedPublicKey: subscription.key, secret: subscription.secret)
-        return (try? encryptor?.body(of: payload, for: keys)) ?? []
+        do throws(SigningError) {
+            guard let body = try encryptor?.body(of: payload, for: keys) else {
+                return .failure(failure ?? SigningError(.library, "OpenSSL does not offer what Web Push needs."))
+            }
+            return .success(body)
+        } catch {
+            return .failure(error)
+        }
     }
 }
 

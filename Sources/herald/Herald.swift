@@ -21,7 +21,9 @@ struct Herald: AsyncParsableCommand {
             CommandGroup(
                 name: "Talking to a gateway",
                 subcommands: [
-                    RegisterCommand.self, QuarantineCommand.self, UserCommand.self, TopicCommand.self, SendCommand.self,
+                    RegisterCommand.self, QuarantineCommand.self, UserCommand.self, TopicCommand.self,
+                    ChannelCommand.self,
+                    SendCommand.self,
                     MessageCommand.self, ReportCommand.self, WhyCommand.self, StatusCommand.self, TailCommand.self,
                     ExportCommand.self, LinksCommand.self,
                 ]),

@@ -14,6 +14,12 @@ struct ReasonTableTests {
         (400, "PayloadEmpty", .push(.payload)), (400, "MissingDeviceToken", .push(.address)),
         (400, "BadTopic", .topic), (400, "MissingTopic", .topic), (400, "TopicDisallowed", .topic),
         (400, "DeviceTokenNotForTopic", .push(.address)), (400, "IdleTimeout", .connection(.idle)),
+        // apns-channels.md §3.
+        (400, "MissingChannelId", .push(.request)), (400, "BadChannelId", .addressDead(since: nil)),
+        (400, "ChannelNotRegistered", .addressDead(since: nil)), (400, "BadRequestParams", .push(.request)),
+        (400, "BadRequestPayload", .push(.payload)), (400, "MissingPushType", .push(.header("apns-push-type"))),
+        (400, "FeatureNotEnabled", .topic), (400, "CannotCreateChannelConfig", .load(.unspecified)),
+        (403, "TopicMismatch", .topic),
         (403, "BadCertificate", .credential), (403, "BadCertificateEnvironment", .credential),
         (403, "Forbidden", .credential), (403, "ExpiredProviderToken", .connection(.tokenExpired)),
         (403, "InvalidProviderToken", .connection(.credential)), (403, "MissingProviderToken", .credential),

@@ -48,7 +48,7 @@ struct ComposerTests {
     @Test(.timeLimit(.minutes(5)))
     func aMessageIsComposedOnceForEachApp() async throws {
         let other = AppID(rawValue: "com.example.other")!
-        let apps = [Sample.app(), Sample.app(other), App(id: other, service: .web)]
+        let apps = [Sample.app(), Sample.app(other), App(id: other, service: .web(nil))]
         let project = Project(id: Sample.projectID, number: 123, apps: apps)
         let composer = CountingComposer()
         let rig = Rig(project: project, composer: composer)

@@ -46,7 +46,11 @@ struct Rig {
         acceptor = MessageAcceptor(
             store: store, composer: composer, admission: admission, runner: runner, wallTime: wallTime)
         controller = MessageController(store: store, runner: runner, wallTime: wallTime)
-        group = ServiceGroup(services: [runner], logger: quiet)
+        // A runner that was told to stop may end before the test's own shutdown begins.
+        group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [.init(service: runner, successTerminationBehavior: .gracefullyShutdownGroup)], logger: quiet)
+        )
     }
 
     /// Adds registrations 1 … `count`, subscribed to ``Sample/topic``.

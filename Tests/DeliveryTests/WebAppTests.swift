@@ -23,7 +23,7 @@ struct WebAppTests {
     /// One id is an app of two platforms: what is composed for the one is nothing for the other.
     @Test func oneIDOnTwoPlatformsIsTwoApps() async throws {
         let project = Project(
-            id: Sample.projectID, number: 123, apps: [Sample.app(), App(id: Sample.appID, service: .web)])
+            id: Sample.projectID, number: 123, apps: [Sample.app(), App(id: Sample.appID, service: .web(nil))])
         #expect(project.apps.count == 2 && project.apps(Sample.appID).map(\.platform) == [.apple, .web])
         try await Rig(project: project).run { rig in
             for number in 1...4 as ClosedRange<Int64> {

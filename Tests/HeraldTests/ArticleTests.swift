@@ -58,7 +58,8 @@ struct ArticleTests {
         let known =
             Self.leaves(of: GatewayConfiguration.keys.merging(GatewayConfiguration.lists) { $1 })
             // A section that may be one value instead.
-            + Self.leaves(of: ProjectFile.keys) + ["apps.apns.endpoint"]
+            + Self.leaves(of: ProjectFile.keys)
+            + ["apps.apns.endpoint", "apps.apns.broadcastEndpoint", "apps.apns.channelEndpoint"]
         Self.expectSame(try Self.rows(of: "Configuration").map(\.first), known)
     }
 

@@ -115,7 +115,7 @@ struct CommandProcessTests {
         init(state: String) async throws {
             process = try ChildProcess(
                 try GatewayProcess.executable(),
-                ["dev", "--port", "0", "--apns-port", "0", "--state", state],
+                ["dev", "--port", "0", "--apns-port", "0", "--push-port", "0", "--state", state],
                 environment: GatewayProcess.environment(with: [:]))
             guard await process.output.first(containing: "Press Ctrl-C to stop") != nil else {
                 throw ChildProcessError("ended with \(await process.status()): \(process.output.lines)")
@@ -154,6 +154,28 @@ struct CommandProcessTests {
         #expect(await second.process.status() == 0)
     }
 
+    /// The page that subscribes a browser, and the lines that play one.
+    @Test func demoServesAPageAndPlaysABrowser() async throws {
+        let directory = try TestDirectory()
+        let demo = try await Demo(state: directory.file("it's state"))
+        let page = APIClient(baseURL: demo.baseURL, key: demo.adminKey)
+        let html = try await page.get("/try/")
+        #expect(html.status == 200 && html.headers["content-type"] == "text/html; charset=utf-8")
+        #expect(html.headers["content-security-policy"] == "default-src 'self'")
+        let script = try await page.get("/try/page.js").text
+        let text = demo.process.output.lines.joined(separator: "\n")
+        let key = try #require(text.firstMatch(of: /"applicationServerKey":"([A-Za-z0-9_-]+)"/)).output.1
+        #expect(script.contains(key) && !script.contains(demo.adminKey))
+        #expect(try await page.get("/try/worker.js").text.contains("showNotification"))
+        let block = try #require(text.firstMatch(of: /(?s)SUBSCRIPTION=.*?weather:subscribe"; echo\n/)).output
+        let played = try await ChildProcess.run("/bin/bash", ["-euo", "pipefail", "-c", String(block)])
+        #expect(played.status == 0, "\(played.lines)")
+        #expect(try await page.post("/v1/projects/demo/messages:send", WholeGatewayTests.sample).status == 200)
+        #expect(await demo.process.output.first(containing: "| great match!") != nil)
+        demo.process.signal(SIGINT)
+        #expect(await demo.process.status() == 0)
+    }
+
     @Test(.enabled(Python.current.expectation, { try await Python.current.isFound() }))
     func demoShowsHowPythonSends() async throws {
         let directory = try TestDirectory()
@@ -179,11 +201,11 @@ struct CommandProcessTests {
         let directory = try TestDirectory()
         let first = try await Demo(state: directory.file("first"))
         let port = try #require(first.baseURL.split(separator: ":").last.map(String.init))
-        for option in ["--port", "--apns-port"] {
-            let other = option == "--port" ? "--apns-port" : "--port"
-            let result = try await GatewayProcess.run([
-                "dev", option, port, other, "0", "--state", directory.file("second"),
-            ])
+        let options = ["--port", "--apns-port", "--push-port"]
+        for option in options {
+            let others = options.filter { $0 != option }.flatMap { [$0, "0"] }
+            let result = try await GatewayProcess.run(
+                ["dev", option, port] + others + ["--state", directory.file("second")])
             #expect(result.status == 69)
             #expect(result.lines.count == 1)
             #expect(result.lines.first?.contains(option) == true)

@@ -344,7 +344,7 @@ struct ProjectFileTests {
         ),
         Mistake(
             project(tail: "  - id: www.example.com\n    platform: web\n    apns: {}"),
-            "demo.yaml:11: apps[1].apns: unknown key; known here: id, platform"
+            "demo.yaml:11: apps[1].apns: unknown key; known here: id, platform, webPush"
         ),
         Mistake(
             project(tail: "  - id: WWW.example.com\n    platform: web"),
@@ -514,8 +514,9 @@ struct ProjectFileTests {
         return ProjectReloader(
             directory: files.directory.file("projects"),
             configuredAt: ConfigurationPlace(source: "herald.yaml", line: 7),
-            useUpstreams: { _ throws(APNSConfigurationError) in
-                if let refusal = taken.refusal.withLock({ $0 }) { throw refusal }
+            useUpstreams: { projects throws(ConfigurationError) in
+                guard let refusal = taken.refusal.withLock({ $0 }) else { return }
+                throw ConfigurationError(problems: [projects.problem(of: refusal)])
             },
             useProjects: { projects in taken.projects.withLock { $0.append(projects) } },
             useCertificates: { certificates in taken.certificates.withLock { $0.append(certificates) } },

@@ -12,6 +12,7 @@ import Store
 import TestSupport
 import Testing
 import Upstream
+import WebPush
 
 @testable import herald
 
@@ -199,11 +200,16 @@ struct DevelopmentStateTests {
     @Test func projectFileThatItWritesIsValid() throws {
         let directory = try TestDirectory()
         let state = DevelopmentState(directory: directory.file("it's"))
-        try state.writeProjectFile(try state.identity(), apnsPort: 2197, gatewayPort: 8080)
+        let identity = try state.identity()
+        let browsers = try DevelopmentBrowsers(directory: state.directory)
+        try state.writeProjectFile(identity, apnsPort: 2197, browsers, pushPort: 2200, gatewayPort: 8080)
+        // Found again as they are.
+        #expect(try DevelopmentBrowsers(directory: state.directory).publicKey == browsers.publicKey)
         let set = try ProjectSet.read(
             directory: state.projectsDirectory, configuredAt: ConfigurationPlace(source: "test", line: nil))
         #expect(set.projects.map(\.id.rawValue) == [DevelopmentState.projectName])
         #expect(set.upstreams.first?.endpoints[.production]?.port == 2197)
+        #expect(set.browsers.first?.services.map(\.description) == ["127.0.0.1:2200"])
         #expect(set.projects.first?.links?.prefixes.map(\.url) == ["http://go.localhost:8080"])
         #expect(set.warnings.isEmpty)
     }

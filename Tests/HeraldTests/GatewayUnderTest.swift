@@ -36,6 +36,7 @@ struct GatewayUnderTest {
             identity: identity, wallTimeMilliseconds: wallTimeMilliseconds)
         configuration.port = 0
         configuration.controlPort = 0
+        configuration.channelPort = 0
         configuration.recordingLimit = recordingLimit
         if usesCertificate { configuration.clientCAFile = identity.caFile }
         let (ports, announcePorts) = AsyncStream.makeStream(of: (apns: Int, control: Int).self)
@@ -54,7 +55,8 @@ struct GatewayUnderTest {
                 ? try certificate(of: identity, in: directory)
                 : "team: \(identity.teamID)\n      key: \(identity.keyFile)"
             let file = try write(
-                credential: credential, identity: identity, apnsPort: ports.apns, settings: settings, in: directory)
+                credential: credential, identity: identity, apnsPort: ports.apns,
+                channelPort: simulator.channelPort ?? 0, settings: settings, in: directory)
             let keys = try await Keys(
                 admin: makeKey("admin", file), sender: makeKey("sender", file), client: makeKey("client", file))
             let gateway = GatewayUnderTest(
@@ -85,7 +87,8 @@ struct GatewayUnderTest {
     }
 
     private static func write(
-        credential: String, identity: SimulatorIdentity, apnsPort: Int, settings: String, in directory: TestDirectory
+        credential: String, identity: SimulatorIdentity, apnsPort: Int, channelPort: Int, settings: String,
+        in directory: TestDirectory
     ) throws -> String {
         try FileManager.default.createDirectory(atPath: directory.file("projects"), withIntermediateDirectories: true)
         try """
@@ -98,6 +101,7 @@ struct GatewayUnderTest {
               \(credential)
               environment: production
               endpoint: 127.0.0.1:\(apnsPort)
+              channelEndpoint: 127.0.0.1:\(channelPort)
               trust: \(identity.caFile)
             firebaseKeys: none
         registrations:

@@ -1,4 +1,5 @@
 import CoreMetrics
+import Delivery
 import Logging
 import PushModel
 import Testing
@@ -7,6 +8,15 @@ import Testing
 
 /// The metrics backend and its text.
 struct PrometheusRegistryTests {
+    @Test func theGaugesOfTheDiskAreThoseThatAreKnown() {
+        let registry = PrometheusRegistry()
+        registry.setDisk(DiskSpace.State(freeBytes: 5000, limitBytes: 1000, daysLeft: 2.5))
+        let text = registry.text
+        #expect(text.contains("\nherald_disk_days_left 2.5\n"), "\(text)")
+        registry.setDisk(DiskSpace.State(freeBytes: 5000, limitBytes: 1000))
+        #expect(!registry.text.contains("\nherald_disk_days_left "))
+    }
+
     @Test func countersShowSumHelpAndType() {
         let registry = PrometheusRegistry()
         let name = MetricName.deliveries.rawValue

@@ -1,4 +1,6 @@
+import Crypto
 import Foundation
+import JSON
 import Logging
 import PushModel
 import SQLiteStorage
@@ -15,6 +17,13 @@ struct RegistrationImportTests {
     private static let apps: [AppID: PushEnvironment] = [
         AppID(rawValue: "com.example.app")!: .production, AppID(rawValue: "com.example.dev")!: .sandbox,
     ]
+    private static let webApps: [AppID: App] = [
+        AppID(rawValue: "www.example.com")!: App(
+            web: AppID(rawValue: "www.example.com")!, service: BrowserService(publicKeys: [point])),
+        AppID(rawValue: "open.example.com")!: App(web: AppID(rawValue: "open.example.com")!),
+    ]
+    /// A point of P-256.
+    private static let point = Array(P256.KeyAgreement.PrivateKey().publicKey.x963Representation)
     private let directory: TestDirectory
 
     init() throws {
@@ -41,7 +50,7 @@ struct RegistrationImportTests {
         let handle = try FileHandle(forReadingFrom: URL(filePath: path))
         var lines = try RegistrationLines(handle)
         let header = format == .csv ? try lines.next(1).first : nil
-        let decoder = try RegistrationDecoder(format, apps: Self.apps, header: header)
+        let decoder = try RegistrationDecoder(format, apps: Self.apps, webApps: Self.webApps, header: header)
         if let position {
             #expect(position.fingerprint == lines.fingerprint)
             #expect(try lines.skip(to: position.offset, line: position.line))
@@ -110,11 +119,14 @@ struct RegistrationImportTests {
         }
         let kept = try await second.exportRegistrations(
             of: Self.project, after: RegistrationKey(rawValue: 0), limit: 999)
-        for (row, before) in zip(kept.rows, rows) {
+        // They come in the order of their FIDs, which are random.
+        let given = Dictionary(uniqueKeysWithValues: rows.map { ($0.address, $0) })
+        #expect(kept.rows.count == rows.count)
+        for row in kept.rows {
             var row = row
             row.id = nil
             row.token = nil
-            #expect(row == before)
+            #expect(row == given[row.address])
         }
         // Once more: nothing is new.
         #expect(try await take(file, format, second).summary == .init(imported: 100))
@@ -186,7 +198,7 @@ struct RegistrationImportTests {
         #expect(rejects.mapValues(\.column) == [2: "fid", 3: "device_token"])
         #expect(rejects[3]?.reason == "must be an even number of hex digits, 64 to 4096")
         let kept = try await store.exportRegistrations(of: Self.project, after: RegistrationKey(rawValue: 0), limit: 9)
-        #expect(kept.rows.map(\.address.deviceToken?.hex) == [Self.token("01"), Self.token("04")])
+        #expect(Set(kept.rows.map(\.address.deviceToken?.hex)) == [Self.token("01"), Self.token("04")])
     }
 
     /// What a spreadsheet would run as a formula has an apostrophe in front in CSV, and comes back without it.
@@ -206,6 +218,67 @@ struct RegistrationImportTests {
         let kept = try await store.exportRegistrations(of: Self.project, after: RegistrationKey(rawValue: 0), limit: 9)
         #expect(kept.rows.map(\.user) == [row.user] && kept.rows.map(\.appVersion) == [text])
         #expect(kept.rows.map(\.token) == [row.token])
+    }
+
+    /// Lists of other Web Push senders come in as they are, and go out with the key that each was made with.
+    @Test(arguments: RegistrationFormat.allCases)
+    func subscriptionsOfBrowsersComeInAndGoOut(format: RegistrationFormat) async throws {
+        let endpoint = "https://fcm.googleapis.com/fcm/send/a"
+        var row = ImportedRegistration(
+            app: try #require(AppID(rawValue: "www.example.com")),
+            address: .web(
+                try #require(
+                    WebSubscription(
+                        endpoint: endpoint, key: Self.point, secret: [UInt8](repeating: 7, count: 16),
+                        applicationKey: nil))))
+        row.topics = [ImportedTopic(try #require(Topic(rawValue: "news")))]
+        var bytes = Array(RegistrationEncoder(format: format).header.utf8)
+        RegistrationEncoder(format: format).append(row, to: &bytes)
+        let first = try store("first")
+        #expect(try await take(bytes, format, first).summary == .init(imported: 1))
+        let kept = try await first.exportRegistrations(of: Self.project, after: RegistrationKey(rawValue: 0), limit: 9)
+        let subscription = try #require(kept.rows.first?.address.webSubscription)
+        #expect(subscription.endpoint == endpoint && subscription.applicationKey == Self.point)
+        #expect(kept.rows.first?.topics.map(\.topic.rawValue) == ["news"])
+        let second = try store("second")
+        let file = try await exported(format, first)
+        #expect(try await take(file, format, second).summary == .init(imported: 1))
+        #expect(try await exported(format, second) == file)
+    }
+
+    @Test func aWrongSubscriptionNamesItsColumn() async throws {
+        let point = Base64URL.text(Self.point)
+        let auth = Base64URL.text([UInt8](repeating: 7, count: 16))
+        let good = #""endpoint":"https://fcm.googleapis.com/x","p256dh":"\#(point)","auth":"\#(auth)""#
+        let lines: [(String, String?)] = [
+            (#"{"app":"www.example.com",\#(good)}"#, nil),
+            (
+                #"{"app":"open.example.com","endpoint":"https://push.example.com/x","p256dh":"\#(point)=","auth":"\#(auth)"}"#,
+                nil
+            ),
+            (#"{"app":"com.example.app",\#(good)}"#, "app"),
+            (#"{"app":"www.example.com","device_token":"\#(Self.token("1"))",\#(good)}"#, "device_token"),
+            (#"{"app":"www.example.com","endpoint":"https://fcm.googleapis.com/x","p256dh":"\#(point)"}"#, "auth"),
+            (
+                #"{"app":"www.example.com","endpoint":"https://fcm.googleapis.com/y","p256dh":"\#(point)","auth":"AAAA"}"#,
+                "auth"
+            ),
+            (
+                #"{"app":"www.example.com","endpoint":"https://push.example.com/x","p256dh":"\#(point)","auth":"\#(auth)"}"#,
+                "endpoint"
+            ),
+            (
+                #"{"app":"www.example.com","endpoint":"https://fcm.googleapis.com/y","p256dh":"\#(Base64URL.text([4] + [UInt8](repeating: 1, count: 64)))","auth":"\#(auth)"}"#,
+                "p256dh"
+            ),
+        ]
+        let (summary, rejects) = try await take(
+            Array(lines.map { $0.0 + "\n" }.joined().utf8), .ndjson, try store("store"), continues: true)
+        #expect(summary.imported == 2)
+        for (index, line) in lines.enumerated() {
+            #expect(
+                rejects[Int64(index + 1)]?.column == line.1, "\(line) \(String(describing: rejects[Int64(index + 1)]))")
+        }
     }
 
     @Test(arguments: RegistrationFormat.allCases)

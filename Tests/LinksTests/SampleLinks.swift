@@ -21,7 +21,7 @@ enum SampleLinks {
     }
 
     static func androidApp(_ id: String, sha256: [String] = ["14:6D:E9:83"]) -> App {
-        App(id: AppID(rawValue: id)!, service: .android, links: AppLinkIdentity(sha256: sha256))
+        App(id: AppID(rawValue: id)!, service: .android(isReached: false), links: AppLinkIdentity(sha256: sha256))
     }
 
     static let apps = [

@@ -175,6 +175,55 @@ struct ImportTests {
         try writer.close()
     }
 
+    private func named(_ number: Int, _ id: String? = nil) throws -> ImportedRegistration {
+        var row = row(number)
+        row.id = try id.map { try #require(RegistrationID(rawValue: $0)) }
+        row.names = try RegistrationNames(of: row)
+        return row
+    }
+
+    @Test func aChunkIsTakenInTheOrderOfItsFIDs() async throws {
+        let store = try open()
+        let rows = try (0..<200).map { number in
+            var row = try named(number)
+            row.topics = (0...number % 3).map { ImportedTopic(Topic(rawValue: "topic-\($0)")!) }
+            return row
+        }
+        #expect(try await take(rows, store) == [:])
+        let ids = try await store.write { db in
+            try String.fetchAll(db, sql: "SELECT fid FROM registration ORDER BY key")
+        }
+        let given = rows.compactMap { $0.names?.id.rawValue }
+        #expect(ids == given.sorted() && ids.count == 200)
+        for row in rows.prefix(9) {
+            let registration = try #require(try await store.registration(holding: row.address, of: app, in: project))
+            let topics = try await store.subscriptions(of: registration.key, after: nil, limit: 9).map(\.topic)
+            #expect(topics == row.topics.map(\.topic))
+        }
+        #expect(try await store.check() == [])
+    }
+
+    /// The first row of a device is taken, whatever its FID is.
+    @Test func rowsOfOneDeviceKeepTheOrderOfTheFile() async throws {
+        let store = try open()
+        let first = try named(1, "fAAAAAAAAAAAAAAAAAAAAA")
+        let second = try named(1, "cAAAAAAAAAAAAAAAAAAAAA")
+        #expect(try await take([try named(2), first, second], store) == [2: .otherID(try #require(first.id))])
+        let other = try named(3, "dAAAAAAAAAAAAAAAAAAAAA")
+        let again = try named(4, "dAAAAAAAAAAAAAAAAAAAAA")
+        #expect(try await take([try named(5), other, again], store, line: 2) == [2: .idTaken])
+        // A token without its FID in front can be in two rows.
+        let token = try #require(RegistrationToken(rawValue: "an-old-token:of-another-gateway"))
+        let tokens = try ["fBAAAAAAAAAAAAAAAAAAAA", "cBAAAAAAAAAAAAAAAAAAAA"].enumerated().map { number, id in
+            var row = row(6 + number)
+            (row.id, row.token) = (RegistrationID(rawValue: id), token)
+            row.names = try RegistrationNames(of: row)
+            return row
+        }
+        #expect(try await take(tokens, store, line: 3) == [1: .idTaken])
+        #expect(try await store.check() == [])
+    }
+
     @Test func aGatewayKnowsWhatAnImportBesideItChanged() async throws {
         let gateway = try open()
         let command = try open(.command)

@@ -57,6 +57,19 @@ struct LedgerBlockTests {
         #expect(Set(read.reasons) == Set(block.entries.compactMap(block.reason)))
     }
 
+    /// A push service's own ids stay with their entries, and take nothing of those that have none.
+    @Test func idsStayWithTheirEntries() throws {
+        var entries = ordinary(50)
+        let ids = (0..<25).map { "0:150041531445527\($0)%31bd1c9631bd1c96" }
+        for place in ids.indices { entries[place * 2].upstreamID = Int32(ids.count - 1 - place) }
+        let bytes = try LedgerBlock.encode(entries[...], reasons: [], ids: ids)
+        let read = try LedgerBlock(decoding: Data(bytes))
+        #expect(read.entries.map(read.upstreamID) == entries.map { $0.upstreamID < 0 ? nil : ids[Int($0.upstreamID)] })
+        #expect(read.ids.count == 25)
+        let without = try LedgerBlock.encode(ordinary(50)[...], reasons: [])
+        #expect(bytes.count - without.count == ids.reduce(0) { $0 + $1.utf8.count + 1 })
+    }
+
     @Test(arguments: 0..<100 as Range<UInt64>)
     func entriesOfSeveralMessagesComeBackWithTheirs(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)

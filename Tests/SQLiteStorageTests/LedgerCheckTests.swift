@@ -51,7 +51,7 @@ struct LedgerCheckTests {
                 sql: """
                     INSERT INTO message (id, project, topic, audience, singles, bytes, collapses_repeats, source, is_displayed, priority, time_to_live,
                         lane, state, accepted_at, expires_at, completed_at)
-                    VALUES ('0:' || (SELECT count(*) FROM message), 'demo', 1, ?, 0, 2, 1, '{}', 0, 10, 60, 1, 'COMPLETE', 7, 60007, 8)
+                    VALUES (CAST('0:' || (SELECT count(*) FROM message) AS BLOB), 'demo', 1, ?, 0, 2, 1, '{}', 0, 10, 60, 1, 'COMPLETE', 7, 60007, 8)
                     """, arguments: [count])
             let message = db.lastInsertedRowID
             try db.execute(
@@ -195,6 +195,17 @@ struct LedgerCheckTests {
             "INSERT INTO received_day (app, day, label, count) VALUES (1, 0, 'x', 3)",
             "sums of receipts by day that are not those of the receipts: 1"
         ),
+        (
+            "INSERT INTO receipt_tally (message, kind, count) VALUES (99, 2, 3)",
+            "receipts or links of messages that are not there: 1"
+        ),
+        (
+            """
+            INSERT INTO ended_single (seq, id, project, kind, registration, accepted_at, time_to_live, took, block)
+                VALUES (99, x'ff', 1, 1, 1, 7, 60, 1, 1)
+            """,
+            "messages that are kept twice, or without their kind: 1"
+        ),
         ("UPDATE ledger_hour SET last_id = 1", "ledger blocks outside of the bounds of their hour: 1"),
         (
             "UPDATE ledger_block SET recorded_at = recorded_at - 1 WHERE id = 2",
@@ -217,7 +228,7 @@ struct LedgerCheckTests {
         for span in [1, 2, 64, 100, 1000] as [Int64] {
             let findings = try await store.read { db in
                 let row = try #require(try db.row(LedgerRecount.messages, [message - 1]))
-                var recount = LedgerRecount(db: db, row: row)
+                var recount = try LedgerRecount(db: db, row: row)
                 return try recount.run(span: span).findings.sentences
             }
             #expect(findings.first?.hasPrefix("deliveries that ended twice: 2") == true, "\(span): \(findings)")

@@ -255,11 +255,15 @@ struct QueryPlanTests {
         Hot(name: "blocks of a receipt", sql: ReceiptTable.blocks),
         Hot(name: "pages of a receipt", sql: ReceiptTable.pages),
         Hot(name: "sums of receipts", sql: ReceiptTable.sums),
-        Hot(name: "receipt of a day", sql: ReceiptTable.countDay, sorts: true),
+        Hot(name: "receipt of a day", sql: ReceiptTable.countDay, walks: "subquery", sorts: true),
         Hot(name: "receipts of deliveries", sql: ReceiptTable.ofDeliveries, walks: "k VIRTUAL TABLE"),
         Hot(name: "export of receipts", sql: ReceiptReader.window),
         Hot(name: "walk of payloads", sql: PayloadRemoval.walk),
         Hot(name: "payload to remove", sql: PayloadRemoval.remove),
+        Hot(name: "kind of an ended single", sql: EndedSingleTable.kind),
+        Hot(name: "single to move", sql: EndedSingleTable.insert),
+        Hot(name: "kinds to remove", sql: EndedSingleTable.removeKinds),
+        Hot(name: "walk of messages", sql: MessageRemoval.walk),
         Hot(name: "late payloads", sql: PayloadRemoval.late),
         Hot(name: "blocks to remove", sql: MessageRemoval.blocks),
         Hot(name: "receipts of a message to remove", sql: MessageRemoval.receipts),
@@ -270,7 +274,7 @@ struct QueryPlanTests {
         Hot(name: "former registrations to remove", sql: FormerRegistrations.remove),
     ]
 
-    static let ofMessage = MessageRemoval.rest.map { Hot(name: $0, sql: $0) }
+    static let ofMessage = (MessageRemoval.rest + MessageRemoval.restOfSingle).map { Hot(name: $0, sql: $0) }
 
     @Test(arguments: hot + ofMessage)
     func hotStatementsScanAndSortNoTable(_ statement: Hot) async throws {

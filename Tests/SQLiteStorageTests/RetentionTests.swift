@@ -192,6 +192,43 @@ struct RetentionTests {
         try store.close()
     }
 
+    /// Its damage is told until its last message goes; what else was in it can't be read anyway.
+    @Test func aDamagedBlockStaysUntilItsLastMessageGoes() async throws {
+        let directory = try TestDirectory()
+        let store = try Self.open(directory)
+        let key = try await Self.register(1, in: store)
+        let worker = try await store.enroll("first", for: .seconds(1 << 40))
+        let claims = try await store.accept(
+            ([0, 1, 6] as [Int64]).map { day in
+                let accepted = Timestamp(milliseconds: day * Self.day + 1000)
+                return NewMessage(
+                    id: MessageID(acceptedAt: accepted, random: 1), project: Self.project,
+                    recipient: .registration(key), content: PlainContent(), lane: .interactive,
+                    facts: MessageFacts(
+                        label: nil, isDisplayed: true, collapseKey: nil, priority: 10, timeToLiveSeconds: 3600),
+                    acceptedAt: accepted, expiresAt: accepted + .seconds(3600))
+            }, claimedBy: worker
+        ).flatMap { result -> [ClaimedDelivery] in if case .accepted(_, let claims) = result { claims } else { [] } }
+        _ = try await store.settle(
+            claims.map { claim in
+                Settlement(
+                    delivery: claim,
+                    result: .ended(
+                        LedgerEntry(
+                            outcome: .accepted, reason: nil, verdict: nil, history: AttemptHistory(attempts: 1),
+                            time: claim.acceptedAt + .seconds(1), latencyMilliseconds: 1000,
+                            pushID: PushID(message: claim.message, registration: key))))
+            }, by: worker)
+        _ = try await store.lastColumn(of: "UPDATE ledger_block SET entries = x'00'")
+        #expect(try await Self.steps(.messages, in: store, at: 12).reduce(0) { $0 + $1.count } == 2)
+        #expect(try await store.lastColumn(of: "SELECT rows FROM ledger_block") == ["1"])
+        #expect(try await store.check().contains { $0.hasPrefix("damaged ledger blocks") })
+        #expect(try await Self.steps(.messages, in: store, at: 17).reduce(0) { $0 + $1.count } == 1)
+        #expect(try await store.lastColumn(of: "SELECT count(*) FROM ledger_block") == ["0"])
+        #expect(try await !store.check().contains { $0.hasPrefix("damaged ledger blocks") })
+        try store.close()
+    }
+
     /// Every table says in the article how long its rows live.
     @Test func theArticleNamesEveryTable() throws {
         let database = try DatabaseQueue()

@@ -26,7 +26,7 @@ struct SchemaTests {
         INSERT INTO topic (id, project, name) VALUES (1, 'demo', 'news');
         INSERT INTO message (seq, id, project, registration, audience, singles, source, bytes, is_displayed, priority,
             time_to_live, lane, collapses_repeats, state, accepted_at, expires_at)
-            VALUES (1, '0:1-a', 'demo', 1, 1, 1, '{}', 2, 0, 10, 60, 0, 1, 'ACTIVE', 7, 60007);
+            VALUES (1, CAST('0:1-a' AS BLOB), 'demo', 1, 1, 1, '{}', 2, 0, 10, 60, 0, 1, 'ACTIVE', 7, 60007);
         INSERT INTO fan_out (message, shard, project, after_key, last_key, last_subscription, expected, is_open)
             VALUES (1, 0, 'demo', 0, 9, 0, 1, 1);
         INSERT INTO link_prefix (id, name, project) VALUES (1, 'go.example.com', 'demo');
@@ -43,7 +43,7 @@ struct SchemaTests {
                 """),
         Violation(rule: "a browser without its keys", sql: "UPDATE registration SET channel = 3"),
         Violation(rule: "a browser's keys of a device", sql: "UPDATE registration SET web_keys = zeroblob(81)"),
-        Violation(rule: "a channel that does not exist", sql: "UPDATE registration SET channel = 4"),
+        Violation(rule: "a channel that does not exist", sql: "UPDATE registration SET channel = 6"),
         Violation(
             rule: "two apps of one platform and id",
             sql: "INSERT INTO app (project, name, platform) VALUES ('demo', 'com.example.app', 0)"),

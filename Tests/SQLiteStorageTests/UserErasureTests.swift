@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Logging
 import PushModel
 import Store
@@ -12,7 +13,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct UserErasureTests {
     static let project = ProjectID(rawValue: "demo")!
-    private static let secrets = ["alice-7f3e9d", "s3cret-payload", "list-s3cret", "s3cret-key", "alice-collapse"]
+    private static let secrets = [
+        "alice-7f3e9d", "s3cret-payload", "list-s3cret", "s3cret-key", "alice-collapse", "s3cret-label",
+    ]
 
     static func open(_ directory: TestDirectory) throws -> SQLiteStore {
         try SQLiteStore(directory: directory.path, role: .gateway, logger: Logger(label: "test"))
@@ -35,13 +38,14 @@ struct UserErasureTests {
     static func send(
         _ recipient: Recipient<RegistrationKey, [RegistrationKey]>, _ text: String, in store: SQLiteStore,
         at now: Int64,
-        key: String? = nil, links: [NewLink] = [], isEnded: Bool = true
+        key: String? = nil, label: String? = nil, links: [NewLink] = [], isEnded: Bool = true
     ) async throws -> MessageID {
         var message = NewMessage(
             id: MessageID(acceptedAt: time(now), random: .random(in: 0 ... .max)), project: project,
             recipient: recipient, content: PlainContent("{\"data\":{\"a\":\"\(text)\"}}"), lane: .interactive,
             facts: MessageFacts(
-                label: nil, isDisplayed: true, collapseKey: "\(text)-collapse", priority: 10, timeToLiveSeconds: 3600),
+                label: label.flatMap(AnalyticsLabel.init), isDisplayed: true, collapseKey: "\(text)-collapse",
+                priority: 10, timeToLiveSeconds: 3600),
             acceptedAt: time(now), expiresAt: time(now) + .seconds(3600),
             idempotency: key.map { IdempotencyKey(key: $0, digest: Array(repeating: 1, count: 32)) })
         message.links = links
@@ -81,6 +85,40 @@ struct UserErasureTests {
         return count
     }
 
+    /// Ended deliveries by label.
+    private static func sums(in store: SQLiteStore) async throws -> [String: Int] {
+        try await store.write { db in
+            let rows = try Row.fetchAll(db, sql: "SELECT label, sum(count) FROM delivery_day GROUP BY label")
+            return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })
+        }
+    }
+
+    /// Its row has moved, and what it shares with others is not the person's.
+    @Test func noFileHoldsAPersonWhosePayloadsWereRemovedBefore() async throws {
+        let directory = try TestDirectory()
+        let store = try Self.open(directory)
+        let user = try #require(UserID(rawValue: "alice-7f3e9d"))
+        let registration = try await Self.register(1, user.rawValue, in: store)
+        let other = try await Self.register(2, "bob", in: store)
+        let message = try await Self.send(
+            .registration(registration.key), "alice", in: store, at: 2000, label: "s3cret-label")
+        let kept = try await Self.send(.registration(other.key), "kept", in: store, at: 2000, label: "kept-label")
+        let receipt = Receipt(message: message, kind: .received, time: Self.time(4000))
+        #expect(
+            try await store.keep([receipt], of: registration.key, in: Self.project, at: Self.time(4000)) == [true])
+        let rules = RetentionRules(standard: RetentionPolicy(payloadDays: 1))
+        while try await !store.remove(.payloads, by: rules, at: Self.time(3 * 86_400_000)).isDone {}
+        #expect(try await store.lastColumn(of: "SELECT count(*) FROM ended_single") == ["2"])
+        let erased = try await Self.erase(user, in: store)
+        #expect(erased.messages == 1 && erased.receipts == 1 && erased.obstacle == nil)
+        for secret in Self.secrets { #expect(try Self.count(secret, in: directory) == 0, "\(secret)") }
+        #expect(try await store.report(message, in: Self.project)?.message.facts.label == nil)
+        #expect(try await store.report(kept, in: Self.project)?.message.facts.label?.rawValue == "kept-label")
+        #expect(try await Self.sums(in: store) == ["": 1, "kept-label": 1])
+        #expect(try await store.check() == [])
+        try store.close()
+    }
+
     @Test func noFileHoldsAPersonWhoWasErased() async throws {
         let directory = try TestDirectory()
         let store = try Self.open(directory)
@@ -98,14 +136,19 @@ struct UserErasureTests {
         for number in 0..<40 {
             let text = "s3cret-payload \(String(repeating: "y", count: number * 150)) s3cret-payload"
             ended.append(
-                try await Self.send(.registration(first.key), text, in: store, at: 2000, key: "s3cret-key \(number)"))
+                try await Self.send(
+                    .registration(first.key), text, in: store, at: 2000, key: "s3cret-key \(number)",
+                    label: number % 2 == 0 ? "s3cret-label" : nil))
             ended.append(
-                try await Self.send(.user(user, [first.key, second.key]), "alice-7f3e9d alice", in: store, at: 2000))
-            _ = try await Self.send(.registration(other.key), "kept", in: store, at: 2000)
+                try await Self.send(
+                    .user(user, [first.key, second.key]), "alice-7f3e9d alice", in: store, at: 2000,
+                    label: number % 3 == 0 ? "s3cret-label" : "shared-label"))
+            _ = try await Self.send(.registration(other.key), "kept", in: store, at: 2000, label: "shared-label")
         }
         let alone = try await Self.send(.list([first.key, second.key]), "list-s3cret", in: store, at: 3000)
         let shared = try await Self.send(.list([first.key, other.key]), "kept-shared", in: store, at: 3000)
-        let open = try await Self.send(.registration(second.key), "s3cret-payload", in: store, at: 3000, isEnded: false)
+        let open = try await Self.send(
+            .registration(second.key), "s3cret-payload", in: store, at: 3000, label: "s3cret-label", isEnded: false)
         for message in [ended[0], shared] {
             _ = try await store.keep(
                 [Receipt(message: message, kind: .received, time: Self.time(4000))], of: first.key, in: Self.project,
@@ -118,6 +161,8 @@ struct UserErasureTests {
         let third = try await Self.register(4, user.rawValue, in: store)
         _ = try await Self.register(4, "carol", in: store)
         let before = try #require(try await store.report(ended[0], in: Self.project))
+        let sums = try await Self.sums(in: store)
+        #expect(sums["shared-label"] == 40 + 26 * 2)
         #expect(try Self.count(user.rawValue, in: directory) > 50)
 
         let erased = try await Self.erase(user, in: store)
@@ -134,6 +179,10 @@ struct UserErasureTests {
             #expect(try await store.message(message, in: Self.project)?.body.isRemoved == true)
         }
         let after = try #require(try await store.report(ended[0], in: Self.project))
+        #expect(after.message.facts.label == nil)
+        let left = try await Self.sums(in: store)
+        #expect(left["s3cret-label"] == nil && left["shared-label"] == 40)
+        #expect(left.values.reduce(0, +) == sums.values.reduce(0, +), "they count without a label")
         #expect(after.ended == before.ended && after.receipts.isEmpty)
         #expect(try await store.report(shared, in: Self.project)?.receipts == [.received: 1])
         #expect(try await store.message(open, in: Self.project)?.body.isRemoved == true)

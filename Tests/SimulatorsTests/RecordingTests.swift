@@ -135,9 +135,9 @@ struct ControlEndpointTests {
         arguments: [
             (HTTPMethod.PUT, "/rules/aa01", "{", 400, "is not JSON"),
             (.PUT, "/rules/aa01", #"{"reject":{"status":"x"}}"#, 400, "reject.status: must be a whole number"),
-            (.PUT, "/rules/xyz", "{}", 400, "xyz: must be 'default' or a device token in hex"),
+            (.PUT, "/rules/xyz", "{}", 400, "xyz: must be 'default', 'management' or a device token in hex"),
             (.POST, "/rules", "{}", 405, "POST is not possible here"),
-            (.GET, "/nothing", "", 404, "there is /pushes, /rules, /scenarios and /statistics"),
+            (.GET, "/nothing", "", 404, "there is /pushes, /rules, /channels, /scenarios and /statistics"),
             (.PUT, "/rules/aa01", String(repeating: " ", count: 70_000), 413, "the body is longer than 64 KiB"),
         ])
     func errors(method: HTTPMethod, path: String, body: String, status: Int, problem: String) async throws {

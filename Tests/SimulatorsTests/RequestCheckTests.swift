@@ -22,7 +22,7 @@ struct RequestCheckTests {
         Case("GET", 405, "MethodNotAllowed") { $0.method = .GET },
         Case("another path", 404, "BadPath") { $0.path = "/2/device/00" },
         Case("more path", 404, "BadPath") { $0.path += "/more" },
-        Case("broadcast path", 404, "BadPath") { $0.path = "/4/broadcasts/apps/com.example.app" },
+        Case("path of the management host", 404, "BadPath") { $0.path = "/1/apps/com.example.app/channels" },
         Case("no device token", 400, "MissingDeviceToken") { $0.path = "/3/device/" },
         Case("device token not hex", 400, "BadDeviceToken") { $0.path = "/3/device/xy" },
         Case("device token of odd length", 400, "BadDeviceToken") { $0.path = "/3/device/00f" },

@@ -114,7 +114,7 @@ struct RuleTests {
         "A garbled rules.json is refused by file and key",
         arguments: [
             ("{", "is not JSON"),
-            (#"{"defaults": {}}"#, "defaults: unknown key; known are default, devices"),
+            (#"{"defaults": {}}"#, "defaults: unknown key; known are default, devices, channels, management"),
             (#"{"devices": {"aa": {"reject": {"status": 400}}}}"#, "devices.aa.reject.reason: is missing"),
             (
                 #"{"devices": {"aa": {"reject": {"status": 200, "reason": "x"}}}}"#,

@@ -153,8 +153,10 @@ struct SimulatorHarness: Sendable {
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
-    func send(_ push: TestPush = TestPush(), over other: HTTPClient? = nil) async throws -> PushAnswer {
-        var request = HTTPClientRequest(url: "https://localhost:\(port)\(push.path)")
+    func send(
+        _ push: TestPush = TestPush(), over other: HTTPClient? = nil, port otherPort: Int? = nil
+    ) async throws -> PushAnswer {
+        var request = HTTPClientRequest(url: "https://localhost:\(otherPort ?? port)\(push.path)")
         request.method = push.method
         for (name, value) in push.headers { request.headers.add(name: name, value: value) }
         if push.hasAuthorization {
@@ -162,7 +164,7 @@ struct SimulatorHarness: Sendable {
         }
         if !push.body.isEmpty { request.body = .bytes(ByteBuffer(string: push.body)) }
         let response = try await (other ?? client).execute(request, timeout: push.timeout)
-        let body = try await response.body.collect(upTo: 65_536)
+        let body = try await response.body.collect(upTo: 1 << 20)
         return PushAnswer(
             status: Int(response.status.code), headers: response.headers, body: String(buffer: body))
     }

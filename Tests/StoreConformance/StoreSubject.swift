@@ -61,7 +61,7 @@ package final class StoreSubject: Sendable {
 /// The protocols of a store that a conformance case asks.
 package enum StorePart: Hashable, Sendable, CaseIterable {
     case registrations, subscriptions, deviceGroups, messages, deliveries, ledger, credentials, serviceAccounts
-    case installations, receipts, audit, events, links, clicks, referrals, retention
+    case installations, receipts, audit, events, links, clicks, referrals, retention, channels
 }
 
 /// One claim about stores. Every implementation runs all of ``all``.
@@ -115,6 +115,7 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
         ([.registrations, .messages, .deliveries, .ledger, .events], events),
         ([.registrations, .deviceGroups], deviceGroups),
         ([.registrations, .installations], installations + bound),
+        ([.registrations, .messages, .deliveries, .ledger, .audit, .channels], broadcastChannels),
         ([.links, .audit], links),
         ([.links, .messages], messageLinks),
         ([.clicks], clicks),

@@ -20,7 +20,8 @@ struct BrowserPushTests {
             message,
             in: PushContext(
                 message: MessageID(rawValue: "m-1")!, projectNumber: 123, broadcastTopic: topic,
-                collapsesRepeats: collapsesRepeats, app: Self.app, expiresAt: Self.now + .seconds(3600)))
+                collapsesRepeats: collapsesRepeats, app: Self.app, expiresAt: Self.now + .seconds(3600),
+                acceptedAt: Self.now))
     }
 
     private func text(_ push: BrowserPush) -> String { String(decoding: push.payload, as: UTF8.self) }
@@ -68,6 +69,16 @@ struct BrowserPushTests {
         #expect(push.collapseID == "score")
         let topic = try #require(push.replaces)
         #expect(topic.utf8.count == 32 && Base64URL.bytes(topic)?.count == 24)
+    }
+
+    /// `TTL` counts from the accept, and keeps nothing longer than the message lives.
+    @Test func theTimeToLiveForBrowsersIsTheirs() throws {
+        func end(_ seconds: String) throws -> Timestamp {
+            try push(#"{"data":{"a":"1"},"webpush":{"headers":{"TTL":"\#(seconds)"}}}"#).expiresAt
+        }
+        #expect(try end("60") == Self.now + .seconds(60))
+        #expect(try end("0") == Self.now)
+        #expect(try end("7200") == Self.now + .seconds(3600))
     }
 
     @Test func repeatsReplaceTheFirstOnTheDeviceAndAtTheService() throws {

@@ -40,7 +40,10 @@ struct WebPushSenderTests {
         ])
     }
 
-    private func push(_ endpoint: String, key: ES256PrivateKey? = nil) throws -> Push {
+    private func push(
+        _ endpoint: String, key: ES256PrivateKey? = nil, browser: [UInt8]? = nil, payload: [UInt8]? = nil,
+        lane: Lane = .interactive
+    ) throws -> Push {
         let content = try BrowserPush(
             FCMMessage(source: JSONValue(parsing: Array(#"{"notification":{"title":"Hello"}}"#.utf8))),
             in: PushContext(
@@ -48,11 +51,11 @@ struct WebPushSenderTests {
                 expiresAt: Self.now + .seconds(3600)))
         let subscription = try #require(
             WebSubscription(
-                endpoint: endpoint, key: Array(P256.KeyAgreement.PrivateKey().publicKey.x963Representation),
+                endpoint: endpoint, key: browser ?? Array(P256.KeyAgreement.PrivateKey().publicKey.x963Representation),
                 secret: [UInt8](repeating: 7, count: 16), applicationKey: key?.publicPoint))
         return Push(
-            route: PushRoute(project: Self.project, app: Self.app, channel: .webPush), lane: .interactive,
-            address: .web(subscription), content: content, payload: content.payload,
+            route: PushRoute(project: Self.project, app: Self.app, channel: .webPush), lane: lane,
+            address: .web(subscription), content: content, payload: payload ?? content.payload,
             id: PushID(message: MessageID(rawValue: "m-1")!, registration: RegistrationKey(rawValue: 1)))
     }
 
@@ -110,6 +113,36 @@ struct WebPushSenderTests {
         #expect(transport.pools.isEmpty)
     }
 
+    /// A name may lead anywhere: what the project does not name itself is dialed on the Internet only.
+    @Test func onlyAServiceThatTheProjectNamesMayHaveAPrivateAddress() async throws {
+        let batch = [try push("https://fcm.googleapis.com/x"), try push("https://push.example.com:8443/x")]
+        #expect(await outcomes(batch) == [.accepted, .accepted])
+        let policies = Dictionary(
+            transport.pools.map { ($0.configuration.host, $0.configuration.addresses) }, uniquingKeysWith: { $1 })
+        #expect(policies == ["fcm.googleapis.com": .publicOnly, "push.example.com": .any])
+    }
+
+    /// An empty body would be a push that shows nothing: what can't be encrypted ends here.
+    @Test func whatCannotBeEncryptedIsRefusedAndNothingOfItSent() async throws {
+        let place = "https://fcm.googleapis.com/"
+        let noPoint: [UInt8] = [4] + [UInt8](repeating: 1, count: 64)
+        let long = [UInt8](repeating: 65, count: BrowserPush.payloadLimitBytes + 1)
+        let batch = [
+            try push(place + "a", browser: noPoint), try push(place + "b"), try push(place + "c", payload: long),
+        ]
+        let refused = [
+            Outcome.rejected(Refusal(.notEncrypted, .push(.address))),
+            Outcome.rejected(Refusal(.payloadTooLarge, .push(.payloadSize))),
+        ]
+        #expect(await outcomes(batch) == [refused[0], .accepted, refused[1]])
+        #expect(await outcomes([batch[0]]) == [refused[0]])
+        #expect(transport.pools.flatMap(\.paths) == ["/b"])
+        // Nothing is left in hand by it.
+        clock.advance(by: .seconds(600))
+        sender.closeIdle()
+        #expect(sender.upstreams.isEmpty)
+    }
+
     @Test func idleOriginsMakeRoomForOthers() async throws {
         let hosts = ["a", "b", "c"].map { "https://\($0).push.apple.com/x" }
         for host in hosts { #expect(await outcomes([try push(host)]) == [.accepted]) }
@@ -120,6 +153,68 @@ struct WebPushSenderTests {
         clock.advance(by: .seconds(1))
         sender.closeIdle()
         #expect(sender.upstreams.isEmpty)
+    }
+
+    @Test func anOriginThatDoesNotAnswerHoldsUpItsOwnPushesOnly() async throws {
+        let sender = WebPushSender(
+            transport: transport, loadLimit: 3, connectionLimit: 1, wallTime: { Self.now },
+            uptime: { .zero }, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        sender.use([
+            WebPushAppConfiguration(
+                project: Self.project, app: Self.app, subject: "mailto:push@example.com", keys: [key])
+        ])
+        transport.silence("slow.push.apple.com")
+        let slow = "https://slow.push.apple.com/x"
+        let reports = Mutex<[Int: Outcome]>([:])
+        let batch = try (0..<5).map { _ in try push(slow) } + [push("https://fast.push.apple.com/x")]
+        await sender.send(batch) { pieces in
+            reports.withLock { reports in for piece in pieces { reports[piece.index] = piece.outcome } }
+        }
+        // Three are in hand; the others come again, and the other origin has had its own.
+        let answers = reports.withLock { $0 }
+        #expect(answers.keys.sorted() == [3, 4, 5] && answers[5] == .accepted)
+        guard case .throttled(let refusal, .seconds(2))? = answers[3] else {
+            Issue.record("\(String(describing: answers[3]))")
+            return
+        }
+        #expect(refusal.scope == .load(.service))
+        #expect(sender.upstreams.map(\.routes).allSatisfy { $0 == [batch[0].route] })
+        // What is in hand keeps an origin open, and comes back at the end.
+        transport.answer("slow.push.apple.com")
+        #expect(reports.withLock { $0.count } == 6)
+    }
+
+    /// What an origin can't take at once stays in the store; one that does not answer at all keeps nothing there.
+    @Test func aCrowdedOriginHoldsItsRouteUntilItIsStuck() async throws {
+        let clock = clock
+        let sender = WebPushSender(
+            transport: transport, loadLimit: 10, connectionLimit: 1, wallTime: { Self.now },
+            uptime: { clock.now.offset }, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        sender.use([
+            WebPushAppConfiguration(
+                project: Self.project, app: Self.app, subject: "mailto:push@example.com", keys: [key])
+        ])
+        let changes = Mutex(0)
+        sender.onHeldRoutesChange { changes.withLock { $0 += 1 } }
+        transport.silence("slow.push.apple.com")
+        let bulk = try push("https://slow.push.apple.com/x", lane: .bulk)
+        await sender.send([bulk]) { _ in }
+        #expect(sender.heldRoutes.isEmpty)
+        await sender.send([bulk]) { _ in }
+        let hold = try #require(sender.heldRoutes[bulk.route])
+        #expect(hold.isBulkOnly && hold.retryAfter > .zero && changes.withLock { $0 } == 1)
+        // It answers, and half of them have gone.
+        transport.answer("slow.push.apple.com")
+        #expect(sender.heldRoutes.isEmpty && changes.withLock { $0 } == 2)
+        transport.silence("slow.push.apple.com")
+        await sender.send([bulk, bulk]) { _ in }
+        #expect(!sender.heldRoutes.isEmpty)
+        clock.advance(by: .seconds(3))
+        // The next one to try it finds that nothing was heard.
+        await sender.send([bulk]) { _ in }
+        #expect(sender.heldRoutes.isEmpty)
+        transport.answer("slow.push.apple.com")
+        #expect(sender.heldRoutes.isEmpty)
     }
 
     @Test func afterShutdownNothingIsSent() async throws {
@@ -133,8 +228,21 @@ private final class AnsweringTransport: RequestTransport {
     private let all = Mutex<[AnsweringPool]>([])
     var pools: [AnsweringPool] { all.withLock { $0 } }
 
+    private let silent = Mutex<Set<String>>([])
+
+    /// Leaves the requests to a host without an answer.
+    func silence(_ host: String) { silent.withLock { _ = $0.insert(host) } }
+
+    /// Answers what a host has left without an answer.
+    func answer(_ host: String) {
+        silent.withLock { _ = $0.remove(host) }
+        for pool in pools where pool.configuration.host == host { pool.answerAll() }
+    }
+
+    func isSilent(_ host: String) -> Bool { silent.withLock { $0.contains(host) } }
+
     func openPool(_ configuration: PoolConfiguration) throws(TransportFailure) -> any RequestPool {
-        let pool = AnsweringPool(configuration: configuration)
+        let pool = AnsweringPool(configuration: configuration, transport: self)
         all.withLock { $0.append(pool) }
         return pool
     }
@@ -146,8 +254,20 @@ private final class AnsweringPool: RequestPool {
     let configuration: PoolConfiguration
     private let state = Mutex<(paths: [String], authorization: String?)>(([], nil))
 
-    init(configuration: PoolConfiguration) {
+    private let waiting = Mutex<[@Sendable () -> Void]>([])
+    private let transport: AnsweringTransport
+
+    init(configuration: PoolConfiguration, transport: AnsweringTransport) {
         self.configuration = configuration
+        self.transport = transport
+    }
+
+    func answerAll() {
+        let waiting = waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+        for answer in waiting { answer() }
     }
 
     var paths: [String] { state.withLock { $0.paths } }
@@ -159,11 +279,15 @@ private final class AnsweringPool: RequestPool {
         completion: @escaping @Sendable ([RequestCompletion]) -> Void
     ) async {
         state.withLock { $0.paths += requests.map(\.path) }
-        completion(
-            requests.indices.map {
-                RequestCompletion(
-                    index: $0, exchange: .answered(Response(status: 201, headers: [], body: [])), latency: .zero)
-            })
+        let answer: @Sendable () -> Void = {
+            completion(
+                requests.indices.map {
+                    RequestCompletion(
+                        index: $0, exchange: .answered(Response(status: 201, headers: [], body: [])), latency: .zero)
+                })
+        }
+        guard transport.isSilent(configuration.host) else { return answer() }
+        waiting.withLock { $0.append(answer) }
     }
 
     func setFields(_ fields: [HeaderField]) {

@@ -1,24 +1,12 @@
-import FCMWire
+package import FCMWire
 package import PushModel
 
 /// Composes FCM messages for Apple's devices.
-package struct AppleComposer: PushComposer {
+package struct AppleComposer: FCMComposer {
     /// Makes a composer; it has no state.
     package init() {}
 
-    package func content(stored bytes: [UInt8]) throws(UnreadableContent) -> any MessageContent {
-        try FCMMessage.content(of: .stored(bytes))
-    }
-
-    package func compose(
-        _ content: any MessageContent, in context: PushContext
-    ) throws(InvalidMessage) -> any ComposedPush {
-        let message: FCMMessage
-        do throws(UnreadableContent) {
-            message = try FCMMessage.content(of: .decoded(content))
-        } catch {
-            throw InvalidMessage([FieldViolation(field: "message", description: "The message can't be read.")])
-        }
-        return try ApplePush(message, in: context)
+    package func push(of message: FCMMessage, in context: PushContext) throws(InvalidMessage) -> any ComposedPush {
+        try ApplePush(message, in: context)
     }
 }

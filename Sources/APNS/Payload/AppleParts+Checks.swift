@@ -1,4 +1,5 @@
 import FCMWire
+import JSON
 import PushModel
 
 /// What depends on the app that a message goes to.
@@ -41,9 +42,43 @@ extension AppleParts {
             "apns-topic must be the user ID of the device-management certificate: \(Self.managementPrefix)…")
     }
 
-    func checkSize(of payload: [UInt8], isSpliced: Bool, template: AppleTemplate) throws(InvalidMessage) {
+    /// What a publication to a channel may be: an update or the end of a Live Activity (Apple, "Starting and updating Live
+    /// Activities with ActivityKit push notifications").
+    func checkForBroadcast(_ policy: StoragePolicy, _ content: FCMMessage) throws(InvalidMessage) {
+        guard pushType == .liveactivity, content.apns.liveActivityToken == nil else {
+            let field =
+                content.apns.liveActivityToken == nil ? headers.pushTypeField : "message.apns.live_activity_token"
+            throw InvalidMessage([
+                FieldViolation(
+                    field: field,
+                    description: "A channel takes Live Activity pushes to all that subscribe: set the header "
+                        + "apns-push-type to liveactivity, and no live_activity_token.")
+            ])
+        }
+        if aps.contains(where: { $0.name == "event" && $0.value == .string("start") }) {
+            throw InvalidMessage([
+                FieldViolation(
+                    field: "message.apns.payload.aps.event",
+                    description: "A channel can't start a Live Activity: send the start to devices, with the channel's "
+                        + "id as aps.input-push-channel, or let the app start it.")
+            ])
+        }
+        if policy == .none, case .until = headers.expiration {
+            throw InvalidMessage(
+                header: "apns-expiration",
+                "The channel stores nothing (NONE), so apns-expiration can only be 0: leave it out.")
+        }
+        guard headers.collapseID == nil else {
+            throw InvalidMessage(header: "apns-collapse-id", "A publication to a channel has no collapse id.")
+        }
+    }
+
+    /// - Parameter limit: the most bytes; `nil`: what the push type has.
+    func checkSize(
+        of payload: [UInt8], isSpliced: Bool, limit: Int?, template: AppleTemplate
+    ) throws(InvalidMessage) {
         let size = payload.count + (isSpliced ? ApplePush.registrationIDEntryBytes : 0)
-        let limit = pushType.payloadLimitBytes
+        let limit = limit ?? pushType.payloadLimitBytes
         guard size > limit else { return }
         throw InvalidMessage([
             FieldViolation(

@@ -15,17 +15,23 @@ extension ApplePush {
         var template = AppleTemplate(content)
         context.fill(&template.values, label: content.label)
         // A device-management wake-up is exactly `{"mdm": …}`.
-        let keys = template.headers.namedPushType == .mdm ? FirebaseKeys.none : service.firebaseKeys
+        var keys = template.headers.namedPushType == .mdm ? FirebaseKeys.none : service.firebaseKeys
+        // A publication is for all that subscribed: no FID stands in it.
+        if context.broadcast != nil, keys == .full { keys = .standard }
         let parts = AppleParts(try template.composed(keys: keys), of: content)
+        if let policy = context.broadcast { try parts.checkForBroadcast(policy, content) }
         try parts.checkCredential(service.credential, of: context.app.id)
         let topic = try parts.topic(of: context.app.id)
         let payload = parts.payload.canonicalBytes
         let offset = keys == .full ? 1 : nil
-        try parts.checkSize(of: payload, isSpliced: offset != nil, template: template)
+        try parts.checkSize(
+            of: payload, isSpliced: offset != nil, limit: context.broadcast.map { _ in PushType.broadcastLimitBytes },
+            template: template)
         self.init(
             payload: payload, pushType: parts.pushType, topic: topic, priority: parts.priority,
             expiration: parts.headers.expiration ?? parts.pushType.defaultExpiration ?? .until(context.expiresAt),
-            collapseID: parts.headers.collapseID ?? context.collapseID(of: parts), id: parts.headers.id,
+            collapseID: context.broadcast == nil ? parts.headers.collapseID ?? context.collapseID(of: parts) : nil,
+            id: parts.headers.id,
             registrationIDOffset: offset)
     }
 

@@ -40,6 +40,21 @@ package enum APNSReasonTable {
         row(400, .missingTopic, .topic, "The apns-topic header is missing."),
         row(400, .topicDisallowed, .topic, "The credential may not push to this topic."),
         row(400, .deviceTokenNotForTopic, .push(.address), "The device token belongs to another app."),
+        // About broadcast channels. The channel is an address as a device token is.
+        row(400, .missingChannelID, .push(.request), "The request names no channel."),
+        row(400, .badChannelID, .addressDead(since: nil), "The channel id is malformed."),
+        row(
+            400, .channelNotRegistered, .addressDead(since: nil),
+            "APNs has no such channel: it was deleted, or belongs to the other environment."),
+        row(400, .badRequestParams, .push(.request), "The request's parameters are wrong."),
+        row(400, .badRequestPayload, .push(.payload), "The request's body is wrong."),
+        row(400, .missingPushType, .push(.header("apns-push-type")), "The apns-push-type header is missing."),
+        row(
+            400, .featureNotEnabled, .topic,
+            "The app has no broadcast capability: switch it on in the developer portal."),
+        row(
+            400, .cannotCreateChannelConfig, .load(.unspecified),
+            "The app has as many channels as it may have in this environment: delete some."),
         row(400, .idleTimeout, .connection(.idle), "The connection was idle for too long."),
         row(403, .badCertificate, .credential, "The client certificate is invalid."),
         row(403, .badCertificateEnvironment, .credential, "The client certificate is for the other environment."),
@@ -56,6 +71,7 @@ package enum APNSReasonTable {
         row(
             403, .badEnvironmentKeyIDInToken, .credential, "The key is not for this APNs environment.",
             alsoSpelled: ["BadEnvironmentKeyInToken"]),
+        row(403, .topicMismatch, .topic, "The credential is not for this app."),
         row(404, .badPath, .push(.request), "The request path is wrong."),
         row(405, .methodNotAllowed, .push(.request), "The request method is not POST."),
         row(

@@ -28,6 +28,24 @@ extension Reason {
     static let topicDisallowed: Reason = "TopicDisallowed"
     /// The device token belongs to another app.
     static let deviceTokenNotForTopic: Reason = "DeviceTokenNotForTopic"
+    /// There was no `apns-channel-id`.
+    static let missingChannelID: Reason = "MissingChannelId"
+    /// `apns-channel-id` is wrong.
+    static let badChannelID: Reason = "BadChannelId"
+    /// There is no such channel.
+    static let channelNotRegistered: Reason = "ChannelNotRegistered"
+    /// A parameter of the request is wrong.
+    static let badRequestParams: Reason = "BadRequestParams"
+    /// The body of the request is wrong.
+    static let badRequestPayload: Reason = "BadRequestPayload"
+    /// There was no `apns-push-type`.
+    static let missingPushType: Reason = "MissingPushType"
+    /// The app has no broadcast capability.
+    static let featureNotEnabled: Reason = "FeatureNotEnabled"
+    /// There are as many channels as there may be.
+    static let cannotCreateChannelConfig: Reason = "CannotCreateChannelConfig"
+    /// The credential is for another app.
+    static let topicMismatch: Reason = "TopicMismatch"
     /// The connection was idle too long.
     static let idleTimeout: Reason = "IdleTimeout"
     /// The client certificate is invalid.

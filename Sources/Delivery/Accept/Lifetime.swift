@@ -10,9 +10,15 @@ struct Lifetime: Hashable {
     /// How long the gateway itself tries to hand a message to APNs that APNs is to try once.
     static let onceGrace: Duration = .seconds(30)
 
+    /// The longest life of a publication to a broadcast channel: no push service keeps one longer.
+    static let broadcastLimit: Duration = .seconds(8 * 3600)
+
     /// Reads the lifetime of a message that is accepted now.
-    init(of content: any MessageContent, acceptedAt: Timestamp) {
-        let timeToLive = content.timeToLive(acceptedAt: acceptedAt)
+    init(of content: any MessageContent, acceptedAt: Timestamp, isBroadcast: Bool = false) {
+        var timeToLive = content.timeToLive(acceptedAt: acceptedAt)
+        if isBroadcast, case .lasting(let duration) = timeToLive {
+            timeToLive = .lasting(min(duration, Self.broadcastLimit))
+        }
         timeToLiveSeconds = timeToLive.seconds
         switch timeToLive {
         case .once: expiresAt = acceptedAt + Self.onceGrace

@@ -27,10 +27,12 @@ struct SubmissionPlan {
     /// Plans a submission that is accepted at `now` as `id`.
     init(of submission: Submission, id: MessageID, acceptedAt now: Timestamp, composer: any PushComposer) {
         self.id = id
-        life = Lifetime(of: submission.content, acceptedAt: now)
+        life = Lifetime(
+            of: submission.content, acceptedAt: now, isBroadcast: submission.recipient.storagePolicy != nil)
         let keys = submission.recipient.keys
         recipient = submission.recipient.map(\.key) { _ in keys }
-        let (pushes, violations) = submission.composed(as: id, until: life.expiresAt, by: composer)
+        let (pushes, violations) = submission.composed(
+            as: id, acceptedAt: now, until: life.expiresAt, by: composer)
         self.pushes = pushes
         self.violations = violations
         let push = submission.apps.lazy.compactMap { pushes[$0] }.first
@@ -74,12 +76,22 @@ extension Recipient where One == Registration, Many == [Addressee] {
     /// The field of the request that names it.
     fileprivate var field: String {
         switch self {
-        case .registration: "message.token"
+        case .registration(let registration): registration.id.isOfChannel ? "target.channel" : "message.token"
         case .topic: "message.topic"
         case .condition: "message.condition"
         case .list: "tokens"
         case .user: "target.user"
         }
+    }
+}
+
+extension Recipient where One == Registration {
+    /// What is stored of publications to the channel that it is; `nil`: it is none.
+    fileprivate var storagePolicy: StoragePolicy? {
+        guard case .registration(let registration) = self, case .broadcast(let address) = registration.address else {
+            return nil
+        }
+        return address.storagePolicy
     }
 }
 
@@ -96,7 +108,7 @@ extension Submission {
 
     /// The push of every app, and what is wrong.
     fileprivate func composed(
-        as id: MessageID, until expiresAt: Timestamp, by composer: any PushComposer
+        as id: MessageID, acceptedAt now: Timestamp, until expiresAt: Timestamp, by composer: any PushComposer
     ) -> (pushes: [AppKey: any ComposedPush], violations: [InvalidMessage]) {
         var violations = recipientViolations.map { [$0] } ?? []
         var pushes: [AppKey: any ComposedPush] = [:]
@@ -117,8 +129,8 @@ extension Submission {
                     content,
                     in: PushContext(
                         message: id, projectNumber: project.number, broadcastTopic: topic,
-                        isForMany: recipient.isMany, collapsesRepeats: options.collapsesRepeats, app: app,
-                        expiresAt: expiresAt))
+                        isForMany: recipient.isMany, collapsesRepeats: options.collapsesRepeats,
+                        broadcast: recipient.storagePolicy, app: app, expiresAt: expiresAt, acceptedAt: now))
             } catch {
                 violations.append(error)
             }

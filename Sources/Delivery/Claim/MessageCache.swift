@@ -1,4 +1,5 @@
 import PushModel
+import Store
 import Synchronization
 
 /// The messages that a lane is working on, with the push of each app: read once and composed once, shared by all pages.
@@ -124,9 +125,14 @@ final class MessageCache: Sendable {
 extension PushContext {
     /// What a message's push for an app depends on.
     fileprivate init(_ message: Message, project: Project, app: App) {
+        var isOfChannel = false
+        if case .registration(let id) = message.recipient { isOfChannel = id.isOfChannel }
         self.init(
             message: message.id, projectNumber: project.number, broadcastTopic: message.topic,
             isForMany: message.recipient.isMany,
-            collapsesRepeats: message.options.collapsesRepeats, app: app, expiresAt: message.expiresAt)
+            collapsesRepeats: message.options.collapsesRepeats,
+            // What was accepted fits the channel's policy, whichever it has.
+            broadcast: isOfChannel ? .mostRecent : nil, app: app, expiresAt: message.expiresAt,
+            acceptedAt: message.acceptedAt)
     }
 }

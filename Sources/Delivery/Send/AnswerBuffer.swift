@@ -10,6 +10,8 @@ final class SentBatch: Sendable {
         let outcome: Outcome
         let isAttempt: Bool
         let isBeingProbed: Bool
+        /// The push service's own id of an accepted push.
+        let upstreamID: String?
         let time: Timestamp
     }
 
@@ -79,7 +81,7 @@ final class SentBatch: Sendable {
             let report = chunk.reports[Int(key) & 0xfffff]
             return Answer(
                 index: report.index, outcome: report.outcome, isAttempt: report.isAttempt,
-                isBeingProbed: report.isBeingProbed, time: chunk.time)
+                isBeingProbed: report.isBeingProbed, upstreamID: report.upstreamID, time: chunk.time)
         }
     }
 }

@@ -65,9 +65,11 @@ extension OpenDelivery {
     ///
     /// - Parameters:
     ///   - isAttempt: `false`: the gateway held the push back; APNs saw nothing of it.
+    ///   - upstreamID: the push service's own id of an accepted push.
     ///   - random: drawn only for a retry: nearly every push is accepted, and chance is a call of the system.
     func settlement(
-        of outcome: Outcome, isAttempt: Bool = true, at now: Timestamp, random: @autoclosure () -> Double
+        of outcome: Outcome, isAttempt: Bool = true, at now: Timestamp, upstreamID: String? = nil,
+        random: @autoclosure () -> Double
     ) -> Settlement.Result {
         if !isAttempt, case .throttled(let refusal, let after) = outcome, !(isProbe && refusal.scope.isLasting) {
             var history = claim.history
@@ -78,16 +80,16 @@ extension OpenDelivery {
         case .accepted:
             return ended(
                 .accepted, reason: nil, verdict: isSuspect && !isForActivity ? .proven(in: channel) : nil,
-                history: claim.history.adding(nil), at: now)
+                history: claim.history.adding(nil), upstreamID: upstreamID, at: now)
         case .rejected(let refusal) where refusal.scope == .addressDoubtful:
             return refused(refusal.reason.rawValue, at: now)
         // What is refused while probing for good and says nothing of the address leaves the first answer standing.
         case .rejected(let refusal) where isProbe && refusal.scope.isLasting,
             .throttled(let refusal, _) where isProbe && refusal.scope.isLasting:
             guard isAttempt else { return unprobed(at: now) }
-            return standing(verdict: verdictOfRefusal, after: refusal.reason.rawValue, at: now)
+            return standing(verdict: verdict(), after: refusal.reason.rawValue, at: now)
         case .notSent(.noRoute) where isProbe:
-            return standing(verdict: verdictOfRefusal, after: TransportCause.noRoute.rawValue, at: now)
+            return standing(verdict: verdict(), after: TransportCause.noRoute.rawValue, at: now)
         case .rejected(let refusal):
             let history = isAttempt ? claim.history.adding(refusal.reason.rawValue) : claim.history
             return ended(by: refusal, history: history, at: now)
@@ -105,7 +107,10 @@ extension OpenDelivery {
     private func ended(by refusal: Refusal, history: AttemptHistory, at now: Timestamp) -> Settlement.Result {
         let isAboutAddress = refusal.scope.isAboutAddress
         let reason = refusal.reason.rawValue
-        guard !isForActivity, case .addressDead(let since?) = refusal.scope else {
+        // Of a channel it is said without a time, and it is so now: no app makes it anew.
+        guard !isForActivity, case .addressDead(let seen) = refusal.scope,
+            let since = seen ?? (claim.registration.channel.isOfDevices ? nil : now)
+        else {
             return ended(.rejected, reason: reason, isAboutAddress: isAboutAddress, history: history, at: now)
         }
         // The app has shown since then that it is there: the answer is of an earlier life of the address.
@@ -125,15 +130,17 @@ extension OpenDelivery {
     /// | goes to a Live Activity, or to a quarantined registration  | ended, rejected                            |
     /// | was sent to the registration's environment, can be probed  | retry now, in the other environment        |
     /// | the same, but no time is left                              | ended, rejected                            |
-    /// | was sent to the other environment, or there is none        | ended, rejected, with ``verdictOfRefusal`` |
+    /// | was sent to the other environment, or there is none        | ended, rejected, with its verdict          |
     private func refused(_ reason: String, at now: Timestamp) -> Settlement.Result {
+        // What ends a probe is the answer before it; otherwise this one, in its service's word.
+        let end = isProbe ? EndReason.addressRefused : reason
         guard !isForActivity, !claim.registration.isQuarantined else {
-            return standing(verdict: nil, after: reason, at: now)
+            return standing(verdict: nil, after: reason, as: end, at: now)
         }
         guard !isProbe, canProbe else {
-            return standing(verdict: verdictOfRefusal, after: reason, at: now)
+            return standing(verdict: verdict(ofRefusal: end), after: reason, as: end, at: now)
         }
-        guard now <= lastMoment else { return standing(verdict: nil, after: reason, at: now) }
+        guard now <= lastMoment else { return standing(verdict: nil, after: reason, as: end, at: now) }
         var history = claim.history.adding(reason)
         // Not before the refresh that the push was sent with, even if the wall clock was set back.
         history.probingSince = max(now, claim.registration.refreshedAt)
@@ -143,16 +150,17 @@ extension OpenDelivery {
 
     /// What a device token that is refused everywhere says about its registration: what was never accepted is
     /// quarantined; what was accepted before is a suspect again, and is quarantined on the next occasion.
-    private var verdictOfRefusal: DeviceTokenVerdict {
-        claim.registration.isProven ? .doubtful : .refused(Reason(rawValue: EndReason.addressRefused))
+    private func verdict(ofRefusal reason: String = EndReason.addressRefused) -> DeviceTokenVerdict {
+        claim.registration.isProven ? .doubtful : .refused(Reason(rawValue: reason))
     }
 
     /// The end by the refusal of the address, after an attempt that gave `cause`.
     private func standing(
-        verdict: DeviceTokenVerdict?, after cause: String, at now: Timestamp
+        verdict: DeviceTokenVerdict?, after cause: String, as reason: String = EndReason.addressRefused,
+        at now: Timestamp
     ) -> Settlement.Result {
         ended(
-            .rejected, reason: EndReason.addressRefused, verdict: verdict, isAboutAddress: true,
+            .rejected, reason: reason, verdict: verdict, isAboutAddress: true,
             history: claim.history.adding(cause), at: now)
     }
 
@@ -231,7 +239,7 @@ extension OpenDelivery {
     /// The end of a probe that can't be made: the first answer stands.
     func unprobed(at now: Timestamp) -> Settlement.Result {
         ended(
-            .rejected, reason: EndReason.addressRefused, verdict: verdictOfRefusal, isAboutAddress: true,
+            .rejected, reason: EndReason.addressRefused, verdict: verdict(), isAboutAddress: true,
             history: claim.history, at: now)
     }
 
@@ -273,14 +281,15 @@ extension OpenDelivery {
 
     private func ended(
         _ outcome: LedgerOutcome, reason: String?, verdict: DeviceTokenVerdict? = nil, isAboutAddress: Bool = false,
-        history: AttemptHistory, at now: Timestamp
+        history: AttemptHistory, upstreamID: String? = nil, at now: Timestamp
     ) -> Settlement.Result {
         .ended(
             LedgerEntry(
                 outcome: outcome, reason: reason, verdict: verdict,
                 refusesDeviceToken: isAboutAddress && !isForActivity, history: history, time: now,
                 // Wall time may be set back between accept and answer.
-                latencyMilliseconds: max(0, (now - acceptedAt).wholeMilliseconds), pushID: pushID))
+                latencyMilliseconds: max(0, (now - acceptedAt).wholeMilliseconds), pushID: pushID,
+                upstreamID: upstreamID))
     }
 }
 

@@ -19,7 +19,8 @@ struct AwaitedResults: Sendable {
         of delivery: OpenDelivery, _ answer: SentBatch.Answer, random: @autoclosure () -> Double
     ) -> (result: Settlement.Result, orEnd: Settlement.Result?) {
         let result = delivery.settlement(
-            of: answer.outcome, isAttempt: answer.isAttempt, at: answer.time, random: random())
+            of: answer.outcome, isAttempt: answer.isAttempt, at: answer.time, upstreamID: answer.upstreamID,
+            random: random())
         guard !waiters.isEmpty else { return (result, nil) }
         let hastened = hastened(result, of: delivery, answer)
         return (hastened, end(of: delivery, hastened, answer))

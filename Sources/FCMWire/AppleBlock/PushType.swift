@@ -45,6 +45,9 @@ package enum PushType: String, Hashable, Sendable, CaseIterable {
         self == .voip ? 5120 : 4096
     }
 
+    /// The largest payload of a publication to a broadcast channel in bytes.
+    package static let broadcastLimitBytes = 5120
+
     /// The values of `apns-priority` that Apple takes for this push type.
     ///
     /// APNs refuses another one for ``background``; for ``liveactivity`` and ``location`` Apple's pages name the two.

@@ -184,7 +184,7 @@ struct MessageReader {
 }
 
 extension MessageSchema.Field {
-    fileprivate var isAndroid: Bool { name == "android" || name == "android_v2" }
+    var isAndroid: Bool { name == "android" || name == "android_v2" }
 }
 
 extension MessageSchema {

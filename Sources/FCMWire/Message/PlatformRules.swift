@@ -10,9 +10,9 @@ struct PlatformRules {
     private let common: [MessageSchema.Field]
 
     /// FCM's limit on keys and values.
-    private static let payloadLimitBytes = 4096
+    static let payloadLimitBytes = 4096
     /// 28 days, the longest that FCM keeps a message.
-    private static let longestTimeToLive = Duration.seconds(2_419_200)
+    static let longestTimeToLive = Duration.seconds(2_419_200)
 
     /// Prepares the rules for a message.
     init(message fields: [MessageSchema.Field]) {
@@ -221,7 +221,7 @@ private enum WebpushHeader {
 
 extension JSONValue {
     /// The bytes of all names and values.
-    fileprivate var textBytes: Int {
+    var textBytes: Int {
         switch self {
         case .string(let text), .number(let text): text.utf8.count
         case .array(let elements): elements.reduce(0) { $0 + $1.textBytes }

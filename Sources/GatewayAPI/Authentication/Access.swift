@@ -66,6 +66,8 @@ struct Access: Hashable, Sendable {
     static let createLinks = Access(roles: [.admin, .sender, .client], action: "making short links")
     /// Links with a name, and lists of all.
     static let manageLinks = Access(roles: [.admin, .sender], action: "managing links")
+    /// Broadcast channels, made by backends for what they publish.
+    static let manageChannels = Access(roles: [.admin, .sender], action: "managing channels")
     /// How often links were opened.
     static let readLinkStats = Access(roles: [.admin, .sender], action: "reading the statistics of links")
 

@@ -14,6 +14,8 @@ package struct GatewayServices: Sendable {
     package var keyUses: KeyUses
     /// Answers on the hosts of links; `nil`: there are none.
     package var links: LinkResponder?
+    /// Files that are served beside the API, by path.
+    package var pages: [String: DevelopmentPage] = [:]
     /// Logs requests.
     package var logger: Logger
 
@@ -65,6 +67,8 @@ package struct RequestServices: Sendable {
     package var refusals: RefusalCatalog
     /// Gives apps the links that led to them; `nil`: no project has links.
     package var attribution: LinkAttribution?
+    /// Makes and deletes broadcast channels; `nil`: there is no way to their management.
+    package var channels: ChannelController?
     /// Makes the digests that stand for users who were erased; `nil`: erasing is not offered.
     package var digestKey: DigestKey?
     /// The hosts of links, and the policies of their projects.

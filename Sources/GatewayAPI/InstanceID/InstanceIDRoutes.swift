@@ -59,8 +59,8 @@ enum InstanceIDRoutes {
             throw FCMError.badRequest("endpoint", "endpoint is missing: the URL of the push service.")
         }
         let request = RegistrationRequest(
-            project: call.project.id, app: app.id, address: .web(web), isEnvironmentStated: false,
-            appVersion: nil)
+            project: call.project.id, app: app.id, address: .web(try web.taken(by: app, at: "")),
+            isEnvironmentStated: false, appVersion: nil)
         let registration = try await RegistrationRoutes.register(request, appField: "Origin", saidBy: nil, call)
         return Response(json: .object([.init("token", .string(registration.token.rawValue))]))
     }

@@ -81,6 +81,9 @@ extension FCMError {
             self.init(
                 .invalidArgument, "APNs refused the token of the Live Activity. \(text)", reason: .activityTokenRefused)
             field = "message.apns.live_activity_token"
+        case .registration where item.isForChannel:
+            self.init(.failedPrecondition, "\(text) Make the channel anew.", reason: .channelUnusable)
+            field = "target.channel"
         case .registration:
             let isGone = rejection.code == .unregistered
             self.init(rejection.code, isGone ? nil : text, reason: rejection.reason)
@@ -97,6 +100,11 @@ extension FCMError {
 }
 
 extension SendItem {
+    /// Whether it is a publication to a broadcast channel.
+    fileprivate var isForChannel: Bool {
+        if case .channel = target { true } else { false }
+    }
+
     /// The field that names the registration.
     fileprivate var targetField: String {
         if case .registration = target { "message.fid" } else { "message.token" }

@@ -10,12 +10,16 @@ struct PreflightView {
 
     /// The members of the answer.
     var members: [JSONValue.Member] {
-        let sizes = Dictionary(preflight.payloadBytes.map { ($0.key.id.rawValue, $0.value) }, uniquingKeysWith: max)
-            .sorted { $0.key < $1.key }
+        let sizes = preflight.payloadBytes.sorted { $0.key < $1.key }
+        // Two apps of one id are told apart by their platforms.
+        let counts = Dictionary(grouping: sizes, by: { $0.key.id }).mapValues(\.count)
+        func label(_ key: AppKey) -> String {
+            counts[key.id] == 1 ? key.id.rawValue : "\(key.platform.rawValue):\(key.id)"
+        }
         var members: [JSONValue.Member] = [
             .init("name", .string(name)),
             .init("audience", .integer(preflight.audience)),
-            .init("payloadBytes", .object(sizes.map { .init($0.key, .integer($0.value)) })),
+            .init("payloadBytes", .object(sizes.map { .init(label($0.key), .integer($0.value)) })),
         ]
         if let duration = preflight.expectedDuration {
             members.append(

@@ -50,11 +50,11 @@ struct SendItem: Sendable {
         } catch {
             throw FCMError(error).hinting(SenderHint.message(message))
         }
-        let user = try Self.user(in: body)
-        guard user == nil || named == nil else {
+        let beside = try Self.target(in: body)
+        guard beside == nil || named == nil else {
             throw .invalid("target", "The message names its own target: a target beside it is one too many.")
         }
-        target = user ?? named
+        target = beside ?? named
         options = try DeliveryOptions(in: body, at: now, timeToLive: content.timeToLive(acceptedAt: now))
         wait = try body.object("delivery", type: "TYPE_MESSAGE")?.duration("wait")
         warnings = content.warnings(acceptedAt: now)
@@ -89,12 +89,24 @@ struct SendItem: Sendable {
         return target
     }
 
-    /// `target`: `{"user": "alice"}`.
-    private static func user(in body: ObjectReader) throws(FCMError) -> Target? {
+    /// `target`: `{"user": "alice"}` or `{"channel": "match-42", "app": "com.example.app", "environment": "sandbox"}`.
+    private static func target(in body: ObjectReader) throws(FCMError) -> Target? {
         guard let target = try body.object("target", type: "TYPE_MESSAGE") else { return nil }
-        try target.refuseUnknown(except: ["user"])
+        try target.refuseUnknown(except: ["user", "channel", "app", "environment"])
+        if let text = try target.string("channel") {
+            guard target.value("user") == nil else {
+                throw .invalid(target.path, "The target is a user or a channel, not both.")
+            }
+            return .channel(
+                ChannelTarget(
+                    name: try ChannelName(text, field: target.fullPath("channel")), app: try target.string("app"),
+                    environment: try target.string("environment")))
+        }
+        for name in ["app", "environment"] where target.value(name) != nil {
+            throw .invalid(target.fullPath(name), "\(name) belongs to a target that is a channel.")
+        }
         guard let text = try target.string("user") else {
-            throw .invalid(target.path, "The target names no one: it must have a user.")
+            throw .invalid(target.path, "The target names no one: it must have a user or a channel.")
         }
         guard let user = UserID(rawValue: text) else {
             throw .invalid(

@@ -116,6 +116,7 @@ extension ProjectCall {
         case .topic(let topic): return .topic(topic)
         case .condition(let condition): return .condition(condition)
         case .user(let user): return .user(user, try await addressees(of: user))
+        case .channel(let channel): return .registration(try await channelRegistration(channel))
         case .registration, .token: break
         }
         if let key = target.notificationKey, let members = try await members(of: key) {
@@ -156,7 +157,7 @@ extension Target {
         switch self {
         case .registration(let id): .id(id)
         case .token(let text): RegistrationReference(rawValue: text)
-        case .topic, .condition, .user: nil
+        case .topic, .condition, .user, .channel: nil
         }
     }
 

@@ -87,13 +87,23 @@ extension OpenAPI {
                         "bundle_id": .string, "apns_environment": .choice(["PROD", "SANDBOX"]),
                         "app_version": .string.with("maxLength", .integer(255)),
                     ]),
+                    "android": .request([
+                        "fcm_token": .string.saying("The token that Firebase's SDK gave the app."),
+                        "package_name": .string, "app_version": .string.with("maxLength", .integer(255)),
+                    ]),
                     "web": .request([
-                        "origin": .string, "endpoint": .string, "p256dh": .string, "auth": .string,
+                        "origin": .string,
+                        "endpoint": .string.saying(
+                            "Of a push service of the browsers, or of one that the project names."), "p256dh": .string,
+                        "auth": .string,
                         "application_pub_key": .string,
+                        "keys": .request(["p256dh": .string, "auth": .string]).saying(
+                            "As `PushSubscription.toJSON()` has them."),
+                        "expiration_time": .integer,
                     ]), "fcm_sdk_version": .string, "user": .string.saying("Who uses the device; empty for no user."),
                     "userToken": .string.saying("A Firebase custom token for the user: what a client proves it with."),
                 ]
-            ).saying("Of ios or web."),
+            ).saying("Of ios, android or web."),
             "NewRegistration": .object(
                 [
                     "name": .string.saying("`projects/<project>/registrations/<installation id>`."),

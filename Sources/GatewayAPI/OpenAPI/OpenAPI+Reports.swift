@@ -66,6 +66,8 @@ extension OpenAPI {
                         "true once retention took what the message said; `platforms` goes with it."),
                     "links": .list(of: .named("MessageLink")).saying(
                         "The links of the message that are tracked; of one report alone."),
+                    "channel": .named("Channel").saying(
+                        "The broadcast channel that it was published to; of one report alone."),
                     "latency": .object(["p50": .duration, "p90": .duration, "p99": .duration]),
                 ],
                 required: ["name", "target", "state", "acceptTime", "expireTime", "audience", "ledger"]),
@@ -102,7 +104,7 @@ extension OpenAPI {
                     "message": .string, "registration": .string, "app": .string,
                     "outcome": .choice(LedgerOutcome.allCases.map { $0.rawValue.uppercased() } + ["IN_FLIGHT"]),
                     "reason": .string, "attempts": .integer, "unknownAttempts": .integer, "endTime": .time,
-                    "latency": .duration, "apnsId": .string,
+                    "latency": .duration, "apnsId": .string, "upstreamId": .string,
                     "receipts": .map(of: .time),
                 ],
                 required: ["registration", "app", "outcome", "attempts"]),

@@ -10,7 +10,7 @@ extension OpenAPI {
         operations: [
             .project(
                 .post, "messages:send", "sendMessage",
-                "Accepts a message for a registration, a topic, a condition or a user.",
+                "Accepts a message for a registration, a topic, a condition, a user or a channel.",
                 parameters: [idempotencyKey, prefer], body: .json(.named("SendMessageRequest")),
                 answer: .named("SendMessageResponse"), errors: [404, 409, 429]),
             .project(
@@ -77,7 +77,13 @@ extension OpenAPI {
                     "description": .string,
                 ],
                 required: ["reason", "field", "description"]),
-            "Target": .request(["user": .string.saying("1 to 256 bytes.")], required: ["user"]),
+            "Target": .request([
+                "user": .string.saying("1 to 256 bytes."),
+                "channel": .string.saying("The name of a broadcast channel: one publication to all that subscribe."),
+                "app": .string.saying("With channel: the bundle id, unless the project has one Apple app."),
+                "environment": .choice(PushEnvironment.allCases.map(\.rawValue)).saying(
+                    "With channel: the app's own when it is missing."),
+            ]).saying("Either user or channel."),
             "DeliveryOptions": .request([
                 "rate": .integer.with("minimum", .integer(1)).saying("Pushes a second."),
                 "finishBy": .time.saying("When the last push is to be sent; excludes rate."),

@@ -72,7 +72,7 @@ enum RegistrationRoutes {
         }
         let registration = try await call.registration()
         try body.check(keepsAppOf: registration, in: call.project)
-        var change = body.change
+        var change = try body.change(of: registration, in: call.project)
         // Another installation than the registration's proves nothing of it.
         let installation = call.caller.role == .client && registration.isBound ? try await call.installation() : nil
         let proven = try await call.provenOwner(saidBy: body, installation, current: registration)

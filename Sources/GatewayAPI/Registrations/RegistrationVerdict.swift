@@ -79,7 +79,10 @@ extension RegistrationVerdict {
     /// What keeps broadcasts, or all messages, from the registration.
     private static func obstacle(_ facts: Facts) -> RegistrationVerdict? {
         let registration = facts.registration
-        if let end = registration.end { return ended(end) }
+        if let end = registration.end {
+            guard registration.channel.isOfDevices else { return endedChannel(end) }
+            return ended(end)
+        }
         guard let app = facts.app else {
             return Self(
                 .appUnknown, "The project has no app \(registration.app) any more: its project file names none.")
@@ -101,6 +104,14 @@ extension RegistrationVerdict {
                     + "\(registration.refreshedAt.rfc3339), more than \(facts.stale.afterDays) days ago.")
         }
         return nil
+    }
+
+    private static func endedChannel(_ end: RegistrationEnd) -> RegistrationVerdict {
+        let time = end.time.rfc3339
+        guard end.cause == .unregistered else { return Self(.endedDeleted, "The channel was deleted on \(time).") }
+        return Self(
+            .endedUnregistered,
+            "The channel is lost since \(time): APNs has it no more. Make it anew; apps have to subscribe again.")
     }
 
     private static func ended(_ end: RegistrationEnd) -> RegistrationVerdict {

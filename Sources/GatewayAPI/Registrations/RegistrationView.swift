@@ -38,6 +38,8 @@ struct RegistrationView {
         case .apple(_, let environment):
             members.append(.init("apnsEnvironment", .string(environment == .production ? "PROD" : "SANDBOX")))
         case .android: members.append(.init("platform", .string("ANDROID")))
+        case .broadcast(let address):
+            members.append(.init("channelId", .string(address.id.rawValue)))
         case .web(let subscription):
             members.append(.init("platform", .string("WEB")))
             if showsService, registration.isActive {

@@ -82,7 +82,7 @@ extension ProjectCall {
             let body = try await services.store.message(id, in: project.id)?.body,
             case .object(let members) = ReportView.report(report, expectedEnd: services.controller.expectedEnd(of: id))
         else { throw FCMError(.notFound) }
-        let links = try await links(of: id)
+        let links = try await links(of: id) + channel(of: report.message)
         guard !body.isRemoved else {
             return Response(json: .object(members + [.init("payloadRemoved", .bool(true))] + links))
         }
@@ -90,11 +90,21 @@ extension ProjectCall {
         guard let content = try? FCMMessage.content(of: body) else {
             throw StoreError(.failed, "The store's content of a message is damaged.")
         }
-        return Response(json: .object(members + [.init("platforms", ReportView.platforms(content))] + links))
+        return Response(
+            json: .object(members + [.init("platforms", ReportView.platforms(content, in: project))] + links))
     }
 }
 
 extension ProjectCall {
+    /// The member for the channel that a message was published to; none for a message to devices, and for a channel that
+    /// was deleted since.
+    private func channel(of message: MessageSummary) async throws -> [JSONValue.Member] {
+        guard case .registration(let id) = message.recipient, id.isOfChannel,
+            let channel = try await services.store.channel(of: id, in: project.id)
+        else { return [] }
+        return [.init("channel", ChannelView.channel(channel))]
+    }
+
     /// The member for links that are tracked; none where there are none.
     private func links(of id: MessageID) async throws -> [JSONValue.Member] {
         guard let settings = project.links else { return [] }
@@ -170,12 +180,19 @@ enum ReportView {
             .filter { $0.1 > 0 }.map { .init($0.0, .integer($0.1)) }
     }
 
-    /// What becomes of a message's blocks: what is for Apple's devices is sent; blocks for other platforms were checked
-    /// and are kept.
-    static func platforms(_ content: FCMMessage) -> JSONValue {
-        .object(
-            [.init("apple", .string("SENT"))]
-                + content.otherPlatforms.map { .init($0.rawValue, .string("NOT_APPLICABLE")) })
+    /// What becomes of a message's blocks: what is for Apple's devices is sent, and for browsers where the project reaches
+    /// them; blocks for other platforms were checked and are kept.
+    static func platforms(_ content: FCMMessage, in project: Project) -> JSONValue {
+        let reachesBrowsers = project.apps.values.contains { $0.browserService != nil }
+        var members: [JSONValue.Member] = [.init("apple", .string("SENT"))]
+        for platform in FCMMessage.OtherPlatform.allCases {
+            if platform == .webpush, reachesBrowsers {
+                members.append(.init(platform.rawValue, .string("SENT")))
+            } else if content.otherPlatforms.contains(platform) {
+                members.append(.init(platform.rawValue, .string("NOT_APPLICABLE")))
+            }
+        }
+        return .object(members)
     }
 
     /// One delivery of a message.
@@ -201,6 +218,7 @@ enum ReportView {
             members.append(.init("latency", .string(durationText(milliseconds: latency))))
         }
         if let id = delivery.pushID { members.append(.init("apnsId", .string(id.rawValue))) }
+        if let id = delivery.upstreamID { members.append(.init("upstreamId", .string(id))) }
         if !delivery.receipts.isEmpty {
             members.append(.init("receipts", receipts(delivery.receipts) { .string($0.rfc3339) }))
         }
@@ -217,6 +235,8 @@ enum ReportView {
 
     private static func target(_ message: MessageSummary) -> JSONValue {
         switch message.recipient {
+        case .registration(let id) where id.isOfChannel:
+            .object([.init("channel", .string(id.rawValue))])
         case .registration(let id):
             .object([.init("registration", .string("projects/\(message.project)/registrations/\(id)"))])
         case .topic(let topic):

@@ -25,7 +25,11 @@ enum WhyRoutes {
             throw FCMError.badRequest("name", "The registration is neither an installation id nor a token.")
         }
         let store = call.services.store
-        guard let registration = try await name.find(in: call.project, store) else { throw FCMError(.notFound) }
+        var found = try await name.find(in: call.project, store)
+        if found == nil, case .id(let id) = name, id.isOfChannel {
+            found = try await store.channelRegistration(id, in: call.project.id)
+        }
+        guard let registration = found else { throw FCMError(.notFound) }
         var facts = RegistrationVerdict.Facts(
             registration: registration, app: call.project.apps[registration.appKey], stale: call.project.stale,
             pauses: pauses(of: registration, upstreams()), now: call.now)

@@ -58,8 +58,15 @@ final class Dialer {
 
     // MARK: Events
 
-    /// The race begins.
-    func dial(_ addresses: [SocketAddress], rotation: Int, now: Instant) -> DialProgress {
+    /// The race begins, among the addresses that may be dialed.
+    func dial(_ found: [SocketAddress], rotation: Int, now: Instant) -> DialProgress {
+        let policy = settings.configuration.proxy == nil ? settings.configuration.addresses : .any
+        let addresses = found.filter(policy.allows)
+        if let refused = found.first, addresses.isEmpty {
+            failures.append(
+                TransportFailure(.connectFailed, "\(settings.target): the address \(refused) is not of the Internet"))
+            return giveUp()
+        }
         var race = AddressRace(addresses, rotation: rotation)
         let action = race.start()
         return perform(action, race, [:], now)

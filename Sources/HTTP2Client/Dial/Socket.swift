@@ -117,6 +117,16 @@ struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         description = family == AF_INET6 ? "[\(name)]:\(number)" : "\(name):\(number)"
     }
 
+    /// The IP address: 4 or 16 bytes; empty for another family.
+    var ip: [UInt8] {
+        // Behind family and port stand the address (`sockaddr_in`), or flow information and address (`sockaddr_in6`).
+        switch family {
+        case AF_INET where bytes.count >= 8: Array(bytes[4..<8])
+        case AF_INET6 where bytes.count >= 24: Array(bytes[8..<24])
+        default: []
+        }
+    }
+
     func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         unsafe bytes.withUnsafeBytes { raw in
             // `bytes` is never empty: the initialiser copied a whole sockaddr.

@@ -8,6 +8,8 @@ package struct PoolConfiguration: Sendable {
     package var serverName: String?
     /// The authorities to trust.
     package var trust: TLSTrust = .system
+    /// Which addresses of ``host`` are dialed. With a proxy it does the dialing, and so the choosing.
+    package var addresses = AddressPolicy.any
     /// The HTTP proxy that the way leads through; looking up ``host`` is its job then. `nil`: none.
     package var proxy: HTTPProxy?
     /// The certificate to show when the peer asks for one; `nil`: none.

@@ -4,15 +4,15 @@ import NIOHTTP2
 /// Lets a malformed request end its own stream and no other: one that lacks a pseudo-header, has one twice or in the wrong
 /// place, a name that HTTP/2 does not allow, or another length than it says (RFC 9113 §8.1.1).
 ///
-/// swift-nio-http2 has answered it with RST_STREAM then, and counts how many there are; what it tells of it besides is taken
-/// by Hummingbird for an error of the connection. Stands between the two.
+/// swift-nio-http2 has answered it with RST_STREAM then, and counts how many there are; what it tells of it besides is no error
+/// of the connection. Any other error ends the connection. Stands behind the library's handler.
 final class MalformedRequests: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias InboundOut = HTTP2Frame
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !Self.isOfRequest(error) else { return }
-        context.fireErrorCaught(error)
+        context.close(promise: nil)
     }
 
     /// Whether the library found an error in a block of fields or in the length of a body: those never end a connection by

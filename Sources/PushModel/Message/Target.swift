@@ -10,6 +10,25 @@ package enum Target: Hashable, Sendable {
     case condition(Condition)
     /// All active registrations of a user (`target.user`, beside `message`).
     case user(UserID)
+    /// All that subscribe to a broadcast channel (`target.channel`, beside `message`).
+    case channel(ChannelTarget)
+}
+
+/// A broadcast channel as a sender names it.
+package struct ChannelTarget: Hashable, Sendable {
+    /// Its name.
+    package var name: ChannelName
+    /// The bundle id of its app; `nil`: the project's only one.
+    package var app: String?
+    /// Its environment; `nil`: the app's own.
+    package var environment: String?
+
+    /// Names a channel.
+    package init(name: ChannelName, app: String?, environment: String?) {
+        self.name = name
+        self.app = app
+        self.environment = environment
+    }
 }
 
 /// Which of two queues a push waits in, so that a one-time password never waits behind a broadcast.

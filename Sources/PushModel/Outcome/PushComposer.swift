@@ -49,22 +49,29 @@ package struct PushContext: Sendable {
     /// Whether an alert without a collapse id gets the message's id as one, so that a repeat of the push replaces
     /// the first on the screen.
     package var collapsesRepeats: Bool
+    /// What is stored of publications to the broadcast channel that it goes to; `nil`: it goes to devices.
+    package var broadcast: StoragePolicy?
     /// The app of the devices.
     package var app: App
     /// When the message stops being worth delivering.
     package var expiresAt: Timestamp
+    /// When it was accepted: what a platform's own time to live counts from; `nil`: no such time counts.
+    package var acceptedAt: Timestamp?
 
     /// Puts a context together.
     package init(
         message: MessageID, projectNumber: Int64, broadcastTopic: Topic?, isForMany: Bool = false,
-        collapsesRepeats: Bool = false, app: App, expiresAt: Timestamp
+        collapsesRepeats: Bool = false, broadcast: StoragePolicy? = nil, app: App, expiresAt: Timestamp,
+        acceptedAt: Timestamp? = nil
     ) {
         self.message = message
         self.projectNumber = projectNumber
         self.broadcastTopic = broadcastTopic
         self.isForMany = isForMany || broadcastTopic != nil
         self.collapsesRepeats = collapsesRepeats
+        self.broadcast = broadcast
         self.app = app
         self.expiresAt = expiresAt
+        self.acceptedAt = acceptedAt
     }
 }

@@ -64,11 +64,15 @@ package struct PushReport: Sendable {
     package let isAttempt: Bool
     /// Whether another push is on its way to see if what holds this one back has passed. Only of what is no attempt.
     package let isBeingProbed: Bool
+    /// The service's own id of an accepted push, when it gives one.
+    package let upstreamID: String?
 
     /// Describes an answer.
     package init(
-        index: Int, outcome: Outcome, latency: Duration, isAttempt: Bool = true, isBeingProbed: Bool = false
+        index: Int, outcome: Outcome, latency: Duration, isAttempt: Bool = true, isBeingProbed: Bool = false,
+        upstreamID: String? = nil
     ) {
+        self.upstreamID = upstreamID
         self.index = index
         self.outcome = outcome
         self.latency = latency

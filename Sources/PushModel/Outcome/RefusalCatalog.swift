@@ -22,6 +22,11 @@ package struct RefusalCatalog: Sendable {
         self.entries = Dictionary(entries.map { ($0.refusal.reason, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// Puts catalogs together; of two entries for one word the first counts.
+    package init(merging catalogs: [RefusalCatalog]) {
+        entries = catalogs.reduce(into: [:]) { all, next in all.merge(next.entries) { first, _ in first } }
+    }
+
     /// What is known of a word; `nil`: nothing.
     package subscript(reason: Reason) -> Entry? { entries[reason] }
 

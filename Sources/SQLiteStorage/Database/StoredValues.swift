@@ -13,6 +13,17 @@ extension TextIdentifier {
     }
 }
 
+extension MessageID {
+    /// The id that a column holds, as ``packed`` makes it.
+    init(column bytes: Data) throws {
+        guard let id = Self(packed: [UInt8](bytes)) else { throw StoreError.invalid("a message id") }
+        self = id
+    }
+
+    /// What a column holds.
+    var column: Data { Data(packed) }
+}
+
 extension RawRepresentable where RawValue == String {
     /// The case that a column holds.
     init(storedCase text: String) throws {
@@ -37,6 +48,8 @@ extension Channel {
         case .apns(.sandbox): 1
         case .fcm: 2
         case .webPush: 3
+        case .broadcast(.production): 4
+        case .broadcast(.sandbox): 5
         }
     }
 
@@ -47,6 +60,8 @@ extension Channel {
         case 1: self = .apns(.sandbox)
         case 2: self = .fcm
         case 3: self = .webPush
+        case 4: self = .broadcast(.production)
+        case 5: self = .broadcast(.sandbox)
         default: throw StoreError.invalid("a channel")
         }
     }

@@ -53,7 +53,7 @@ struct EventReader {
         SELECT id, rows, outcomes FROM ledger_block INDEXED BY ledger_block_by_project
         WHERE project = ? AND id BETWEEN ? AND ? ORDER BY id
         """
-    static let message = "SELECT id, accepted_at FROM message WHERE seq = ?"
+    static let message = "SELECT id, accepted_at FROM every_message WHERE seq = ?"
     static let replacement = """
         SELECT r.registration FROM registration_audit r INDEXED BY registration_audit_former
         CROSS JOIN app a ON a.id = r.app
@@ -157,7 +157,7 @@ struct EventReader {
             // Events may be kept for longer than the messages that they are about.
             guard let row = try db.row(Self.message, [seq]) else { continue }
             let time = change == .accepted ? Timestamp(milliseconds: row[1]) : nil
-            add(first + Int64(index), step, at: time, .message(try MessageID(stored: row[0]), change))
+            add(first + Int64(index), step, at: time, .message(try MessageID(column: row[0]), change))
         }
     }
 

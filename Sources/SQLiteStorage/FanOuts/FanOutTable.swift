@@ -145,7 +145,7 @@ struct FanOutTable {
         _ row: Row, of project: ProjectID, remaining: Int, shard: Int64, route: Int64?
     ) throws -> OpenFanOut {
         OpenFanOut(
-            id: .init(message: row[0], shard: shard), message: try MessageID(stored: row[1]), project: project,
+            id: .init(message: row[0], shard: shard), message: try MessageID(column: row[1]), project: project,
             rate: row[2], finishBy: Timestamp(stored: row[3]), remaining: remaining,
             route: try route.map { try RouteTable(db: db).route($0) })
     }

@@ -24,7 +24,7 @@ struct KeyStream {
         """
     static let app = """
         SELECT key FROM registration INDEXED BY registration_by_app
-        WHERE app = ? AND ended_at IS NULL AND key > ? AND key <= ? ORDER BY key LIMIT \(step)
+        WHERE app = ? AND ended_at IS NULL AND channel < 4 AND key > ? AND key <= ? ORDER BY key LIMIT \(step)
         """
     /// Keys that one statement reads.
     private static let step = 500

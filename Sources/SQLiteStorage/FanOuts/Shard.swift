@@ -46,7 +46,7 @@ struct Shard {
         onlyRoute = row[5]
         isDone = row[6]
         isOpen = row[7]
-        message = try MessageID(stored: row[8])
+        message = try MessageID(column: row[8])
         acceptedAt = Timestamp(milliseconds: row[9])
         expiresAt = Timestamp(milliseconds: row[10])
         if onlyRoute != nil {

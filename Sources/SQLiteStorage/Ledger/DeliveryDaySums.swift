@@ -19,6 +19,9 @@ struct DeliveryDaySums: Equatable, Sendable {
             self.isDisplayed = isDisplayed
         }
 
+        /// The same without a label.
+        var unlabelled: Kind { Kind(day: day, label: "", isDisplayed: isDisplayed) }
+
         fileprivate init(day: Int64, label: String, isDisplayed: Bool) {
             self.day = day
             self.label = label

@@ -20,6 +20,7 @@ struct LedgerBlockTable {
 
     static let rewrite = "UPDATE ledger_block SET rows = ?, outcomes = ?, entries = ? WHERE id = ?"
     static let remove = "DELETE FROM ledger_block WHERE id = ?"
+    static let countDown = "UPDATE ledger_block SET rows = rows - ?2 WHERE id = ?1 AND rows > ?2"
 
     /// Appends a block of several messages to one registration each, and gives its id.
     ///
@@ -37,20 +38,27 @@ struct LedgerBlockTable {
     private static func pack(_ block: LedgerBlock) throws -> (outcomes: Int64, bytes: Data) {
         (
             block.entries.reduce(0) { $0 | LedgerBlock.bit(of: $1.outcome) },
-            Data(try LedgerBlock.encode(block.entries[...], reasons: block.reasons, messages: block.messages[...]))
+            Data(
+                try LedgerBlock.encode(
+                    block.entries[...], reasons: block.reasons, ids: block.ids, messages: block.messages[...]))
         )
     }
 
-    /// Takes the entries of some messages out of a block of several; it goes with the last one.
+    /// Takes the entries of some messages out of a block of several; it goes with the last one, also when it is damaged.
     func remove(_ messages: Set<Int64>, from id: Int64) throws {
         let data = try Data.fetchOne(
             db.cachedStatement(sql: "SELECT entries FROM ledger_block WHERE id = ?"), arguments: [id])
-        // What can't be read goes as a whole: nothing of it can be kept.
-        guard let data, let block = try? LedgerBlock(decoding: data) else { return try remove(id) }
+        guard let data else { return }
+        // Of what can't be read entries can only be counted. It stays for those that live, so that its damage is told.
+        guard let block = try? LedgerBlock(decoding: data) else {
+            if try db.change(Self.countDown, [id, messages.count]) == 0 { try remove(id) }
+            return
+        }
         let left = block.messages.indices.filter { !messages.contains(block.messages[$0]) }
         guard !left.isEmpty else { return try remove(id) }
         let rest = LedgerBlock(
-            entries: left.map { block.entries[$0] }, reasons: block.reasons, messages: left.map { block.messages[$0] })
+            entries: left.map { block.entries[$0] }, reasons: block.reasons, ids: block.ids,
+            messages: left.map { block.messages[$0] })
         let (outcomes, bytes) = try Self.pack(rest)
         try db.change(Self.rewrite, [left.count, outcomes, bytes, id])
     }
@@ -63,10 +71,10 @@ struct LedgerBlockTable {
     ///
     /// - Parameter entries: at least one, in the order of their keys.
     func insert(
-        _ entries: ArraySlice<LedgerBlock.Entry>, _ reasons: [String], message: Int64, _ project: ProjectID,
-        _ recordedAt: Timestamp
+        _ entries: ArraySlice<LedgerBlock.Entry>, _ reasons: [String], _ ids: [String], message: Int64,
+        _ project: ProjectID, _ recordedAt: Timestamp
     ) throws -> Int64 {
-        let bytes = try LedgerBlock.encode(entries, reasons: reasons)
+        let bytes = try LedgerBlock.encode(entries, reasons: reasons, ids: ids)
         var outcomes: Int64 = 0
         for entry in entries { outcomes |= LedgerBlock.bit(of: entry.outcome) }
         try db.change(

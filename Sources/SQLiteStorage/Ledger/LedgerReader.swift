@@ -45,7 +45,7 @@ struct LedgerMessage {
 
     init(row: Row, from start: Int) throws {
         seq = row[start]
-        id = try MessageID(stored: row[start + 1])
+        id = try MessageID(column: row[start + 1])
         topic = try (row[start + 2] as String?).map { try Topic(stored: $0) }
         chosenID = try (row[start + 3] as String?).map { try PushID(stored: $0) }
         isSingle = row[start + 4]
@@ -68,7 +68,7 @@ struct LedgerReader {
 
     /// Messages by their numbers, a JSON array.
     static let messages = """
-        SELECT \(LedgerMessage.columns) FROM json_each(?) k CROSS JOIN message m ON m.seq = k.value
+        SELECT \(LedgerMessage.columns) FROM json_each(?) k CROSS JOIN every_message m ON m.seq = k.value
         LEFT JOIN topic t ON t.id = m.topic
         """
 
@@ -181,6 +181,7 @@ struct LedgerReader {
                 attempts: Int(entry.attempts), unknownAttempts: Int(entry.unknownAttempts), lastCause: reason),
             endedAt: Timestamp(milliseconds: entry.endedAt), latencyMilliseconds: entry.latencyMilliseconds,
             pushID: message.chosenID
-                ?? PushID(message: message.id, registration: RegistrationKey(rawValue: entry.key)))
+                ?? PushID(message: message.id, registration: RegistrationKey(rawValue: entry.key)),
+            upstreamID: pick.stored.block.upstreamID(of: entry))
     }
 }

@@ -10,7 +10,7 @@ import Store
 struct LedgerRecount {
     let db: Database
     let message: Int64
-    private let id: String
+    private let id: MessageID
     private let project: String
     private let kind: DeliveryDaySums.Kind
     /// Whether it went to one registration: then no sums are kept.
@@ -19,9 +19,10 @@ struct LedgerRecount {
     /// The entries by day; `nil`: not all can be read.
     private(set) var days: DeliveryDaySums? = DeliveryDaySums()
 
+    static let count = "SELECT (SELECT count(*) FROM message) + (SELECT count(*) FROM ended_single)"
     /// One whose rows are being removed has no law any more.
     static let messages = """
-        SELECT seq, id, project, accepted_at, label, is_displayed, registration IS NOT NULL FROM message
+        SELECT seq, id, project, accepted_at, label, is_displayed, registration IS NOT NULL FROM every_message
         WHERE seq > ? AND seq NOT IN (SELECT removing FROM retention WHERE removing IS NOT NULL) ORDER BY seq LIMIT 1
         """
     static let blocks = """
@@ -42,14 +43,14 @@ struct LedgerRecount {
     /// Deliveries claimed so far.
     static let recipients = """
         SELECT m.singles + (SELECT coalesce(sum(claimed), 0) FROM fan_out WHERE message = m.seq)
-        FROM message m WHERE m.seq = ?
+        FROM every_message m WHERE m.seq = ?
         """
 
     /// Reads a row of ``messages``.
-    init(db: Database, row: Row) {
+    init(db: Database, row: Row) throws {
         self.db = db
         message = row[0]
-        id = row[1]
+        id = try MessageID(column: row[1])
         project = row[2]
         kind = DeliveryDaySums.Kind(acceptedAt: row[3], label: row[4], isDisplayed: row[5])
         isSingle = row[6]
@@ -69,7 +70,7 @@ struct LedgerRecount {
             guard let block else {
                 isWhole = false
                 days = nil
-                let place = row.map { "block \($0[0] as Int64) of \(id)" } ?? id
+                let place = row.map { "block \($0[0] as Int64) of \(id)" } ?? id.rawValue
                 return findings.add("damaged ledger blocks", at: place)
             }
             if let row, !isDescribed(block, by: row) {
@@ -113,7 +114,7 @@ struct LedgerRecount {
     @discardableResult
     private mutating func markOpen(_ marks: inout KeyMarks) throws -> (waiting: Int, inPages: Int) {
         let ended = marks.repeated
-        findings.add("deliveries that ended twice", count: ended, at: id)
+        findings.add("deliveries that ended twice", count: ended, at: id.rawValue)
         var open = (waiting: 0, inPages: 0)
         let keys = try Int64.fetchCursor(db.cachedStatement(sql: Self.waitingKeys), arguments: [message])
         while let key = try keys.next() {
@@ -124,12 +125,13 @@ struct LedgerRecount {
         while let row = try pages.next() {
             let page = try OpenPage(row: row)
             if page.open.count != page.openCount {
-                findings.add("pages that have another number of open deliveries than they say", at: id)
+                findings.add("pages that have another number of open deliveries than they say", at: id.rawValue)
             }
             open.inPages += page.open.count
             for key in page.open { marks.add(key) }
         }
-        findings.add("deliveries that are open and ended, or open twice", count: marks.repeated - ended, at: id)
+        findings.add(
+            "deliveries that are open and ended, or open twice", count: marks.repeated - ended, at: id.rawValue)
         return open
     }
 
@@ -154,10 +156,10 @@ struct LedgerRecount {
     private mutating func compare(_ sums: LedgerSums) throws {
         let kept = try LedgerSums(of: message, in: db)
         if kept.ends != sums.ends {
-            findings.add("messages whose sums of outcomes are not those of their ledger", at: id)
+            findings.add("messages whose sums of outcomes are not those of their ledger", at: id.rawValue)
         }
         if kept.latencies != sums.latencies {
-            findings.add("messages whose latencies are not those of their accepted deliveries", at: id)
+            findings.add("messages whose latencies are not those of their accepted deliveries", at: id.rawValue)
         }
     }
 
@@ -168,7 +170,7 @@ struct LedgerRecount {
             try sums.map { Int64($0.ends.values.reduce(0, +)) }
             ?? db.number("SELECT coalesce(sum(count), 0) FROM tally WHERE message = ?", [message]) ?? 0
         if recipients != ended + Int64(open) {
-            findings.add("messages whose recipients are not the sum of ended and open deliveries", at: id)
+            findings.add("messages whose recipients are not the sum of ended and open deliveries", at: id.rawValue)
         }
     }
 }

@@ -33,6 +33,7 @@ struct LedgerWriter {
         var accepted: [LedgerBlock.Entry] = []
         var others: [LedgerBlock.Entry] = []
         var reasons: [String] = []
+        var ids: [String] = []
 
         /// A message has a handful of reasons: looking through them is faster than hashing.
         mutating func place(of reason: String?) -> Int32 {
@@ -78,20 +79,26 @@ struct LedgerWriter {
             unknownAttempts: UInt32(clamping: entry.history.unknownAttempts),
             reason: LedgerBlock.Entry.noReason, outcome: entry.outcome)
         guard !source.isSingle else {
-            return singles.append(packed, reason: entry.reason, of: source, app: app)
+            return singles.append(packed, reason: entry.reason, id: entry.upstreamID, of: source, app: app)
         }
-        append(packed, reason: entry.reason, place: place(of: source.message, source.project, source.kind))
+        append(
+            packed, reason: entry.reason, id: entry.upstreamID,
+            place: place(of: source.message, source.project, source.kind))
         groups[lastPlace].count(entry.outcome, key.rawValue, app)
     }
 
     /// Takes an entry, with its reason beside it, that the sums have already.
     mutating func append(counted entry: LedgerBlock.Entry, reason: String?, message: Int64, project: ProjectID) {
-        append(entry, reason: reason, place: place(of: message, project, nil))
+        append(entry, reason: reason, id: nil, place: place(of: message, project, nil))
     }
 
-    private mutating func append(_ entry: LedgerBlock.Entry, reason: String?, place: Int) {
+    private mutating func append(_ entry: LedgerBlock.Entry, reason: String?, id: String?, place: Int) {
         var entry = entry
         entry.reason = groups[place].place(of: reason)
+        if let id {
+            entry.upstreamID = Int32(groups[place].ids.count)
+            groups[place].ids.append(id)
+        }
         if entry.outcome == .accepted {
             groups[place].accepted.append(entry)
         } else {
@@ -125,7 +132,8 @@ struct LedgerWriter {
                 for start in stride(from: 0, to: entries.count, by: Self.blockLimit) {
                     let end = min(start + Self.blockLimit, entries.count)
                     let id = try table.insert(
-                        entries[start..<end], group.reasons, message: group.message, group.project, recordedAt)
+                        entries[start..<end], group.reasons, group.ids, message: group.message, group.project,
+                        recordedAt)
                     events.add(block: id, rows: end - start, of: group.project)
                     hours[group.project] = (hours[group.project]?.lowerBound ?? id)...id
                 }

@@ -11,9 +11,9 @@ struct ReceiptReader {
 
     static let recordedAt = "SELECT recorded_at FROM receipt WHERE id = ?"
     static let window = """
-        SELECT e.id, e.registration, e.kind, e.time, \(LedgerMessage.columns)
+        SELECT e.id, e.registration, e.kind, e.time, \(LedgerMessage.columns), e.recorded_at
         FROM receipt e INDEXED BY receipt_by_project
-        CROSS JOIN message m ON m.seq = e.message LEFT JOIN topic t ON t.id = m.topic
+        CROSS JOIN every_message m ON m.seq = e.message LEFT JOIN topic t ON t.id = m.topic
         WHERE e.project = ?1 AND e.recorded_at >= ?2 AND e.recorded_at < ?3 AND (e.recorded_at > ?2 OR e.id > ?4)
         ORDER BY e.recorded_at, e.id LIMIT ?5
         """

@@ -30,7 +30,7 @@ struct RegistrationDeliveryReader {
 
     /// Messages to this registration alone: an index leads to their blocks.
     static let singles = """
-        SELECT seq, block FROM message INDEXED BY message_of_registration
+        SELECT seq, block FROM every_message
         WHERE registration = ?1 AND block IS NOT NULL AND block BETWEEN ?2 AND ?3 ORDER BY block DESC, seq DESC LIMIT ?4
         """
 

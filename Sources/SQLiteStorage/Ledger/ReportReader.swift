@@ -13,10 +13,10 @@ struct ReportReader {
     /// The newest messages that are in `state`. Nearly all are complete; for the others there is an index, which SQLite
     /// uses only when the text has its very condition (sqlite.org/partialindex.html).
     static func newest(in state: MessageState) -> String {
-        let source = state == .complete ? "" : " INDEXED BY message_open"
+        let source = state == .complete ? "every_message m" : "message m INDEXED BY message_open"
         let condition = state == .complete ? "" : " AND m.state <> 'COMPLETE'"
         return """
-            SELECT \(MessageRow.columns) \(MessageRow.joins(from: "message m\(source)"))
+            SELECT \(MessageRow.columns) \(MessageRow.joins(from: source))
             WHERE m.project = ? AND m.seq < ?\(condition) AND m.state = '\(state.rawValue)' ORDER BY m.seq DESC LIMIT ?
             """
     }

@@ -13,10 +13,11 @@ struct SharedBlocks {
         SELECT id, project, rows, outcomes, entries FROM ledger_block INDEXED BY ledger_block_by_message
         WHERE message IS NULL AND id > ? ORDER BY id LIMIT \(step)
         """
-    /// How many of some entries, arrays of message and registration in a JSON array, are of messages that name the block.
+    /// A row for each of some entries, arrays of message and registration in a JSON array, that is of a message that names
+    /// the block.
     static let named = """
-        SELECT count(*) FROM json_each(?1) k CROSS JOIN message m ON m.seq = k.value ->> 0
-        WHERE m.registration = k.value ->> 1 AND m.block = ?2 AND m.project = ?3
+        SELECT m.seq FROM json_each(?1) k CROSS JOIN every_message m ON m.seq = k.value ->> 0
+        WHERE m.registration = k.value ->> 1 AND m.block = ?2 AND +m.project = ?3
         """
 
     /// Checks some blocks.
@@ -45,6 +46,10 @@ struct SharedBlocks {
 
     private func named(_ block: LedgerBlock, id: Int64, project: String) throws -> Int {
         let pairs = zip(block.messages, block.entries).map { "[\($0),\($1.key)]" }.joined(separator: ",")
-        return Int(try db.number(Self.named, ["[\(pairs)]", id, project]) ?? 0)
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(sql: Self.named), arguments: ["[\(pairs)]", id, project])
+        var count = 0
+        while try rows.next() != nil { count += 1 }
+        return count
     }
 }

@@ -16,10 +16,15 @@ struct SingleEntries {
         let isAccepted: Bool
         var items: [Item] = []
         var reasons: [String] = []
+        var ids: [String] = []
 
         /// The messages of a step have a handful of reasons.
-        mutating func append(_ entry: LedgerBlock.Entry, _ reason: String?, of message: Int64) {
+        mutating func append(_ entry: LedgerBlock.Entry, _ reason: String?, _ id: String?, of message: Int64) {
             var entry = entry
+            if let id {
+                entry.upstreamID = Int32(ids.count)
+                ids.append(id)
+            }
             if let reason {
                 let place = reasons.firstIndex(of: reason) ?? reasons.count
                 if place == reasons.count { reasons.append(reason) }
@@ -45,13 +50,13 @@ struct SingleEntries {
     ///
     /// - Parameter app: that of the registration; `nil`: it is looked up.
     mutating func append(
-        _ entry: LedgerBlock.Entry, reason: String?, of source: LedgerWriter.Source, app: AppKey?
+        _ entry: LedgerBlock.Entry, reason: String?, id: String?, of source: LedgerWriter.Source, app: AppKey?
     ) {
         let isAccepted = entry.outcome == .accepted
         let place =
             groups.lastIndex { $0.isAccepted == isAccepted && $0.project == source.project } ?? groups.count
         if place == groups.count { groups.append(Group(project: source.project, isAccepted: isAccepted)) }
-        groups[place].append(entry, reason, of: source.message)
+        groups[place].append(entry, reason, id, of: source.message)
         guard let app else { return unnamed.append((entry.key, entry.outcome, source.project, source.kind)) }
         count(entry.outcome, DayKey(project: source.project, app: app, kind: source.kind))
     }
@@ -81,7 +86,7 @@ struct SingleEntries {
             for start in stride(from: 0, to: items.count, by: Self.blockLimit) {
                 let part = items[start..<min(start + Self.blockLimit, items.count)]
                 let block = LedgerBlock(
-                    entries: part.map(\.entry), reasons: group.reasons, messages: part.map(\.message))
+                    entries: part.map(\.entry), reasons: group.reasons, ids: group.ids, messages: part.map(\.message))
                 let id = try table.insert(block, group.project, recordedAt)
                 for item in part { blocks[item.message] = id }
                 written(id, part.count, group.project)

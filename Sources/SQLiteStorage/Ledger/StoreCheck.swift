@@ -63,7 +63,7 @@ extension SQLiteStore {
     private func recount(
         _ findings: inout CheckFindings, _ progress: @Sendable (Int, Int) -> Void
     ) async throws(StoreError) {
-        let total = try await read { db in Int(try db.number("SELECT count(*) FROM message") ?? 0) }
+        let total = try await read { db in Int(try db.number(LedgerRecount.count) ?? 0) }
         let before = try await read { db in try DeliveryDaySums(stored: db) }
         var days: DeliveryDaySums? = DeliveryDaySums()
         var last: Int64? = 0
@@ -74,7 +74,7 @@ extension SQLiteStore {
                 var step = RecountStep(last: nil)
                 var blocks = 0
                 while let row = try db.row(LedgerRecount.messages, [step.last ?? start]) {
-                    var recount = LedgerRecount(db: db, row: row)
+                    var recount = try LedgerRecount(db: db, row: row)
                     let (found, count) = try recount.run()
                     step.take(recount.message, found, recount.days)
                     blocks += count
@@ -148,7 +148,7 @@ extension SQLiteStore {
                     WHERE project = p.name AND completed_at IS NULL)
                 OR p.registrations <> (
                     SELECT count(*) FROM registration r JOIN app a ON a.id = r.app
-                    WHERE a.project = p.name AND r.ended_at IS NULL)
+                    WHERE a.project = p.name AND r.ended_at IS NULL AND r.channel < 4)
             """
         ),
         (
@@ -156,6 +156,7 @@ extension SQLiteStore {
             """
             SELECT project FROM message WHERE completed_at IS NULL
             UNION SELECT a.project FROM registration r JOIN app a ON a.id = r.app WHERE r.ended_at IS NULL
+                AND r.channel < 4
             EXCEPT SELECT name FROM project
             """
         ),
@@ -209,6 +210,20 @@ extension SQLiteStore {
             """
         ),
         (
+            "channels without a registration that stands for them, or with one that has ended",
+            """
+            SELECT 1 FROM channel c LEFT JOIN registration r ON r.key = c.registration
+            WHERE c.id IS NOT NULL AND c.lost_at IS NULL AND (r.key IS NULL OR r.ended_at IS NOT NULL OR r.channel < 4)
+            """
+        ),
+        (
+            "registrations that stand for a channel that is not there",
+            """
+            SELECT 1 FROM registration r WHERE r.channel > 3 AND r.ended_at IS NULL
+                AND NOT EXISTS (SELECT 1 FROM channel WHERE registration = r.key)
+            """
+        ),
+        (
             "members of device groups that have ended",
             """
             SELECT 1 FROM device_group_member m JOIN registration r ON r.key = m.registration
@@ -223,14 +238,33 @@ extension SQLiteStore {
                 EXCEPT SELECT message, kind, count FROM receipt_tally
                 UNION ALL SELECT message, kind, count FROM receipt_tally t
                     WHERE NOT EXISTS (SELECT 1 FROM receipt WHERE message = t.message AND kind = t.kind)) f
-            CROSS JOIN message m ON m.seq = f.message LEFT JOIN retention r ON r.project = m.project
-            WHERE m.accepted_at >= ifnull(r.receipts_start, 0) AND m.seq IS NOT r.removing
+            WHERE EXISTS (
+                SELECT 1 FROM every_message m LEFT JOIN retention r ON r.project = m.project
+                WHERE m.seq = f.message AND m.accepted_at >= ifnull(r.receipts_start, 0) AND m.seq IS NOT r.removing)
+            """
+        ),
+        (
+            "receipts or links of messages that are not there",
+            """
+            SELECT 1 FROM receipt f WHERE NOT EXISTS (SELECT 1 FROM every_message m WHERE m.seq = f.message)
+            UNION ALL SELECT 1 FROM receipt_tally f
+            WHERE NOT EXISTS (SELECT 1 FROM every_message m WHERE m.seq = f.message)
+            UNION ALL SELECT 1 FROM message_link f
+            WHERE NOT EXISTS (SELECT 1 FROM every_message m WHERE m.seq = f.message)
+            """
+        ),
+        (
+            "messages that are kept twice, or without their kind",
+            """
+            SELECT 1 FROM ended_single e WHERE EXISTS (SELECT 1 FROM message WHERE seq = e.seq OR id = e.id)
+                OR NOT EXISTS (SELECT 1 FROM single_kind WHERE id = e.kind)
+                OR NOT EXISTS (SELECT 1 FROM retention WHERE id = e.project)
             """
         ),
         (
             "sums of receipts by day that are not those of the receipts",
             """
-            WITH counted (app, day, label, count) AS (\(ReceiptTable.days) GROUP BY 1, 2, 3)
+            WITH counted (app, day, label, count) AS (\(ReceiptTable.days()))
             SELECT 1 FROM (
                 SELECT * FROM (SELECT * FROM counted EXCEPT SELECT app, day, label, count FROM received_day)
                 UNION ALL SELECT * FROM (SELECT app, day, label, count FROM received_day EXCEPT SELECT * FROM counted)) f

@@ -9,15 +9,14 @@ struct MessageLinkTable {
 
     static let insertion = "INSERT INTO message_link (message, link) VALUES (?, ?)"
     static let ofMessage = """
-        SELECT \(Link.columns) FROM message m CROSS JOIN message_link s ON s.message = m.seq
-        CROSS JOIN link l ON l.id = s.link CROSS JOIN link_prefix p ON p.id = l.prefix
-        WHERE m.id = ? AND m.project = ? ORDER BY s.link
+        SELECT \(Link.columns) FROM message_link s CROSS JOIN link l ON l.id = s.link CROSS JOIN link_prefix p ON p.id = l.prefix
+        WHERE s.message = (SELECT seq FROM every_message WHERE id = ? AND project = ?) ORDER BY s.link
         """
 
     /// The links of a message with their sums.
     func links(of message: MessageID, in project: ProjectID) throws -> [MessageLink] {
         let rows = try Row.fetchAll(
-            db.cachedStatement(sql: Self.ofMessage), arguments: [message.rawValue, project.rawValue])
+            db.cachedStatement(sql: Self.ofMessage), arguments: [message.column, project.rawValue])
         return try rows.map { row in
             let link = try Link(row: row)
             return MessageLink(link: link, counts: try LinkCountTable(db: db).sums(of: link.id))

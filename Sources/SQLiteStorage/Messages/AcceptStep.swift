@@ -230,7 +230,7 @@ struct AcceptStep {
     /// Binds the columns in the order of ``insert``.
     private func insert(_ message: NewMessage, _ row: MessageColumns) throws -> Int64 {
         let statement = try transaction.statement(.insertMessage, AcceptStep.insert)
-        statement.bind(message.id.rawValue)
+        statement.bind(blob: message.id.packed)
         statement.bind(message.project.rawValue)
         statement.bind(row.registration?.rawValue)
         statement.bind(row.topic)

@@ -85,7 +85,7 @@ extension SQLiteStore {
 struct ControlStep {
     let db: Database
 
-    static let state = "SELECT seq, state FROM message WHERE id = ? AND project = ?"
+    static let state = "SELECT seq, state FROM every_message WHERE id = ? AND project = ?"
     static let expiredPauses = """
         SELECT m.seq FROM project p CROSS JOIN message m INDEXED BY message_open
         WHERE m.project = p.name AND m.state = 'PAUSED' AND m.state <> 'COMPLETE' AND m.expires_at <= ? LIMIT ?
@@ -132,7 +132,7 @@ struct ControlStep {
 
     /// The number of a message that is paused.
     func paused(_ id: MessageID, _ project: ProjectID) throws -> Int64? {
-        guard let row = try db.row(Self.state, [id.rawValue, project.rawValue]) else { return nil }
+        guard let row = try db.row(Self.state, [id.column, project.rawValue]) else { return nil }
         return row[1] == MessageState.paused.rawValue ? row[0] : nil
     }
 
@@ -140,7 +140,7 @@ struct ControlStep {
         _ control: MessageControl, _ id: MessageID, _ project: ProjectID, at time: Timestamp,
         by credential: CredentialUse
     ) throws -> Change? {
-        guard let row = try db.row(Self.state, [id.rawValue, project.rawValue]) else { return nil }
+        guard let row = try db.row(Self.state, [id.column, project.rawValue]) else { return nil }
         let (seq, name): (Int64, String) = (row[0], row[1])
         let state = try MessageState(storedCase: name)
         let action: AuditAction

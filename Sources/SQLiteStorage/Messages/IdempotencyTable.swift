@@ -9,7 +9,7 @@ struct IdempotencyTable {
     let project: ProjectID
 
     static let find = """
-        SELECT i.digest, m.id FROM idempotency i CROSS JOIN message m ON m.seq = i.message
+        SELECT i.digest, m.id FROM idempotency i CROSS JOIN every_message m ON m.seq = i.message
         WHERE i.project = ? AND i.key = ? AND i.expires_at >= ?
         """
     static let forget = """
@@ -20,7 +20,7 @@ struct IdempotencyTable {
     /// Looks for a key that counts at `time`; another one, and one whose message was removed, counts as forgotten.
     func use(of key: IdempotencyKey, at time: Timestamp) throws -> IdempotencyUse {
         guard let row = try db.row(Self.find, [project.rawValue, key.key, time.milliseconds]) else { return .unused }
-        return [UInt8](row[0] as Data) == key.digest ? .same(try MessageID(stored: row[1])) : .other
+        return [UInt8](row[0] as Data) == key.digest ? .same(try MessageID(column: row[1])) : .other
     }
 
     func insert(_ key: IdempotencyKey, message: Int64, at time: Timestamp) throws {

@@ -11,9 +11,9 @@ struct MessageRow {
         m.completed_at, m.apns_id, m.condition, m.expression, m.user, m.singles, m.lane, m.rate, m.finish_by, \
         m.collapses_repeats, \(MessageFacts.columns)
         """
-    static let joins = joins(from: "message m")
+    static let joins = joins(from: "every_message m")
 
-    /// - Parameter messages: `message m`, with the index that is to be used. A registration that was purged left its FID.
+    /// - Parameter messages: `every_message m`, or `message m` with the index that is to be used. A registration that was purged left its FID.
     static func joins(from messages: String) -> String {
         """
         FROM \(messages) LEFT JOIN registration r ON r.key = m.registration
@@ -43,7 +43,7 @@ struct MessageRow {
         options = DeliveryOptions(
             rate: row[17], finishBy: Timestamp(stored: row[18]), collapsesRepeats: row[19])
         summary = MessageSummary(
-            id: try MessageID(stored: row[1]), project: try ProjectID(stored: row[2]),
+            id: try MessageID(column: row[1]), project: try ProjectID(stored: row[2]),
             recipient: try Self.recipient(row), audience: row[6], acceptedAt: Timestamp(milliseconds: row[8]),
             expiresAt: Timestamp(milliseconds: row[9]), facts: try MessageFacts(row: row, from: 20),
             options: options)

@@ -10,10 +10,10 @@ struct MessageTable {
     static let byID = "SELECT \(MessageRow.columns) \(MessageRow.joins) WHERE m.id = ? AND m.project = ?"
 
     func find(_ id: MessageID, in project: ProjectID) throws -> MessageRow? {
-        try db.row(Self.byID, [id.rawValue, project.rawValue]).map { try MessageRow(row: $0) }
+        try db.row(Self.byID, [id.column, project.rawValue]).map { try MessageRow(row: $0) }
     }
 
-    static let source = "SELECT source FROM message WHERE seq = ?"
+    static let source = "SELECT source FROM every_message WHERE seq = ?"
 
     /// What a message says.
     func body(_ seq: Int64) throws -> MessageBody {
@@ -32,7 +32,7 @@ struct MessageTable {
     }
 
     /// The ledger block of a message to one registration.
-    static let block = "SELECT block FROM message WHERE seq = ?"
+    static let block = "SELECT block FROM every_message WHERE seq = ?"
 
     /// The end of the only delivery of a message to one registration, as a block of its own; `nil`: it has not ended.
     ///

@@ -23,6 +23,13 @@ extension Address {
         case .apns(let environment):
             guard let token = DeviceToken(bytes: bytes) else { throw StoreError.invalid("a device token") }
             self = .apple(token, environment)
+        case .broadcast(let environment):
+            guard let policy = bytes.first,
+                let id = ChannelID(rawValue: String(decoding: bytes.dropFirst(), as: UTF8.self))
+            else { throw StoreError.invalid("a broadcast channel") }
+            self = .broadcast(
+                BroadcastAddress(
+                    id: id, environment: environment, storagePolicy: try StoragePolicy(code: Int(policy))))
         case .fcm:
             guard let token = AndroidToken(rawValue: String(decoding: bytes, as: UTF8.self)) else {
                 throw StoreError.invalid("an Android token")

@@ -16,12 +16,13 @@ extension SQLiteStore {
         at time: Timestamp, by credential: CredentialUse
     ) async throws(StoreError) -> [Int: ImportRefusal] {
         let isFirst = try importResources.begin()
+        let order = ImportOrder(rows).places
         let refused = try await write(rows: rows.count) { [importResources] db in
             if isFirst { try importResources.prepare(db) }
             var importer = try RegistrationImporter(db: db, project: project, time: time, credential: credential)
             var refused: [Int: ImportRefusal] = [:]
-            for (index, row) in rows.enumerated() {
-                if let refusal = try importer.take(row) { refused[index] = refusal }
+            for index in order {
+                if let refusal = try importer.take(rows[index]) { refused[index] = refusal }
             }
             try importer.finish()
             var position = position

@@ -32,7 +32,8 @@ struct InsertedRegistrations {
 
     /// Takes note of one that was inserted.
     mutating func add(_ new: NewRegistration, _ key: RegistrationKey) throws {
-        counts[new.app, default: 0] += 1
+        // What stands for a broadcast channel is no install.
+        if new.address.channel.isOfDevices { counts[new.app, default: 0] += 1 }
         newest = max(newest ?? new.refreshedAt, new.refreshedAt)
         let isLeft = try hasFormerHolders ?? RawStatement(Self.hasFormerHolders, db).first { $0.number(0) != 0 }
         hasFormerHolders = isLeft

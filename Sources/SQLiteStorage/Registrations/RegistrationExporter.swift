@@ -15,7 +15,7 @@ struct RegistrationExporter {
         """
     static let count = """
         SELECT count(*) FROM registration INDEXED BY registration_by_app
-        WHERE app = ?1 AND ended_at IS NULL AND key > ?2
+        WHERE app = ?1 AND ended_at IS NULL AND channel < 4 AND key > ?2
         """
 
     func page(after key: Int64, limit: Int) throws -> (
@@ -24,7 +24,7 @@ struct RegistrationExporter {
         let reader = RegistrationReader(db: db, project: project)
         let found = try reader.active(after: key, limit: limit)
         let statement = try db.cachedStatement(sql: Self.topics)
-        let rows = try found.filter { $0.address.platform == .apple }.map { registration in
+        let rows = try found.filter { $0.address.platform != .android }.map { registration in
             var row = ImportedRegistration(registration)
             let topics = try Row.fetchCursor(statement, arguments: [registration.key.rawValue])
             while let topic = try topics.next() {

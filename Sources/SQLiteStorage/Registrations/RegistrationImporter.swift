@@ -99,6 +99,7 @@ struct RegistrationImporter {
     }
 
     private mutating func update(_ current: Registration, _ row: ImportedRegistration) throws -> ImportRefusal? {
+        try subscriptions.insertWaiting()
         if let id = row.id ?? row.token?.id, id != current.id { return .otherID(current.id) }
         if let token = row.token, token != current.token { return .otherToken }
         let names = row.id != nil || row.token != nil

@@ -99,7 +99,7 @@ struct RegistrationReader {
 
     static let active = """
         SELECT \(Registration.columnsWithoutNames) FROM registration r INDEXED BY registration_by_app
-        WHERE r.app = ?1 AND r.ended_at IS NULL AND r.key > ?2 ORDER BY r.key LIMIT ?3
+        WHERE r.app = ?1 AND r.ended_at IS NULL AND r.channel < 4 AND r.key > ?2 ORDER BY r.key LIMIT ?3
         """
     static let quarantined = """
         SELECT \(Registration.columnsWithoutNames) FROM registration r INDEXED BY registration_quarantined

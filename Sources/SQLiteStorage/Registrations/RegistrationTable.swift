@@ -9,7 +9,12 @@ struct RegistrationTable {
 
     static let byIDInAnyProject = """
         SELECT \(Registration.joinedColumns) FROM registration r CROSS JOIN app a ON a.id = r.app
-        WHERE r.fid = ?
+        WHERE r.fid = ? AND r.channel < 4
+        """
+    /// What stands for a broadcast channel: it is no install, and no other look-up finds it.
+    static let ofChannel = """
+        SELECT \(Registration.joinedColumns) FROM registration r CROSS JOIN app a ON a.id = r.app
+        WHERE r.fid = ? AND r.channel > 3 AND a.project = ?
         """
     static let byID = byIDInAnyProject + " AND a.project = ?"
     /// Whether a project has a registration with a FID, also an ended one.

@@ -79,6 +79,17 @@ struct SubscriptionBatch {
     private var last: Int64?
     private var added: [Int64: Int64] = [:]
     private var insertion: RawStatement?
+    /// Of new registrations, to be inserted together.
+    private var waiting: [NewSubscription] = []
+    /// So many wait at most.
+    private static let waitingLimit = 100_000
+
+    private struct NewSubscription {
+        let topic: Int64
+        let key: Int64
+        let number: Int64
+        let time: Int64
+    }
 
     init(db: Database, topicLimit: Int? = nil) {
         self.db = db
@@ -98,19 +109,31 @@ struct SubscriptionBatch {
         // Before the topic is made: topics stay, and those without a subscriber would never end.
         let count = try db.number(Self.count, [key.rawValue]) ?? 0
         guard count < Int64(Topic.limitPerRegistration) else { return .tooManyTopics }
-        try insert(key, id(of: topic, owner), at: time)
+        try insert(try numbered(key, id(of: topic, owner), at: time))
         return .created(Subscription(topic: topic, createdAt: time))
     }
 
-    /// Subscribes a registration that was made in this transaction: it has neither this topic nor too many.
+    /// Subscribes a registration that was made in this transaction: it has neither this topic nor too many. The rows come
+    /// together with ``insertWaiting()``, in the order of their table: that takes a third of the time of inserting each
+    /// between rows of other tables.
     mutating func subscribe(new key: RegistrationKey, of project: ProjectID, to topic: Topic, at time: Timestamp) throws
     {
-        try insert(key, id(of: topic, project.rawValue), at: time)
+        waiting.append(try numbered(key, id(of: topic, project.rawValue), at: time))
+        if waiting.count == Self.waitingLimit { try insertWaiting() }
+    }
+
+    /// Inserts what waits. To be called before anything asks for subscriptions of registrations that were made in this
+    /// transaction.
+    mutating func insertWaiting() throws {
+        waiting.sort { ($0.topic, $0.key) < ($1.topic, $1.key) }
+        for subscription in waiting { try insert(subscription) }
+        waiting.removeAll(keepingCapacity: true)
     }
 
     /// Writes the sums. Also called before anything ends subscriptions in the same transaction: a trigger takes those off
     /// the counts at once, which never may go below zero.
     mutating func finish() throws {
+        try insertWaiting()
         guard let last, !added.isEmpty else { return }
         try db.change("UPDATE meta SET value = ? WHERE name = 'subscriptions'", [last])
         for (topic, count) in added {
@@ -119,17 +142,23 @@ struct SubscriptionBatch {
         added.removeAll(keepingCapacity: true)
     }
 
-    private mutating func insert(_ key: RegistrationKey, _ topic: Int64, at time: Timestamp) throws {
+    private mutating func numbered(
+        _ key: RegistrationKey, _ topic: Int64, at time: Timestamp
+    ) throws -> NewSubscription {
         let number = try (last ?? TopicTable(db: db).lastSubscription()) + 1
+        last = number
+        return NewSubscription(topic: topic, key: key.rawValue, number: number, time: time.milliseconds)
+    }
+
+    private mutating func insert(_ new: NewSubscription) throws {
         let insertion = try insertion ?? RawStatement(Self.insertion, db)
         self.insertion = insertion
-        insertion.bind(topic)
-        insertion.bind(key.rawValue)
-        insertion.bind(number)
-        insertion.bind(time.milliseconds)
+        insertion.bind(new.topic)
+        insertion.bind(new.key)
+        insertion.bind(new.number)
+        insertion.bind(new.time)
         try insertion.run()
-        last = number
-        added[topic, default: 0] += 1
+        added[new.topic, default: 0] += 1
     }
 
     /// The topic's number; `nil`: there is no such topic yet.

@@ -72,7 +72,10 @@ enum FormerRegistrations {
         DELETE FROM former_registration WHERE key IN (
             SELECT f.key FROM app a CROSS JOIN former_registration f INDEXED BY former_registration_last
             WHERE a.project = ?1 AND f.app = a.id
-                AND f.last_message < coalesce((SELECT min(seq) FROM message WHERE project = ?1), 1 << 62)
+                AND f.last_message < min(
+                    coalesce((SELECT min(seq) FROM message WHERE project = ?1), 1 << 62),
+                    coalesce((SELECT min(e.seq) FROM ended_single e WHERE e.project = (
+                        SELECT id FROM retention WHERE project = ?1)), 1 << 62))
             LIMIT ?2)
         """
 }

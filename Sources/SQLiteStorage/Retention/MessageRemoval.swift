@@ -15,6 +15,8 @@ struct MessageRemoval {
 
     /// The blocks that messages to one registration share, with those of them that go.
     private var shared: [Int64: Set<Int64>] = [:]
+    /// The newest day that is noted as removed from in this transaction.
+    private var notedDay: Int64 = -1
 
     /// - Parameter budget: rows that may go.
     init(db: Database, project: String, endedBefore: Timestamp, budget: Int) {
@@ -26,7 +28,12 @@ struct MessageRemoval {
         WHERE message = ? ORDER BY id LIMIT ?
         """
     static let acceptedAt = "SELECT accepted_at, block FROM message WHERE seq = ?"
+    static let ofSingle = "SELECT accepted_at, block FROM ended_single WHERE seq = ?"
     static let recordedAt = "SELECT recorded_at FROM ledger_block WHERE id = ?"
+    static let walk = """
+        SELECT seq, completed_at, accepted_at FROM every_message
+        WHERE project = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3
+        """
     static let receipts = """
         DELETE FROM receipt WHERE id IN (SELECT id FROM receipt INDEXED BY receipt_of WHERE message = ? LIMIT ?)
         """
@@ -41,6 +48,12 @@ struct MessageRemoval {
         "DELETE FROM fan_out WHERE message = ?",
         "DELETE FROM late_payload WHERE message = ?",
         "DELETE FROM message WHERE seq = ?",
+    ]
+    /// The same of a message to one registration whose payload is removed: nearly all.
+    static let restOfSingle = [
+        "DELETE FROM receipt_tally WHERE message = ?",
+        "DELETE FROM message_link WHERE message = ?",
+        "DELETE FROM ended_single WHERE seq = ?",
     ]
 
     mutating func run(after: Int64) throws -> RemovedRows {
@@ -60,7 +73,7 @@ struct MessageRemoval {
         }
         let limit = max(1, budget)
         let rows = try Row.fetchAll(
-            db.cachedStatement(sql: PayloadRemoval.walk), arguments: [project, after, limit]
+            db.cachedStatement(sql: Self.walk), arguments: [project, after, limit]
         ).prefix { $0[2] < endedBefore.milliseconds }
         for row in rows {
             guard budget > 0 else { return removed }
@@ -83,17 +96,26 @@ struct MessageRemoval {
     ///
     /// - Returns: whether nothing of it is left.
     private mutating func remove(_ message: Int64) throws -> Bool {
-        guard let row = try db.row(Self.acceptedAt, [message]) else { return true }
-        try RetentionTable(db: db, project: project).note(
-            day: DeliveryDay.day(of: Timestamp(milliseconds: row[0])))
+        let single = try db.row(Self.ofSingle, [message])
+        guard let row = try single ?? db.row(Self.acceptedAt, [message]) else { return true }
+        try note(day: DeliveryDay.day(of: Timestamp(milliseconds: row[0])))
         if let block: Int64 = row[1] { try removeEntry(of: message, from: block) }
-        guard try removeBlocks(of: message) else { return false }
+        guard try single != nil || removeBlocks(of: message) else { return false }
         let limit = max(1, budget)
         let receipts = try db.change(Self.receipts, [message, limit])
         budget -= receipts
         guard receipts < limit else { return false }
-        for statement in Self.rest { budget -= try db.change(statement, [message]) }
+        for statement in single == nil ? Self.rest : Self.restOfSingle {
+            budget -= try db.change(statement, [message])
+        }
         return true
+    }
+
+    /// Messages come in the order of accept: one note serves thousands of them.
+    private mutating func note(day: Int64) throws {
+        guard day > notedDay else { return }
+        try RetentionTable(db: db, project: project).note(day: day)
+        notedDay = day
     }
 
     private mutating func removeEntry(of message: Int64, from block: Int64) throws {

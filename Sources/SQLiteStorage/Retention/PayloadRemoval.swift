@@ -12,6 +12,12 @@ struct PayloadRemoval {
     let project: String
     let endedBefore: Timestamp
     let limit: Int
+    private var endedSingles: EndedSingleTable
+
+    init(db: Database, project: String, endedBefore: Timestamp, limit: Int) {
+        (self.db, self.project, self.endedBefore, self.limit) = (db, project, endedBefore, limit)
+        endedSingles = EndedSingleTable(db: db, project: project)
+    }
 
     static let late = """
         SELECT l.message, m.completed_at FROM late_payload l CROSS JOIN message m ON m.seq = l.message
@@ -36,23 +42,25 @@ struct PayloadRemoval {
     /// Behind the late ones.
     private static let walking: Int64 = -1
 
-    func run(after: Int64) throws -> RemovedRows {
-        after < 0 ? try walk() : try removeLate(after: after)
+    mutating func run(after: Int64) throws -> RemovedRows {
+        let removed = after < 0 ? try walk() : try removeLate(after: after)
+        try endedSingles.finish()
+        return removed
     }
 
-    private func removeLate(after: Int64) throws -> RemovedRows {
+    private mutating func removeLate(after: Int64) throws -> RemovedRows {
         var removed = RemovedRows(next: Self.walking)
         let rows = try Row.fetchAll(db.cachedStatement(sql: Self.late), arguments: [project, after, limit])
         for row in rows where hasEnded(row[1]) {
-            try remove(row[0])
             try db.change(Self.removeLate, [row[0] as Int64])
+            try remove(row[0])
             removed.count += 1
         }
         if rows.count == limit, let last = rows.last { removed.next = last[0] }
         return removed
     }
 
-    private func walk() throws -> RemovedRows {
+    private mutating func walk() throws -> RemovedRows {
         var removed = RemovedRows()
         let table = RetentionTable(db: db, project: project)
         let rows = try Row.fetchAll(
@@ -75,7 +83,8 @@ struct PayloadRemoval {
         completedAt.map { $0 < endedBefore.milliseconds } ?? false
     }
 
-    private func remove(_ message: Int64) throws {
+    private mutating func remove(_ message: Int64) throws {
+        guard try !endedSingles.take(message) else { return }
         try db.change(Self.remove, [message])
     }
 }

@@ -17,9 +17,9 @@ struct RemovalStep: Sendable {
         let ledgerEnd = now + (.zero - policy.ledger)
         switch part {
         case .payloads:
-            return try PayloadRemoval(
-                db: db, project: project, endedBefore: now + (.zero - policy.payloads), limit: limit
-            ).run(after: after)
+            var removal = PayloadRemoval(
+                db: db, project: project, endedBefore: now + (.zero - policy.payloads), limit: limit)
+            return try removal.run(after: after)
         case .receipts:
             return try ReceiptRemoval(
                 db: db, project: project, recordedBefore: now + (.zero - policy.receipts), limit: limit
@@ -31,7 +31,8 @@ struct RemovalStep: Sendable {
             return try DayRemoval(db: db, project: project, before: ledgerEnd, limit: limit).run()
         case .formerRegistrations:
             let count = try db.change(FormerRegistrations.remove, [project, limit])
-            return RemovedRows(count: count, next: count == limit ? 0 : nil)
+            let kinds = try db.change(EndedSingleTable.removeKinds, [limit])
+            return RemovedRows(count: count, next: max(count, kinds) == limit ? 0 : nil)
         case .freePages:
             return RemovedRows()
         }

@@ -7,15 +7,18 @@ struct RetentionTable {
     let db: Database
     let project: String
 
-    /// Projects with messages, found by seeking from one to the next, and those with apps, a few rows.
+    /// Projects with messages, found by seeking from one to the next, and those with apps, or of which something was removed
+    /// before, a few rows.
     static let projects = """
         WITH RECURSIVE found (name) AS (
             SELECT min(project) FROM message
             UNION ALL
             SELECT (SELECT min(m.project) FROM message m WHERE m.project > found.name) FROM found
             WHERE found.name IS NOT NULL)
-        SELECT name FROM found WHERE name IS NOT NULL UNION SELECT project FROM app ORDER BY 1
+        SELECT name FROM found WHERE name IS NOT NULL
+        UNION SELECT project FROM app UNION SELECT project FROM retention ORDER BY 1
         """
+    static let byProject = "SELECT id FROM retention WHERE project = ?"
     static let removing = "SELECT removing FROM retention WHERE project = ?"
     static let payloadsAfter = "SELECT payloads_after FROM retention WHERE project = ?"
     static let removed = "SELECT ledger_start, last_block FROM retention WHERE project = ?"
@@ -30,6 +33,13 @@ struct RetentionTable {
     /// Projects that have something.
     static func allProjects(_ db: Database) throws -> [String] {
         try String.fetchAll(db.cachedStatement(sql: projects))
+    }
+
+    /// What stands for the project in other tables.
+    func number() throws -> Int64 {
+        try db.change(Self.make, [project])
+        guard let number = try db.number(Self.byProject, [project]) else { throw StoreError.invalid("retention") }
+        return number
     }
 
     /// The message whose rows go in several steps.

@@ -60,7 +60,7 @@ extension Schema {
     static let receipts = """
         CREATE TABLE receipt (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
-            message INTEGER NOT NULL REFERENCES message (seq),
+            message INTEGER NOT NULL,
             registration INTEGER NOT NULL,
             kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 2),
             project TEXT NOT NULL,
@@ -71,7 +71,7 @@ extension Schema {
         CREATE INDEX receipt_by_project ON receipt (project, recorded_at);
 
         CREATE TABLE receipt_tally (
-            message INTEGER NOT NULL REFERENCES message (seq),
+            message INTEGER NOT NULL,
             kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 2),
             count INTEGER NOT NULL CHECK (count > 0),
             PRIMARY KEY (message, kind)

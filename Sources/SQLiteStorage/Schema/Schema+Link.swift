@@ -64,7 +64,7 @@ extension Schema {
     /// The links that were made with messages.
     static let messageLinks = """
         CREATE TABLE message_link (
-            message INTEGER NOT NULL REFERENCES message (seq),
+            message INTEGER NOT NULL,
             link INTEGER NOT NULL REFERENCES link (id),
             PRIMARY KEY (message, link)
         ) STRICT, WITHOUT ROWID;

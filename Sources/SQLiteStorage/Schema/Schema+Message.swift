@@ -1,4 +1,5 @@
 extension Schema {
+    /// `id` is packed (``MessageID/packed``). One to a registration whose payload was removed is in `ended_single` instead.
     /// A message has one of `registration`, `topic`, `condition` (with `expression`, its parsed form) and `user`, or
     /// none of them: a list. `singles` are the deliveries that were made at accept; the others are made by fan-outs. The
     /// only delivery of a message to a registration that is sent right away has no row of its own until it waits for another
@@ -11,7 +12,7 @@ extension Schema {
     static let messages = """
         CREATE TABLE message (
             seq INTEGER PRIMARY KEY AUTOINCREMENT,
-            id TEXT NOT NULL UNIQUE,
+            id BLOB NOT NULL UNIQUE,
             project TEXT NOT NULL,
             registration INTEGER,
             topic INTEGER REFERENCES topic (id),

@@ -19,7 +19,7 @@ extension Schema {
     /// `change` ascends with each change of the load, so that after a commit only what changed is read.
     ///
     /// `app` stands for project, platform and id, `route` for project, app and channel, in rows of other tables. `channel`: 0
-    /// APNs production, 1 APNs sandbox, 2 FCM, 3 Web Push. `platform`: 0 Apple, 1 Android, 2 browsers.
+    /// APNs production, 1 APNs sandbox, 2 FCM, 3 Web Push, 4 and 5 the broadcasts of APNs production and sandbox. `platform`: 0 Apple, 1 Android, 2 browsers.
     static let projects = """
         CREATE TABLE project (
             name TEXT NOT NULL PRIMARY KEY,
@@ -43,7 +43,7 @@ extension Schema {
             id INTEGER PRIMARY KEY,
             project TEXT NOT NULL,
             app TEXT NOT NULL,
-            channel INTEGER NOT NULL CHECK (channel IN (0, 1, 2, 3)),
+            channel INTEGER NOT NULL CHECK (channel IN (0, 1, 2, 3, 4, 5)),
             UNIQUE (project, app, channel)
         ) STRICT;
         """

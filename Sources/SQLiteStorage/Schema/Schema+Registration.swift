@@ -1,7 +1,8 @@
 extension Schema {
     /// `token` is not what senders hold but what it is made of, see ``StoredToken``: a lookup goes by the FID in front
     /// of the token, so only a token without a FID in front is in an index of its own. `channel`: 0 APNs production, 1
-    /// APNs sandbox, 2 FCM, 3 Web Push. `address`: by the channel the device token, the token as text in UTF-8, the
+    /// APNs sandbox, 2 FCM, 3 Web Push; 4 and 5 are no install but the stand-ins of broadcast channels of APNs production
+    /// and sandbox, which no list has and no count. `address`: by the channel the device token, the token as text in UTF-8, the
     /// endpoint. `web_keys`: of a browser the keys that its pushes are encrypted with. `proven_at`: when the push service
     /// first accepted the address; NULL: it never did. `quarantined_at`: since
     /// when fan-outs pass the registration by. `bound`: an installation made it; kept here, since installations are
@@ -22,7 +23,7 @@ extension Schema {
             token ANY NOT NULL CHECK (typeof(token) IN ('blob', 'text') AND length(token) > 0),
             app INTEGER NOT NULL REFERENCES app (id),
             address BLOB NOT NULL CHECK (length(address) > 0),
-            channel INTEGER NOT NULL CHECK (channel IN (0, 1, 2, 3)),
+            channel INTEGER NOT NULL CHECK (channel IN (0, 1, 2, 3, 4, 5)),
             web_keys BLOB
                 CHECK ((web_keys IS NULL) = (channel <> 3) AND (web_keys IS NULL OR length(web_keys) IN (81, 146))),
             user TEXT CHECK (length(user) > 0),
@@ -43,22 +44,23 @@ extension Schema {
         CREATE UNIQUE INDEX registration_foreign_token ON registration (token)
             WHERE typeof(token) = 'text' AND substr(token, 1, 1) <> ':';
         CREATE UNIQUE INDEX registration_active ON registration (app, address) WHERE ended_at IS NULL;
-        CREATE INDEX registration_by_app ON registration (app) WHERE ended_at IS NULL;
+        CREATE INDEX registration_by_app ON registration (app) WHERE ended_at IS NULL AND channel < 4;
         CREATE INDEX registration_by_user ON registration (user, app) WHERE user IS NOT NULL AND ended_at IS NULL;
         CREATE INDEX registration_quarantined ON registration (app)
             WHERE quarantined_at IS NOT NULL AND ended_at IS NULL;
         CREATE INDEX registration_ended ON registration (ended_at) WHERE ended_at IS NOT NULL;
         CREATE TRIGGER registration_ended AFTER UPDATE OF ended_at ON registration
-        WHEN old.ended_at IS NULL AND new.ended_at IS NOT NULL BEGIN
+        WHEN old.ended_at IS NULL AND new.ended_at IS NOT NULL AND new.channel < 4 BEGIN
             UPDATE project SET registrations = registrations - 1
             WHERE name = (SELECT project FROM app WHERE id = old.app);
         END;
-        CREATE TRIGGER registration_gone AFTER DELETE ON registration WHEN old.ended_at IS NULL BEGIN
+        CREATE TRIGGER registration_gone AFTER DELETE ON registration
+        WHEN old.ended_at IS NULL AND old.channel < 4 BEGIN
             UPDATE project SET registrations = registrations - 1
             WHERE name = (SELECT project FROM app WHERE id = old.app);
         END;
         CREATE TRIGGER registration_revived AFTER UPDATE OF ended_at ON registration
-        WHEN old.ended_at IS NOT NULL AND new.ended_at IS NULL BEGIN
+        WHEN old.ended_at IS NOT NULL AND new.ended_at IS NULL AND new.channel < 4 BEGIN
             INSERT INTO project (name, registrations) VALUES ((SELECT project FROM app WHERE id = new.app), 1)
                 ON CONFLICT (name) DO UPDATE SET registrations = registrations + 1;
         END;

@@ -18,8 +18,9 @@ enum Schema {
     private static let tables = [
         meta, projects, registrations, registrationClock, registrationChanges, registrationAudit, formerRegistrations,
         imports, topics, subscriptions, deviceGroups, installations, messages, messageLists,
-        idempotencyKeys, workers, fanOuts, pending, addressMoves, ledger, messageSums, receipts, deliveryDays, apiKeys,
+        idempotencyKeys, workers, fanOuts, pending, addressMoves, ledger, messageSums, receipts, deliveryDays, channels,
+        apiKeys,
         serviceAccounts, auditLog, events, links, messageLinks, clicks, referrals,
-        retention,
+        retention, endedSingles,
     ]
 }

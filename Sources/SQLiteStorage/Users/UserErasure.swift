@@ -13,9 +13,10 @@ struct UserErasure {
 
     /// A message that has not ended keeps a text that can be read: its deliveries end without an attempt.
     private static let payload = """
-        UPDATE message SET source = iif(completed_at IS NULL, '\(MessageBody.erased)', ''), user = NULL,
+        UPDATE message SET source = iif(completed_at IS NULL, '\(MessageBody.erased)', ''), user = NULL, label = NULL,
             collapse_key = NULL WHERE seq = ?
         """
+    private static let ended = "UPDATE ended_single SET label = NULL, collapse_key = NULL WHERE seq = ?"
     /// An ended registration keeps something that can be read as an address of its channel, and that no device has.
     private static let removeAddress = """
         UPDATE registration SET app_version = NULL, web_keys = iif(channel = 3, zeroblob(81), NULL),
@@ -42,7 +43,7 @@ struct UserErasure {
         """
     private static let receipt = """
         SELECT e.message, e.kind, coalesce(r.app, f.app), m.accepted_at / 86400000, coalesce(m.label, '')
-        FROM receipt e CROSS JOIN message m ON m.seq = e.message
+        FROM receipt e CROSS JOIN every_message m ON m.seq = e.message
         LEFT JOIN registration r ON r.key = e.registration
         LEFT JOIN former_registration f ON f.key = e.registration
         WHERE e.id = ?
@@ -63,7 +64,11 @@ struct UserErasure {
     }
 
     func remove(payloadsOf messages: [Int64]) throws -> Int {
-        for message in messages { try db.change(Self.payload, [message]) }
+        for message in messages {
+            try LabelErasure(db: db, message: message)?.run()
+            try db.change(Self.payload, [message])
+            try db.change(Self.ended, [message])
+        }
         return messages.count
     }
 
@@ -94,25 +99,14 @@ struct UserErasure {
     func remove(receipts: [Int64]) throws -> Int {
         for id in receipts {
             guard let row = try db.row(Self.receipt, [id]) else { continue }
-            try takeOne(
-                from: "receipt_tally", "message = ?1 AND kind = ?2", [row[0] as Int64, row[1] as Int64])
+            try db.take(1, from: "receipt_tally", ["message": row[0] as Int64, "kind": row[1] as Int64])
             if row[1] == 0, let app: Int64 = row[2] {
-                try takeOne(
-                    from: "received_day", "app = ?1 AND day = ?2 AND label = ?3",
-                    [app, row[3] as Int64, row[4] as String])
+                try db.take(
+                    1, from: "received_day", ["app": app, "day": row[3] as Int64, "label": row[4] as String])
             }
             try db.change("DELETE FROM receipt WHERE id = ?", [id])
         }
         return receipts.count
-    }
-
-    /// A count of one goes with its row.
-    private func takeOne(from table: String, _ condition: String, _ arguments: StatementArguments)
-        throws
-    {
-        let isLess = try db.change(
-            "UPDATE \(table) SET count = count - 1 WHERE \(condition) AND count > 1", arguments)
-        if isLess == 0 { try db.change("DELETE FROM \(table) WHERE \(condition)", arguments) }
     }
 
     func rename(_ name: ErasedName, inAudits entries: [Int64]) throws -> Int {

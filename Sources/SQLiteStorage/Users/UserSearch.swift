@@ -46,7 +46,7 @@ struct UserSearch: Sendable {
             OR details ->> 'formerRegistration' IN (SELECT value FROM json_each(?3)))
         """
     private static let messages = """
-        SELECT seq, registration IS NULL AND user IS NULL FROM message
+        SELECT seq, registration IS NULL AND user IS NULL FROM every_message
         WHERE seq > ?1 AND seq <= ?2 AND project = ?3 AND (
             user = ?4 OR registration IN (SELECT value FROM json_each(?5))
             OR (registration IS NULL AND user IS NULL AND topic IS NULL AND condition IS NULL

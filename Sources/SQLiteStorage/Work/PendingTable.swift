@@ -154,7 +154,7 @@ struct PendingTable {
         var reader = DeliveryRegistrationReader(db: db)
         var due: [Due] = []
         for message in messages {
-            let row = try db.row(Self.dueOfMessage, [message.rawValue, lane.code, number, time.milliseconds])
+            let row = try db.row(Self.dueOfMessage, [message.column, lane.code, number, time.milliseconds])
             if let row { due.append(try Self.due(row, number, route, &reader)) }
         }
         return due
@@ -169,7 +169,7 @@ struct PendingTable {
         if let refusedBy: String = row[9] { history.refusedBy = try PushEnvironment(storedCase: refusedBy) }
         var due = Due(
             message: row[5], key: row[10], route: number, notBefore: row[11], isHeld: row[13],
-            readBy: route, id: try MessageID(stored: row[0]), project: try ProjectID(stored: row[1]),
+            readBy: route, id: try MessageID(column: row[0]), project: try ProjectID(stored: row[1]),
             acceptedAt: Timestamp(milliseconds: row[6]), history: history)
         guard row[12] == false else { return due }
         let registration = try reader.read(row, from: 15)

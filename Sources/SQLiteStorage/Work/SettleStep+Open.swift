@@ -1,3 +1,4 @@
+import Foundation
 import PushModel
 import Store
 
@@ -53,9 +54,11 @@ extension SettleStep {
         var lastEnd: Timestamp?
 
         /// Reads the columns that ``SettleStep/messageByID`` asks for.
-        init(_ row: RawStatement) throws {
+        ///
+        /// - Parameter known: the id that the row was found by.
+        init(_ row: RawStatement, known: MessageID?) throws {
             seq = row.number(0)
-            id = try MessageID(stored: row.text(1))
+            id = try known ?? MessageID(column: Data(row.bytes(1)))
             project = try ProjectID(stored: row.text(2))
             lane = Lane(code: Int(row.number(3)))
             state = try MessageState(storedCase: row.text(4))
@@ -94,8 +97,8 @@ extension SettleStep {
         mutating func find(_ id: MessageID) throws -> Int? {
             if let known = placesByID[id] { return known }
             let statement = try transaction.statement(.messageByID, SettleStep.messageByID)
-            statement.bind(id.rawValue)
-            return try statement.first { row in try places[row.number(0)] ?? add(row) }
+            statement.bind(blob: id.packed)
+            return try statement.first { row in try places[row.number(0)] ?? add(row, known: id) }
         }
 
         /// The place of a message that a row refers to.
@@ -103,12 +106,14 @@ extension SettleStep {
             if let known = places[seq] { return known }
             let statement = try transaction.statement(.messageBySeq, SettleStep.messageBySeq)
             statement.bind(seq)
-            guard let place = try statement.first({ row in try add(row) }) else { throw StoreError.invalid("a page") }
+            guard let place = try statement.first({ row in try add(row, known: nil) }) else {
+                throw StoreError.invalid("a page")
+            }
             return place
         }
 
-        private mutating func add(_ row: RawStatement) throws -> Int {
-            let message = try OpenMessage(row)
+        private mutating func add(_ row: RawStatement, known: MessageID?) throws -> Int {
+            let message = try OpenMessage(row, known: known)
             all.append(message)
             places[message.seq] = all.count - 1
             placesByID[message.id] = all.count - 1

@@ -6,7 +6,8 @@ package import Foundation
 /// The layout: version, number of entries, reasons, newest end, origin, entries in the order of registration keys,
 /// checksum. Of an entry come the distance of its key from the one before, a byte of flags, how long before the newest
 /// end it ended, and only what is not usual: a reason, attempts other than one, unknown attempts, a latency that does
-/// not count from the origin (the accept of the message). An accepted delivery of a broadcast takes 3 to 6 bytes.
+/// not count from the origin (the accept of the message), the push service's own id. An accepted delivery of a broadcast
+/// takes 3 to 6 bytes where the service gives no id.
 /// Project, FID, app and apns-id are not in it: message and registration say them. Entries of several messages are in the
 /// order of these; an accepted one takes 7 to 10 bytes: the distance of its message from the one before, and that of its
 /// key, which may be negative, come first.
@@ -23,15 +24,19 @@ package struct LedgerBlock: Equatable {
         package var unknownAttempts: UInt32
         /// Which of the block's reasons; ``noReason``: none.
         package var reason: Int32
+        /// Which of the block's ids; ``noID``: the push service gave none.
+        package var upstreamID: Int32
         package var outcome: LedgerOutcome
 
         package static let noReason: Int32 = -1
+        package static let noID: Int32 = -1
 
         /// Puts an entry together.
         package init(
             key: Int64, endedAt: Int64, latencyMilliseconds: Int64, attempts: UInt32, unknownAttempts: UInt32,
-            reason: Int32, outcome: LedgerOutcome
+            reason: Int32, upstreamID: Int32 = Entry.noID, outcome: LedgerOutcome
         ) {
+            self.upstreamID = upstreamID
             self.key = key
             self.endedAt = endedAt
             self.latencyMilliseconds = latencyMilliseconds
@@ -48,9 +53,12 @@ package struct LedgerBlock: Equatable {
     package var messages: [Int64]
     /// What the entries' reasons count.
     package var reasons: [String]
+    /// The push service's own ids, which entries count.
+    package var ids: [String]
 
     /// Puts a block together.
-    package init(entries: [Entry], reasons: [String], messages: [Int64] = []) {
+    package init(entries: [Entry], reasons: [String], ids: [String] = [], messages: [Int64] = []) {
+        self.ids = ids
         self.entries = entries
         self.messages = messages
         self.reasons = reasons
@@ -59,6 +67,11 @@ package struct LedgerBlock: Equatable {
     /// The text of an entry's reason.
     package func reason(of entry: Entry) -> String? {
         entry.reason < 0 ? nil : reasons[Int(entry.reason)]
+    }
+
+    /// The push service's own id of an entry's push.
+    package func upstreamID(of entry: Entry) -> String? {
+        entry.upstreamID < 0 ? nil : ids[Int(entry.upstreamID)]
     }
 
     /// Where the entry of a registration stands, in a block of one message.
@@ -93,7 +106,8 @@ package struct LedgerBlock: Equatable {
         static let attempts: UInt8 = 1 << 3
         static let unknownAttempts: UInt8 = 1 << 4
         static let latency: UInt8 = 1 << 5
-        static let unused: UInt8 = 0b1100_0000
+        static let upstreamID: UInt8 = 1 << 6
+        static let unused: UInt8 = 0b1000_0000
     }
 
     @inline(__always)
@@ -122,12 +136,13 @@ extension LedgerBlock {
     ///
     /// - Parameters:
     ///   - reasons: what the entries' reasons count; those that no entry has are left out.
+    ///   - ids: what the entries' ids count.
     ///   - messages: the message of each entry, as many as there are entries, which are in the order of these then; `nil`: all
     ///     are of one.
     /// - Throws: `.failed` when a key or message stands twice, is not positive or not in order, or when more attempts are
     ///   unknown than were made.
     package static func encode(
-        _ entries: ArraySlice<Entry>, reasons: [String], messages: ArraySlice<Int64>? = nil
+        _ entries: ArraySlice<Entry>, reasons: [String], ids: [String] = [], messages: ArraySlice<Int64>? = nil
     ) throws -> [UInt8] {
         var writer = PackedWriter(reserving: 48 + entries.count * 12)
         writer.put(byte: messages == nil ? version : versionOfSeveral)
@@ -147,6 +162,7 @@ extension LedgerBlock {
             if messages != nil { writer.put(signed: entry.key - lastKey) }
             (last, lastKey) = (order, entry.key)
             put(entry, newest, origin, places, in: &writer)
+            if entry.upstreamID >= 0 { writer.put(text: ids[Int(entry.upstreamID)]) }
         }
         let sum = checksum(writer.bytes, upTo: writer.bytes.count)
         for shift in [0, 8, 16, 24] as [UInt32] { writer.put(byte: UInt8(truncatingIfNeeded: sum >> shift)) }
@@ -163,6 +179,7 @@ extension LedgerBlock {
         if entry.attempts != 1 { flags |= Flag.attempts }
         if entry.unknownAttempts != 0 { flags |= Flag.unknownAttempts }
         if hasLatency { flags |= Flag.latency }
+        if entry.upstreamID >= 0 { flags |= Flag.upstreamID }
         writer.put(byte: flags)
         writer.put(UInt64(bitPattern: newest &- entry.endedAt))
         if entry.reason >= 0 { writer.put(UInt64(places[Int(entry.reason)])) }
@@ -211,6 +228,7 @@ extension LedgerBlock {
         entries = []
         entries.reserveCapacity(count)
         messages = []
+        ids = []
         var last: Int64 = 0
         var key: Int64 = 0
         for _ in 0..<count {
@@ -222,14 +240,15 @@ extension LedgerBlock {
                 key &+= try reader.signed()
                 guard key > 0 else { throw PackedReader.Damage() }
             }
-            entries.append(try Self.entry(key: key, newest, origin, reasonCount, &reader))
+            entries.append(try Self.entry(key: key, newest, origin, reasonCount, &ids, &reader))
         }
         guard count > 0, reader.remaining == 0 else { throw PackedReader.Damage() }
     }
 
     @inline(__always)
     private static func entry(
-        key: Int64, _ newest: Int64, _ origin: Int64, _ reasonCount: Int, _ reader: inout PackedReader
+        key: Int64, _ newest: Int64, _ origin: Int64, _ reasonCount: Int, _ ids: inout [String],
+        _ reader: inout PackedReader
     ) throws(PackedReader.Damage) -> Entry {
         let flags = try reader.byte()
         guard flags & Flag.unused == 0 else { throw PackedReader.Damage() }
@@ -246,6 +265,10 @@ extension LedgerBlock {
         if flags & Flag.attempts != 0 { entry.attempts = try small(&reader) }
         if flags & Flag.unknownAttempts != 0 { entry.unknownAttempts = try small(&reader) }
         if flags & Flag.latency != 0 { entry.latencyMilliseconds = try reader.signed() }
+        if flags & Flag.upstreamID != 0 {
+            entry.upstreamID = Int32(ids.count)
+            ids.append(try reader.text())
+        }
         guard entry.unknownAttempts <= entry.attempts else { throw PackedReader.Damage() }
         return entry
     }

@@ -16,12 +16,14 @@ package struct PageCursor: Equatable {
         case subscribers = "s"
         case audit = "a"
         case links = "l"
+        case channels = "b"
 
         /// Whether its rows are parts of blocks or pages.
         fileprivate var hasIndex: Bool {
             switch self {
             case .endedDeliveries, .claimedDeliveries, .export, .registrationDeliveries: true
-            case .messages, .waitingDeliveries, .registrations, .receipts, .subscribers, .audit, .links:
+            case .messages, .waitingDeliveries, .registrations, .receipts, .subscribers, .audit, .links,
+                .channels:
                 false
             }
         }

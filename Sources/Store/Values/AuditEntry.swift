@@ -45,6 +45,10 @@ package enum AuditAction: String, Hashable, Sendable, CaseIterable {
     case linkUnblocked = "link.unblock"
     /// A link was deleted.
     case linkDeleted = "link.delete"
+    /// A broadcast channel was made; the subject is its name, as in the next one.
+    case channelCreated = "channel.create"
+    /// A broadcast channel was deleted.
+    case channelDeleted = "channel.delete"
     /// Links were taken over from a file; the subject is the project.
     case linksImported = "link.import"
 }

@@ -18,14 +18,18 @@ package struct DeliveryRecord: Sendable {
     package var latencyMilliseconds: Int64?
     /// The apns-id that was or will be sent.
     package var pushID: PushID?
+    /// The push service's own id of an accepted push, when it gives one: Google's message name.
+    package var upstreamID: String?
     /// When the device says what it reported; empty in exports, which have rows for it.
     package var receipts: [ReceiptKind: Timestamp]
 
     /// Puts a record together.
     package init(
         registration: RegistrationID, app: AppKey, outcome: LedgerOutcome?, reason: String?, history: AttemptHistory,
-        endedAt: Timestamp?, latencyMilliseconds: Int64?, pushID: PushID?, receipts: [ReceiptKind: Timestamp] = [:]
+        endedAt: Timestamp?, latencyMilliseconds: Int64?, pushID: PushID?, upstreamID: String? = nil,
+        receipts: [ReceiptKind: Timestamp] = [:]
     ) {
+        self.upstreamID = upstreamID
         self.receipts = receipts
         self.registration = registration
         self.app = app

@@ -20,12 +20,15 @@ package struct LedgerEntry: Hashable, Sendable {
     package var latencyMilliseconds: Int64
     /// The `apns-id` that was sent.
     package var pushID: PushID
+    /// The push service's own id of an accepted push, when it gives one.
+    package var upstreamID: String?
 
     /// Puts an entry together.
     package init(
         outcome: LedgerOutcome, reason: String?, verdict: DeviceTokenVerdict?, refusesDeviceToken: Bool = false,
-        history: AttemptHistory, time: Timestamp, latencyMilliseconds: Int64, pushID: PushID
+        history: AttemptHistory, time: Timestamp, latencyMilliseconds: Int64, pushID: PushID, upstreamID: String? = nil
     ) {
+        self.upstreamID = upstreamID
         self.outcome = outcome
         self.reason = reason
         self.verdict = verdict

@@ -12,6 +12,13 @@ package struct UpstreamConfiguration: Sendable {
     package var proxy: UpstreamProxy?
     /// The certificate that TLS shows; `nil`: none.
     package var identity: UpstreamIdentity?
+    /// The most streams used on one connection, whatever the service allows; `nil`: 1000.
+    package var streamLimit: Int?
+    /// Silence after which a PING shows whether a connection still works; `nil`: 20 s.
+    package var pingInterval: Duration?
+    /// Whether the endpoint was named by somebody who must not choose what this machine connects to: only addresses of the
+    /// Internet are dialed then.
+    package var isNamedByOthers = false
 
     /// Describes the way to an upstream.
     package init(
@@ -31,6 +38,9 @@ package struct UpstreamConfiguration: Sendable {
         if let trustFile { configuration.trust = .file(trustFile) }
         configuration.proxy = proxy?.forPool
         configuration.identity = identity?.forPool
+        if let streamLimit { configuration.streamLimit = streamLimit }
+        if let pingInterval { configuration.pingInterval = pingInterval }
+        configuration.addresses = isNamedByOthers ? .publicOnly : .any
         // The only fields that are read; the others would be kept for nothing. One `date` of many shows the clock.
         configuration.responseFields = ["retry-after"]
         configuration.sampledFields = ["date"]

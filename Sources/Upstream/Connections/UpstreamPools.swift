@@ -8,7 +8,7 @@ final class UpstreamPools: Sendable {
     /// The part of a batch that takes the same pool.
     struct Part: Sendable {
         let pool: any RequestPool
-        let indices: [Int]
+        var indices: [Int]
     }
 
     private let proven: any RequestPool

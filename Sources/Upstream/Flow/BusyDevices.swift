@@ -5,7 +5,7 @@ import PushModel
 struct BusyDevices {
     /// The most that are remembered; beyond it a device has only its deliveries' own back-off.
     static let limit = 10_000
-    /// After the first refusal…
+    /// After the first refusal, unless the service says otherwise…
     static let firstPause: Duration = .seconds(5)
     /// …doubled with each further one, up to this.
     static let longestPause: Duration = .seconds(900)
@@ -21,8 +21,14 @@ struct BusyDevices {
         func isOver(at now: Duration) -> Bool { now >= notBefore + pause }
     }
 
+    private let firstPause: Duration
     private var entries: [Address: Entry] = [:]
     private var sweptAt: Duration?
+
+    /// None are remembered.
+    init(firstPause: Duration = BusyDevices.firstPause) {
+        self.firstPause = firstPause
+    }
 
     /// Whether nothing is remembered.
     var isEmpty: Bool { entries.isEmpty }
@@ -39,7 +45,7 @@ struct BusyDevices {
     ///
     /// - Parameter after: what the service asked for.
     mutating func refused(_ address: Address, after: Duration?, at now: Duration) {
-        var pause = Self.firstPause
+        var pause = firstPause
         if let entry = entries[address] {
             // Pushes that were under way together are one refusal.
             guard now >= entry.notBefore else { return }

@@ -6,7 +6,8 @@ import Synchronization
 /// interactive ones first.
 ///
 /// Waiting callers go on when pushes come back, and those that are in flight always do: within the time limits of queue
-/// and stream, or when the pools close. Cancelling a task does not cut its wait short.
+/// and stream, or when the pools close. Where a ``SendPace`` is kept they also go on when its time has come. Cancelling a
+/// task does not cut its wait short.
 final class CongestionGate: Sendable {
     /// How an entry ended.
     enum Entry: Hashable, Sendable {
@@ -57,6 +58,10 @@ final class CongestionGate: Sendable {
 
     private struct Lines {
         var congestion = CongestionWindow()
+        /// `nil`: any number a second.
+        var pace: SendPace?
+        /// Whether a wake-up is on its way for those that wait for the pace.
+        var isWaking = false
         var urgent = Line()
         var normal = Line()
         var isClosed = false
@@ -79,12 +84,30 @@ final class CongestionGate: Sendable {
             return Wish(crowd: crowd, rest: rest)
         }
 
-        func room(isUrgent: Bool) -> Int { isUrgent ? congestion.room : congestion.bulkRoom }
+        func room(isUrgent: Bool) -> Int {
+            let room = isUrgent ? congestion.room : congestion.bulkRoom
+            return pace.map { min(room, $0.room(isUrgent: isUrgent)) } ?? room
+        }
+
+        /// After how long those that wait for the pace alone are to be woken; `nil`: none does, or it is arranged.
+        mutating func wakeUp(at now: Duration) -> Duration? {
+            guard let pace, !isWaking, let isUrgent = first?.isUrgent, let wanted = first?.wanted,
+                congestion.rest(at: now) == nil, (isUrgent ? congestion.room : congestion.bulkRoom) > 0
+            else { return nil }
+            isWaking = true
+            return pace.wait(for: wanted, isUrgent: isUrgent)
+        }
+
+        /// Who is next in line.
+        private var first: (isUrgent: Bool, wanted: Int)? {
+            urgent.waiters.first.map { (true, $0.wanted) } ?? normal.waiters.first.map { (false, $0.wanted) }
+        }
 
         /// Takes up to `wanted` places.
         mutating func grant(_ wanted: Int, isUrgent: Bool) -> Int {
             let granted = min(wanted, room(isUrgent: isUrgent))
             congestion.enter(granted)
+            pace?.take(granted)
             return granted
         }
 
@@ -121,12 +144,23 @@ final class CongestionGate: Sendable {
     /// Why there is a limit, unless a pause was before it.
     private let overload: Refusal
     private let uptime: Uptime
+    private let sleep: @Sendable (Duration) async -> Void
     private let changed = ChangeCallback()
 
-    init(overload: Refusal, uptime: @escaping Uptime) {
-        state = Mutex(Lines(refusal: overload))
+    /// Prepares a gate.
+    ///
+    /// - Parameters:
+    ///   - pace: how many go a second; `nil`: as many as may be in flight.
+    ///   - sleep: waits; on the clock of `uptime`.
+    init(
+        overload: Refusal, pace: SendPace? = nil, uptime: @escaping Uptime,
+        // It throws when the task is cancelled, and this one never is.
+        sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+    ) {
+        state = Mutex(Lines(pace: pace, refusal: overload))
         self.overload = overload
         self.uptime = uptime
+        self.sleep = sleep
     }
 
     /// The most pushes that may be in flight; `nil`: no limit.
@@ -163,8 +197,9 @@ final class CongestionGate: Sendable {
     func enter(_ wanted: Int, isUrgent: Bool, isReturning: Bool = false) async -> Entry {
         await withCheckedContinuation { continuation in
             let now = uptime()
-            let (entry, isNews) = state.withLock { state in
+            let (entry, isNews, wait) = state.withLock { state in
                 let wish = state.wish(at: now)
+                state.pace?.refill(at: now)
                 let entry = enter(wanted, isUrgent: isUrgent, continuation, &state, at: now)
                 let left =
                     switch entry {
@@ -173,8 +208,9 @@ final class CongestionGate: Sendable {
                     case .held, .closed: 0
                     }
                 state.noteOpen(left - (isReturning ? wanted : 0), isUrgent: isUrgent)
-                return (entry, state.wish(at: now) != wish)
+                return (entry, state.wish(at: now) != wish, state.wakeUp(at: now))
             }
+            if let wait { wake(after: wait) }
             if let entry { continuation.resume(returning: entry) }
             if isNews { changed.call() }
         }
@@ -213,6 +249,7 @@ final class CongestionGate: Sendable {
         change { state in
             if let overload {
                 state.congestion.overloaded(after: overload.after, at: now)
+                state.pace?.overloaded(at: now)
                 state.refusal = self.overload
             }
             state.congestion.leave(count, good: good)
@@ -246,13 +283,26 @@ final class CongestionGate: Sendable {
 
     private func change(_ body: (inout Lines) -> Void) {
         let now = uptime()
-        let (admitted, isNews) = state.withLock { state in
+        let (admitted, isNews, wait) = state.withLock { state in
             let wish = state.wish(at: now)
+            state.pace?.refill(at: now)
             body(&state)
             let admitted = state.admit(at: now, overload: overload)
-            return (admitted, state.wish(at: now) != wish)
+            return (admitted, state.wish(at: now) != wish, state.wakeUp(at: now))
         }
+        if let wait { wake(after: wait) }
         for (waiter, entry) in admitted { waiter.resume(returning: entry) }
         if isNews { changed.call() }
+    }
+
+    /// Looks at the lines again after a while.
+    ///
+    /// A bridge from a synchronous call: there is one such task at a time, only while callers wait, and it sleeps for a
+    /// second at most.
+    private func wake(after wait: Duration) {
+        Task { [weak self, sleep] in
+            await sleep(wait)
+            self?.change { $0.isWaking = false }
+        }
     }
 }

@@ -17,6 +17,9 @@ struct HoldRest: Equatable {
     /// What a crowded upstream gets when nothing was heard of it for a while.
     static let crowdLimit = 8
 
+    /// What a crowd of bulk pushes asks for: nothing more, until it is told that it is over.
+    static let crowd = HoldRest(until: .zero, isTrying: true, limit: crowdLimit, isBulkOnly: true)
+
     /// How long pushes wait while a try is under way.
     static let answerTime: Duration = .seconds(5)
 

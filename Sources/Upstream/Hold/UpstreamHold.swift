@@ -33,7 +33,7 @@ struct UpstreamHold: Equatable {
     private var crowdRest: HoldRest? {
         switch crowd {
         case .none: nil
-        case .bulk: HoldRest(until: .zero, isTrying: true, limit: HoldRest.crowdLimit, isBulkOnly: true)
+        case .bulk: .crowd
         case .all: HoldRest(until: .zero, isTrying: true, limit: HoldRest.crowdLimit)
         }
     }

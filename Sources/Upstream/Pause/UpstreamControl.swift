@@ -58,12 +58,13 @@ struct UpstreamControl {
     private var provenRoutes: Set<PushRoute> = []
     /// Routes of which pushes with another topic passed while the app's own was paused.
     private var mixedRoutes: Set<PushRoute> = []
-    private var devices = BusyDevices()
+    private var devices: BusyDevices
     private var lastToken: (number: Int, series: Int)?
 
     init(service: any PushService, limits: DoubtfulAddressLimits = DoubtfulAddressLimits()) {
         self.service = service
         self.limits = limits
+        devices = BusyDevices(firstPause: service.firstAddressPause)
     }
 
     /// Everything that is held back.

@@ -55,7 +55,8 @@ package final class BrowserPush: ComposedPush {
                         + "\(Self.payloadLimitBytes).", cause: .payloadTooLarge)
             ])
         }
-        expiresAt = context.expiresAt
+        let ownEnd = parts.timeToLive.flatMap { time in context.acceptedAt.map { $0 + time } }
+        expiresAt = min(context.expiresAt, ownEnd ?? context.expiresAt)
         urgency = parts.urgency
         collapseID = parts.topic ?? (context.collapsesRepeats && parts.isDisplayed ? context.message.rawValue : nil)
         replaces = collapseID.map { ReplacementTopic.text(for: $0, app: context.app.id) }

@@ -28,6 +28,8 @@ extension Reason {
     static let nothingToShow: Reason = "NothingToShow"
     /// Refused here: the endpoint is of no push service that the project allows.
     static let serviceNotAllowed: Reason = "ServiceNotAllowed"
+    /// Refused here: it can't be encrypted for the browser's key.
+    static let notEncrypted: Reason = "NotEncrypted"
     /// Refused here: the browser subscribed with a key that the app does not have.
     static let keyUnknown: Reason = "KeyUnknown"
 }

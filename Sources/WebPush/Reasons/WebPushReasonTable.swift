@@ -1,4 +1,5 @@
 package import PushModel
+import Signing
 
 /// What push services of browsers answer, with what it means and what it is about (webpush.md §5): the one place that says
 /// so.
@@ -59,6 +60,9 @@ package enum WebPushReasonTable {
             reason: .serviceNotAllowed, statuses: [],
             meaning: "The endpoint is of no push service that the project allows: it was not sent.",
             scope: .push(.address)),
+        Row(
+            reason: .notEncrypted, statuses: [],
+            meaning: "The push can't be encrypted for the browser's key: it was not sent.", scope: .push(.address)),
         // Doubtful, not dead: the key may come back into the configuration.
         Row(
             reason: .keyUnknown, statuses: [],
@@ -69,6 +73,12 @@ package enum WebPushReasonTable {
     /// The table's reasons by their words.
     package static let catalog = RefusalCatalog(
         rows.map { RefusalCatalog.Entry(Refusal($0.reason, $0.scope), meaning: $0.meaning) })
+
+    /// Why a push is not sent that can't be encrypted.
+    static func refusal(encrypting error: SigningError) -> Refusal {
+        error.code == .tooLong
+            ? Refusal(.payloadTooLarge, .push(.payloadSize)) : Refusal(.notEncrypted, .push(.address))
+    }
 
     private static let byStatus: [Int: Row] = Dictionary(
         rows.flatMap { row in row.statuses.map { ($0, row) } }, uniquingKeysWith: { first, _ in first })

@@ -21,3 +21,10 @@ extension ServiceAccountEmail: ExpressibleByArgument {
         self.init(rawValue: argument)
     }
 }
+
+extension StoragePolicy: ExpressibleByArgument {
+    /// The policy that an argument names, in any case: `none` or `most_recent`, also with a hyphen.
+    package init?(argument: String) {
+        self.init(rawValue: argument.uppercased().replacing("-", with: "_"))
+    }
+}

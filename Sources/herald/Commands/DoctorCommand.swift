@@ -12,7 +12,9 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             Reads the configuration as serve does, opens the store if there is one, and sends one push that no device can \
             receive to every APNs endpoint of every app: the answer shows whether address, TLS, credential and topic are \
-            right, and how far this machine's clock is from APNs'. Link hosts are asked for their association files, as \
+            right, and how far this machine's clock is from APNs'. Push services that a web app names are asked in the same \
+            way, and the public halves of its VAPID keys are shown. Google is asked for an access token for every Android app, \
+            and to check a message. Link hosts are asked for their association files, as \
             Apple and Google do. A gateway may run meanwhile.
             With --ledger it does something else: it recounts the whole store from its rows and compares the sums, the \
             law of every message and the pages of the file, each of these in one snapshot, also beside a running gateway.
@@ -50,6 +52,10 @@ struct DoctorCommand: AsyncParsableCommand {
                 configuration.limits.freeBytes, free: DiskSpace.freeBytes(of: configuration.dataDirectory))
             findings += await LinkHostCheck(projects: projects.projects, limit: .seconds(timeout)).findings()
             findings += try await upstreams(projects)
+            findings += await WebPushCheck(
+                apps: projects.browsers, limit: .seconds(timeout), wallTime: Timestamp.systemTime
+            ).findings()
+            findings += try await android(projects)
         } catch {
             throw error.failure
         }
@@ -61,6 +67,16 @@ struct DoctorCommand: AsyncParsableCommand {
     private func upstreams(_ projects: ProjectSet) async throws(ConfigurationError) -> [Finding] {
         let check = UpstreamCheck(
             apps: projects.upstreams, limit: .seconds(timeout), wallTime: Timestamp.systemTime)
+        do {
+            return try await check.findings()
+        } catch {
+            throw ConfigurationError(problems: [projects.problem(of: error)])
+        }
+    }
+
+    private func android(_ projects: ProjectSet) async throws(ConfigurationError) -> [Finding] {
+        let check = AndroidCheck(
+            apps: projects.androids, limit: .seconds(timeout), wallTime: Timestamp.systemTime)
         do {
             return try await check.findings()
         } catch {

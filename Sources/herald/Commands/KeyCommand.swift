@@ -8,9 +8,9 @@ import Store
 /// `herald key`: API keys, made and revoked in the store itself, also while the gateway runs.
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "key", abstract: "Make, list and revoke API keys.",
+        commandName: "key", abstract: "Make, list and revoke API keys, and make VAPID keys for Web Push.",
         discussion: "Works on the store directly; a running gateway honours the change within a second.",
-        subcommands: [Create.self, List.self, Revoke.self])
+        subcommands: [Create.self, List.self, Revoke.self, VAPID.self])
 
     /// `herald key create`.
     struct Create: AsyncParsableCommand {

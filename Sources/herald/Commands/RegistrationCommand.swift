@@ -56,7 +56,7 @@ struct RegistrationCommand: AsyncParsableCommand {
         private var rejectsPath: String { rejects ?? (path == "-" ? "stdin.rejects" : "\(path).rejects") }
 
         private func run(
-            _ format: RegistrationFormat, _ apps: [AppID: PushEnvironment], _ store: any StoreAdministration
+            _ format: RegistrationFormat, _ apps: ImportableApps, _ store: any StoreAdministration
         ) async throws -> RegistrationImport.Summary {
             let handle =
                 try path == "-"
@@ -84,7 +84,7 @@ struct RegistrationCommand: AsyncParsableCommand {
         }
 
         private static func decoder(
-            _ format: RegistrationFormat, _ apps: [AppID: PushEnvironment], _ lines: inout RegistrationLines
+            _ format: RegistrationFormat, _ apps: ImportableApps, _ lines: inout RegistrationLines
         ) throws -> RegistrationDecoder {
             var header: RegistrationRecord?
             do {
@@ -92,7 +92,8 @@ struct RegistrationCommand: AsyncParsableCommand {
                     header = try lines.next(1).first
                     guard header != nil else { throw LineProblem(reason: "the header is missing") }
                 }
-                return try RegistrationDecoder(format, apps: apps, header: header)
+                return try RegistrationDecoder(
+                    format, apps: apps.apple, webApps: apps.web, header: header)
             } catch let problem as LineProblem {
                 throw Failure(.refused, problem.text(line: header?.line ?? 1))
             }
@@ -188,10 +189,13 @@ struct RegistrationCommand: AsyncParsableCommand {
         }
     }
 
-    /// The Apple apps of a project with their environments, from the project files.
+    /// Apple apps with their environments, and web apps.
+    private typealias ImportableApps = (apple: [AppID: PushEnvironment], web: [AppID: App])
+
+    /// The Apple apps of a project with their environments, and its web apps, from the project files.
     private static func apps(
         of project: ProjectID, in configuration: GatewayConfiguration
-    ) throws(Failure) -> [AppID: PushEnvironment] {
+    ) throws(Failure) -> ImportableApps {
         try configuration.check(project)
         do {
             let set = try ProjectSet.read(
@@ -199,7 +203,8 @@ struct RegistrationCommand: AsyncParsableCommand {
                 retention: configuration.retention.messages)
             let apps = set.projects.first { $0.id == project }?.apps ?? [:]
             let environments = apps.values.compactMap { app in app.deviceService.map { (app.id, $0.environment) } }
-            return Dictionary(uniqueKeysWithValues: environments)
+            let web = apps.values.filter { $0.platform == .web }.map { ($0.id, $0) }
+            return (Dictionary(uniqueKeysWithValues: environments), Dictionary(uniqueKeysWithValues: web))
         } catch {
             throw error.failure
         }

@@ -7,7 +7,7 @@ import PushModel
 /// `herald send`: sends one message.
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "send", abstract: "Send a message to a device, a topic, a condition or a user.",
+        commandName: "send", abstract: "Send a message to a device, a topic, a condition, a user or a channel.",
         discussion:
             "--message takes a whole FCM v1 message as JSON (a file, or - for standard input), alone or as the request's "
             + "body with what stands beside it (validate_only, target, delivery); the other options build one.")
@@ -19,6 +19,11 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "To all subscribers of a topic.") var topic: String?
     @Option(help: "To all for whom a condition holds: \"'a' in topics && !('b' in topics)\".") var condition: String?
     @Option(help: "To all devices of a user.") var user: String?
+    @Option(help: "To all that subscribe to a broadcast channel: its name; with --message, a Live Activity update.")
+    var channel: String?
+    @Option(help: "With --channel: the bundle id, unless the project has one Apple app.") var app: String?
+    @Option(help: "With --channel: production or sandbox; the app's own when it is missing.")
+    var environment: PushEnvironment?
     @Option(help: "The title.") var title: String?
     @Option(help: "The text.") var body: String?
     @Option(help: "A custom key: name=value; may be repeated.") var data: [String] = []
@@ -39,9 +44,12 @@ struct SendCommand: AsyncParsableCommand {
     @Flag(help: "Print the gateway's answer as JSON.") var json = false
 
     func validate() throws {
-        let targets = [token, fid, topic, condition, user].compactMap { $0 }.count
+        let targets = [token, fid, topic, condition, user, channel].compactMap { $0 }.count
         guard targets == 1 || (targets == 0 && message != nil) else {
-            throw ValidationError("Give exactly one of --token, --fid, --topic, --condition and --user.")
+            throw ValidationError("Give exactly one of --token, --fid, --topic, --condition, --user and --channel.")
+        }
+        guard channel != nil || (app == nil && environment == nil) else {
+            throw ValidationError("--app and --environment belong to --channel.")
         }
         guard rate == nil || finishBy == nil else {
             throw ValidationError("Give --rate or --finish-by, not both.")
@@ -92,7 +100,8 @@ struct SendCommand: AsyncParsableCommand {
         }
         let report = try await MessageReport.follow(
             try MessageCommand.id(sent["name"]?.stringValue ?? ""), client, json: json)
-        guard token != nil || fid != nil, let accepted = report.counts.first, accepted.value == 0 else { return }
+        guard token != nil || fid != nil || channel != nil, let accepted = report.counts.first, accepted.value == 0
+        else { return }
         throw Failure(.refused, "the message was not accepted by APNs")
     }
 
@@ -101,7 +110,7 @@ struct SendCommand: AsyncParsableCommand {
 
     /// Asks a person before a message goes to many.
     private func confirm(_ request: JSONValue, _ client: GatewayClient) async throws {
-        guard !yes, !(token != nil || fid != nil), Console.standard.isInteractive else { return }
+        guard !yes, !(token != nil || fid != nil || channel != nil), Console.standard.isInteractive else { return }
         let check = JSONValue.object(Self.onlyChecked(request.members))
         let preflight = try await client.project(.POST, "messages:send", body: check).json()
         try Self.confirm(audience: preflight["audience"]?.integerValue ?? 0) { question in
@@ -123,11 +132,11 @@ struct SendCommand: AsyncParsableCommand {
         var request: [JSONValue.Member] = []
         if let message { request = try Self.read(message) }
         if !request.contains(where: { $0.name == "message" }) { request = [.init("message", .object(request))] }
-        if !target.isEmpty || user != nil { request.removeAll { $0.name == "target" } }
+        if !target.isEmpty || beside != nil { request.removeAll { $0.name == "target" } }
         for place in request.indices where request[place].name == "message" {
             request[place] = .init("message", message == nil ? built : addressed(request[place].value))
         }
-        if let user { request.append(.init("target", .object([.init("user", .string(user))]))) }
+        if let beside { request.append(.init("target", beside)) }
         if let delivery {
             let others = request.last { $0.name == "delivery" }?.value.members.filter(isKept) ?? []
             request.removeAll { $0.name == "delivery" }
@@ -195,8 +204,17 @@ struct SendCommand: AsyncParsableCommand {
 
     /// The file's message, to whom the options say.
     private func addressed(_ message: JSONValue) -> JSONValue {
-        guard !target.isEmpty || user != nil, case .object(let members) = message else { return message }
+        guard !target.isEmpty || beside != nil, case .object(let members) = message else { return message }
         return .object(target + members.filter { !["token", "fid", "topic", "condition"].contains($0.name) })
+    }
+
+    /// The target that stands beside the message.
+    private var beside: JSONValue? {
+        if let user { return .object([.init("user", .string(user))]) }
+        return Self.object([
+            ("channel", channel.map(JSONValue.string)), ("app", app.map(JSONValue.string)),
+            ("environment", environment.map { .string($0.rawValue) }),
+        ])
     }
 
     private var target: [JSONValue.Member] {

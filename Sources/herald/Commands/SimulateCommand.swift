@@ -7,7 +7,8 @@ import Simulators
 /// `herald simulate`: stands in for the services upstream.
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "simulate", abstract: "Run a simulated upstream.", subcommands: [APNs.self])
+        commandName: "simulate", abstract: "Run a simulated upstream.",
+        subcommands: [APNs.self, PushService.self, Google.self])
 
     /// `herald simulate apns`.
     struct APNs: AsyncParsableCommand {
@@ -25,6 +26,7 @@ struct SimulateCommand: AsyncParsableCommand {
 
         @Option(help: "TCP port; 0 takes a free one.") var port = 2197
         @Option(help: "The directory of certificates and keys.") var state = ".herald/apns"
+        @Option(help: "TCP port of the management of broadcast channels; none when not given.") var channelPort: Int?
         @Option(help: "TCP port of the control endpoint (plain HTTP); none when not given.") var controlPort: Int?
         @Option(help: "A bundle id that the provider key may push to; repeatable; default: any.")
         var topic: [String] = []
@@ -44,12 +46,13 @@ struct SimulateCommand: AsyncParsableCommand {
         @Flag(help: "Print nothing for each push.") var quiet = false
 
         func validate() throws {
-            for port in [port, controlPort].compactMap({ $0 }) where !(0...65_535).contains(port) {
+            for port in [port, channelPort, controlPort].compactMap({ $0 }) where !(0...65_535).contains(port) {
                 throw ValidationError("\(port) is not a port; use 0 to 65535.")
             }
             guard (-31_536_000...31_536_000).contains(clockOffset) else {
                 throw ValidationError("--clock-offset \(clockOffset) is out of range; use a year at most.")
             }
+            guard channelPort != 0 else { throw ValidationError("--channel-port takes a port of 1 to 65535.") }
             if seed != nil, scenario.isEmpty {
                 throw ValidationError("--seed belongs to --scenario; in scenarios.json it stands in the file.")
             }
@@ -75,30 +78,38 @@ struct SimulateCommand: AsyncParsableCommand {
             var configuration = SimulatedAPNS.Configuration(
                 identity: identity, wallTimeMilliseconds: { (Timestamp.systemTime() + offset).milliseconds })
             configuration.port = port
+            configuration.channelPort = channelPort
             configuration.controlPort = controlPort
             configuration.clientCAFile = clientCA
             configuration.scenarios = try scenarios()
+            let channelPort = channelPort
             let simulator = SimulatedAPNS(configuration, logger: log.logger(label: "apns")) { port, controlPort in
-                Console.standard.print(Self.welcome(identity, port: port, controlPort: controlPort))
+                Console.standard.print(
+                    Self.welcome(identity, port: port, channelPort: channelPort, controlPort: controlPort))
             }
             var services: [any Service] = [simulator]
             if !quiet { services.append(PushPrinter(recording: simulator.recording)) }
             do {
                 try await GatewayProcessSetup.run(services, shutdownLimit: .seconds(2), log: log)
             } catch let error as SimulatorError {
-                throw Failure(.unavailable, error.concernsAddress ? "\(error) (--port, --control-port)" : "\(error)")
+                throw Failure(
+                    .unavailable,
+                    error.concernsAddress ? "\(error) (--port, --channel-port, --control-port)" : "\(error)")
             }
         }
 
         /// What to write into a project file.
-        static func welcome(_ identity: SimulatorIdentity, port: Int, controlPort: Int?) -> String {
+        static func welcome(
+            _ identity: SimulatorIdentity, port: Int, channelPort: Int?, controlPort: Int?
+        ) -> String {
+            let channels = channelPort.map { "\n  channelEndpoint: 127.0.0.1:\($0)" } ?? ""
             let control = controlPort.map { "\nThe control endpoint is http://127.0.0.1:\($0)." } ?? ""
             return """
                 The simulated APNs listens on 127.0.0.1:\(port). For an app's apns block:
 
                   team: \(identity.teamID)
                   key: \(identity.keyFile)
-                  endpoint: 127.0.0.1:\(port)
+                  endpoint: 127.0.0.1:\(port)\(channels)
                   trust: \(identity.caFile)
                 \(control)
                 Press Ctrl-C to stop.

@@ -1,7 +1,9 @@
 import APNS
+import FCMRelay
 import PushModel
 import Signing
 import Upstream
+import WebPush
 
 /// One project file, read and checked, keys loaded.
 struct ProjectConfiguration: Sendable {
@@ -17,6 +19,10 @@ struct ProjectConfiguration: Sendable {
     var apps: [AppConfiguration]
     /// All other `apps`.
     var otherApps: [App]
+    /// How its web apps are reached.
+    var browsers: [BrowserConfiguration] = []
+    /// How its Android apps are reached.
+    var androids: [AndroidConfiguration] = []
     /// `links`; `nil`: it has none.
     var links: LinkSettings?
     /// `registrations`.
@@ -48,7 +54,7 @@ struct ProjectConfiguration: Sendable {
     /// - Parameter environmentProxy: for apps that do not say.
     func upstreams(environmentProxy: EnvironmentProxy?) -> [APNSAppConfiguration] {
         apps.map { app in
-            APNSAppConfiguration(
+            var upstream = APNSAppConfiguration(
                 project: id, app: app.id, credential: app.credential, endpoints: app.endpoints,
                 trustFile: app.trustFile,
                 proxies: app.endpoints.compactMapValues { endpoint in
@@ -58,6 +64,18 @@ struct ProjectConfiguration: Sendable {
                     case .proxy(let proxy): proxy
                     }
                 })
+            upstream.broadcastEndpoints = app.broadcastEndpoints
+            upstream.channelEndpoints = app.channelEndpoints
+            return upstream
+        }
+    }
+
+    /// The ways of its web apps to browsers.
+    var browserUpstreams: [WebPushAppConfiguration] {
+        browsers.map { app in
+            WebPushAppConfiguration(
+                project: id, app: app.id, subject: app.subject, keys: app.keys, services: app.services,
+                trustFile: app.trustFile)
         }
     }
 
@@ -108,6 +126,10 @@ struct AppConfiguration: Sendable {
     var credential: APNSCredential
     /// `apns.endpoint`.
     var endpoints: [PushEnvironment: UpstreamEndpoint]
+    /// `apns.broadcastEndpoint`; none: ``endpoints``.
+    var broadcastEndpoints: [PushEnvironment: UpstreamEndpoint]
+    /// `apns.channelEndpoint`; none: Apple's.
+    var channelEndpoints: [PushEnvironment: UpstreamEndpoint]
     /// `apns.trust`; `nil`: the system's authorities.
     var trustFile: String?
     /// `apns.proxy`.
@@ -143,8 +165,32 @@ struct ProjectSet: Sendable {
         configurations.flatMap { $0.upstreams(environmentProxy: environmentProxy) }
     }
 
+    /// The ways to Google, for Android.
+    var androids: [FCMRelayAppConfiguration] {
+        configurations.flatMap { configuration in
+            configuration.androids.map { $0.upstream(of: configuration.id, environmentProxy: environmentProxy) }
+        }
+    }
+
+    /// The ways to browsers.
+    var browsers: [WebPushAppConfiguration] { configurations.flatMap(\.browserUpstreams) }
+
     /// The certificates that stand for provider keys.
     var certificates: [WatchedCertificate] { configurations.flatMap(\.certificates) }
+
+    /// The problem that the sender found, at its line.
+    func problem(of error: FCMRelayConfigurationError) -> ConfigurationProblem {
+        guard let configuration = configurations.first(where: { $0.id == error.project }),
+            let app = configuration.androids.first(where: { $0.id == error.app })
+        else {
+            return ConfigurationProblem(
+                ConfigurationPlace(source: error.app.rawValue, line: nil), field: error.field, error.message)
+        }
+        let field = "\(app.field).fcm.\(error.field)"
+        let place = configuration.places[field] ?? configuration.places["\(app.field).fcm"]
+        return ConfigurationProblem(
+            place ?? ConfigurationPlace(source: configuration.file, line: nil), field: field, error.message)
+    }
 
     /// The problem that the sender found, at its line.
     func problem(of error: APNSConfigurationError) -> ConfigurationProblem {

@@ -16,9 +16,13 @@ struct ProjectFile {
         "links.referral": LinkSection.referralKeys,
         "delivery": ["trackLinks"],
         "retention": RetentionSection.keys,
-        "apps": ["id", "platform", "apns", "firebaseKeys"] + AppLinkSection.keys,
+        "apps": ["id", "platform", "apns", "webPush", "fcm", "firebaseKeys"] + AppLinkSection.keys,
+        "apps.webPush": WebPushSection.keys,
+        "apps.fcm": FCMSection.keys,
         "apps.apns": APNSSection.keys,
         "apps.apns.endpoint": PushEnvironment.allCases.map(\.rawValue),
+        "apps.apns.broadcastEndpoint": PushEnvironment.allCases.map(\.rawValue),
+        "apps.apns.channelEndpoint": PushEnvironment.allCases.map(\.rawValue),
     ]
 
     /// Adds a problem for each field that the section must not have.
@@ -36,6 +40,10 @@ struct ProjectFile {
         var apps: [AppConfiguration?] = []
         /// Those that are not reached by APNs.
         var otherApps: [App] = []
+        /// How the web apps among them are reached, as far as they are.
+        var browsers: [BrowserConfiguration] = []
+        /// How the Android apps among them are reached, as far as they are.
+        var androids: [AndroidConfiguration] = []
         var links: LinkSettings?
         /// The hosts and paths of prefixes, and where they stand.
         var prefixes: [(prefix: LinkPrefix, item: ConfigurationSection.Item)] = []
@@ -205,17 +213,47 @@ private struct AppSection {
         if let id { content.appKeys.append((AppKey(platform, id), section.place("id"), section.field("id"))) }
         switch platform {
         case .web:
-            section.refuseUnknownKeys(known: ["id", "platform"], problems: &problems)
-            if let id { content.otherApps.append(App(web: id)) }
+            section.refuseUnknownKeys(known: ["id", "platform", "webPush"], problems: &problems)
+            let browsers = browsers(of: id, problems: &problems, warnings: &warnings)
+            if let browsers { content.browsers.append(browsers) }
+            if let id { content.otherApps.append(App(web: id, service: browsers?.service)) }
             return nil
         case .android:
-            section.refuseUnknownKeys(known: ["id", "platform"] + AppLinkSection.androidKeys, problems: &problems)
+            section.refuseUnknownKeys(
+                known: ["id", "platform", "fcm"] + AppLinkSection.androidKeys, problems: &problems)
             let links = AppLinkSection(section: section).android(problems: &problems)
-            if let id { content.otherApps.append(App(id: id, service: .android, links: links)) }
+            let way = android(of: id, problems: &problems, warnings: &warnings, content: &content)
+            if let way { content.androids.append(way) }
+            if let id {
+                content.otherApps.append(App(id: id, service: .android(isReached: way != nil), links: links))
+            }
             return nil
         case .apple:
             return apple(id, problems: &problems, warnings: &warnings, content: &content)
         }
+    }
+
+    /// The `webPush` block; `nil`: there is none, or after a problem.
+    private func browsers(
+        of id: AppID?, problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]
+    ) -> BrowserConfiguration? {
+        guard section.has("webPush"), !section.isEmpty("webPush"),
+            let block = section.section("webPush", problems: &problems)
+        else { return nil }
+        return WebPushSection(section: block).read(of: id, problems: &problems, warnings: &warnings)
+    }
+
+    /// The `fcm` block; `nil`: there is none, or after a problem.
+    private func android(
+        of id: AppID?, problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem],
+        content: inout ProjectFile.Content
+    ) -> AndroidConfiguration? {
+        guard section.has("fcm"), !section.isEmpty("fcm"), let block = section.section("fcm", problems: &problems)
+        else { return nil }
+        content.places[section.field("fcm")] = section.place("fcm")
+        for key in FCMSection.keys where block.has(key) { content.places[block.field(key)] = block.place(key) }
+        return FCMSection(section: block).read(
+            of: id, field: section.path, problems: &problems, warnings: &warnings)
     }
 
     private func apple(
@@ -247,8 +285,9 @@ private struct AppSection {
         if content.links != nil, links.appIDPrefix == nil { warnings.append(linkSection.noPrefix) }
         return AppConfiguration(
             id: id, field: section.path, environment: upstream.environment, firebaseKeys: firebaseKeys,
-            credential: upstream.credential, endpoints: upstream.endpoints, trustFile: upstream.trustFile,
-            proxy: upstream.proxy, links: links)
+            credential: upstream.credential, endpoints: upstream.endpoints,
+            broadcastEndpoints: upstream.broadcastEndpoints, channelEndpoints: upstream.channelEndpoints,
+            trustFile: upstream.trustFile, proxy: upstream.proxy, links: links)
     }
 
     private func appID(of platform: Platform, problems: inout [ConfigurationProblem]) -> AppID? {
@@ -278,13 +317,18 @@ private struct AppSection {
 /// Reads the `apns` block of an app.
 struct APNSSection {
     static let keys =
-        ["team", "key", "keyID", "environment", "endpoint", "trust", "proxy", "proxyCredentialsFile"]
+        [
+            "team", "key", "keyID", "environment", "endpoint", "broadcastEndpoint", "channelEndpoint", "trust", "proxy",
+            "proxyCredentialsFile",
+        ]
         + CertificateSection.keys
 
-    struct Upstream {
+    struct Block {
         var environment: PushEnvironment
         var credential: APNSCredential
         var endpoints: [PushEnvironment: UpstreamEndpoint]
+        var broadcastEndpoints: [PushEnvironment: UpstreamEndpoint]
+        var channelEndpoints: [PushEnvironment: UpstreamEndpoint]
         var trustFile: String?
         var proxy: ProxyChoice
     }
@@ -293,11 +337,13 @@ struct APNSSection {
     /// `nil`: its id is wrong.
     let app: AppID?
 
-    func read(problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]) -> Upstream? {
+    func read(problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]) -> Block? {
         ProjectFile.refuseUnknown("apps.apns", in: section, problems: &problems)
         let environment =
             section.choice("environment", of: PushEnvironment.self, problems: &problems) ?? .production
-        let endpoints = endpoints(problems: &problems)
+        let endpoints = self.endpoints("endpoint", problems: &problems)
+        let broadcasts = self.endpoints("broadcastEndpoint", problems: &problems)
+        let channels = self.endpoints("channelEndpoint", problems: &problems)
         let trust = trustFile(problems: &problems)
         let proxy = proxy(problems: &problems, warnings: &warnings)
         let credential =
@@ -305,9 +351,14 @@ struct APNSSection {
             ? CertificateSection(section: section, app: app, environment: environment)
                 .read(problems: &problems, warnings: &warnings).map(APNSCredential.certificate)
             : providerKey(problems: &problems, warnings: &warnings)
-        guard let credential, let endpoints else { return nil }
-        return Upstream(
-            environment: environment, credential: credential, endpoints: endpoints, trustFile: trust, proxy: proxy)
+        guard let credential, let endpoints, let broadcasts, let channels else { return nil }
+        return Block(
+            environment: environment, credential: credential,
+            // Apple's, with those over them that the file names.
+            endpoints: Dictionary(
+                uniqueKeysWithValues: PushEnvironment.allCases.map { ($0, endpoints[$0] ?? UpstreamEndpoint.apple($0)) }
+            ),
+            broadcastEndpoints: broadcasts, channelEndpoints: channels, trustFile: trust, proxy: proxy)
     }
 
     private func providerKey(
@@ -387,7 +438,7 @@ struct APNSSection {
         return nil
     }
 
-    private func trustFile(problems: inout [ConfigurationProblem]) -> String? {
+    func trustFile(problems: inout [ConfigurationProblem]) -> String? {
         guard let path = section.text("trust", problems: &problems), path != "system" else { return nil }
         do {
             let text = try ConfigurationFile.text(of: path, in: path)
@@ -401,7 +452,7 @@ struct APNSSection {
     }
 
     /// `proxy` and its credentials; after a problem it does not matter what comes back.
-    private func proxy(
+    func proxy(
         problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]
     ) -> ProxyChoice {
         let text = section.text("proxy", problems: &problems)
@@ -451,22 +502,28 @@ struct APNSSection {
         }
     }
 
-    /// Apple's endpoints with those over them that the file names; `nil` after a problem.
-    private func endpoints(problems: inout [ConfigurationProblem]) -> [PushEnvironment: UpstreamEndpoint]? {
-        var endpoints = Dictionary(
-            uniqueKeysWithValues: PushEnvironment.allCases.map { ($0, UpstreamEndpoint.apple($0)) })
-        guard section.has("endpoint") else { return endpoints }
-        if section.isSection("endpoint") {
-            guard let block = section.section("endpoint", problems: &problems) else { return nil }
-            ProjectFile.refuseUnknown("apps.apns.endpoint", in: block, problems: &problems)
+    /// The endpoints that the file names under a key; `nil` after a problem.
+    private func endpoints(
+        _ key: String, problems: inout [ConfigurationProblem]
+    ) -> [PushEnvironment: UpstreamEndpoint]? {
+        var endpoints: [PushEnvironment: UpstreamEndpoint] = [:]
+        guard section.has(key) else { return endpoints }
+        if section.isSection(key) {
+            guard let block = section.section(key, problems: &problems) else { return nil }
+            ProjectFile.refuseUnknown("apps.apns.\(key)", in: block, problems: &problems)
             for environment in PushEnvironment.allCases where block.has(environment.rawValue) {
                 guard let endpoint = Self.endpoint(block, environment.rawValue, problems: &problems) else { return nil }
                 endpoints[environment] = endpoint
             }
             return endpoints
         }
-        guard let endpoint = Self.endpoint(section, "endpoint", problems: &problems) else { return nil }
-        return endpoints.mapValues { _ in endpoint }
+        guard let endpoint = Self.endpoint(section, key, problems: &problems) else { return nil }
+        return Dictionary(uniqueKeysWithValues: PushEnvironment.allCases.map { ($0, endpoint) })
+    }
+
+    /// The one endpoint of a service that has no environments; `nil` after a problem.
+    func endpoint(problems: inout [ConfigurationProblem]) -> UpstreamEndpoint? {
+        Self.endpoint(section, "endpoint", problems: &problems)
     }
 
     private static func endpoint(
@@ -479,22 +536,5 @@ struct APNSSection {
             return nil
         }
         return endpoint
-    }
-}
-
-extension UpstreamEndpoint {
-    /// Reads `host:port`; an IPv6 address stands in brackets.
-    init?(text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
-            (1...65_535).contains(port)
-        else { return nil }
-        var host = String(text[..<colon])
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            host = String(host.dropFirst().dropLast())
-        } else if host.contains(":") {
-            return nil
-        }
-        guard !host.isEmpty, !host.contains(where: { $0.isWhitespace || $0 == "/" }) else { return nil }
-        self.init(host: host, port: port)
     }
 }

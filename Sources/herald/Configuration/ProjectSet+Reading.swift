@@ -138,8 +138,9 @@ extension ProjectConfiguration {
         guard let id = content.id, let number = content.number else { return nil }
         self.init(
             file: file, id: id, number: number, weight: content.weight, apps: content.apps.compactMap { $0 },
-            otherApps: content.otherApps, links: content.links, stale: content.stale, topics: content.topics,
-            requiresInstallation: content.requiresInstallation, retention: content.retention,
+            otherApps: content.otherApps, browsers: content.browsers, androids: content.androids, links: content.links,
+            stale: content.stale,
+            topics: content.topics, requiresInstallation: content.requiresInstallation, retention: content.retention,
             places: content.places)
         let linked = apps.map(\.id) + otherApps.filter { $0.platform == .apple }.map(\.id)
         links?.heuristicApps = Set(linked).subtracting(content.provenApps)

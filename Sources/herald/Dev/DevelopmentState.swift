@@ -78,13 +78,29 @@ struct DevelopmentState {
     /// The host of its links.
     static let linkHost = "go.localhost"
 
-    /// Writes the project file for a simulator: the ports may differ from the last run's.
+    /// The web app's part of the project file.
+    private static func webApp(_ browsers: DevelopmentBrowsers, pushPort port: Int) -> String {
+        """
+          - id: \(DevelopmentBrowsers.app)
+            platform: web
+            webPush:
+              subject: mailto:herald@example.com
+              key: \(quoted(browsers.keyFile))
+              services: ["127.0.0.1:\(port)"]
+              trust: \(quoted(browsers.trustFile))
+
+        """
+    }
+
+    /// Writes the project file for the simulators: the ports may differ from the last run's.
     ///
     /// - Parameter gatewayPort: what links name; 0: they name none.
     func writeProjectFile(
-        _ identity: SimulatorIdentity, apnsPort port: Int, gatewayPort: Int
+        _ identity: SimulatorIdentity, apnsPort port: Int, channelPort: Int? = nil, _ browsers: DevelopmentBrowsers,
+        pushPort: Int, gatewayPort: Int
     ) throws(Failure) {
         let suffix = gatewayPort == 0 ? "" : ":\(gatewayPort)"
+        let channels = channelPort.map { "\n      channelEndpoint: 127.0.0.1:\($0)" } ?? ""
         let file = projectsDirectory + "/demo.yaml"
         let text = """
             # Written by herald dev at each start; changes are lost.
@@ -102,14 +118,14 @@ struct DevelopmentState {
                   key: \(Self.quoted(identity.keyFile))
                   keyID: \(identity.keyID)
                   environment: production
-                  endpoint: 127.0.0.1:\(port)
+                  endpoint: 127.0.0.1:\(port)\(channels)
                   trust: \(Self.quoted(identity.caFile))
                 # Exactly what the sender gave; "standard" adds FCM's own keys to the payload.
                 firebaseKeys: none
                 appStoreID: 1234567890
               - id: \(Self.app)
                 platform: android
-
+            \(Self.webApp(browsers, pushPort: pushPort))
             """
         do {
             try PrivateFile.makeDirectory(projectsDirectory)

@@ -29,7 +29,7 @@ struct UpstreamCheck {
             throw error
         }
         let probes = probes()
-        let outcomes = await outcomes(of: probes, from: sender)
+        let outcomes = await sender.outcomes(of: probes.map(\.push), within: limit)
         let upstreams = sender.upstreams
         await sender.shutdown(within: .seconds(1))
         return zip(probes, outcomes).map { finding(of: $0, $1, among: upstreams) } + Self.clocks(upstreams)
@@ -61,32 +61,6 @@ struct UpstreamCheck {
         return Push(
             route: route, lane: .interactive, address: .apple(token, environment), content: content,
             payload: content.payload, id: id)
-    }
-
-    /// The answers, `nil` where none came in time; the caller's shutdown ends what is still under way.
-    private func outcomes(of probes: [Probe], from sender: APNSSender) async -> [Outcome?] {
-        let (reports, sink) = AsyncStream.makeStream(of: [PushReport].self)
-        let pushes = probes.map(\.push)
-        guard !pushes.isEmpty else { return [] }
-        return await withTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { await sender.send(pushes) { sink.yield($0) } }
-            tasks.addTask { [limit] in
-                do {
-                    // The limit of a command that a person waits for, on the real clock: answers end the wait.
-                    try await Task.sleep(for: limit)
-                } catch {
-                    // All answers are there.
-                }
-                sink.finish()
-            }
-            var outcomes = [Outcome?](repeating: nil, count: pushes.count)
-            for await batch in reports {
-                for report in batch { outcomes[report.index] = report.outcome }
-                if !outcomes.contains(nil) { break }
-            }
-            tasks.cancelAll()
-            return outcomes
-        }
     }
 
     private func finding(of probe: Probe, _ outcome: Outcome?, among upstreams: [UpstreamStatus]) -> Finding {

@@ -1,5 +1,6 @@
 import APNS
 import Delivery
+import FCMRelay
 import Foundation
 import GatewayAPI
 import HTTPListener
@@ -9,6 +10,7 @@ import PushModel
 import ServiceLifecycle
 import Store
 import UnixSignals
+import WebPush
 
 /// A whole gateway: store, upstream, delivery and HTTP API, wired from a configuration.
 ///
@@ -20,6 +22,7 @@ struct Gateway: Service {
     private let acceptor: MessageAcceptor
     private let runner: DeliveryRunner
     private let housekeeper: Housekeeper
+    private let idleConnections: IdleConnectionCleaner
     private let server: GatewayServer
     /// The listener for operations; `nil`: there is none.
     private let operations: NamedListener?
@@ -28,6 +31,8 @@ struct Gateway: Service {
     private let keyUses: KeyUseWriter
     private let linkCounter: LinkCounter
     private let clicks: ClickRecorder
+    private let channelClient: APNSChannelClient
+    private let channels: ChannelWatch
     private let disk: DiskSpace
     private let logger: Logger
 
@@ -39,23 +44,24 @@ struct Gateway: Service {
     /// - Parameters:
     ///   - command: what a second gateway on the same data directory calls this one.
     ///   - metrics: where `/metrics` reads; the process bootstraps swift-metrics with the same one.
+    ///   - pages: files that are served beside the API, by path.
     ///   - onListening: called with the bound port once the gateway listens.
     /// - Throws: ``Failure`` with the line to print and the exit code.
     init(
         configuration: GatewayConfiguration, command: String = "herald serve",
-        metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger,
+        metrics: PrometheusRegistry = PrometheusRegistry(), pages: [String: DevelopmentPage] = [:], logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) -> Void = { _ in }
     ) async throws(Failure) {
         do {
-            try await self.init(configuration, command, metrics, logger, onListening)
+            try await self.init(configuration, command, metrics, pages, logger, onListening)
         } catch {
             throw Failure(starting: configuration, error)
         }
     }
 
     private init(
-        _ configuration: GatewayConfiguration, _ command: String, _ metrics: PrometheusRegistry, _ logger: Logger,
-        _ onListening: @escaping @Sendable (_ port: Int) -> Void
+        _ configuration: GatewayConfiguration, _ command: String, _ metrics: PrometheusRegistry,
+        _ pages: [String: DevelopmentPage], _ logger: Logger, _ onListening: @escaping @Sendable (_ port: Int) -> Void
     ) async throws {
         let projects = try ProjectSet.read(
             directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
@@ -63,7 +69,11 @@ struct Gateway: Service {
         let directory = ProjectDirectory(projects.projects)
         let linkHosts = LinkHosts()
         try linkHosts.replace(with: projects.projects)
-        let sender = try Self.sender(for: projects, configuration, logger)
+        let senders = try Self.senders(for: projects, configuration, logger)
+        let sender = senders.all
+        let channelClient = APNSChannelClient(wallTime: Timestamp.systemTime, logger: logger)
+        channelClient.use(projects.upstreams)
+        self.channelClient = channelClient
         ProjectReloader.log(projects.warnings, to: logger)
         let logPublicHost: @Sendable ([Project]) -> Void = { projects in
             let check = PublicHostCheck(configuration: configuration, projects: projects)
@@ -85,10 +95,13 @@ struct Gateway: Service {
             system: Timestamp.systemTime, uptime: { ContinuousClock.now - start }, lastRecordedAt: store.lastRecordedAt)
         let limits = configuration.deliveryLimits
         let admission = Admission(in: store, limits: limits)
-        let composer = AppleComposer()
+        let composer = PlatformComposer()
+        let refusals = RefusalCatalog(merging: [
+            APNSReasonTable.catalog, WebPushReasonTable.catalog, FCMRelayReasonTable.catalog,
+        ])
         let runner = DeliveryRunner(
             name: "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)", store: store,
-            sender: sender, composer: composer, projects: directory, limits: limits, refusals: APNSReasonTable.catalog,
+            sender: sender, composer: composer, projects: directory, limits: limits, refusals: refusals,
             admission: admission, clock: ContinuousClock(), wallTime: { time.now() },
             random: { Double.random(in: 0..<1) }, logger: logger)
         let disk = DiskSpace(
@@ -129,7 +142,7 @@ struct Gateway: Service {
             store: store, acceptor: acceptor,
             controller: MessageController(store: store, runner: runner, wallTime: { time.now() }),
             projects: directory, upstreams: { sender.upstreams }, storeState: { await store.state() },
-            recentReasons: { runner.recentReasons(of: $0) }, refusals: APNSReasonTable.catalog,
+            recentReasons: { runner.recentReasons(of: $0) }, refusals: refusals,
             certificates: { certificateList.status(of: $0) },
             metricsText: {
                 metrics.setUpstreams(sender.upstreams)
@@ -147,6 +160,12 @@ struct Gateway: Service {
         attribution.misses = misses
         services.request.attribution = attribution
         services.state.disk = { disk.state }
+        let channelController = ChannelController(
+            store: store, service: channelClient, wallTime: { time.now() }, logger: logger)
+        services.request.channels = channelController
+        channels = ChannelWatch(
+            channelController, store: store, projects: directory, clock: ContinuousClock(), logger: logger)
+        services.pages = pages
         services.request.digestKey = digestKey
         do {
             operations = try Self.operationsListener(configuration, services)
@@ -170,7 +189,10 @@ struct Gateway: Service {
         reloader = ProjectReloader(
             directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
             environmentProxy: configuration.environmentProxy, retention: configuration.retention.messages,
-            useUpstreams: { apps throws(APNSConfigurationError) in try sender.use(apps) },
+            useUpstreams: { projects throws(ConfigurationError) in
+                try senders.use(projects)
+                channelClient.use(projects.upstreams)
+            },
             useProjects: { [clicks] projects in
                 directory.replace(with: projects)
                 clicks.index.keepWindows(of: projects)
@@ -182,6 +204,7 @@ struct Gateway: Service {
                 }
                 logPublicHost(projects)
             }, useCertificates: { certificates.watch($0) }, logger: logger)
+        idleConnections = senders.cleaner
         self.certificates = certificates
         self.configuration = configuration
         self.store = store
@@ -189,23 +212,16 @@ struct Gateway: Service {
         self.logger = logger
     }
 
-    /// The ways to APNs of the projects.
-    private static func sender(
+    /// The ways to the push services of the projects.
+    private static func senders(
         for projects: ProjectSet, _ configuration: GatewayConfiguration, _ logger: Logger
-    ) throws(ConfigurationError) -> APNSSender {
-        let sender = APNSSender(
-            loopCount: configuration.limits.upstreamThreads,
-            connectionLimit: configuration.limits.upstreamConnections, keyLogFile: configuration.keyLogFile,
-            badDeviceTokens: configuration.badDeviceTokenLimits, wallTime: Timestamp.systemTime, logger: logger)
+    ) throws(ConfigurationError) -> PushSenders {
+        let senders = PushSenders(configuration, logger: logger)
         if let proxy = configuration.environmentProxy?.proxy {
             logger.notice("the environment names a proxy", metadata: ["proxy": "\(proxy)"])
         }
-        do {
-            try sender.use(projects.upstreams)
-        } catch {
-            throw ConfigurationError(problems: [projects.problem(of: error)])
-        }
-        return sender
+        try senders.use(projects)
+        return senders
     }
 
     /// The listener, with certificate and key read.
@@ -248,10 +264,12 @@ struct Gateway: Service {
     func run() async throws {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         // Stopped from last to first: no new messages and claims, no new requests, no more questions how it is. The runner
-        // winds down meanwhile and ends the connections to APNs.
+        // winds down meanwhile and ends the connections to push services.
         var services: [any Service] = [
             DeliveryService(runner: runner),
             housekeeper,
+            idleConnections,
+            channels,
             FileCleaner(store, clock: ContinuousClock(), logger: logger),
             keyUses,
             linkCounter,
@@ -283,6 +301,8 @@ struct Gateway: Service {
             closeStore()
             throw Failure(starting: configuration, error)
         }
+        // Requests have ended, and with them what they asked of it.
+        await channelClient.shutdown(within: .seconds(1))
         closeStore()
         logger.info("stopped")
     }

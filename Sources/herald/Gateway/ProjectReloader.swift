@@ -1,4 +1,3 @@
-import APNS
 import Logging
 import PushModel
 
@@ -9,7 +8,7 @@ struct ProjectReloader: Sendable {
     private let place: ConfigurationPlace
     private let environmentProxy: EnvironmentProxy?
     private let retention: RetentionPolicy
-    private let useUpstreams: @Sendable ([APNSAppConfiguration]) throws(APNSConfigurationError) -> Void
+    private let useUpstreams: @Sendable (ProjectSet) throws(ConfigurationError) -> Void
     private let useProjects: @Sendable ([Project]) -> Void
     private let useCertificates: @Sendable ([WatchedCertificate]) -> Void
     private let logger: Logger
@@ -18,14 +17,14 @@ struct ProjectReloader: Sendable {
     ///
     /// - Parameters:
     ///   - retention: the gateway's, for fields that a project file does not name.
-    ///   - useUpstreams: puts the ways to APNs in force, or changes nothing and throws.
+    ///   - useUpstreams: puts the ways to the push services in force, or changes nothing and throws.
     ///   - useProjects: puts the projects in force; called second, so that no message is accepted for an app that has
     ///     no way yet.
     ///   - useCertificates: takes note of the certificates in force.
     init(
         directory: String, configuredAt place: ConfigurationPlace, environmentProxy: EnvironmentProxy? = nil,
         retention: RetentionPolicy = RetentionPolicy(),
-        useUpstreams: @escaping @Sendable ([APNSAppConfiguration]) throws(APNSConfigurationError) -> Void,
+        useUpstreams: @escaping @Sendable (ProjectSet) throws(ConfigurationError) -> Void,
         useProjects: @escaping @Sendable ([Project]) -> Void,
         useCertificates: @escaping @Sendable ([WatchedCertificate]) -> Void, logger: Logger
     ) {
@@ -49,11 +48,7 @@ struct ProjectReloader: Sendable {
                 let text = "no project files (*.yaml) in \(directory); to serve none, stop the gateway"
                 throw ConfigurationError(problems: [ConfigurationProblem(place, field: "projects", text)])
             }
-            do {
-                try useUpstreams(projects.upstreams)
-            } catch {
-                throw ConfigurationError(problems: [projects.problem(of: error)])
-            }
+            try useUpstreams(projects)
             useProjects(projects.projects)
             Self.log(projects.warnings, to: logger)
             useCertificates(projects.certificates)

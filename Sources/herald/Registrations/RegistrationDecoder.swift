@@ -7,7 +7,7 @@ import Store
 /// Reads registrations from records, and says line, column and reason of what is wrong.
 struct RegistrationDecoder: Sendable {
     /// A column's value before it is understood.
-    private enum Field {
+    enum Field {
         case text(String)
         case list([String])
         case other
@@ -15,16 +15,20 @@ struct RegistrationDecoder: Sendable {
 
     private let format: RegistrationFormat
     private let apps: [AppID: PushEnvironment]
+    private let webApps: [AppID: App]
     private let header: [RegistrationColumn]
 
     /// - Parameters:
-    ///   - apps: the apps of the project, with the environment of registrations that do not say.
+    ///   - apps: the Apple apps of the project, with the environment of registrations that do not say.
+    ///   - webApps: its web apps.
     ///   - header: the first record of a CSV file.
     init(
-        _ format: RegistrationFormat, apps: [AppID: PushEnvironment], header: RegistrationRecord?
+        _ format: RegistrationFormat, apps: [AppID: PushEnvironment], webApps: [AppID: App] = [:],
+        header: RegistrationRecord?
     ) throws(LineProblem) {
         self.format = format
         self.apps = apps
+        self.webApps = webApps
         self.header = try header.map { record throws(LineProblem) in try Self.columns(record) } ?? []
     }
 
@@ -42,18 +46,7 @@ struct RegistrationDecoder: Sendable {
         _ fields: [RegistrationColumn: Field]
     ) throws(LineProblem) -> ImportedRegistration {
         guard let app = try Self.text(fields, .app) else { throw Self.problem(.app, "missing") }
-        guard let id = AppID(rawValue: app), let usual = apps[id] else {
-            throw Self.problem(.app, "\"\(Self.excerpt(app))\" is no app of the project")
-        }
-        guard let hex = try Self.text(fields, .deviceToken) else { throw Self.problem(.deviceToken, "missing") }
-        guard let deviceToken = DeviceToken(registering: hex) else {
-            var problem = Self.problem(.deviceToken, "must be \(DeviceToken.registeringExpectation)")
-            // Hex digits, but no device token: the file is one of registrations, and its other lines are not in doubt.
-            problem.isOfRegistration = DeviceToken(hex: hex) != nil
-            throw problem
-        }
-        var row = ImportedRegistration(
-            app: id, address: .apple(deviceToken, try Self.environment(fields) ?? usual))
+        var row = try addressed(fields, app: app)
         row.id = try Self.identifier(fields, .fid, "must be 22 base64url characters that begin with c, d, e or f")
         row.token = try Self.identifier(fields, .token, "is no registration token")
         if let named = row.id, let token = row.token {
@@ -73,6 +66,36 @@ struct RegistrationDecoder: Sendable {
         row.provenAt = try Self.time(fields, .provenAt)
         row.quarantine = try Self.quarantine(fields)
         return row
+    }
+
+    /// App and address: a row has a device token, or an endpoint with its keys.
+    private func addressed(
+        _ fields: [RegistrationColumn: Field], app: String
+    ) throws(LineProblem) -> ImportedRegistration {
+        let ofBrowsers: [RegistrationColumn] = [.endpoint, .p256dh, .auth, .applicationKey]
+        let isWeb = ofBrowsers.contains { fields[$0] != nil }
+        let id = AppID(rawValue: app)
+        if isWeb {
+            guard let id, let found = webApps[id] else {
+                throw Self.problem(.app, "\"\(Self.excerpt(app))\" is no web app of the project")
+            }
+            guard fields[.deviceToken] == nil else {
+                throw Self.problem(.deviceToken, "can't stand beside endpoint")
+            }
+            return ImportedRegistration(app: id, address: .web(try subscription(fields, of: found)))
+        }
+        guard let id, let usual = apps[id] else {
+            throw Self.problem(.app, "\"\(Self.excerpt(app))\" is no app of the project")
+        }
+        guard let hex = try Self.text(fields, .deviceToken) else { throw Self.problem(.deviceToken, "missing") }
+        guard let deviceToken = DeviceToken(registering: hex) else {
+            var problem = Self.problem(.deviceToken, "must be \(DeviceToken.registeringExpectation)")
+            // Hex digits, but no device token: the file is one of registrations, and its other lines are not in doubt.
+            problem.isOfRegistration = DeviceToken(hex: hex) != nil
+            throw problem
+        }
+        return ImportedRegistration(
+            app: id, address: .apple(deviceToken, try Self.environment(fields) ?? usual))
     }
 
     private static func environment(_ fields: [RegistrationColumn: Field]) throws(LineProblem) -> PushEnvironment? {
@@ -141,7 +164,7 @@ struct RegistrationDecoder: Sendable {
         return time
     }
 
-    private static func text(
+    static func text(
         _ fields: [RegistrationColumn: Field], _ column: RegistrationColumn
     ) throws(LineProblem) -> String? {
         switch fields[column] {
@@ -151,7 +174,7 @@ struct RegistrationDecoder: Sendable {
         }
     }
 
-    private static func problem(_ column: RegistrationColumn, _ reason: String) -> LineProblem {
+    static func problem(_ column: RegistrationColumn, _ reason: String) -> LineProblem {
         LineProblem(column: column.rawValue, reason: reason)
     }
 
@@ -321,6 +344,10 @@ extension RegistrationColumn {
         case .fid: row.id?.rawValue
         case .token: row.token?.rawValue
         case .deviceToken: row.address.deviceToken?.hex
+        case .endpoint: row.address.webSubscription?.endpoint
+        case .p256dh: row.address.webSubscription.map { Base64URL.text($0.key) }
+        case .auth: row.address.webSubscription.map { Base64URL.text($0.secret) }
+        case .applicationKey: row.address.webSubscription?.applicationKey.map { Base64URL.text($0) }
         case .app: row.app.rawValue
         case .environment: row.address.channel.environment?.rawValue
         case .user: row.user?.rawValue

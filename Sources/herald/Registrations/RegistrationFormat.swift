@@ -25,6 +25,10 @@ enum RegistrationColumn: String, CaseIterable {
     case fid
     case token
     case deviceToken = "device_token"
+    case endpoint
+    case p256dh
+    case auth
+    case applicationKey = "application_key"
     case app
     case environment
     case user

@@ -64,7 +64,7 @@ struct FuzzGateway: Sendable {
             return app
         }
         return Project(
-            id: plain.id, number: plain.number, apps: apps + [App(id: android, service: .android)],
+            id: plain.id, number: plain.number, apps: apps + [App(id: android, service: .android(isReached: false))],
             links: settings)
     }
 

@@ -122,7 +122,7 @@ struct LinkGateway: Sendable {
                 App(
                     id: id, environment: .production, firebaseKeys: .none,
                     links: AppLinkIdentity(appStoreID: 1_234_567_890, appIDPrefix: "TEAM123456")),
-                App(id: id, service: .android, links: AppLinkIdentity(sha256: ["14:6D"])),
+                App(id: id, service: .android(isReached: false), links: AppLinkIdentity(sha256: ["14:6D"])),
             ], links: settings)
     }
 

@@ -173,12 +173,12 @@ struct TransportTests {
         let report = try await RunningServer.run(services, listener: listener(certificate)) { server in
             let client = try H2Client.start(
                 H2Client.Task(port: server.port, certificate: file, requests: 1500, path: "/readyz"))
-            await gate.hold(SecureChannel.streamLimit)
+            await gate.hold(StreamChannel.streamLimit)
             gate.open()
             return try await H2Client.report(client)
         }
         #expect(report.statuses == ["200": 1500])
-        #expect(report.peak == SecureChannel.streamLimit)
+        #expect(report.peak == StreamChannel.streamLimit)
         #expect(report.goaways == [])
     }
 

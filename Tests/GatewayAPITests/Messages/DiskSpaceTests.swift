@@ -52,6 +52,37 @@ struct DiskSpaceTests {
         #expect(try await gateway.request(.post, Self.path, body).status == 200)
     }
 
+    @Test func daysLeftAtTodaysRateAreToldAndFewOfThemWarnOnceADay() async throws {
+        let free = Mutex(10_000_000)
+        let now = Mutex(TestGateway.startTime)
+        let collector = LogCollector()
+        let disk = DiskSpace(
+            limitBytes: 1_000_000, read: { free.withLock { $0 } }, clock: ContinuousClock(),
+            wallTime: { now.withLock { $0 } }, logger: collector.logger)
+        func pass(hours: Int, using bytes: Int) {
+            for _ in 0..<hours {
+                now.withLock { $0 = $0 + .seconds(3600) }
+                free.withLock { $0 -= bytes }
+                disk.look()
+            }
+        }
+        var warnings: Int { collector.lines.count { $0.contains("full soon") } }
+        #expect(disk.state.daysLeft == nil, "of one look nothing is known")
+        pass(hours: 1, using: 10_000)
+        // 240,000 bytes a day, and 8,990,000 until the limit.
+        #expect(try abs(#require(disk.state.daysLeft) - 37.46) < 0.01 && warnings == 0)
+        let gateway = try await TestGateway(disk: disk, logger: collector.logger)
+        let status = try await gateway.request(.get, "/v1/projects/demo/status").json
+        #expect(status["disk"]?["daysLeft"] == .number("37"))
+        pass(hours: 20, using: 100_000)
+        #expect(try #require(disk.state.daysLeft) < 7 && warnings == 1, "\(collector.lines)")
+        pass(hours: 12, using: 100_000)
+        #expect(warnings == 2, "a day later")
+        pass(hours: 30, using: 0)
+        #expect(disk.state.daysLeft == nil && warnings == 2, "it is not being filled")
+        #expect(!disk.isLow)
+    }
+
     @Test func aLimitOfZeroAndAnUnknownSizeRefuseNothing() {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         for (limit, free) in [(0, 0), (1000, nil)] as [(Int, Int?)] {

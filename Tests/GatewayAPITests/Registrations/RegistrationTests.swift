@@ -69,7 +69,7 @@ struct RegistrationTests {
         (#"{"ios":{"apns_token":"\#("00".deviceToken)","bundle_id":"com.example.app","device":"x"}}"#, "ios"),
         (#"{"ios":{"apns_token":12,"bundle_id":"com.example.app"}}"#, "ios.apns_token"),
         (#"{"ios":[]}"#, "ios"),
-        (#"{"android":{}}"#, ""),
+        (#"{"android":{}}"#, "android.package_name"),
     ])
     func aWrongFieldIsNamed(body: String, field: String) async throws {
         let gateway = try await TestGateway()

@@ -1,3 +1,4 @@
+import Crypto
 import HTTPTypes
 import JSON
 import PushModel
@@ -54,10 +55,68 @@ struct WebRegistrationTests {
         let web = try #require(kept.address.webSubscription)
         #expect(web.endpoint == "https://push.example.com/send/secret-one")
         #expect(web.secret == (0..<16).map { UInt8($0) } && web.applicationKey == web.key)
-        // No device token of Apple's: it is not exported as one.
+        // And is exported as it is.
         let exported = try await gateway.store.exportRegistrations(
             of: demo, after: RegistrationKey(rawValue: 0), limit: 9)
-        #expect(exported.rows.isEmpty && exported.last == kept.key)
+        #expect(exported.rows.map(\.address) == [kept.address] && exported.last == kept.key)
+    }
+
+    /// `PushSubscription.toJSON()` as it is.
+    @Test func aSubscriptionAsTheBrowserWritesItIsTaken() async throws {
+        let gateway = try await TestGateway(webApps: ["www.example.com"])
+        let body =
+            #"{"web":{"endpoint":"https://push.example.com/a","expirationTime":null,"#
+            + #""keys":{"p256dh":"\#(Self.key)","auth":"\#(Self.secret)"}}}"#
+        let answer = try await gateway.request(.post, Self.path, body, of: gateway.install())
+        #expect(answer.status == 200, "\(answer.text)")
+        let wrong = try await gateway.request(
+            .post, Self.path, body.replacing(Self.secret, with: "AAAA"), of: gateway.install())
+        #expect(try wrong.badFields == ["web.keys.auth"])
+    }
+
+    @Test func anAppThatIsReachedTakesItsServicesAndKeysOnly() async throws {
+        let point = try #require(Base64URL.bytes(Self.key))
+        let other = Array(P256.KeyAgreement.PrivateKey().publicKey.x963Representation)
+        let service = BrowserService(
+            publicKeys: [other, point], services: [try #require(PushServiceName("push.example.com"))])
+        let app = App(web: try #require(AppID(rawValue: "www.example.com")), service: service)
+        let gateway = try await TestGateway(otherApps: [app])
+        let demo = try #require(ProjectID(rawValue: "demo"))
+        func key(_ answer: Answer) async throws -> [UInt8]? {
+            let name = try #require(try answer.json["name"]?.stringValue)
+            let id = try #require(RegistrationID(rawValue: String(name.split(separator: "/").last ?? "")))
+            return try await gateway.store.registration(id, in: demo)?.address.webSubscription?.applicationKey
+        }
+        let stated = #","applicationPubKey":"\#(Self.key)""#
+        #expect(
+            try await key(gateway.request(.post, Self.path, Self.body(more: stated), of: gateway.install())) == point)
+        // One that does not say was made with the present key, and stays with it.
+        let endpoint = "https://fcm.googleapis.com/fcm/send/x"
+        let install = try await gateway.install()
+        let made = try await gateway.request(.post, Self.path, Self.body(endpoint), of: install)
+        #expect(try await key(made) == other)
+        let token = try #require(try made.json["token"]?.stringValue).replacing(":", with: "%3A")
+        for (body, field) in [
+            (Self.body("https://push.example.org/x"), "web.endpoint"),
+            (Self.body("https://127.0.0.1/x"), "web.endpoint"),
+            (Self.body("https://push.example.com:8443/x"), "web.endpoint"),
+            (
+                Self.body(
+                    more:
+                        #","applicationPubKey":"\#(Base64URL.text(P256.KeyAgreement.PrivateKey().publicKey.x963Representation))""#
+                ),
+                "web.application_pub_key"
+            ),
+        ] {
+            let refused = try await gateway.request(.post, Self.path, body, of: gateway.install())
+            #expect(try refused.badFields == [field], "\(refused.text)")
+            let unchanged = try await gateway.request(.patch, "\(Self.path)/\(token)", body, of: install)
+            #expect(try unchanged.badFields == [field], "\(unchanged.text)")
+        }
+        let old = try await gateway.request(
+            .post, "/v1/web/iid",
+            #"{"endpoint":"https://10.0.0.1/a","keys":{"auth":"\#(Self.secret)","p256dh":"\#(Self.key)"}}"#)
+        #expect(old.status == 400)
     }
 
     @Test func aBrowserChangesItsSubscriptionByItsToken() async throws {

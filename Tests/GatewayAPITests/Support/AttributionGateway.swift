@@ -44,7 +44,7 @@ struct AttributionGateway {
             clientLimits: ClientRateLimits(.init(address: 0, registration: 0, project: 0, proxies: 1)))
         let apps = [
             App(id: Self.app.id, environment: .production, firebaseKeys: .none),
-            App(id: Self.android.id, service: .android),
+            App(id: Self.android.id, service: .android(isReached: false)),
         ]
         var settings = LinkSettings(
             prefixes: [Self.prefix, Self.promo], targets: ["a.example"], heuristicApps: heuristic ? [Self.app.id] : [])

@@ -38,7 +38,7 @@ final class TestGateway: Sendable {
     init(
         storeState: StoreState = StoreState(), limits: DeliveryLimits = DeliveryLimits(), bodyLimitBytes: Int = 1 << 20,
         batchLimitBytes: Int = 32 << 20, isBroken: Bool = false, webApps: [String] = [],
-        requiresInstallation: Bool = true, disk: DiskSpace? = nil,
+        androidApps: [String] = [], otherApps: [App] = [], requiresInstallation: Bool = true, disk: DiskSpace? = nil,
         clientLimits: ClientRateLimits = ClientRateLimits(.none), topics: TopicPolicy = TopicPolicy(),
         logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     ) async throws {
@@ -53,7 +53,8 @@ final class TestGateway: Sendable {
             controller: MessageController(store: store, runner: nil, wallTime: { clock.now }),
             projects: ProjectDirectory([
                 Self.project(
-                    "demo", 123_456_789_012, webApps: webApps, topics: topics,
+                    "demo", 123_456_789_012, webApps: webApps, androidApps: androidApps, otherApps: otherApps,
+                    topics: topics,
                     requiresInstallation: requiresInstallation),
                 Self.project("other", 99),
             ]),
@@ -90,15 +91,17 @@ final class TestGateway: Sendable {
     }
 
     static func project(
-        _ id: String, _ number: Int64, webApps: [String] = [], topics: TopicPolicy = TopicPolicy(),
-        requiresInstallation: Bool = true
+        _ id: String, _ number: Int64, webApps: [String] = [], androidApps: [String] = [], otherApps: [App] = [],
+        topics: TopicPolicy = TopicPolicy(), requiresInstallation: Bool = true
     ) -> Project {
         let apps = ["com.example.app", "com.example.dev"].compactMap { AppID(rawValue: $0) }
         return Project(
             id: ProjectID(rawValue: id)!, number: number,
             apps: apps.map {
                 App(id: $0, environment: $0.rawValue.hasSuffix("dev") ? .sandbox : .production, firebaseKeys: .none)
-            } + webApps.map { App(web: AppID(rawValue: $0)!) }, topics: topics,
+            } + webApps.map { App(web: AppID(rawValue: $0)!) }
+                + androidApps.map { App(id: AppID(rawValue: $0)!, service: .android(isReached: false)) } + otherApps,
+            topics: topics,
             requiresInstallation: requiresInstallation)
     }
 
@@ -273,6 +276,35 @@ struct BrokenStore: APIStore {
         throw failure
     }
     func forgetEvents(before time: Timestamp, limit: Int) async throws(StoreError) -> Int { throw failure }
+
+    func noteChannel(
+        _ name: ChannelName, in home: ChannelHome, _ policy: StoragePolicy, at time: Timestamp, limit: Int
+    ) async throws(StoreError) -> ChannelIntent { throw failure }
+    func completeChannel(
+        _ name: ChannelName, in home: ChannelHome, id: ChannelID, at time: Timestamp, audit: AuditEntry?
+    ) async throws(StoreError) -> BroadcastChannel? { throw failure }
+    func abandonChannel(_ name: ChannelName, in home: ChannelHome) async throws(StoreError) { throw failure }
+    func channel(
+        _ name: ChannelName, in home: ChannelHome
+    ) async throws(StoreError) -> BroadcastChannel? { throw failure }
+    func channel(
+        of registration: RegistrationID, in project: ProjectID
+    ) async throws(StoreError) -> BroadcastChannel? { throw failure }
+    func channelRegistration(
+        _ id: RegistrationID, in project: ProjectID
+    ) async throws(StoreError) -> Registration? { throw failure }
+    func channels(
+        in home: ChannelHome, after cursor: String?, limit: Int
+    ) async throws(StoreError) -> ResultPage<BroadcastChannel> { throw failure }
+    func channelHomes(of project: ProjectID) async throws(StoreError) -> [ChannelHome] { throw failure }
+    func channelCount(in home: ChannelHome) async throws(StoreError) -> Int { throw failure }
+    func reconcileChannels(
+        in home: ChannelHome, with ids: [ChannelID], at time: Timestamp
+    ) async throws(StoreError) -> (lost: [ChannelName], unknown: [ChannelID]) { throw failure }
+    func removeChannel(
+        _ name: ChannelName, in home: ChannelHome, at time: Timestamp, audit: AuditEntry?
+    ) async throws(StoreError) -> Bool { throw failure }
+
     var changes: StoreChanges { keys.changes }
 
     func insert(

@@ -183,7 +183,7 @@ struct LinkConfigurationTests {
         ),
         (
             "", "platform: android, appStoreID: 7",
-            "demo.yaml:6: apps[0].appStoreID: unknown key; known here: id, platform, sha256"
+            "demo.yaml:6: apps[0].appStoreID: unknown key; known here: fcm, id, platform, sha256"
         ),
         (
             "", "platform: apple, appIDPrefix: short",

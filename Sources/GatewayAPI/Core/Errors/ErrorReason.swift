@@ -124,6 +124,9 @@ enum ErrorReason: String, CaseIterable, Sendable {
     /// The message is complete or cancelled.
     case messageNotActive = "MESSAGE_NOT_ACTIVE"
 
+    /// The broadcast channel is lost at Apple, or still being made.
+    case channelUnusable = "CHANNEL_UNUSABLE"
+
     // Limits.
 
     /// `limits.messages`.

@@ -41,7 +41,9 @@ struct GatewayRouter {
         let table = RouteTable(state: services.state, batches: BatchGate(limitBytes: 4 * limits.batch))
         let parts = responder(of: table.partRoutes, authenticator, call)
         let api = responder(of: table.routes(on: routes, parts: parts), authenticator, call)
-        return HostResponder(api: api, links: routes == .operations ? nil : services.links)
+        return HostResponder(
+            api: api, links: routes == .operations ? nil : services.links,
+            pages: routes == .operations ? [:] : services.pages)
     }
 
     private func responder(

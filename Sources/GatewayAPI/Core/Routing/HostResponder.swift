@@ -7,8 +7,11 @@ struct HostResponder: HTTPResponder {
     let api: RouterResponder<GatewayRequestContext>
     /// `nil`: the listener has no links.
     let links: LinkResponder?
+    /// By path; none but in `herald dev`.
+    let pages: [String: DevelopmentPage]
 
     func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
+        if !pages.isEmpty, request.method == .get, let page = pages[request.uri.path] { return page.response }
         guard let links, let role = links.role(of: request) else {
             return try await api.respond(to: request, context: context)
         }

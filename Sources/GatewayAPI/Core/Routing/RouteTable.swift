@@ -34,7 +34,7 @@ struct RouteTable: Sendable {
         SendRoutes.all(batches: batches) + MultipartBatch.all(batches: batches, parts: parts) + LegacySend.all
             + DeviceGroupRoutes.all
             + RegistrationRoutes.all + UserRoutes.all + TopicRoutes.all + TopicListRoutes.all + InstanceIDRoutes.all
-            + InstallationRoutes.all + ReceiptRoutes.all
+            + InstallationRoutes.all + ReceiptRoutes.all + ChannelRoutes.all
             + ReportRoutes.all + EventRoutes.all + WhyRoutes.all(state) + DeliveryDataRoutes.all + AuditRoutes.all
             + StatusRoutes.all(state)
             + ControlRoutes.all + ExportRoutes.all + TokenRoutes.all

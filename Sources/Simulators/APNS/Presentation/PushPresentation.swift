@@ -30,11 +30,13 @@ package struct PushPresentation: Sendable {
     /// Reads a push.
     package init(_ push: RecordedPush) {
         let payload = JSON.read(Array(push.payload.utf8))
-        let type = push.headers["apns-push-type"] ?? "alert"
-        let topic = push.headers["apns-topic"] ?? "no topic"
-        heading = "\(type) · \(topic) · …\(push.deviceToken.suffix(6))"
+        heading = Self.heading(of: push)
         footing =
             push.status == 0 ? "no answer" : "\(push.status)" + (push.reason.map { " \($0)" } ?? "")
+        if push.channelRequest != nil, push.payload.isEmpty {
+            lines = []
+            return
+        }
         guard let payload, case .object(let members) = payload else {
             lines = [Line(text: "not a JSON object: " + push.payload.prefix(200), style: .dim)]
             return
@@ -61,6 +63,20 @@ package struct PushPresentation: Sendable {
         }
         rows.append(Self.edge("└", footing, "┘", inner))
         return rows.joined(separator: "\n")
+    }
+
+    /// Who gets it: a device, or the subscribers of a channel; of a management request what it is.
+    private static func heading(of push: RecordedPush) -> String {
+        let type = push.headers["apns-push-type"] ?? "alert"
+        if let request = push.channelRequest {
+            let channel = push.headers["apns-channel-id"].map { " · channel \($0)" } ?? ""
+            guard let app = request.split(separator: "/apps/").last, request.hasPrefix("POST /4/") else {
+                return request + channel
+            }
+            return "\(type) · \(app)\(channel)"
+        }
+        let topic = push.headers["apns-topic"] ?? "no topic"
+        return "\(type) · \(topic) · …\(push.deviceToken.suffix(6))"
     }
 
     private static func edge(_ left: String, _ label: String, _ right: String, _ inner: Int) -> String {

@@ -66,7 +66,7 @@ actor RecordingFile {
 
 /// Pushes as lines of JSON.
 enum NDJSON {
-    static func encode(_ pushes: [RecordedPush]) throws -> Data {
+    static func encode(_ pushes: [some Encodable]) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         var lines = Data()

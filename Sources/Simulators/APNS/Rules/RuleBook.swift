@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The rules by device token (hex, lower case), and one for all others.
+/// The rules by device token (hex, lower case) and by channel, one for all others, and one for the management host.
 package final class RuleBook: Sendable {
     private let state = Mutex(RuleSet())
 
@@ -20,11 +20,23 @@ package final class RuleBook: Sendable {
         state.withLock { $0.default = rule }
     }
 
+    /// Sets or removes the rule of a channel.
+    package func set(_ rule: Rule?, forChannel id: String) {
+        state.withLock { $0.channels[id] = rule }
+    }
+
+    /// Sets or removes the rule of the management host of channels.
+    package func setManagement(_ rule: Rule?) {
+        state.withLock { $0.management = rule }
+    }
+
     /// Adds all rules of `rules`; a rule that stands there for the same device token is replaced.
     package func merge(_ rules: RuleSet) {
         state.withLock { state in
             if let rule = rules.default { state.default = rule }
             state.devices.merge(rules.devices) { _, new in new }
+            state.channels.merge(rules.channels) { _, new in new }
+            if let rule = rules.management { state.management = rule }
         }
     }
 
@@ -40,10 +52,34 @@ package final class RuleBook: Sendable {
                 state.devices[deviceToken] = rule.usedOnce()
                 return rule
             }
-            guard let rule = state.default else { return nil }
-            state.default = rule.usedOnce()
+            return state.takeDefault()
+        }
+    }
+
+    /// The rule for a broadcast to a channel, which uses it up once.
+    func take(forChannel id: String) -> Rule? {
+        state.withLock { state in
+            guard let rule = state.channels[id] else { return state.takeDefault() }
+            state.channels[id] = rule.usedOnce()
             return rule
         }
+    }
+
+    /// The rule for a request to the management host, which uses it up once.
+    func takeManagement() -> Rule? {
+        state.withLock { state in
+            guard let rule = state.management else { return nil }
+            state.management = rule.usedOnce()
+            return rule
+        }
+    }
+}
+
+extension RuleSet {
+    fileprivate mutating func takeDefault() -> Rule? {
+        guard let rule = self.default else { return nil }
+        self.default = rule.usedOnce()
+        return rule
     }
 }
 

@@ -8,25 +8,38 @@ import Foundation
 ///   "devices": {
 ///     "00fc13ad": {"reject": {"status": 400, "reason": "BadDeviceToken"}},
 ///     "11fc13ad": {"unregistered": {"since": 1767225600000}}
-///   }
+///   },
+///   "channels": {
+///     "dHN0LXNyY2gtY2hubA==": {"reject": {"status": 503, "reason": "ServiceUnavailable"}, "times": 2}
+///   },
+///   "management": {"neverAnswer": true}
 /// }
 /// ```
 ///
-/// The rules themselves are described at ``Rule``. Both keys are optional.
+/// The rules themselves are described at ``Rule``. All keys are optional.
 package struct RuleSet: Sendable, Codable, Hashable {
-    /// The rule of all device tokens that have none.
+    /// The rule of all device tokens and channels that have none.
     package var `default`: Rule?
     /// Rules by device token, hex in lower case.
     package var devices: [String: Rule]
+    /// Rules for broadcasts, by the channel's id.
+    package var channels: [String: Rule]
+    /// The rule of all requests to the management host of channels. One that is answered with a rejection does nothing;
+    /// one that is never answered is done all the same.
+    package var management: Rule?
 
     /// Puts rules together.
-    package init(default: Rule? = nil, devices: [String: Rule] = [:]) {
+    package init(
+        default: Rule? = nil, devices: [String: Rule] = [:], channels: [String: Rule] = [:], management: Rule? = nil
+    ) {
         self.default = `default`
         self.devices = devices
+        self.channels = channels
+        self.management = management
     }
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
-        case `default`, devices
+        case `default`, devices, channels, management
     }
 
     /// Reads the JSON shape above.
@@ -34,6 +47,8 @@ package struct RuleSet: Sendable, Codable, Hashable {
         try decoder.refuseKeys(except: CodingKeys.allCases)
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.default = try values.decodeIfPresent(Rule.self, forKey: .default)
+        management = try values.decodeIfPresent(Rule.self, forKey: .management)
+        channels = try values.decodeIfPresent([String: Rule].self, forKey: .channels) ?? [:]
         devices = [:]
         guard values.contains(.devices) else { return }
         let rules = try values.nestedContainer(keyedBy: AnyCodingKey.self, forKey: .devices)
@@ -41,6 +56,15 @@ package struct RuleSet: Sendable, Codable, Hashable {
             guard Self.isDeviceToken(key.stringValue) else { throw rules.wrong(key, "is not a device token in hex") }
             devices[key.stringValue.lowercased()] = try rules.decode(Rule.self, forKey: key)
         }
+    }
+
+    /// Writes the JSON shape above; of what is only about channels nothing while there is none.
+    package func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encodeIfPresent(self.default, forKey: .default)
+        try values.encode(devices, forKey: .devices)
+        if !channels.isEmpty { try values.encode(channels, forKey: .channels) }
+        try values.encodeIfPresent(management, forKey: .management)
     }
 
     /// Reads `rules.json`.

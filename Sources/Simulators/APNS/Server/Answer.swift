@@ -11,6 +11,12 @@ struct Answer: Hashable {
     var delayMilliseconds = 0
     /// A `retry-after` header; `nil`: none.
     var retryAfterSeconds: Int?
+    /// The id of a channel that was made.
+    var channelID: String?
+    /// The body of an answer that is no refusal.
+    var body: String?
+    /// Whether the request is one about channels: those have `apns-request-id` in the place of `apns-id`.
+    var isOfChannel = false
     /// Bytes of additional headers.
     var additionalHeaderBytes = 0
 }

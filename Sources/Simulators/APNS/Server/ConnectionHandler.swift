@@ -189,7 +189,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         var headers = HPACKHeaders()
         headers.reserveCapacity(5)
         headers.add(name: ":status", value: status == 200 ? "200" : "\(status)")
-        headers.add(name: "apns-id", value: answer.apnsID, indexing: .nonIndexable)
+        headers.add(
+            name: answer.isOfChannel ? "apns-request-id" : "apns-id", value: answer.apnsID, indexing: .nonIndexable)
+        if let id = answer.channelID { headers.add(name: "apns-channel-id", value: id, indexing: .nonIndexable) }
         headers.add(name: "date", value: date.text(forMilliseconds: judge.wallTimeMilliseconds()))
         if let seconds = answer.retryAfterSeconds { headers.add(name: "retry-after", value: "\(seconds)") }
         if answer.additionalHeaderBytes > 0 { headers.add(contentsOf: answer.additionalHeaders) }
@@ -199,7 +201,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             let data = HTTP2Frame.FramePayload.Data(data: .byteBuffer(body), endStream: true)
             write(HTTP2Frame(streamID: id, payload: .data(data)), context: context)
         } else {
-            headers.add(name: "apns-unique-id", value: randomUUID(), indexing: .nonIndexable)
+            if !answer.isOfChannel { headers.add(name: "apns-unique-id", value: randomUUID(), indexing: .nonIndexable) }
             write(
                 HTTP2Frame(streamID: id, payload: .headers(.init(headers: headers, endStream: true))), context: context)
         }
@@ -207,7 +209,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     private func body(of answer: Answer) -> ByteBuffer? {
-        guard let reason = answer.reason else { return nil }
+        guard let reason = answer.reason else { return answer.body.map { ByteBuffer(string: $0) } }
         let timestamp = answer.timestamp.map { ",\"timestamp\":\($0)" } ?? ""
         // Reasons come from rules too: quoted by the standard library's rules for what JSON may not hold bare.
         return ByteBuffer(string: "{\"reason\":\(jsonString(reason))\(timestamp)}")

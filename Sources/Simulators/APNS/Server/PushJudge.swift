@@ -2,7 +2,10 @@ import NIOCore
 
 /// Decides about requests, by Apple's checks and then by the rules, and records what became of them.
 struct PushJudge: Sendable {
+    /// Which host it judges for.
+    let host: APNSHost
     let checks: RequestChecks
+    let channels: ChannelChecks
     let rules: RuleBook
     let recording: Recording
     let tally: Tally
@@ -10,6 +13,14 @@ struct PushJudge: Sendable {
 
     /// The answer to a request that arrived in full on a connection, as far as checks and rules go.
     func judge(_ request: PushRequest, at time: Int64, credentials: inout ConnectionCredentials) -> Answer {
+        do throws(Refusal) {
+            if let asked = try ChannelRequest(method: request.method, path: request.path, on: host) {
+                return judge(asked, request, at: time, credentials: &credentials)
+            }
+            guard host == .push else { throw .badPath }
+        } catch {
+            return Answer(status: error.status, reason: error.reason, apnsID: randomUUID())
+        }
         let sentID = request.headers["apns-id"]
         var answer = Answer(status: 200, apnsID: sentID.flatMap { isCanonicalUUID($0) ? $0 : nil } ?? randomUUID())
         do throws(Refusal) {
@@ -22,12 +33,44 @@ struct PushJudge: Sendable {
         return answer
     }
 
+    /// The answer to a request about channels.
+    private func judge(
+        _ asked: ChannelRequest, _ request: PushRequest, at time: Int64, credentials: inout ConnectionCredentials
+    ) -> Answer {
+        let sentID = request.headers["apns-request-id"]
+        var answer = Answer(status: 200, apnsID: sentID.flatMap { isCanonicalUUID($0) ? $0 : nil } ?? randomUUID())
+        answer.isOfChannel = true
+        do throws(Refusal) {
+            try channels.check(asked, request, on: &credentials, now: time / 1000)
+            let rule =
+                host == .management
+                ? rules.takeManagement() : rules.take(forChannel: request.headers["apns-channel-id"] ?? "")
+            apply(rule, to: &answer)
+            // What is refused is not done; what is not answered is.
+            guard answer.reason == nil else { return answer }
+            let success = try channels.perform(asked, request)
+            if answer.status != nil { answer.status = success.status }
+            answer.channelID = success.channelID
+            answer.body = success.body
+        } catch {
+            answer.status = error.status
+            answer.reason = error.reason
+        }
+        return answer
+    }
+
     /// Counts and records a request with what it is answered in the end.
     func record(_ request: PushRequest, at time: Int64, connection: Int, answer: Answer) {
-        tally.pushArrived(status: answer.status ?? 0, reason: answer.reason)
+        let isOfChannel = answer.isOfChannel || host == .management
+        if host == .management {
+            tally.managementRequestArrived(status: answer.status ?? 0, reason: answer.reason)
+        } else {
+            tally.pushArrived(status: answer.status ?? 0, reason: answer.reason)
+        }
         recording.add(
             RecordedPush(
                 number: 0, time: time, connection: connection, deviceToken: request.deviceToken ?? "",
+                channelRequest: isOfChannel ? "\(request.method) \(request.path)" : nil,
                 headers: request.headers, payload: String(decoding: request.body.readableBytesView, as: UTF8.self),
                 status: answer.status ?? 0, reason: answer.reason,
                 apnsID: answer.status == nil ? nil : answer.apnsID))

@@ -1,7 +1,7 @@
 package import Logging
 import NIOCore
-import NIOPosix
 import ServiceLifecycle
+import Synchronization
 
 /// A simulated APNs: TLS, HTTP/2, Apple's checks, statuses, reasons and headers. Runs until graceful shutdown.
 ///
@@ -15,6 +15,8 @@ package final class SimulatedAPNS: Service {
         package var host = "127.0.0.1"
         /// TCP port of the APNs side, 0 for any free one.
         package var port = 2197
+        /// TCP port of the management host of channels, 0 for any free one; `nil`: none.
+        package var channelPort: Int?
         /// TCP port of the control endpoint (plain HTTP/1.1, loopback only), 0 for any free one; `nil`: none.
         package var controlPort: Int?
         /// Server certificate, provider keys and topics that it accepts.
@@ -49,7 +51,9 @@ package final class SimulatedAPNS: Service {
     package let rules: RuleBook
     /// What connections play, changeable while it runs.
     package let scenarios: ScenarioBook
-    /// Every push that arrived.
+    /// The broadcast channels, changeable while it runs.
+    package let channels: ChannelBook
+    /// Every push that arrived, and every request about channels.
     package let recording: Recording
     /// What was counted since the start.
     package var statistics: Statistics { tally.statistics }
@@ -58,6 +62,10 @@ package final class SimulatedAPNS: Service {
     private let logger: Logger
     private let onListening: @Sendable (_ port: Int, _ controlPort: Int?) -> Void
     private let tally = Tally()
+    private let boundChannelPort = Mutex<Int?>(nil)
+
+    /// The port of the management host of channels, once it listens; `nil`: there is none.
+    package var channelPort: Int? { boundChannelPort.withLock { $0 } }
 
     /// Prepares a simulator.
     ///
@@ -71,6 +79,7 @@ package final class SimulatedAPNS: Service {
         self.onListening = onListening
         rules = RuleBook()
         scenarios = ScenarioBook(wallTimeMilliseconds: configuration.wallTimeMilliseconds)
+        channels = ChannelBook()
         recording = Recording(limit: configuration.recordingLimit)
     }
 
@@ -84,56 +93,48 @@ package final class SimulatedAPNS: Service {
         }
         let file = try configuration.recordingFile.map { try RecordingFile(path: $0, logger: logger) }
         let open = OpenConnections()
-        let listener = try await listener(open)
+        let listener = try await listener(.push, configuration.port, open)
+        var others: [any Channel] = []
         let control: (any Channel)?
         do {
+            if let port = configuration.channelPort {
+                let management = try await self.listener(.management, port, open)
+                others.append(management)
+                boundChannelPort.withLock { $0 = management.localAddress?.port ?? port }
+            }
             control = try await controlListener(open)
+            if let control { others.append(control) }
         } catch {
-            try await listener.close()
+            try await close([listener] + others)
             throw error
         }
         let failure = await untilShutdown(listener, control, file)
-        try await close([listener] + (control.map { [$0] } ?? []))
+        try await close([listener] + others)
         await open.drain(grace: failure == nil ? configuration.shutdownGrace : .zero)
         recording.finish()
         try await file?.finish(recording)
         if let failure, !(failure is CancellationError) { throw failure }
     }
 
-    private func listener(_ open: OpenConnections) async throws -> any Channel {
+    private func listener(_ host: APNSHost, _ port: Int, _ open: OpenConnections) async throws -> any Channel {
         let verifier = try ProviderTokenVerifier(configuration.identity.providerKeys)
         let judge = PushJudge(
-            checks: RequestChecks(verifier: verifier), rules: rules, recording: recording, tally: tally,
+            host: host, checks: RequestChecks(verifier: verifier),
+            channels: ChannelChecks(verifier: verifier, book: channels), rules: rules, recording: recording,
+            tally: tally,
             wallTimeMilliseconds: configuration.wallTimeMilliseconds)
         let acceptor = Acceptor(
             tls: try configuration.identity.tlsContext(clientCAFile: configuration.clientCAFile), judge: judge,
             limits: .init(limit: configuration.streamLimit, beginsWithOne: configuration.beginsWithOneStream),
             scenarios: scenarios, open: open, logger: logger)
-        return try await bind(configuration.host, configuration.port) { acceptor.set(up: $0) }
+        return try await listen(configuration.host, port) { acceptor.set(up: $0) }
     }
 
     private func controlListener(_ open: OpenConnections) async throws -> (any Channel)? {
         guard let port = configuration.controlPort else { return nil }
-        let control = ControlEndpoint(rules: rules, scenarios: scenarios, recording: recording, tally: tally)
-        return try await bind("127.0.0.1", port) { control.set(up: $0, open) }
-    }
-
-    private func bind(
-        _ host: String, _ port: Int, _ setUp: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
-    ) async throws -> any Channel {
-        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.backlog, value: 256)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelInitializer(setUp)
-            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-        do {
-            return try await bootstrap.bind(host: host, port: port).get()
-        } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            throw SimulatorError(
-                "\(host):\(port) is in use; choose another port or stop what listens there", concernsAddress: true)
-        } catch {
-            throw SimulatorError("cannot listen on \(host):\(port): \(error)", concernsAddress: true)
-        }
+        let control = ControlEndpoint(
+            rules: rules, scenarios: scenarios, channels: channels, recording: recording, tally: tally)
+        return try await listen("127.0.0.1", port) { control.set(up: $0, open) }
     }
 
     /// Announces the ports and waits for the end.

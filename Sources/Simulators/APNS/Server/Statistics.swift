@@ -10,6 +10,8 @@ package struct Statistics: Sendable, Codable, Hashable {
     package var accepted = 0
     /// Requests that were never answered because a rule or a scenario says so.
     package var unanswered = 0
+    /// Requests to the management host of channels that arrived in full; they are not counted among the pushes.
+    package var managementRequests = 0
     /// Connections that were ended because the client opened more streams than allowed.
     package var streamViolations = 0
     /// Refused requests by reason.
@@ -38,6 +40,13 @@ final class Tally: Sendable {
 
     func scenarioActed(_ scenario: Scenario.Name, _ action: String) {
         state.withLock { $0.scenarioActions[scenario.rawValue, default: [:]][action, default: 0] += 1 }
+    }
+
+    func managementRequestArrived(status: Int, reason: String?) {
+        state.withLock { state in
+            state.managementRequests += 1
+            if status >= 400 { state.byReason[reason ?? "", default: 0] += 1 }
+        }
     }
 
     func pushArrived(status: Int, reason: String?) {

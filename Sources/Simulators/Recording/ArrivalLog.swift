@@ -1,12 +1,19 @@
 import NIOCore
 import Synchronization
 
+/// A push as a simulator records it.
+package protocol Arrival: Sendable {
+    /// Its number, from 1, in the order of arrival; the log gives it.
+    var number: Int { get set }
+}
+
+/// How many arrivals wait for a slow listener; beyond that it loses the oldest.
+package let arrivalsLimit = 4096
+
 /// Every push that arrived, in memory, at most `limit` (the oldest are forgotten), and to listeners as they come.
 ///
-/// Pushes of one connection keep their order; the order between connections is that of ``RecordedPush/number``.
-package final class Recording: Sendable {
-    /// How many arrivals wait for a slow listener; beyond that it loses the oldest.
-    package static let arrivalsLimit = 4096
+/// Pushes of one connection keep their order; the order between connections is that of ``Arrival/number``.
+package final class ArrivalLog<Push: Arrival>: Sendable {
 
     private enum Goal {
         /// `count` reaches this.
@@ -16,14 +23,14 @@ package final class Recording: Sendable {
     }
 
     private struct State {
-        var pushes = CircularBuffer<RecordedPush>()
+        var pushes = CircularBuffer<Push>()
         /// Arrivals since the last `clear`.
         var count = 0
         /// Arrivals before the last `clear`.
         var cleared = 0
         var nextID = 0
         var waiters: [Int: (goal: Goal, continuation: CheckedContinuation<Void, Never>)] = [:]
-        var listeners: [Int: AsyncStream<RecordedPush>.Continuation] = [:]
+        var listeners: [Int: AsyncStream<Push>.Continuation] = [:]
 
         mutating func makeID() -> Int {
             nextID += 1
@@ -54,10 +61,10 @@ package final class Recording: Sendable {
     }
 
     /// All pushes still remembered, oldest first.
-    package var pushes: [RecordedPush] { state.withLock { Array($0.pushes) } }
+    package var pushes: [Push] { state.withLock { Array($0.pushes) } }
 
     /// All pushes still remembered whose number is greater than `number`, oldest first.
-    package func pushes(after number: Int) -> [RecordedPush] {
+    package func pushes(after number: Int) -> [Push] {
         state.withLock { state in
             guard let first = state.pushes.first else { return [] }
             return Array(state.pushes.dropFirst(max(0, number - first.number + 1)))
@@ -73,9 +80,9 @@ package final class Recording: Sendable {
     }
 
     /// Pushes as they arrive from now on.
-    package func arrivals() -> AsyncStream<RecordedPush> {
+    package func arrivals() -> AsyncStream<Push> {
         let (stream, continuation) = AsyncStream.makeStream(
-            of: RecordedPush.self, bufferingPolicy: .bufferingNewest(Self.arrivalsLimit))
+            of: Push.self, bufferingPolicy: .bufferingNewest(arrivalsLimit))
         let id = state.withLock { state in
             let id = state.makeID()
             state.listeners[id] = continuation
@@ -97,7 +104,7 @@ package final class Recording: Sendable {
     }
 
     /// Keeps a push, which gets its number here.
-    func add(_ push: RecordedPush) {
+    func add(_ push: Push) {
         var push = push
         let (reached, listeners) = state.withLock { state in
             state.count += 1
@@ -122,13 +129,13 @@ package final class Recording: Sendable {
     /// The pushes that arrived after the first `total` ones, and how many have arrived by now in all; waits for one.
     ///
     /// The numbers here do not start again with ``clear()``.
-    func next(after total: Int) async -> (pushes: [RecordedPush], total: Int) {
+    func next(after total: Int) async -> (pushes: [Push], total: Int) {
         await wait(until: .moreThan(total))
         return rest(after: total)
     }
 
     /// Like ``next(after:)`` without waiting.
-    func rest(after total: Int) -> (pushes: [RecordedPush], total: Int) {
+    func rest(after total: Int) -> (pushes: [Push], total: Int) {
         state.withLock { state in
             let now = state.cleared + state.count
             return (Array(state.pushes.suffix(max(0, now - total))), now)

@@ -1,0 +1,149 @@
+import Foundation
+import GatewayAPI
+import JSON
+import Signing
+import Simulators
+
+/// What `herald dev` keeps for browsers: a VAPID key, and the identity of the simulated push service.
+struct DevelopmentBrowsers {
+    /// The web app: the host of the page that the gateway serves.
+    static let app = "localhost"
+    /// Where the page is.
+    static let path = "/try/"
+
+    /// The PEM of the key.
+    let keyFile: String
+    /// Its public half in base64url.
+    let publicKey: String
+    /// The authorities that the web app trusts.
+    let trustFile: String
+    /// The simulated push service's.
+    let identity: PushServiceIdentity
+
+    /// Reads what is in the state directory, makes what is missing.
+    init(directory: String) throws(Failure) {
+        keyFile = directory + "/vapid.pem"
+        do {
+            identity = try PushServiceIdentity(directory: directory + "/push-service")
+            if !FileManager.default.fileExists(atPath: keyFile) {
+                try PrivateFile(path: keyFile).write(Data(ES256PrivateKey.generatedPEM().utf8))
+            }
+            let key = try ES256PrivateKey(pem: String(contentsOfFile: keyFile, encoding: .utf8))
+            publicKey = Base64URL.text(key.publicPoint)
+            trustFile = directory + "/push-service/trust.pem"
+            try Self.writeTrust(to: trustFile, with: identity.caFile)
+        } catch {
+            throw Failure(.inputOutput, "\(directory): what browsers need can't be made: \(error)")
+        }
+    }
+
+    /// The simulator's authority, with those of the system, so that real browsers are reached as well.
+    private static func writeTrust(to file: String, with authority: String) throws {
+        let system = [
+            "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem",
+        ].first { FileManager.default.isReadableFile(atPath: $0) }
+        var text = try String(contentsOfFile: authority, encoding: .utf8)
+        if let system { text += try "\n" + String(contentsOfFile: system, encoding: .utf8) }
+        try Data(text.utf8).write(to: URL(filePath: file), options: .atomic)
+    }
+
+    /// The page that subscribes and shows pushes, with its worker.
+    ///
+    /// - Parameter clientKey: what pages may know.
+    func pages(clientKey: String) -> [String: DevelopmentPage] {
+        [
+            Self.path: DevelopmentPage(type: "text/html; charset=utf-8", text: Self.html),
+            Self.path + "page.js": DevelopmentPage(
+                type: "text/javascript; charset=utf-8", text: script(clientKey: clientKey)),
+            Self.path + "worker.js": DevelopmentPage(type: "text/javascript; charset=utf-8", text: Self.worker),
+        ]
+    }
+
+    /// Lines for a shell: a browser that the simulated push service plays.
+    func block(base: String, keys: DevelopmentState.Keys, controlPort: Int) -> String {
+        let project = "\(base)/v1/projects/\(DevelopmentState.projectName)"
+        let call = "curl -sS -H 'Authorization: Bearer \(keys.client)' -H 'Content-Type: application/json'"
+        let token = #"sed -n 's/.*"token": *"\([^"]*\)".*/\1/p'"#
+        return """
+            SUBSCRIPTION=$(curl -sS http://127.0.0.1:\(controlPort)/subscriptions \
+            -d '{"applicationServerKey":"\(publicKey)"}')
+            AUTH=$(\(call) \(project)/installations -d '{"appId":"1:123456789012:web:0a1b2c3d"}' | \(token))
+            BROWSER=$(\(call) -H "X-Goog-Firebase-Installations-Auth: $AUTH" \(project)/registrations \
+            -d '{"web":'"$SUBSCRIPTION"'}' | \(token)); echo "$BROWSER"
+            \(call) -H "X-Goog-Firebase-Installations-Auth: $AUTH" \
+            -X POST "\(project)/registrations/$BROWSER/topicSubscriptions/weather:subscribe"; echo
+            """
+    }
+
+    // MARK: The page
+
+    private static let html = """
+        <!DOCTYPE html>
+        <html lang="en">
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width">
+        <title>Herald: Web Push</title>
+        <h1>Web Push</h1>
+        <p><button id="subscribe">Subscribe this browser</button></p>
+        <p>Registration token: <code id="token">none yet</code></p>
+        <p>It joins the topic <code>weather</code>. What arrives:</p>
+        <ol id="pushes"></ol>
+        <p id="problem" role="alert"></p>
+        <script src="page.js"></script>
+        </html>
+
+        """
+
+    private func script(clientKey: String) -> String {
+        """
+        "use strict";
+        const project = "/v1/projects/\(DevelopmentState.projectName)";
+        const show = (id, text) => { document.getElementById(id).textContent = text; };
+        async function call(path, body, headers = {}) {
+          const answer = await fetch(project + path, {
+            method: "POST", body: body && JSON.stringify(body),
+            headers: {"Authorization": "Bearer \(clientKey)", "Content-Type": "application/json", ...headers}});
+          if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+          return answer.json();
+        }
+        async function subscribe() {
+          if (await Notification.requestPermission() !== "granted") throw new Error("the browser may not notify");
+          await navigator.serviceWorker.register("worker.js");
+          const worker = await navigator.serviceWorker.ready;
+          const subscription = await worker.pushManager.subscribe(
+            {userVisibleOnly: true, applicationServerKey: "\(publicKey)"});
+          const installation = await call("/installations", {appId: "1:123456789012:web:0a1b2c3d"});
+          const proof = {"X-Goog-Firebase-Installations-Auth": installation.authToken.token};
+          const registration = await call("/registrations", {
+            web: {...subscription.toJSON(), origin: "\(Self.app)", applicationPubKey: "\(publicKey)"}}, proof);
+          show("token", registration.token);
+          await call(`/registrations/${encodeURIComponent(registration.token)}/topicSubscriptions/weather:subscribe`,
+            undefined, proof);
+        }
+        document.getElementById("subscribe").onclick =
+          () => subscribe().catch((error) => show("problem", String(error)));
+        navigator.serviceWorker.addEventListener("message", (event) => {
+          const line = document.createElement("li");
+          line.textContent = event.data;
+          document.getElementById("pushes").append(line);
+        });
+
+        """
+    }
+
+    private static let worker = """
+        "use strict";
+        self.addEventListener("push", (event) => {
+          const push = event.data ? event.data.json() : {};
+          const {title = "A push without a title", ...options} = push.notification ?? {};
+          event.waitUntil((async () => {
+            await self.registration.showNotification(title, options);
+            for (const page of await self.clients.matchAll({includeUncontrolled: true})) {
+              page.postMessage(JSON.stringify(push));
+            }
+          })());
+        });
+        self.addEventListener("notificationclick", (event) => { event.notification.close(); });
+
+        """
+}

@@ -1,0 +1,233 @@
+import Foundation
+import JSON
+import PushModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import FCMRelay
+@testable import HTTP2Client
+@testable import Upstream
+
+/// Pushes to Google, over a transport in memory.
+@Suite(.timeLimit(.minutes(5)))
+struct FCMRelaySenderTests {
+    private static func error(_ status: Int, _ name: String, code: String? = nil, headers: [HeaderField] = [])
+        -> Exchange
+    {
+        let detail =
+            code.map { #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"\#($0)"}"# } ?? ""
+        return FakeGoogle.answer(
+            status, #"{"error":{"code":\#(status),"status":"\#(name)","message":"","details":[\#(detail)]}}"#,
+            headers: headers)
+    }
+
+    @Test func messagesCarryTheAccessTokenAndBringGooglesName() async throws {
+        let rig = try SenderRig()
+        let reports = await rig.reports([try Sample.push(1), try Sample.push(2)])
+        #expect(reports.map(\.outcome) == [.accepted, .accepted])
+        #expect(reports.map(\.upstreamID) == ["0:1%1", "0:1%1"])
+        #expect(rig.google.messages.map(\.authorization) == ["Bearer token-1", "Bearer token-1"])
+        #expect(rig.google.messages.map(\.path).allSatisfy { $0 == "/v1/projects/upstream-1/messages:send" })
+        #expect(rig.google.tokenRequests == 1)
+    }
+
+    @Test func connectionsKeepToGooglesLimits() async throws {
+        let rig = try SenderRig()
+        _ = await rig.outcomes([try Sample.push()])
+        let pools = rig.google.state.withLock { $0.pools }.filter { $0.host == "fcm.googleapis.com" }
+        #expect(!pools.isEmpty && pools.allSatisfy { $0.streamLimit == 100 && $0.pingInterval == .seconds(60) })
+    }
+
+    @Test func manyWhoNeedATokenAskOnce() async throws {
+        let rig = try SenderRig()
+        rig.google.gate.withLock { $0 = [] }
+        await withDiscardingTaskGroup { tasks in
+            for number in 1...20 as ClosedRange<Int64> {
+                tasks.addTask {
+                    let push = try? Sample.push(number)
+                    #expect(await rig.outcomes([push].compactMap { $0 }) == [.accepted])
+                }
+            }
+            tasks.addTask {
+                // The first request is under way: everybody waits for it.
+                while true {
+                    let held = rig.google.gate.withLock { $0?.first }
+                    if let held {
+                        rig.google.gate.withLock { $0 = nil }
+                        return held()
+                    }
+                    await Task.yield()
+                }
+            }
+        }
+        #expect(rig.google.tokenRequests == 1)
+    }
+
+    @Test func aTokenIsRenewedAtThreeQuartersOfItsLife() async throws {
+        let rig = try SenderRig()
+        _ = await rig.outcomes([try Sample.push()])
+        rig.time.advance(by: .seconds(2699))
+        _ = await rig.outcomes([try Sample.push()])
+        #expect(rig.google.tokenRequests == 1)
+        rig.time.advance(by: .seconds(1))
+        // This one still goes with the old token, while the new one is asked for.
+        _ = await rig.outcomes([try Sample.push()])
+        while rig.google.tokenRequests < 2 { await Task.yield() }
+        while rig.google.messages.last?.authorization != "Bearer token-2" {
+            _ = await rig.outcomes([try Sample.push()])
+        }
+        #expect(rig.google.tokenRequests == 2)
+    }
+
+    @Test func theOldTokenServesUntilItEndsWhileNoneIsGiven() async throws {
+        let rig = try SenderRig()
+        _ = await rig.outcomes([try Sample.push()])
+        rig.google.state.withLock { $0.token = { _ in FakeGoogle.answer(503, "") } }
+        rig.time.advance(by: .seconds(3599))
+        #expect(await rig.outcomes([try Sample.push()]) == [.accepted])
+        while rig.google.tokenRequests < 2 { await Task.yield() }
+        rig.time.advance(by: .seconds(10))
+        // One or two requests have failed by now: the background's may have ended before or after the step of the clock.
+        guard case .throttled(let refusal, let after?) = try #require(await rig.outcomes([try Sample.push()]).first)
+        else {
+            Issue.record("pushes go without a token")
+            return
+        }
+        #expect(refusal == FCMRelayReasonTable.refusal(.tokenUnavailable))
+        #expect(after == .seconds(1) || after == .seconds(2))
+        #expect(rig.sender.heldRoutes[Sample.route] == HeldRoute(retryAfter: after, limit: 1))
+        rig.google.state.withLock { $0.token = { FakeGoogle.granted("late-\($0)") } }
+        rig.time.advance(by: .seconds(2))
+        #expect(await rig.outcomes([try Sample.push()]) == [.accepted])
+        #expect(rig.sender.heldRoutes.isEmpty)
+    }
+
+    @Test(arguments: [
+        (400, #"{"error":"invalid_grant","error_description":"Invalid JWT Signature."}"#, "ACCESS_TOKEN_REFUSED"),
+        (401, #"{"error":"invalid_client","error_description":"gone"}"#, "ACCESS_TOKEN_REFUSED"),
+        (
+            400,
+            #"{"error":"invalid_grant","error_description":"Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe."}"#,
+            "CLOCK_SKEW"
+        ),
+    ])
+    func aRefusedAccountParksItsPushes(status: Int, body: String, reason: String) async throws {
+        let rig = try SenderRig()
+        let changes = Mutex(0)
+        rig.sender.onHeldRoutesChange { changes.withLock { $0 += 1 } }
+        let date = HeaderField("date", "Tue, 14 Nov 2023 22:00:20 GMT")
+        rig.google.state.withLock { $0.token = { _ in FakeGoogle.answer(status, body, headers: [date]) } }
+        let reports = await rig.reports([try Sample.push(1), try Sample.push(2)])
+        for report in reports {
+            guard case .throttled(let refusal, after: .seconds(60)) = report.outcome else {
+                Issue.record("\(report.outcome)")
+                continue
+            }
+            #expect(refusal.reason.rawValue == reason && refusal.scope == .credential && !report.isAttempt)
+        }
+        #expect(rig.google.messages.isEmpty)
+        #expect(changes.withLock { $0 } >= 1)
+        let status = try #require(rig.sender.upstreams.first)
+        #expect(status.pauses.map(\.reason.rawValue) == [reason])
+        if reason == "CLOCK_SKEW" { #expect(status.lastFailure?.contains("780 s ahead") == true) }
+        // No token is asked for before the wait is over.
+        _ = await rig.outcomes([try Sample.push(1)])
+        #expect(rig.google.tokenRequests == 1)
+    }
+
+    /// 401: a new token and a second try; then the account is what is wrong.
+    @Test func whatIsUnauthenticatedGetsANewTokenOnce() async throws {
+        let rig = try SenderRig()
+        _ = await rig.outcomes([try Sample.push()])
+        rig.time.advance(by: .seconds(120))
+        rig.google.state.withLock { $0.message = { _ in Self.error(401, "UNAUTHENTICATED") } }
+        let refused = FCMRelayReasonTable.refusal(.unauthenticated)
+        #expect(await rig.outcomes([try Sample.push()]) == [.throttled(refused, after: nil)])
+        #expect(rig.sender.heldRoutes[Sample.route] == nil)
+        #expect(await rig.outcomes([try Sample.push()]) == [.throttled(refused, after: nil)])
+        #expect(rig.google.messages.last?.authorization == "Bearer token-2")
+        #expect(rig.sender.heldRoutes[Sample.route] != nil)
+        #expect(rig.sender.upstreams.first?.pauses.map(\.reason) == [.unauthenticated])
+    }
+
+    @Test func aRefusedPermissionParksAndEndsNothing() async throws {
+        let rig = try SenderRig()
+        rig.google.state.withLock { $0.message = { _ in Self.error(403, "PERMISSION_DENIED") } }
+        #expect(
+            await rig.outcomes([try Sample.push()])
+                == [.throttled(FCMRelayReasonTable.refusal(.permissionDenied), after: nil)])
+        let next = await rig.reports([try Sample.push(2)])
+        #expect(next.map(\.isAttempt) == [false])
+        #expect(rig.google.messages.count == 1)
+    }
+
+    @Test func googlesWaitsAreKept() async throws {
+        let rig = try SenderRig()
+        rig.google.state.withLock { $0.message = { _ in Self.error(500, "INTERNAL", code: "INTERNAL") } }
+        #expect(
+            await rig.outcomes([try Sample.push()])
+                == [.throttled(FCMRelayReasonTable.refusal(.internalError), after: .seconds(10))])
+        // One message that Google fails at slows nothing down.
+        rig.google.state.withLock { $0.message = { _ in FakeGoogle.answer(200, "{}") } }
+        #expect(await rig.outcomes([try Sample.push(2)]) == [.accepted])
+        let retryAfter = HeaderField("retry-after", "7")
+        rig.google.state.withLock {
+            $0.message = { _ in Self.error(503, "UNAVAILABLE", code: "UNAVAILABLE", headers: [retryAfter]) }
+        }
+        #expect(
+            await rig.outcomes([try Sample.push(3)])
+                == [.throttled(FCMRelayReasonTable.refusal(.unavailable), after: .seconds(7))])
+        #expect(await rig.reports([try Sample.push(4)]).map(\.isAttempt) == [false])
+        rig.time.advance(by: .seconds(7))
+        rig.google.state.withLock { $0.message = { _ in FakeGoogle.answer(200, "{}") } }
+        #expect(await rig.outcomes([try Sample.push(4)]) == [.accepted])
+    }
+
+    @Test func aBusyDeviceWaitsAloneForAMinute() async throws {
+        let rig = try SenderRig()
+        rig.google.state.withLock {
+            $0.message = { seen in
+                guard String(decoding: seen.body, as: UTF8.self).contains("device-1:") else {
+                    return FakeGoogle.answer(200, "{}")
+                }
+                return FakeGoogle.answer(
+                    429,
+                    #"{"error":{"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"QUOTA_EXCEEDED"},{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":"device:1"}]}]}}"#
+                )
+            }
+        }
+        let busy = FCMRelayReasonTable.refusal(.deviceQuotaExceeded)
+        #expect(
+            await rig.outcomes([try Sample.push(1), try Sample.push(2)])
+                == [.throttled(busy, after: .seconds(60)), .accepted])
+        #expect(await rig.reports([try Sample.push(1), try Sample.push(2)]).map(\.isAttempt) == [false, true])
+        rig.time.advance(by: .seconds(60))
+        rig.google.state.withLock { $0.message = { _ in FakeGoogle.answer(200, "{}") } }
+        #expect(await rig.outcomes([try Sample.push(1)]) == [.accepted])
+    }
+
+    @Test func accountsKeepTheirTokensWhenAppsChange() async throws {
+        let rig = try SenderRig()
+        _ = await rig.outcomes([try Sample.push()])
+        let other = AppID(rawValue: "com.example.other")!
+        try rig.sender.use(
+            [Sample.app, other].map {
+                FCMRelayAppConfiguration(
+                    project: Sample.project, app: $0, account: try Sample.account(), maxPerSecond: 0)
+            })
+        #expect(await rig.outcomes([try Sample.push(2, app: other)]) == [.accepted])
+        #expect(rig.google.tokenRequests == 1)
+        try rig.sender.use([])
+        #expect(await rig.outcomes([try Sample.push()]) == [.notSent(.noRoute)])
+    }
+
+    @Test(arguments: [
+        ["type": "authorized_user"], ["private_key": "none"], ["token_uri": "http://oauth2.example.com/token"],
+        ["client_email": ""], ["project_id": "a/../b"],
+    ])
+    func aKeyFileIsRefusedByName(changes: [String: String]) throws {
+        let error = #expect(throws: ServiceAccountError.self) { try Sample.account(changes) }
+        #expect(changes.keys.allSatisfy { error?.message.contains($0) == true })
+    }
+}

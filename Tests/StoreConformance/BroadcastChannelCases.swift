@@ -1,0 +1,168 @@
+import PushModel
+import Store
+import TestSupport
+import Testing
+
+extension Scene {
+    fileprivate var home: ChannelHome { ChannelHome(project: project, app: app, environment: .production) }
+
+    fileprivate static func name(_ text: String) -> ChannelName { ChannelName(rawValue: text)! }
+    fileprivate static func id(_ text: String) -> ChannelID { ChannelID(rawValue: text)! }
+
+    fileprivate func note(
+        _ name: String, _ policy: StoragePolicy = .mostRecent, at time: Int64 = 1000, limit: Int = 10
+    ) async throws -> ChannelIntent {
+        try await store.noteChannel(
+            Self.name(name), in: home, policy, at: Timestamp(milliseconds: time), limit: limit)
+    }
+
+    fileprivate func complete(_ name: String, id: String, at time: Int64 = 1500) async throws -> BroadcastChannel? {
+        try await store.completeChannel(
+            Self.name(name), in: home, id: Self.id(id), at: Timestamp(milliseconds: time), audit: nil)
+    }
+
+    /// A channel that the service has.
+    fileprivate func channel(_ name: String, id: String) async throws -> BroadcastChannel {
+        #expect(try await note(name) == .noted)
+        return try #require(try await complete(name, id: id))
+    }
+
+    /// The registration that stands for a channel.
+    fileprivate func standIn(for channel: BroadcastChannel) async throws -> Registration {
+        let id = try #require(channel.registration)
+        return try #require(try await store.channelRegistration(id, in: project))
+    }
+
+    fileprivate func names() async throws -> [String] {
+        try await store.channels(in: home, after: nil, limit: 100).elements.map(\.name.rawValue)
+    }
+}
+
+extension ConformanceCase {
+    static let broadcastChannels: [ConformanceCase] = [
+        ConformanceCase("a channel is noted, then completed, and has one registration that stands for it") { scene in
+            #expect(try await scene.note("match", .none) == .noted)
+            let noted = try #require(try await scene.store.channel(Scene.name("match"), in: scene.home))
+            #expect(noted.state == .creating && noted.id == nil && noted.registration == nil)
+            let made = try #require(try await scene.complete("match", id: "a+/b=="))
+            #expect(made.state == .active && made.id == Scene.id("a+/b==") && made.storagePolicy == .none)
+            #expect(try await scene.store.channel(Scene.name("match"), in: scene.home) == made)
+            let standIn = try await scene.standIn(for: made)
+            #expect(standIn.id.isOfChannel && standIn.isActive && standIn.isProven && standIn.app == scene.app)
+            let address = BroadcastAddress(id: Scene.id("a+/b=="), environment: .production, storagePolicy: .none)
+            #expect(standIn.address == .broadcast(address))
+            #expect(try await scene.store.channel(of: standIn.id, in: scene.project) == made)
+            // Of another project, environment or name nothing is known.
+            var elsewhere = scene.home
+            elsewhere.environment = .sandbox
+            #expect(try await scene.store.channel(Scene.name("match"), in: elsewhere) == nil)
+            #expect(try await scene.store.channel(Scene.name("Match"), in: scene.home) == nil)
+            let other = ProjectID(rawValue: "other")!
+            #expect(try await scene.store.channelRegistration(standIn.id, in: other) == nil)
+            #expect(try await scene.store.channel(of: standIn.id, in: other) == nil)
+            #expect(try await scene.store.channelHomes(of: scene.project) == [scene.home])
+        },
+        ConformanceCase("a channel is no install: no list, count, condition or look-up has it") { scene in
+            let device = try await scene.register(1)
+            let standIn = try await scene.standIn(for: scene.channel("match", id: "id"))
+            let page = try await scene.store.registrations(in: scene.project, .active, after: nil, limit: 9)
+            #expect(page.elements.map(\.key) == [device.key])
+            #expect(try await scene.store.registration(standIn.id, in: scene.project) == nil)
+            #expect(try await scene.store.registration(token: standIn.token, in: scene.project) == nil)
+            let everybody = Condition(text: "!('a' in topics)", expression: .not(.subscribed(Scene.topic("a"))))
+            let message = try await scene.send(.condition(everybody), at: 2000)
+            let claimed = try #require(try await scene.claimPage())
+            #expect(claimed.deliveries.map(\.registration.key) == [device.key])
+            try await scene.settle(claimed.deliveries.map { $0.ended() })
+            #expect(try await scene.report(message).recipients == 1)
+        },
+        ConformanceCase("a publication is one delivery on the route of broadcasts") { scene in
+            let standIn = try await scene.standIn(for: scene.channel("match", id: "id"))
+            let message = try await scene.send(to: standIn)
+            let route = PushRoute(project: scene.project, app: scene.app, channel: .broadcast(.production))
+            #expect(
+                try await scene.store.dueRoutes(.interactive, at: Timestamp(milliseconds: 2000)).routes == [route])
+            try await scene.crash()
+            _ = try await scene.rescue()
+            let claimed = try await scene.claimDue(.interactive)
+            #expect(claimed.map(\.registration.address) == [standIn.address])
+            #expect(claimed.map(\.registration.id) == [standIn.id])
+            try await scene.settle(claimed.map { $0.ended() })
+            let report = try await scene.report(message)
+            #expect(report.recipients == 1 && report.ended[.accepted] == 1 && report.state == .complete)
+            #expect(report.message.recipient == .registration(standIn.id))
+        },
+        ConformanceCase("a name belongs to one channel, which can be made anew when it is lost") { scene in
+            let first = try await scene.channel("match", id: "id-1")
+            #expect(try await scene.note("match", .none) == .exists(first))
+            #expect(try await scene.complete("match", id: "id-2") == nil)
+            let (lost, unknown) = try await scene.store.reconcileChannels(
+                in: scene.home, with: [Scene.id("id-3")], at: Timestamp(milliseconds: 3000))
+            #expect(lost == [first.name] && unknown == [Scene.id("id-3")])
+            let known = try #require(try await scene.store.channel(first.name, in: scene.home))
+            #expect(known.state == .lost(since: Timestamp(milliseconds: 3000)))
+            #expect(try await scene.standIn(for: first).end?.cause == .unregistered)
+            #expect(try await scene.note("match", .none, at: 4000) == .noted)
+            let second = try #require(try await scene.complete("match", id: "id-4", at: 4500))
+            #expect(second.registration != first.registration && second.storagePolicy == .none)
+            #expect(try await scene.names() == ["match"])
+        },
+        ConformanceCase("what was made after the service was asked is not lost, nor is what is being made") { scene in
+            _ = try await scene.channel("early", id: "id-1")
+            #expect(try await scene.note("late", at: 1800) == .noted)
+            _ = try await scene.complete("late", id: "id-2", at: 2500)
+            #expect(try await scene.note("noted", at: 1900) == .noted)
+            let (lost, unknown) = try await scene.store.reconcileChannels(
+                in: scene.home, with: [Scene.id("id-1")], at: Timestamp(milliseconds: 2000))
+            #expect(lost.isEmpty && unknown.isEmpty)
+        },
+        ConformanceCase("a dead address makes the channel lost") { scene in
+            let channel = try await scene.channel("match", id: "id")
+            _ = try await scene.send(to: try await scene.standIn(for: channel), at: 2000)
+            let claimed = try await scene.claimDue(.interactive)
+            try await scene.settle(
+                claimed.map {
+                    $0.ended(
+                        .rejected, reason: "ChannelNotRegistered",
+                        verdict: .dead(since: Timestamp(milliseconds: 3000)))
+                })
+            let known = try await scene.store.channel(channel.name, in: scene.home)
+            #expect(known?.state == .lost(since: Timestamp(milliseconds: 3000)))
+        },
+        ConformanceCase("a note stays after a crash until it is completed or abandoned") { scene in
+            #expect(try await scene.note("kept") == .noted)
+            #expect(try await scene.note("dropped") == .noted)
+            try await scene.crash()
+            _ = try await scene.rescue()
+            #expect(try await scene.names() == ["kept", "dropped"])
+            try await scene.store.abandonChannel(Scene.name("dropped"), in: scene.home)
+            #expect(try await scene.names() == ["kept"])
+            #expect(try await scene.complete("dropped", id: "id") == nil)
+            #expect(try await scene.note("kept") == .noted)
+            let made = try #require(try await scene.complete("kept", id: "id"))
+            try await scene.store.abandonChannel(made.name, in: scene.home)
+            #expect(try await scene.store.channel(made.name, in: scene.home) == made)
+        },
+        ConformanceCase("channels are counted, limited, listed in pages and removed") { scene in
+            for number in 1...3 { _ = try await scene.channel("m\(number)", id: "id-\(number)") }
+            #expect(try await scene.note("m4", limit: 3) == .full(count: 3))
+            #expect(try await scene.store.channelCount(in: scene.home) == 3)
+            let page = try await scene.store.channels(in: scene.home, after: nil, limit: 2)
+            #expect(page.elements.map(\.name.rawValue) == ["m1", "m2"])
+            let rest = try await scene.store.channels(in: scene.home, after: page.nextCursor, limit: 2)
+            #expect(rest.elements.map(\.name.rawValue) == ["m3"] && rest.nextCursor == nil)
+            let standIn = try await scene.standIn(for: page.elements[0])
+            let removed = try await scene.store.removeChannel(
+                Scene.name("m1"), in: scene.home, at: Timestamp(milliseconds: 5000), audit: nil)
+            #expect(removed)
+            #expect(
+                try await scene.store.channelRegistration(standIn.id, in: scene.project)?.end?.cause == .deleted)
+            let again = try await scene.store.removeChannel(
+                Scene.name("m1"), in: scene.home, at: Timestamp(milliseconds: 5000), audit: nil)
+            #expect(!again)
+            // An id is one channel's.
+            #expect(try await scene.note("m5") == .noted)
+            #expect(try await scene.complete("m5", id: "id-2") == nil)
+        },
+    ]
+}
