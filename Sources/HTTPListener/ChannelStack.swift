@@ -38,14 +38,14 @@ struct ChannelStack: Sendable {
             return HTTPServerBuilder { [connections, configuration] responder in
                 PlainChannel(
                     HTTP1Channel(responder: connections.noting(responder), configuration: http1),
-                    connections: connections, firstByteLimit: configuration.requestLimit)
+                    connections: connections, firstByteLimit: configuration.firstByteLimit)
             }
         }
         return HTTPServerBuilder { [self] responder in
             SecureChannel(
                 certificate: certificate,
                 http1: HTTP1Channel(responder: connections.noting(responder), configuration: http1), http2: http2,
-                firstByteLimit: configuration.requestLimit, connections: connections)
+                firstByteLimit: configuration.firstByteLimit, connections: connections)
         }
     }
 
@@ -61,7 +61,7 @@ struct ChannelStack: Sendable {
     private var http2: StreamChannel {
         StreamChannel(
             StreamChannel.Limits(
-                idle: Self.idleTimeout, preface: configuration.requestLimit, farewell: configuration.shutdownLimit),
+                idle: Self.idleTimeout, preface: configuration.firstByteLimit, farewell: configuration.shutdownLimit),
             streamHandlers: { [stallLimits, faultAnswer] in
                 [
                     StallGuard(limits: stallLimits, faultAnswer: faultAnswer, isOfStream: true), RestDropper(),

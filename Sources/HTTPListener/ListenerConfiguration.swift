@@ -13,8 +13,9 @@ package struct ListenerConfiguration: Sendable {
     package var connectionLimits = ConnectionLimits()
     /// How long requests may go on after the start of a graceful shutdown; then their connections are closed.
     package var shutdownLimit: Duration
-    /// How long a connection may take to its first byte, and then it is closed; how long a request may take from its first
-    /// byte to its last, and then it is answered 408.
+    /// How long a connection may take to its first byte, its handshake and the preface of HTTP/2; then it is closed.
+    package var firstByteLimit: Duration
+    /// How long a request may take from its first byte to its last; then it is answered 408.
     package var requestLimit: Duration
     /// How long an answer waits for a peer that does not read; then the connection is closed.
     package var answerLimit: Duration
@@ -22,13 +23,14 @@ package struct ListenerConfiguration: Sendable {
     /// the time. Others may for ten minutes.
     package var idleLimit = Duration.seconds(30)
 
-    /// Describes a listener.
+    /// Describes a listener; the first byte has as long as a request, until it is set.
     package init(
         host: String, port: Int, tls: (certificateFile: String, keyFile: String)?,
         shutdownLimit: Duration = .seconds(20), requestLimit: Duration = .seconds(30),
         answerLimit: Duration = .seconds(120)
     ) {
         self.shutdownLimit = shutdownLimit
+        self.firstByteLimit = requestLimit
         self.requestLimit = requestLimit
         self.answerLimit = answerLimit
         self.host = host

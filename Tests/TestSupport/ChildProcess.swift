@@ -66,7 +66,7 @@ package final class ChildProcess: Sendable {
         environment: [String: String] = ProcessInfo.processInfo.environment, keepsErrors: Bool = true
     ) async throws -> (status: Int32, lines: [String]) {
         let process = try ChildProcess(executable, arguments, environment: environment, keepsErrors: keepsErrors)
-        return (await process.output.status(), process.output.lines)
+        return (await process.status(), process.output.lines)
     }
 
     /// Sends a signal, unless it ended already.
@@ -75,8 +75,14 @@ package final class ChildProcess: Sendable {
     }
 
     /// Waits for its end: the exit status, negative for the signal that ended it.
+    ///
+    /// A task that is cancelled, as that of a test beyond its time limit, kills the program: it waits for no answer forever.
     package func status() async -> Int32 {
-        await output.status()
+        await withTaskCancellationHandler {
+            await output.status()
+        } onCancel: {
+            signal(SIGKILL)
+        }
     }
 
     deinit {
@@ -125,11 +131,18 @@ package struct ChildProcessError: Error, CustomStringConvertible {
 
 /// The lines of a program's output, kept, with waiters for one that contains a text, and for the program's end.
 package final class OutputLines: Sendable {
+    private struct LineWaiter {
+        let number: Int
+        let text: String
+        let continuation: CheckedContinuation<String?, Never>
+    }
+
     private struct State {
         var lines: [String] = []
         var rest: [UInt8] = []
         var status: Int32?
-        var lineWaiters: [(text: String, continuation: CheckedContinuation<String?, Never>)] = []
+        var lineWaiters: [LineWaiter] = []
+        var lastWaiter = 0
         var statusWaiters: [CheckedContinuation<Int32, Never>] = []
     }
 
@@ -138,17 +151,33 @@ package final class OutputLines: Sendable {
     /// What came so far.
     package var lines: [String] { state.withLock { $0.lines } }
 
-    /// The first line, past or future, that contains `text`; `nil` when the program ended without one.
+    /// The first line, past or future, that contains `text`; `nil` when the program ended without one, or the task was
+    /// cancelled.
     package func first(containing text: String) async -> String? {
-        await withCheckedContinuation { continuation in
-            let found: String?? = state.withLock { state in
-                if let line = state.lines.first(where: { $0.contains(text) }) { return .some(line) }
-                if state.status != nil { return .some(nil) }
-                state.lineWaiters.append((text, continuation))
-                return nil
-            }
-            if let found { continuation.resume(returning: found) }
+        let number = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
         }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let found: String?? = state.withLock { state in
+                    if let line = state.lines.first(where: { $0.contains(text) }) { return .some(line) }
+                    if state.status != nil || Task.isCancelled { return .some(nil) }
+                    state.lineWaiters.append(LineWaiter(number: number, text: text, continuation: continuation))
+                    return nil
+                }
+                if let found { continuation.resume(returning: found) }
+            }
+        } onCancel: {
+            giveUp(number)
+        }
+    }
+
+    private func giveUp(_ number: Int) {
+        let waiter = state.withLock { state in
+            state.lineWaiters.firstIndex { $0.number == number }.map { state.lineWaiters.remove(at: $0) }
+        }
+        waiter?.continuation.resume(returning: nil)
     }
 
     func status() async -> Int32 {

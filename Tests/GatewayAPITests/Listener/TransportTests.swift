@@ -208,7 +208,9 @@ struct TransportTests {
         let key = try #require(gateway.keys[.sender]).text
         let certificate = try await TestCertificate(in: gateway.directory)
         let file = certificate.certificateFile
-        let listener = listener(certificate, requestLimit: .seconds(2))
+        var listener = listener(certificate, requestLimit: .seconds(2))
+        // The handshake of its client has as long as it takes.
+        listener.http.firstByteLimit = .seconds(120)
         let report = try await RunningServer.run(gateway.services, listener: listener) { server in
             let client = try H2Client.start(
                 H2Client.Task(
