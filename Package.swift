@@ -176,7 +176,8 @@ let tests: [Target] = [
             "TestSupport", lifecycle, logging, metrics,
         ]),
     .testTarget(
-        name: "HTTPListenerTests", dependencies: ["HTTPListener", "PushModel", nioCore, nioEmbedded, nioPosix, http2]),
+        name: "HTTPListenerTests",
+        dependencies: ["HTTPListener", "PushModel", nioCore, nioEmbedded, nioPosix, http2, logging]),
     .testTarget(
         name: "LinksTests",
         dependencies: [

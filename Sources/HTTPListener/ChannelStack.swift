@@ -62,12 +62,13 @@ struct ChannelStack: Sendable {
         StreamChannel(
             StreamChannel.Limits(
                 idle: Self.idleTimeout, preface: configuration.firstByteLimit, farewell: configuration.shutdownLimit),
+            connections: connections,
             streamHandlers: { [stallLimits, faultAnswer] in
                 [
                     StallGuard(limits: stallLimits, faultAnswer: faultAnswer, isOfStream: true), RestDropper(),
                     ContinueHandler(),
                 ]
-            }, responder: connections.noting(streamResponder))
+            }, responder: streamResponder)
     }
 
     private func channel(

@@ -11,13 +11,13 @@ package protocol ChannelStore: Sendable {
         _ name: ChannelName, in home: ChannelHome, _ policy: StoragePolicy, at time: Timestamp, limit: Int
     ) async throws(StoreError) -> ChannelIntent
 
-    /// The service made a noted channel; makes the registration that stands for it.
+    /// The service made a noted channel; makes the registration that stands for it. A channel that was lost with this id
+    /// is forgotten: the service has it again.
     ///
     /// - Parameter audit: kept in the same transaction.
-    /// - Returns: `nil`: nothing of that name is being made (any more), or the id is another channel's.
     func completeChannel(
         _ name: ChannelName, in home: ChannelHome, id: ChannelID, at time: Timestamp, audit: AuditEntry?
-    ) async throws(StoreError) -> BroadcastChannel?
+    ) async throws(StoreError) -> ChannelCompletion
 
     /// The service did not make a noted channel: forgets the note.
     func abandonChannel(_ name: ChannelName, in home: ChannelHome) async throws(StoreError)
@@ -48,18 +48,27 @@ package protocol ChannelStore: Sendable {
     /// How many channels an app has in an environment.
     func channelCount(in home: ChannelHome) async throws(StoreError) -> Int
 
-    /// Takes the service's own list over, as it was asked for at `time`: channels that were made before and that it does
-    /// not have are lost from then on.
+    /// Holds the service's own list, as it was asked for at `time`, against the channels here.
     ///
-    /// - Returns: what became lost by it, and the ids that no channel here has.
-    func reconcileChannels(
+    /// - Returns: the active channels that were made before and that it does not have, how many were active in all, and
+    ///   the ids that no active channel has.
+    func compareChannels(
         in home: ChannelHome, with ids: [ChannelID], at time: Timestamp
-    ) async throws(StoreError) -> (lost: [ChannelName], unknown: [ChannelID])
+    ) async throws(StoreError) -> (missing: [BroadcastChannel], active: Int, unknown: [ChannelID])
 
-    /// Forgets a channel and ends the registration that stands for it; `false`: there is none.
+    /// The service has these no more: they are lost from `time` on, where they still have the id.
     ///
-    /// - Parameter audit: kept in the same transaction.
+    /// - Returns: the names of those that became lost by it.
+    func loseChannels(
+        _ channels: [BroadcastChannel], at time: Timestamp
+    ) async throws(StoreError) -> [ChannelName]
+
+    /// Forgets a channel and ends the registration that stands for it; `false`: there is none of this name and id.
+    ///
+    /// - Parameters:
+    ///   - id: as the service has it; `nil`: it is being made.
+    ///   - audit: kept in the same transaction.
     func removeChannel(
-        _ name: ChannelName, in home: ChannelHome, at time: Timestamp, audit: AuditEntry?
+        _ name: ChannelName, in home: ChannelHome, id: ChannelID?, at time: Timestamp, audit: AuditEntry?
     ) async throws(StoreError) -> Bool
 }

@@ -126,9 +126,11 @@ package final class WebPushSender: PushSender {
         guard let key else {
             return .failure(NoWay(outcome: .rejected(Refusal(.keyUnknown, .addressDoubtful))))
         }
+        let isNamed = app.services.contains(service)
+        // A file with the authority of a company's own service would shut out the public ones.
         let destination = Destination(
-            service: service, subject: app.subject, publicKey: key.publicPoint, trustFile: app.trustFile,
-            isNamed: app.services.contains(service))
+            service: service, subject: app.subject, publicKey: key.publicPoint,
+            trustFile: isNamed ? app.trustFile : nil, isNamed: isNamed)
         return .success((destination, key))
     }
 

@@ -93,6 +93,9 @@ struct SharingTests {
             let began = rig.clock.now
             await rig.sender.untilSent(1)
             while await rig.store.books[message.id]?.isComplete != true {
+                // What was sent is settled first: the clock must not run ahead of the store, until claims are given up.
+                let sent = rig.sender.pushes.count
+                await rig.store.until { ($0.books[message.id]?.ended.values.reduce(0, +) ?? 0) >= sent }
                 rig.clock.advance(by: .milliseconds(10))
                 for _ in 0..<20 { await Task.yield() }
                 let passed = Double(began.duration(to: rig.clock.now).wholeMilliseconds) / 1000

@@ -59,7 +59,7 @@ struct FCMRelayReasonTests {
             scope: .connection(.tokenExpired)),
         Case(
             status: 401, body: body("UNAUTHENTICATED", code: "THIRD_PARTY_AUTH_ERROR"), reason: .thirdParty,
-            scope: .topic),
+            scope: .push(.unspecified)),
         Case(
             status: 403, body: body("PERMISSION_DENIED", code: "SENDER_ID_MISMATCH"), reason: .senderMismatch,
             scope: .addressDoubtful),
@@ -87,6 +87,11 @@ struct FCMRelayReasonTests {
         Case(status: 502, body: "<html>", reason: .unavailable, scope: .load(.service)),
         Case(status: 504, body: "", reason: .unavailable, scope: .load(.service)),
         Case(status: 413, body: "", reason: .tooLarge, scope: .push(.payloadSize)),
+        Case(status: 408, body: "", reason: .internalError, scope: .load(.unspecified)),
+        Case(status: 409, body: body("ABORTED"), reason: .internalError, scope: .load(.unspecified)),
+        Case(status: 421, body: "", reason: .internalError, scope: .load(.unspecified)),
+        Case(status: 425, body: "", reason: .internalError, scope: .load(.unspecified)),
+        Case(status: 499, body: body("CANCELLED"), reason: .internalError, scope: .load(.unspecified)),
         Case(status: 418, body: "", reason: "HTTP418", scope: .push(.unspecified)),
         Case(status: 302, body: "", reason: "HTTP302", scope: .connection(.misdirected)),
     ]
@@ -123,9 +128,11 @@ struct FCMRelayReasonTests {
 
     /// A broken service account must never look like dead devices.
     @Test func whatIsAboutTheAccountEndsNoRegistration() {
-        for row in FCMRelayReasonTable.rows where row.scope.isAboutCredential {
-            #expect(!row.scope.isAboutAddress && !row.scope.isFinal)
-        }
+        let ofAccount: Set<Reason> = [
+            .unauthenticated, .permissionDenied, .notFound, .tokenRefused, .clockSkew,
+        ]
+        #expect(Set(FCMRelayReasonTable.rows.filter(\.scope.isAboutCredential).map(\.reason)) == ofAccount)
+        #expect(ofAccount.allSatisfy { !FCMRelayReasonTable.refusal($0).scope.isFinal })
     }
 
     /// Bodies that are cut off, damaged or of another form are read without a trap.

@@ -47,6 +47,8 @@ struct TLSTests {
             let process = try ChildProcess(Tool.openssl, arguments, linked: true)
             return try await isListening(process, port: port) ? (port, process) : nil
         }
+        // Who reads its output holds it until it ends.
+        defer { server.kill() }
         let output = ServerOutput(of: server)
         try await withEngine { engine in
             let pool = try engine.openPool(PoolConfiguration.local(port, trust: tls))

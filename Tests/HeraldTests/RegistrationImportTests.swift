@@ -142,6 +142,7 @@ struct RegistrationImportTests {
         (#"{"app":"com.example.app","device_token":7}"#, "device_token"),
         (#"{"app":"com.example.app","device_token":"\#(token("00"))","user":"a\nb"}"#, "user"),
         (#"{"app":"com.example.app","device_token":"\#(token("00"))","fid":"x"}"#, "fid"),
+        (#"{"app":"com.example.app","device_token":"\#(token("00"))","fid":"channel-AAAAAAAAAAAAAA"}"#, "fid"),
         (#"{"app":"com.example.app","device_token":"\#(token("00"))","token":"x"}"#, "token"),
         (#"{"app":"com.example.app","device_token":"\#(token("00"))","environment":"test"}"#, "environment"),
         (#"{"app":"com.example.app","device_token":"\#(token("00"))","topics":["a b"]}"#, "topics"),

@@ -100,9 +100,13 @@ struct UserErasureTests {
         let user = try #require(UserID(rawValue: "alice-7f3e9d"))
         let registration = try await Self.register(1, user.rawValue, in: store)
         let other = try await Self.register(2, "bob", in: store)
+        let kept = try await Self.send(.registration(other.key), "kept", in: store, at: 2000, label: "kept-label")
+        // So many others between them that the search takes several steps.
+        #expect(
+            try await store.lastColumn(
+                of: "UPDATE sqlite_sequence SET seq = 45000 WHERE name = 'message' RETURNING seq") == ["45000"])
         let message = try await Self.send(
             .registration(registration.key), "alice", in: store, at: 2000, label: "s3cret-label")
-        let kept = try await Self.send(.registration(other.key), "kept", in: store, at: 2000, label: "kept-label")
         let receipt = Receipt(message: message, kind: .received, time: Self.time(4000))
         #expect(
             try await store.keep([receipt], of: registration.key, in: Self.project, at: Self.time(4000)) == [true])

@@ -127,7 +127,7 @@ struct PushServiceTests {
         let stranger = subscriptions.subscribe(applicationKey: Array(other.publicKey.x963Representation))
         let answer = judge.answer(
             to: try request(body: encrypted("Hello", for: stranger), path: "/push/\(stranger.id)"))
-        #expect(answer.status == 403 && answer.body.contains("VapidPkHashMismatch"))
+        #expect(answer.status == 401 && answer.body.contains("VAPID public key mismatch"))
     }
 
     @Test func aBodyThatTheBrowserCannotReadIsRefused() throws {

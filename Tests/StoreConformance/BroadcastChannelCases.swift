@@ -17,8 +17,18 @@ extension Scene {
     }
 
     fileprivate func complete(_ name: String, id: String, at time: Int64 = 1500) async throws -> BroadcastChannel? {
+        guard case .active(let channel) = try await completion(name, id: id, at: time) else { return nil }
+        return channel
+    }
+
+    fileprivate func completion(_ name: String, id: String, at time: Int64 = 1500) async throws -> ChannelCompletion {
         try await store.completeChannel(
             Self.name(name), in: home, id: Self.id(id), at: Timestamp(milliseconds: time), audit: nil)
+    }
+
+    fileprivate func remove(_ name: String, id: String?) async throws -> Bool {
+        try await store.removeChannel(
+            Self.name(name), in: home, id: id.map(Self.id), at: Timestamp(milliseconds: 5000), audit: nil)
     }
 
     /// A channel that the service has.
@@ -96,9 +106,12 @@ extension ConformanceCase {
             let first = try await scene.channel("match", id: "id-1")
             #expect(try await scene.note("match", .none) == .exists(first))
             #expect(try await scene.complete("match", id: "id-2") == nil)
-            let (lost, unknown) = try await scene.store.reconcileChannels(
-                in: scene.home, with: [Scene.id("id-3")], at: Timestamp(milliseconds: 3000))
-            #expect(lost == [first.name] && unknown == [Scene.id("id-3")])
+            let time = Timestamp(milliseconds: 3000)
+            let (missing, active, unknown) = try await scene.store.compareChannels(
+                in: scene.home, with: [Scene.id("id-3")], at: time)
+            #expect(missing == [first] && active == 1 && unknown == [Scene.id("id-3")])
+            #expect(try await scene.store.loseChannels(missing, at: time) == [first.name])
+            #expect(try await scene.store.loseChannels(missing, at: time) == [])
             let known = try #require(try await scene.store.channel(first.name, in: scene.home))
             #expect(known.state == .lost(since: Timestamp(milliseconds: 3000)))
             #expect(try await scene.standIn(for: first).end?.cause == .unregistered)
@@ -106,15 +119,30 @@ extension ConformanceCase {
             let second = try #require(try await scene.complete("match", id: "id-4", at: 4500))
             #expect(second.registration != first.registration && second.storagePolicy == .none)
             #expect(try await scene.names() == ["match"])
+            #expect(try await scene.store.loseChannels([first], at: time) == [])
+        },
+        ConformanceCase("an id is one channel's, and a lost one's may be taken over") { scene in
+            let first = try await scene.channel("match", id: "id-1")
+            #expect(try await scene.completion("other", id: "id-1") == .notNoted)
+            #expect(try await scene.note("other") == .noted)
+            #expect(try await scene.completion("other", id: "id-1") == .idTaken(first.name))
+            _ = try await scene.store.loseChannels([first], at: Timestamp(milliseconds: 3000))
+            let unknown = try await scene.store.compareChannels(
+                in: scene.home, with: [Scene.id("id-1")], at: Timestamp(milliseconds: 3500)
+            ).unknown
+            #expect(unknown == [Scene.id("id-1")])
+            let second = try #require(try await scene.complete("other", id: "id-1", at: 4000))
+            #expect(second.state == .active && second.registration != first.registration)
+            #expect(try await scene.names() == ["other"])
         },
         ConformanceCase("what was made after the service was asked is not lost, nor is what is being made") { scene in
             _ = try await scene.channel("early", id: "id-1")
             #expect(try await scene.note("late", at: 1800) == .noted)
             _ = try await scene.complete("late", id: "id-2", at: 2500)
             #expect(try await scene.note("noted", at: 1900) == .noted)
-            let (lost, unknown) = try await scene.store.reconcileChannels(
+            let (missing, active, unknown) = try await scene.store.compareChannels(
                 in: scene.home, with: [Scene.id("id-1")], at: Timestamp(milliseconds: 2000))
-            #expect(lost.isEmpty && unknown.isEmpty)
+            #expect(missing.isEmpty && active == 2 && unknown.isEmpty)
         },
         ConformanceCase("a dead address makes the channel lost") { scene in
             let channel = try await scene.channel("match", id: "id")
@@ -152,14 +180,13 @@ extension ConformanceCase {
             let rest = try await scene.store.channels(in: scene.home, after: page.nextCursor, limit: 2)
             #expect(rest.elements.map(\.name.rawValue) == ["m3"] && rest.nextCursor == nil)
             let standIn = try await scene.standIn(for: page.elements[0])
-            let removed = try await scene.store.removeChannel(
-                Scene.name("m1"), in: scene.home, at: Timestamp(milliseconds: 5000), audit: nil)
-            #expect(removed)
+            // Not the one that another request made of the name meanwhile.
+            #expect(try await !scene.remove("m1", id: "id-9"))
+            #expect(try await !scene.remove("m1", id: nil))
+            #expect(try await scene.remove("m1", id: "id-1"))
             #expect(
                 try await scene.store.channelRegistration(standIn.id, in: scene.project)?.end?.cause == .deleted)
-            let again = try await scene.store.removeChannel(
-                Scene.name("m1"), in: scene.home, at: Timestamp(milliseconds: 5000), audit: nil)
-            #expect(!again)
+            #expect(try await !scene.remove("m1", id: "id-1"))
             // An id is one channel's.
             #expect(try await scene.note("m5") == .noted)
             #expect(try await scene.complete("m5", id: "id-2") == nil)

@@ -99,6 +99,9 @@ package final class ChildProcess: Sendable {
             lines.take(buffer[..<count])
         }
         close(descriptor)
+        // It may have closed its output and go on: nobody is kept from a signal to it meanwhile.
+        var end = unsafe siginfo_t()
+        while unsafe waitid(P_PID, id_t(id), &end, CInt(WEXITED) | CInt(WNOWAIT)) < 0, errno == EINTR {}
         lines.finish {
             var status: CInt = 0
             while unsafe waitpid(id, &status, 0) < 0, errno == EINTR {}

@@ -9,6 +9,13 @@ struct WebPushReasonTests {
         (301, "", "Moved", Refusal.Scope.push(.address)), (400, "", "BadRequest", .push(.unspecified)),
         (400, #"{"reason":"VapidPkHashMismatch"}"#, "KeyMismatch", .addressDoubtful),
         (400, "<h1>UnauthorizedRegistration</h1>", "KeyMismatch", .addressDoubtful),
+        (
+            401, #"{"code":401,"errno":109,"error":"Unauthorized","message":"VAPID public key mismatch"}"#,
+            "KeyMismatch", .addressDoubtful
+        ),
+        (401, "invalid push subscription endpoint.", "SubscriptionUnknown", .addressDoubtful),
+        (503, #"{"code":503,"errno":105}"#, "ServiceUnavailable", .load(.service)),
+        (401, #"{"code":401,"errno":106}"#, "Unauthorized", .credential),
         (400, #"{"reason":"BadTtl"}"#, "BadRequest", .push(.unspecified)),
         (401, #"{"code":401,"errno":109,"error":"Unauthorized"}"#, "Unauthorized", .credential),
         (403, #"{"reason":"BadJwtToken"}"#, "Forbidden", .credential),

@@ -13,6 +13,11 @@ package final class ChannelController: Sendable {
     /// The most channels of an app in one environment (Apple, "Sending channel management requests to APNs").
     package static let limit = 10_000
 
+    /// Up to so many channels that the service's list lacks are asked for one by one, in one comparison.
+    static let askedAtOnce = 100
+    /// More than so many, when they are more than half of all, look like a list of another service: nothing is lost by it.
+    static let missingAtOnce = 3
+
     private let store: any ChannelStore
     private let service: any ChannelService
     private let wallTime: WallTime
@@ -57,15 +62,18 @@ package final class ChannelController: Sendable {
         }
         let id = try await made(name, in: home, policy, adopting: adopted)
         let entry = audit(id)
-        let made = try await stored { () throws(StoreError) in
+        switch try await stored({ () throws(StoreError) in
             try await store.completeChannel(name, in: home, id: id, at: wallTime(), audit: entry)
-        }
-        guard let made else {
-            // Deleted meanwhile, or the id is another name's: what was made for nothing must not stay behind.
+        }) {
+        case .active(let made): return (made, true)
+        case .notNoted:
+            // Deleted meanwhile: what was made for nothing must not stay behind.
             if adopted == nil { await discard(id, in: home) }
             throw .busy
+        case .idTaken(let other):
+            try await abandon(name, in: home)
+            throw .idTaken(id, by: other)
         }
-        return (made, true)
     }
 
     /// Asks the service for a noted channel. What it certainly did not make is no longer noted.
@@ -89,7 +97,7 @@ package final class ChannelController: Sendable {
             case .failure(let reason): failure = reason
             }
         }
-        if case .unknown = failure.cause {
+        if failure.mayBeDone {
             // It may be there: the note stays, so that lists show it.
             logger.warning(
                 "whether a channel was made is not known",
@@ -123,7 +131,7 @@ package final class ChannelController: Sendable {
         guard channel.state == .active, let id = channel.id else { return (channel, nil) }
         guard case .failure(let failure) = await service.storagePolicy(of: id, in: home) else { return (channel, nil) }
         guard failure.isUnknownChannel else { return (channel, failure) }
-        // The whole list decides: one answer about one channel may be a slip.
+        // List and answer must agree: one of them may be a slip.
         _ = try await reconcile(home)
         return try await stored { () throws(StoreError) in try await store.channel(name, in: home) }.map { ($0, nil) }
     }
@@ -141,31 +149,55 @@ package final class ChannelController: Sendable {
         {
             throw .service(failure)
         }
+        // By its id too: another request may have deleted it meanwhile, and a third one made the name anew.
         return try await stored { () throws(StoreError) in
-            try await store.removeChannel(name, in: home, at: wallTime(), audit: audit)
+            try await store.removeChannel(name, in: home, id: channel.id, at: wallTime(), audit: audit)
         }
     }
 
-    /// Holds the service's list against the store's: what the service does not have is lost from now on.
+    /// Holds the service's list against the store's. A channel that the list lacks, and of which the service says, asked
+    /// for it alone, that it has none, is lost from now on.
     package func reconcile(_ home: ChannelHome) async throws(ChannelProblem) -> ChannelComparison {
         let time = wallTime()
         switch await service.channels(in: home) {
         case .failure(let failure): throw .service(failure)
         case .success(let ids):
-            let (lost, unknown) = try await stored { () throws(StoreError) in
-                try await store.reconcileChannels(in: home, with: ids, at: time)
+            let (missing, active, unknown) = try await stored { () throws(StoreError) in
+                try await store.compareChannels(in: home, with: ids, at: time)
             }
-            if !lost.isEmpty {
-                logger.warning(
-                    "channels are lost: the push service has them no more",
-                    metadata: [
-                        "project.id": "\(home.project)", "app": "\(home.app)", "environment": "\(home.environment)",
-                        "channels": "\(lost.prefix(20).map(\.rawValue).joined(separator: ", "))",
-                        "count": "\(lost.count)",
-                    ])
+            var lost: [ChannelName] = []
+            if missing.count > Self.missingAtOnce, missing.count * 2 > active {
+                warn("the push service lists few channels, and all are kept: is it the right one?", missing, home)
+            } else {
+                let gone = await gone(missing.prefix(Self.askedAtOnce), in: home)
+                lost = try await stored { () throws(StoreError) in
+                    gone.isEmpty ? [] : try await store.loseChannels(gone, at: time)
+                }
+                if !lost.isEmpty { warn("channels are lost: the push service has them no more", gone, home) }
             }
             return ChannelComparison(time: time, count: ids.count, lost: lost, unknown: unknown)
         }
+    }
+
+    /// Those of which the service says that it does not have them.
+    private func gone(_ channels: some Sequence<BroadcastChannel>, in home: ChannelHome) async -> [BroadcastChannel] {
+        var gone: [BroadcastChannel] = []
+        for channel in channels {
+            guard let id = channel.id, case .failure(let failure) = await service.storagePolicy(of: id, in: home)
+            else { continue }
+            if failure.isUnknownChannel { gone.append(channel) }
+        }
+        return gone
+    }
+
+    private func warn(_ text: Logger.Message, _ channels: [BroadcastChannel], _ home: ChannelHome) {
+        logger.warning(
+            text,
+            metadata: [
+                "project.id": "\(home.project)", "app": "\(home.app)", "environment": "\(home.environment)",
+                "channels": "\(channels.prefix(20).map(\.name.rawValue).joined(separator: ", "))",
+                "count": "\(channels.count)",
+            ])
     }
 
     private func stored<Value>(
@@ -203,6 +235,8 @@ package enum ChannelProblem: Error, Sendable {
     case policyAtService(StoragePolicy)
     /// There are as many as there may be.
     case full(count: Int)
+    /// The id is that of the channel of this name.
+    case idTaken(ChannelID, by: ChannelName)
     /// Another request makes or deletes it at this moment.
     case busy
     /// The store.

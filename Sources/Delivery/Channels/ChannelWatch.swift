@@ -47,21 +47,29 @@ package struct ChannelWatch: Service {
     package func look() async {
         for project in projects.projects {
             do {
-                for home in try await store.channelHomes(of: project.id) where !Task.isCancelled {
-                    let found = try await controller.reconcile(home)
-                    guard !found.unknown.isEmpty else { continue }
-                    logger.notice(
-                        "the push service has channels that have no name here",
-                        metadata: [
-                            "project.id": "\(home.project)", "app": "\(home.app)",
-                            "environment": "\(home.environment.rawValue)", "count": "\(found.unknown.count)",
-                        ])
-                }
+                let homes = try await store.channelHomes(of: project.id)
+                for home in homes where !Task.isCancelled { await look(at: home) }
             } catch {
                 logger.warning(
-                    "the channels of a project can't be compared",
+                    "the channels of a project can't be read",
                     metadata: ["project.id": "\(project.id)", "error": "\(error)"])
             }
+        }
+    }
+
+    /// An app that can't be asked keeps no other from being looked at.
+    private func look(at home: ChannelHome) async {
+        var metadata: Logger.Metadata = [
+            "project.id": "\(home.project)", "app": "\(home.app)", "environment": "\(home.environment.rawValue)",
+        ]
+        do {
+            let found = try await controller.reconcile(home)
+            guard !found.unknown.isEmpty else { return }
+            metadata["count"] = "\(found.unknown.count)"
+            logger.notice("the push service has channels that have no name here", metadata: metadata)
+        } catch {
+            metadata["error"] = "\(error)"
+            logger.warning("the channels of an app can't be compared", metadata: metadata)
         }
     }
 }

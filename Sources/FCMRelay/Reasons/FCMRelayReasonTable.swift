@@ -28,8 +28,9 @@ package enum FCMRelayReasonTable {
         ),
         row(.invalidArgument, .push(.payload), "Google does not take the message."),
         row(.tooLarge, .push(.payloadSize), "The message is larger than Google takes."),
+        // Of this push alone: tokens of Apple's devices and browsers stand among those of Android, which it says nothing of.
         row(
-            .thirdParty, .topic,
+            .thirdParty, .push(.unspecified),
             "What Google holds for Apple's or the browsers' push service is wrong: see the Firebase project's settings."
         ),
         row(.unauthenticated, .connection(.tokenExpired), "Google does not take the access token."),
@@ -120,7 +121,7 @@ package enum FCMRelayReasonTable {
         case "PERMISSION_DENIED"?: return .permissionDenied
         case "NOT_FOUND"?: return .notFound
         case "RESOURCE_EXHAUSTED"?: return .quotaExceeded
-        case "INTERNAL"?, "UNKNOWN"?: return .internalError
+        case "INTERNAL"?, "UNKNOWN"?, "ABORTED"?, "CANCELLED"?: return .internalError
         case "UNAVAILABLE"?, "DEADLINE_EXCEEDED"?: return .unavailable
         default: break
         }
@@ -129,6 +130,8 @@ package enum FCMRelayReasonTable {
         case 401: return .unauthenticated
         case 403: return .permissionDenied
         case 404: return .notFound
+        // Of a front end or a proxy, about the exchange and not about the message.
+        case 408, 409, 421, 425, 499: return .internalError
         case 413: return .tooLarge
         case 429: return .quotaExceeded
         case 500: return .internalError

@@ -139,6 +139,9 @@ extension FCMError {
         case .otherID(let channel):
             self.init(.alreadyExists, "\(title) is \(channel.id?.rawValue ?? "another one").")
             violations = [FieldViolation(field: "channelId", description: message)]
+        case .idTaken(let id, let other):
+            self.init(.alreadyExists, "\(id.rawValue) is the channel \(other) of \(home.app).")
+            violations = [FieldViolation(field: "channelId", description: message)]
         case .policyAtService(let policy):
             self = .badRequest(
                 "storagePolicy", "The channel that is to be taken over has the storage policy \(policy.rawValue).")

@@ -15,15 +15,20 @@ enum InstallationRoutes {
     /// How long an auth token is valid, in seconds: SDKs ask for another one in time.
     static let tokenLifetime: Int64 = 604_800
 
+    /// The FID that the installation wishes for; `nil`: it gets one.
+    private static func identifier(of body: ObjectReader) throws -> RegistrationID? {
+        guard let text = try body.string("fid"), !text.isEmpty else { return nil }
+        guard let id = RegistrationID(rawValue: text) else {
+            throw FCMError.badRequest("fid", "fid must be 22 characters of [A-Za-z0-9_-], the first of c, d, e, f.")
+        }
+        // One that stands for a broadcast channel is never an installation's.
+        return id.isOfChannel ? nil : id
+    }
+
     @Sendable private static func create(_ call: ProjectCall) async throws -> Response {
         let body = try await call.json()
         try body.refuseUnknown(except: ["fid", "auth_version", "app_id", "sdk_version"])
-        let id = try body.string("fid").flatMap { $0.isEmpty ? nil : $0 }.map { text throws(FCMError) in
-            guard let id = RegistrationID(rawValue: text) else {
-                throw .badRequest("fid", "fid must be 22 characters of [A-Za-z0-9_-], the first of c, d, e, f.")
-            }
-            return id
-        }
+        let id = try identifier(of: body)
         if let version = try body.string("auth_version"), version != "FIS_v2" {
             throw FCMError.badRequest("auth_version", "authVersion must be FIS_v2.")
         }

@@ -55,15 +55,6 @@ extension OpenConnections {
         }
     }
 
-    /// The same of a responder to the streams of HTTP/2.
-    func noting(_ responder: @escaping RequestResponder) -> RequestResponder {
-        { request, channel in
-            self.beginRequest(on: channel)
-            defer { self.endRequest(on: channel) }
-            return await responder(request, channel)
-        }
-    }
-
     /// Watches the listener's socket for what keeps it from accepting.
     func watch(_ listener: any Channel, logger: Logger) {
         let handler = AcceptErrors(connections: self, logger: logger)

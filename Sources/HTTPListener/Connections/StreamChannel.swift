@@ -30,19 +30,23 @@ struct StreamChannel: ServerChildChannel {
     static let streamLimit = 1000
 
     private let limits: Limits
+    private let connections: OpenConnections
     private let responder: RequestResponder
     private let streamHandlers: @Sendable () -> [any RemovableChannelHandler]
 
     /// Makes connections.
     ///
     /// - Parameters:
+    ///   - connections: where connections with requests are noted.
     ///   - streamHandlers: what stands between a stream's HTTP and its request.
     ///   - responder: answers requests.
     init(
-        _ limits: Limits, streamHandlers: @escaping @Sendable () -> [any RemovableChannelHandler],
+        _ limits: Limits, connections: OpenConnections,
+        streamHandlers: @escaping @Sendable () -> [any RemovableChannelHandler],
         responder: @escaping RequestResponder
     ) {
         self.limits = limits
+        self.connections = connections
         self.streamHandlers = streamHandlers
         self.responder = responder
     }
@@ -69,12 +73,12 @@ struct StreamChannel: ServerChildChannel {
         let streams = try pipeline.configureHTTP2Pipeline(
             mode: .server, connectionConfiguration: Self.configuration,
             streamConfiguration: NIOHTTP2Handler.StreamConfiguration(), streamDelegate: manager.http2StreamDelegate
-        ) { [streamHandlers] stream in
+        ) { [streamHandlers, connections] stream in
             stream.eventLoop.makeCompletedFuture {
                 let pipeline = stream.pipeline.syncOperations
                 try pipeline.addHandler(HTTP2FramePayloadToHTTPServerCodec())
                 try pipeline.addHandlers(streamHandlers())
-                try pipeline.addHandler(StreamRequest(arrivals))
+                try pipeline.addHandler(StreamRequest(arrivals, connections))
             }
         }
         _ = streams

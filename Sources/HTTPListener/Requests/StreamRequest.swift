@@ -3,7 +3,7 @@ import HummingbirdCore
 import NIOCore
 import NIOHTTPTypes
 
-/// Answers a request of an HTTP/2 stream or an HTTP/1.1 connection, called on the loop of `channel`.
+/// Answers a request of an HTTP/2 stream, called on the loop of `channel`, the stream.
 typealias RequestResponder = @Sendable (_ request: Request, _ channel: any Channel) async -> Response
 
 /// The request of one HTTP/2 stream: gathers its body, hands it on once it can be answered, and writes the answer.
@@ -29,6 +29,9 @@ final class StreamRequest: ChannelDuplexHandler {
     }
 
     private let arrivals: AsyncStream<NIOLoopBound<StreamRequest>>.Continuation
+    private let connections: OpenConnections
+    /// Whether its connection is noted as one with a request.
+    private var isNoted = false
     private var progress = Progress.waiting
     private var request: Request?
     private var context: ChannelHandlerContext?
@@ -41,9 +44,12 @@ final class StreamRequest: ChannelDuplexHandler {
 
     /// A stream without a request.
     ///
-    /// - Parameter arrivals: gets this handler once its request can be answered.
-    init(_ arrivals: AsyncStream<NIOLoopBound<StreamRequest>>.Continuation) {
+    /// - Parameters:
+    ///   - arrivals: gets this handler once its request can be answered.
+    ///   - connections: where its connection counts as one with a request, from the head of it to the end of the stream.
+    init(_ arrivals: AsyncStream<NIOLoopBound<StreamRequest>>.Continuation, _ connections: OpenConnections) {
         self.arrivals = arrivals
+        self.connections = connections
     }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -67,8 +73,13 @@ final class StreamRequest: ChannelDuplexHandler {
     private func end(_ error: any Error) {
         if case .passingOn(let body) = progress { body.finish(error) }
         progress = .ended
+        // A body that nobody took holds this handler.
+        request = nil
         writer?.resume(throwing: error)
         writer = nil
+        guard isNoted, let context else { return }
+        isNoted = false
+        connections.endRequest(on: context.channel)
     }
 }
 
@@ -92,6 +103,8 @@ extension StreamRequest {
     }
 
     private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
+        isNoted = true
+        connections.beginRequest(on: context.channel)
         guard let length = head.headerFields[.contentLength], let length = Int(length), length > Self.gatheredBytes
         else {
             progress = .gathering(head, nil)
@@ -159,6 +172,7 @@ extension StreamRequest {
     /// Has the request answered, and writes the answer. An answer that can't be written to its end resets the stream.
     func answer(by responder: RequestResponder) async {
         guard let request, let channel = context?.channel else { return }
+        // Whatever becomes of it: a body that is kept would keep this handler.
         self.request = nil
         let response = await responder(request, channel)
         do {
@@ -194,11 +208,17 @@ extension StreamRequest {
 
     fileprivate var isWritable: Bool { context?.channel.isWritable ?? false }
 
-    /// Waits until the peer has taken enough of what was written.
-    fileprivate func waitForRoom() async throws {
-        guard let context, context.channel.isActive else { throw ChannelError.ioOnClosedChannel }
-        guard !isWritable else { return }
-        try await withCheckedThrowingContinuation { writer = $0 }
+    /// Resumes once the peer has taken enough of what was written, or throws `ChannelError.ioOnClosedChannel`.
+    fileprivate func wait(_ continuation: CheckedContinuation<Void, any Error>) {
+        guard let context, context.channel.isActive else {
+            continuation.resume(throwing: ChannelError.ioOnClosedChannel)
+            return
+        }
+        guard !isWritable else {
+            continuation.resume()
+            return
+        }
+        writer = continuation
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -210,7 +230,7 @@ extension StreamRequest {
     }
 }
 
-/// Writes the body of an answer to its stream.
+/// Writes the body of an answer to its stream, from any executor.
 private struct StreamAnswerWriter: ResponseBodyWriter, Sendable {
     let stream: NIOLoopBound<StreamRequest>
     /// Whether the body is one that is there: it may leave with its end. Each part of another leaves at once, because
@@ -218,14 +238,33 @@ private struct StreamAnswerWriter: ResponseBodyWriter, Sendable {
     let isOfKnownLength: Bool
 
     func write(_ buffer: ByteBuffer) async throws {
-        try stream.value.put(.body(buffer))
-        guard !isOfKnownLength || !stream.value.isWritable else { return }
-        stream.value.flush()
-        try await stream.value.waitForRoom()
+        let mustWait = try await onLoop { [isOfKnownLength] stream in
+            try stream.put(.body(buffer))
+            guard !isOfKnownLength || !stream.isWritable else { return false }
+            stream.flush()
+            return !stream.isWritable
+        }
+        guard mustWait else { return }
+        try await withCheckedThrowingContinuation { continuation in
+            if stream.eventLoop.inEventLoop {
+                stream.value.wait(continuation)
+            } else {
+                stream.eventLoop.execute { stream.value.wait(continuation) }
+            }
+        }
     }
 
     func finish(_ trailers: HTTPFields?) async throws {
-        try stream.value.put(.end(trailers))
-        stream.value.flush()
+        try await onLoop { stream in
+            try stream.put(.end(trailers))
+            stream.flush()
+        }
+    }
+
+    private func onLoop<Value: Sendable>(
+        _ body: @escaping @Sendable (StreamRequest) throws -> Value
+    ) async throws -> Value {
+        if stream.eventLoop.inEventLoop { return try body(stream.value) }
+        return try await stream.eventLoop.submit { try body(stream.value) }.get()
     }
 }

@@ -41,6 +41,16 @@ package struct ChannelFailure: Error, Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
+    /// Whether it may have been done all the same: no answer came, or one of a service that fails, which a front end may
+    /// have given for it.
+    package var mayBeDone: Bool {
+        switch cause {
+        case .notSent: false
+        case .unknown: true
+        case .refused(let refusal): [.load(.failure), .load(.service)].contains(refusal.scope)
+        }
+    }
+
     /// Whether the service has no such channel (any more).
     package var isUnknownChannel: Bool {
         guard case .refused(let refusal) = cause, case .addressDead = refusal.scope else { return false }

@@ -32,10 +32,10 @@ struct ChannelTable {
     static let completion =
         "UPDATE channel SET id = ?1, registration = ?2, created_at = max(created_at, ?4) WHERE key = ?3 AND id IS NULL"
     static let active = """
-        SELECT id, name, registration, created_at FROM channel
-        WHERE app = ? AND environment = ? AND id IS NOT NULL AND lost_at IS NULL
+        SELECT \(columns) FROM \(tables)
+        WHERE c.app = ? AND c.environment = ? AND c.id IS NOT NULL AND c.lost_at IS NULL
         """
-    static let known = "SELECT id FROM channel WHERE app = ? AND environment = ? AND id IS NOT NULL"
+    static let byID = "SELECT \(columns) FROM \(tables) WHERE c.app = ? AND c.environment = ? AND c.id = ?"
     static let removal = "DELETE FROM channel WHERE key = ?"
 
     /// The number of the app of a home; `nil`: it has nothing yet.
@@ -68,12 +68,15 @@ struct ChannelTable {
 
     func complete(
         _ name: ChannelName, in home: ChannelHome, id: ChannelID, at time: Timestamp
-    ) throws -> BroadcastChannel? {
+    ) throws -> ChannelCompletion {
         guard let (key, channel) = try find(name, in: home), channel.state == .creating,
             let app = try app(of: home)
-        else { return nil }
-        let known = try String.fetchAll(db.cachedStatement(sql: Self.known), arguments: [app, home.environment.code])
-        guard !known.contains(id.rawValue) else { return nil }
+        else { return .notNoted }
+        if let row = try db.row(Self.byID, [app, home.environment.code, id.rawValue]) {
+            let former = try BroadcastChannel(row: row)
+            guard former.state != .active else { return .idTaken(former.name) }
+            try db.change(Self.removal, [row[0] as Int64])
+        }
         let address = Address.broadcast(
             BroadcastAddress(id: id, environment: home.environment, storagePolicy: channel.storagePolicy))
         let request = RegistrationRequest(
@@ -83,34 +86,47 @@ struct ChannelTable {
         new.provenAt = time
         let registration = try RegistrationTable(db: db).insert(new)
         try db.change(Self.completion, [id.rawValue, registration.key.rawValue, key, time.milliseconds])
-        return try find(name, in: home)?.channel
+        guard let made = try find(name, in: home)?.channel else { return .notNoted }
+        return .active(made)
     }
 
-    func reconcile(
+    func compare(
         in home: ChannelHome, with ids: [ChannelID], at time: Timestamp
-    ) throws -> (lost: [ChannelName], unknown: [ChannelID]) {
-        guard let app = try app(of: home) else { return ([], ids) }
-        let listed = Set(ids.map(\.rawValue))
+    ) throws -> (missing: [BroadcastChannel], active: Int, unknown: [ChannelID]) {
+        guard let app = try app(of: home) else { return ([], 0, ids) }
         let rows = try Row.fetchAll(db.cachedStatement(sql: Self.active), arguments: [app, home.environment.code])
-        var lost: [ChannelName] = []
-        for row in rows where !listed.contains(row[0]) && Timestamp(milliseconds: row[3]) < time {
-            // The trigger does the rest.
-            try RegistrationTable(db: db).end(
-                RegistrationKey(rawValue: row[2]), RegistrationEnd(time: time, cause: .unregistered))
-            lost.append(try ChannelName(stored: row[1]))
-        }
-        let known = Set(
-            try String.fetchAll(db.cachedStatement(sql: Self.known), arguments: [app, home.environment.code]))
-        return (lost, ids.filter { !known.contains($0.rawValue) })
+        let active = try rows.map { try BroadcastChannel(row: $0) }
+        let listed = Set(ids)
+        let known = Set(active.compactMap(\.id))
+        return (
+            active.filter { channel in channel.createdAt < time && channel.id.map { !listed.contains($0) } ?? false },
+            active.count, ids.filter { !known.contains($0) }
+        )
     }
 
-    func remove(_ name: ChannelName, in home: ChannelHome, at time: Timestamp) throws -> Bool {
-        guard let (key, channel) = try find(name, in: home) else { return false }
-        let registration = try db.number("SELECT registration FROM channel WHERE key = ?", [key])
+    func lose(_ channels: [BroadcastChannel], at time: Timestamp) throws -> [ChannelName] {
+        var lost: [ChannelName] = []
+        for channel in channels {
+            guard let (key, now) = try find(channel.name, in: channel.home), now.state == .active, now.id == channel.id,
+                let registration = try registration(of: key)
+            else { continue }
+            // The trigger does the rest.
+            try RegistrationTable(db: db).end(registration, RegistrationEnd(time: time, cause: .unregistered))
+            lost.append(channel.name)
+        }
+        return lost
+    }
+
+    private func registration(of key: Int64) throws -> RegistrationKey? {
+        try db.number("SELECT registration FROM channel WHERE key = ?", [key]).map(RegistrationKey.init(rawValue:))
+    }
+
+    func remove(_ name: ChannelName, in home: ChannelHome, id: ChannelID?, at time: Timestamp) throws -> Bool {
+        guard let (key, channel) = try find(name, in: home), channel.id == id else { return false }
+        let registration = try registration(of: key)
         try db.change(Self.removal, [key])
         if let registration, channel.state == .active {
-            try RegistrationTable(db: db).end(
-                RegistrationKey(rawValue: registration), RegistrationEnd(time: time, cause: .deleted))
+            try RegistrationTable(db: db).end(registration, RegistrationEnd(time: time, cause: .deleted))
         }
         return true
     }

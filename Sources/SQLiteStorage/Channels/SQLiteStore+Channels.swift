@@ -13,11 +13,11 @@ extension SQLiteStore: ChannelStore {
     /// Writes the id, the registration and the audit entry in one transaction.
     package func completeChannel(
         _ name: ChannelName, in home: ChannelHome, id: ChannelID, at time: Timestamp, audit: AuditEntry?
-    ) async throws(StoreError) -> BroadcastChannel? {
+    ) async throws(StoreError) -> ChannelCompletion {
         try await write(rows: 3) { db in
-            let made = try ChannelTable(db: db).complete(name, in: home, id: id, at: time)
-            if made != nil, let audit { try AuditLogTable(db: db).add(audit) }
-            return made
+            let completion = try ChannelTable(db: db).complete(name, in: home, id: id, at: time)
+            if case .active = completion, let audit { try AuditLogTable(db: db).add(audit) }
+            return completion
         }
     }
 
@@ -94,19 +94,26 @@ extension SQLiteStore: ChannelStore {
         }
     }
 
-    /// Compares and notes in one transaction.
-    package func reconcileChannels(
+    /// Reads an app's active channels once.
+    package func compareChannels(
         in home: ChannelHome, with ids: [ChannelID], at time: Timestamp
-    ) async throws(StoreError) -> (lost: [ChannelName], unknown: [ChannelID]) {
-        try await write { db in try ChannelTable(db: db).reconcile(in: home, with: ids, at: time) }
+    ) async throws(StoreError) -> (missing: [BroadcastChannel], active: Int, unknown: [ChannelID]) {
+        try await read { db in try ChannelTable(db: db).compare(in: home, with: ids, at: time) }
+    }
+
+    /// Ends their registrations in one transaction.
+    package func loseChannels(
+        _ channels: [BroadcastChannel], at time: Timestamp
+    ) async throws(StoreError) -> [ChannelName] {
+        try await write(rows: channels.count) { db in try ChannelTable(db: db).lose(channels, at: time) }
     }
 
     /// Removes it in one transaction with its audit entry.
     package func removeChannel(
-        _ name: ChannelName, in home: ChannelHome, at time: Timestamp, audit: AuditEntry?
+        _ name: ChannelName, in home: ChannelHome, id: ChannelID?, at time: Timestamp, audit: AuditEntry?
     ) async throws(StoreError) -> Bool {
         try await write(rows: 3) { db in
-            let isRemoved = try ChannelTable(db: db).remove(name, in: home, at: time)
+            let isRemoved = try ChannelTable(db: db).remove(name, in: home, id: id, at: time)
             if isRemoved, let audit { try AuditLogTable(db: db).add(audit) }
             return isRemoved
         }

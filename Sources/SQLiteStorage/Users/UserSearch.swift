@@ -104,7 +104,8 @@ struct UserSearch: Sendable {
             guard row[1] else { return message }
             return try Self.isAlone(keys, message, db) ? message : nil
         }
-        let last = try db.number("SELECT max(seq) FROM message") ?? 0
+        // Of both tables: singles that ended have left this one.
+        let last = try db.number("SELECT seq FROM sqlite_sequence WHERE name = 'message'") ?? 0
         return (found, end < last ? end : nil)
     }
 

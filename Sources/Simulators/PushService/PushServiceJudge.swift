@@ -98,7 +98,7 @@ struct PushServiceJudge: Sendable {
         }
         reading.senderKey = key
         guard subscription.applicationKey.map({ $0 == key }) ?? true else {
-            throw Refusal(status: 403, errno: 109, text: "VapidPkHashMismatch")
+            throw Refusal(status: 401, errno: 109, text: "VAPID public key mismatch")
         }
         reading.plaintext = try Self.plaintext(of: request, for: subscription)
         return seconds

@@ -53,6 +53,16 @@ package enum ChannelIntent: Hashable, Sendable {
     case full(count: Int)
 }
 
+/// What came of a noted channel for which the service named an id.
+package enum ChannelCompletion: Hashable, Sendable {
+    /// It is active.
+    case active(BroadcastChannel)
+    /// Nothing of that name is being made (any more).
+    case notNoted
+    /// The id is that of the active channel of this name.
+    case idTaken(ChannelName)
+}
+
 extension RegistrationID {
     private static let channelPrefix = "channel-"
 

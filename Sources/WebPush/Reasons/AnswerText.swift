@@ -25,16 +25,19 @@ struct AnswerText {
     /// The reason that it gives; `nil`: the status says all.
     func reason(status: Int) -> Reason? {
         switch (status, errno) {
-        // 103: the subscription expired; 105, 106: it is gone.
-        case (_, 103?), (_, 105?), (_, 106?): return .subscriptionGone
-        // 102: the address is none of Mozilla's.
-        case (404, 102?): return .subscriptionGone
+        // 102: the address is none of Mozilla's; 103: the subscription expired; 105, 106: it is gone.
+        case (404, 102?), (404, 103?), (410, 103?), (404, 105?), (410, 105?), (404, 106?), (410, 106?):
+            return .subscriptionGone
         default: break
         }
         guard status == 400 || status == 401 || status == 403 else { return nil }
-        let isMismatch =
-            text.contains("vapidpkhashmismatch") || text.contains("do not correspond")
-            || text.contains("unauthorizedregistration")
-        return isMismatch ? .keyMismatch : nil
+        if Self.mismatches.contains(where: text.contains) { return .keyMismatch }
+        // Google's, which passed after a day.
+        return text.contains("invalid push subscription endpoint") ? .subscriptionUnknown : nil
     }
+
+    /// What services write when a subscription is of another key than the token: Apple, Google twice, Mozilla.
+    private static let mismatches = [
+        "vapidpkhashmismatch", "do not correspond", "unauthorizedregistration", "public key mismatch",
+    ]
 }

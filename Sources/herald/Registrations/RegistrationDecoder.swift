@@ -48,6 +48,7 @@ struct RegistrationDecoder: Sendable {
         guard let app = try Self.text(fields, .app) else { throw Self.problem(.app, "missing") }
         var row = try addressed(fields, app: app)
         row.id = try Self.identifier(fields, .fid, "must be 22 base64url characters that begin with c, d, e or f")
+        if row.id?.isOfChannel == true { throw Self.problem(.fid, "stands for a broadcast channel, not for an app") }
         row.token = try Self.identifier(fields, .token, "is no registration token")
         if let named = row.id, let token = row.token {
             let front = String(token.rawValue.prefix { $0 != ":" })

@@ -19,6 +19,10 @@ final class ListedChannels: ChannelService {
         var failure: ChannelFailure?
         /// Whether it is done all the same.
         var isDone = false
+        /// Channels that the list lacks although they are there.
+        var unlisted: Set<ChannelID> = []
+        /// Runs before the next deletion is answered.
+        var beforeDeletionIsAnswered: (@Sendable () async -> Void)?
     }
 
     let state = Mutex(State())
@@ -61,15 +65,21 @@ final class ListedChannels: ChannelService {
     }
 
     func channels(in home: ChannelHome) async -> Result<[ChannelID], ChannelFailure> {
-        call { state in .success(state.channels.map(\.id)) }
+        call { state in .success(state.channels.map(\.id).filter { !state.unlisted.contains($0) }) }
     }
 
     func delete(_ id: ChannelID, in home: ChannelHome) async -> Result<Void, ChannelFailure> {
-        call { state in
+        let result: Result<Void, ChannelFailure> = call { state in
             let before = state.channels.count
             state.channels.removeAll { $0.id == id }
             return state.channels.count < before ? .success(()) : .failure(Self.unknown)
         }
+        let pause = state.withLock { state in
+            defer { state.beforeDeletionIsAnswered = nil }
+            return state.beforeDeletionIsAnswered
+        }
+        await pause?()
+        return result
     }
 }
 

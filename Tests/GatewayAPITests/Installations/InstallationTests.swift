@@ -82,7 +82,8 @@ struct InstallationTests {
         let gateway = try await TestGateway()
         let registered = try await gateway.register()
         let install = try await gateway.install()
-        for taken in [registered.id, install.id] {
+        // One that is taken, and one as a broadcast channel's registration has it.
+        for taken in [registered.id, install.id, "channel-AAAAAAAAAAAAAA"] {
             let made = try await gateway.install(taken)
             #expect(made.id != taken && made.id.count == 22)
         }

@@ -52,6 +52,27 @@ struct LongBodyTests {
         #expect(states.count == Self.tokens)
     }
 
+    /// Its rows are formatted beside the connection's event loop.
+    @Test(arguments: ["--http2", "--http1.1"])
+    func anExportIsStreamed(option: String) async throws {
+        let gateway = try await TestGateway()
+        let key = try #require(gateway.keys[.admin]).text
+        let files = try await TestCertificate(in: gateway.directory).files
+        let listener = GatewayListener.loopback(tls: files)
+        let output = try await RunningServer.run(gateway.services, listener: listener) { server in
+            try await run(
+                "curl",
+                [
+                    option, "-s", "-m", "60", "--cacert", files.certificateFile, "-w", "%{http_code}", "-H",
+                    "Authorization: Bearer \(key)",
+                    "https://127.0.0.1:\(server.port)/v1/projects/demo/export?format=csv",
+                ]
+            ).output
+        }
+        let lines = output.split(whereSeparator: \.isNewline)
+        #expect(lines.count == 2 && lines.first?.contains("message") == true && lines.last == "200", "\(output)")
+    }
+
     /// The refusal is there before the body is.
     @Test func oneThatIsTooLongIsRefusedAndItsConnectionStays() async throws {
         let gateway = try await TestGateway()

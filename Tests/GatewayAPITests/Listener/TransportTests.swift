@@ -171,6 +171,8 @@ struct TransportTests {
         let certificate = try await TestCertificate(in: gateway.directory)
         let file = certificate.certificateFile
         let report = try await RunningServer.run(services, listener: listener(certificate)) { server in
+            // Also when a step fails: the server waits for its requests.
+            defer { gate.open() }
             let client = try H2Client.start(
                 H2Client.Task(port: server.port, certificate: file, requests: 1500, path: "/readyz"))
             await gate.hold(StreamChannel.streamLimit)
@@ -187,6 +189,8 @@ struct TransportTests {
         let certificate = try await TestCertificate(in: gateway.directory)
         let (file, requests) = (certificate.certificateFile, 500)
         let report = try await RunningServer.run(services, listener: listener(certificate)) { server in
+            // Also when a step fails: the server waits for its requests.
+            defer { gate.open() }
             let client = try H2Client.start(
                 H2Client.Task(port: server.port, certificate: file, requests: requests, path: "/readyz"))
             await gate.hold(requests)

@@ -282,7 +282,7 @@ struct BrokenStore: APIStore {
     ) async throws(StoreError) -> ChannelIntent { throw failure }
     func completeChannel(
         _ name: ChannelName, in home: ChannelHome, id: ChannelID, at time: Timestamp, audit: AuditEntry?
-    ) async throws(StoreError) -> BroadcastChannel? { throw failure }
+    ) async throws(StoreError) -> ChannelCompletion { throw failure }
     func abandonChannel(_ name: ChannelName, in home: ChannelHome) async throws(StoreError) { throw failure }
     func channel(
         _ name: ChannelName, in home: ChannelHome
@@ -298,11 +298,14 @@ struct BrokenStore: APIStore {
     ) async throws(StoreError) -> ResultPage<BroadcastChannel> { throw failure }
     func channelHomes(of project: ProjectID) async throws(StoreError) -> [ChannelHome] { throw failure }
     func channelCount(in home: ChannelHome) async throws(StoreError) -> Int { throw failure }
-    func reconcileChannels(
+    func compareChannels(
         in home: ChannelHome, with ids: [ChannelID], at time: Timestamp
-    ) async throws(StoreError) -> (lost: [ChannelName], unknown: [ChannelID]) { throw failure }
+    ) async throws(StoreError) -> (missing: [BroadcastChannel], active: Int, unknown: [ChannelID]) { throw failure }
+    func loseChannels(
+        _ channels: [BroadcastChannel], at time: Timestamp
+    ) async throws(StoreError) -> [ChannelName] { throw failure }
     func removeChannel(
-        _ name: ChannelName, in home: ChannelHome, at time: Timestamp, audit: AuditEntry?
+        _ name: ChannelName, in home: ChannelHome, id: ChannelID?, at time: Timestamp, audit: AuditEntry?
     ) async throws(StoreError) -> Bool { throw failure }
 
     var changes: StoreChanges { keys.changes }

@@ -4,7 +4,7 @@ import Testing
 
 /// firebase-admin for Python as it comes from PyPI, pointed at a gateway by the lines of the article.
 @Suite(
-    .serialized, .heavy, .timeLimit(.minutes(30)),
+    .serialized, .heavy, .timeLimit(.minutes(10)),
     .enabled(Python.current.expectation, { try await Python.current.isFound() }))
 struct AdminSDKTests {
     @Test(arguments: ClientAccess.keys) func everydayCallsWork(access: ClientAccess) async throws {
@@ -59,7 +59,7 @@ struct AdminSDKTests {
 
 /// firebase-admin 6.9: topics through Instance ID, and the multipart batch.
 @Suite(
-    .serialized, .heavy, .timeLimit(.minutes(30)),
+    .serialized, .heavy, .timeLimit(.minutes(10)),
     .enabled(Python.legacy.expectation, { try await Python.legacy.isFound() }))
 struct OldAdminSDKTests {
     @Test(arguments: ClientAccess.keys) func everydayCallsWork(access: ClientAccess) async throws {
@@ -89,7 +89,7 @@ struct OldAdminSDKTests {
 
 /// pyfcm 2.1, which builds requests of v1 by hand.
 @Suite(
-    .serialized, .heavy, .timeLimit(.minutes(30)),
+    .serialized, .heavy, .timeLimit(.minutes(10)),
     .enabled(Python.current.expectation, { try await Python.current.isFound() }))
 struct PyFCMTests {
     @Test(arguments: ClientAccess.keys) func everydayCallsWork(access: ClientAccess) async throws {
@@ -103,7 +103,7 @@ struct PyFCMTests {
 
 /// pyfcm 1.5, for which only the protocol before v1 exists.
 @Suite(
-    .serialized, .heavy, .timeLimit(.minutes(30)),
+    .serialized, .heavy, .timeLimit(.minutes(10)),
     .enabled(Python.legacy.expectation, { try await Python.legacy.isFound() }))
 struct OldPyFCMTests {
     @Test(arguments: ClientAccess.keys) func everydayCallsWork(access: ClientAccess) async throws {

@@ -27,8 +27,16 @@ final class GatewayAddress: Sendable {
         state.withLock { if $0.baseURL == baseURL { $0.baseURL = nil } }
     }
 
-    /// Where to ask; `nil` when the run is over.
+    /// Where to ask; `nil` when the run is over, as it is when one caller is cancelled.
     func next() async -> String? {
+        await withTaskCancellationHandler {
+            await wait()
+        } onCancel: {
+            finish()
+        }
+    }
+
+    private func wait() async -> String? {
         while true {
             // Between the wait and this look the gateway may have gone again.
             let (baseURL, isOver) = state.withLock { ($0.baseURL, $0.isOver) }
