@@ -44,11 +44,12 @@ struct StreamRequestTests {
     }
 
     /// From its head on: the body may be long in coming.
-    @Test func aConnectionWhoseRequestIsComingMakesNoRoomForOthers() throws {
+    @Test func aBackendWhoseRequestIsComingMakesNoRoomForOthers() throws {
         let connections = OpenConnections(ConnectionLimits(total: 1))
         let (requests, arrivals) = AsyncStream.makeStream(of: NIOLoopBound<StreamRequest>.self)
         let channel = try connected(StreamRequest(arrivals, connections))
         connections.add(channel, logger: logger)
+        connections.prove(channel)
         try channel.writeInbound(head(length: 100))
         let second = try connected()
         connections.add(second, logger: logger)
