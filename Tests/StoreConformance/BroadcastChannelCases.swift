@@ -102,6 +102,30 @@ extension ConformanceCase {
             #expect(report.recipients == 1 && report.ended[.accepted] == 1 && report.state == .complete)
             #expect(report.message.recipient == .registration(standIn.id))
         },
+        ConformanceCase("of the publications that wait for a channel only the newest goes out") { scene in
+            let standIn = try await scene.standIn(for: scene.channel("match", id: "id"))
+            let other = try await scene.standIn(for: scene.channel("other", id: "other"))
+            let apart = try await scene.send(to: other, at: 1000)
+            let first = try await scene.send(to: standIn, at: 1000)
+            // One that is under way is left alone until its answer comes.
+            let underWay = try await scene.claimDue(.interactive, at: 1000)
+            #expect(underWay.map(\.message) == [apart.id, first.id])
+            let second = try await scene.send(to: standIn, at: 1100)
+            let third = try await scene.send(to: standIn, at: 1200)
+            let superseded = try await scene.report(second)
+            #expect(superseded.state == .complete && superseded.ended[.cancelled] == 1)
+            let deliveries = try await scene.store.deliveries(
+                of: second.id, in: scene.project, outcome: .cancelled, after: nil, limit: 9)
+            #expect(deliveries.elements.map(\.reason) == ["Superseded"])
+            #expect(try await scene.report(first).inFlight == 1)
+            try await scene.settle(underWay.map { $0.retried(at: 3000) })
+            #expect(try await scene.report(first).ended[.cancelled] == 1)
+            let due = try await scene.claimDue(.interactive, at: 9000)
+            #expect(Set(due.map(\.message)) == [apart.id, third.id])
+            // What comes back while nothing newer waits goes out again.
+            try await scene.settle(due.map { $0.retried(at: 9500) })
+            #expect(Set(try await scene.claimDue(.interactive, at: 9500).map(\.message)) == [apart.id, third.id])
+        },
         ConformanceCase("a name belongs to one channel, which can be made anew when it is lost") { scene in
             let first = try await scene.channel("match", id: "id-1")
             #expect(try await scene.note("match", .none) == .exists(first))

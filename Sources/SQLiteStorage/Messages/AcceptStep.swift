@@ -32,6 +32,8 @@ struct AcceptStep {
     private let worker: WorkerID?
     /// Made for the first message that has links.
     private var links: MessageLinkWriter?
+    /// The messages to broadcast channels.
+    private var publications: [(message: Int64, new: NewMessage, channel: DeliveryRegistration)] = []
 
     /// - Parameter worker: claims nothing when its lease ended.
     init(_ transaction: WriteTransaction, worker: WorkerID?) throws {
@@ -72,8 +74,20 @@ struct AcceptStep {
         return .accepted(accepted, claims: claims)
     }
 
-    /// Ends the step: nothing is accepted after it.
-    mutating func finish() throws { try links?.finish() }
+    /// Ends the step: nothing is accepted after it. Older publications to the same channels that still wait end with it.
+    ///
+    /// - Returns: those, for counters.
+    mutating func finish() throws -> OwnEnds {
+        try links?.finish()
+        guard let newest = publications.map(\.new.acceptedAt).max() else { return OwnEnds() }
+        var step = try SettleStep(transaction, worker: WorkerID(rawValue: 0), newest: newest)
+        for publication in publications {
+            try step.supersede(
+                before: publication.message, of: publication.new.project, to: publication.channel)
+        }
+        _ = try step.finish()
+        return step.ownEnds
+    }
 
     private mutating func make(_ new: [NewLink], of message: Int64) throws {
         guard !new.isEmpty else { return }
@@ -92,6 +106,7 @@ struct AcceptStep {
             guard let registration = try transaction.registration(key) else { return nil }
             row.registration = key
             let (seq, claims) = try insertSingle(registration, message, &row)
+            if !registration.channel.isOfDevices { publications.append((seq, message, registration)) }
             return (seq, .registration(registration.id), 1, claims)
         case .topic(let topic):
             let id = try TopicTable(db: db).id(of: topic, message.project.rawValue)

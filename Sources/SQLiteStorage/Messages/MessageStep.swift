@@ -12,13 +12,14 @@ extension SQLiteStore: MessageStore {
     ) async throws(StoreError) -> [AcceptResult] {
         let prepared = try messages.map { message throws(StoreError) in try PreparedMessage(message) }
         let change = messages.reduce(into: StoreChange()) { $0.formUnion(.work($1.lane)) }
-        let results = try await writeShared(.accept, rows: prepared.reduce(0) { $0 + $1.rows }, telling: change) {
+        let (results, ends) = try await writeShared(.accept, rows: prepared.reduce(0) { $0 + $1.rows }, telling: change)
+        {
             transaction in
             var step = try AcceptStep(transaction, worker: worker)
             let results = try prepared.map { try step.accept($0) }
-            try step.finish()
-            return results
+            return (results, try step.finish())
         }
+        keep(ends)
         if messages.contains(where: { !$0.links.isEmpty }) { linkClock.noteMade() }
         return results
     }

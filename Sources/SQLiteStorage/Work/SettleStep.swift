@@ -166,9 +166,13 @@ struct SettleStep {
         case .retry(let history, _) where messages[message].state == .cancelled:
             messages[message].hasEndedClaim = true
             cancelled(history, message, delivery.registration)
+        case .retry(let history, _) where try isSuperseded(delivery, message):
+            messages[message].hasEndedClaim = true
+            superseded(history, message, delivery.registration)
         case .retry(let history, let notBefore):
             try db.change(Self.release, [messages[message].seq])
             try wait(messages[message], delivery, history, until: notBefore)
+            try supersede(before: messages[message].seq, of: delivery.project, to: delivery.registration)
         }
     }
 
@@ -187,16 +191,26 @@ struct SettleStep {
         case .retry(let history, _) where messages[message].state == .cancelled:
             guard try take(key.rawValue, message) else { return false }
             cancelled(history, message, delivery.registration)
+        case .retry(let history, _) where try isSuperseded(delivery, message):
+            guard try take(key.rawValue, message) else { return false }
+            superseded(history, message, delivery.registration)
         case .retry(let history, let notBefore):
-            return try db.change(
-                Self.putBack,
-                [
-                    try route(of: delivery), notBefore.milliseconds, history.attempts, history.unknownAttempts,
-                    history.interruptions, history.lastCause, history.probingSince?.milliseconds,
-                    history.refusedBy?.rawValue, messages[message].seq, key.rawValue, worker.rawValue,
-                ]) > 0
+            guard try putBack(delivery, message, history, notBefore) else { return false }
+            try supersede(before: messages[message].seq, of: delivery.project, to: delivery.registration)
         }
         return true
+    }
+
+    private func putBack(
+        _ delivery: ClaimedDelivery, _ message: Int, _ history: AttemptHistory, _ notBefore: Timestamp
+    ) throws -> Bool {
+        try db.change(
+            Self.putBack,
+            [
+                try route(of: delivery), notBefore.milliseconds, history.attempts, history.unknownAttempts,
+                history.interruptions, history.lastCause, history.probingSince?.milliseconds,
+                history.refusedBy?.rawValue, messages[message].seq, delivery.registration.key.rawValue, worker.rawValue,
+            ]) > 0
     }
 
     private func take(_ key: Int64, _ message: Int) throws -> Bool {
@@ -303,5 +317,48 @@ extension SettleStep {
             let reason = outcome == .cancelled ? Self.cancelled : history.lastCause ?? Self.expired
             end(outcome, reason, history, message, RegistrationKey(rawValue: key), at: time)
         }
+    }
+}
+
+// Publications to broadcast channels: of each channel only the newest waits, since it says all that the older ones said
+// (apns-channels.md §3).
+extension SettleStep {
+    /// The reason of publications that a newer one took the place of.
+    static let superseded = "Superseded"
+
+    private static let waitingOfChannel = """
+        FROM pending INDEXED BY pending_due
+        WHERE lane IN (0, 1) AND route = ? AND worker IS NULL AND is_held = 0 AND registration = ?
+        """
+    static let newerPublication = "SELECT 1 \(waitingOfChannel) AND message > ? LIMIT 1"
+    static let olderPublications = """
+        SELECT message, attempts, unknown_attempts, last_cause \(waitingOfChannel) AND message < ?
+        """
+    static let withdraw = "DELETE FROM pending WHERE message = ? AND registration = ? AND worker IS NULL"
+
+    /// Ends what waits for the channel that a registration stands for and is older than `message`. Of a device: nothing.
+    mutating func supersede(before message: Int64, of project: ProjectID, to channel: DeliveryRegistration) throws {
+        guard !channel.channel.isOfDevices else { return }
+        let key = channel.key.rawValue
+        let route = try transaction.route(PushRoute(project: project, app: channel.app, channel: channel.channel))
+        let rows = try Row.fetchAll(
+            db.cachedStatement(sql: Self.olderPublications), arguments: [route, key, message])
+        for row in rows {
+            let older: Int64 = row[0]
+            try db.change(Self.withdraw, [older, key])
+            superseded(AttemptHistory(row: row, from: 1), try messages.find(older), channel)
+        }
+    }
+
+    /// Whether a newer publication waits for the channel of this one.
+    private func isSuperseded(_ delivery: ClaimedDelivery, _ message: Int) throws -> Bool {
+        guard !delivery.registration.channel.isOfDevices else { return false }
+        return try db.number(
+            Self.newerPublication,
+            [try route(of: delivery), delivery.registration.key.rawValue, messages[message].seq]) != nil
+    }
+
+    private mutating func superseded(_ history: AttemptHistory, _ message: Int, _ channel: DeliveryRegistration) {
+        end(.cancelled, Self.superseded, history, message, channel.key, channel.appKey, at: recordedAt)
     }
 }
