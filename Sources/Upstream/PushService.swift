@@ -39,6 +39,10 @@ package protocol PushService: Sendable {
     /// Whether a dead address without a time counts as dead since the push set out; otherwise nothing is concluded.
     var seesDeathAtOnce: Bool { get }
 
+    /// The reason of an answer that the service does not know the address; it is judged by how many get it
+    /// (``UnknownAddresses``). `nil`: it has none, or its refusals say themselves what they mean.
+    var unknownAddress: Reason? { get }
+
     /// How long an address is left alone after the first answer that it gets too many pushes; it doubles with each.
     var firstAddressPause: Duration { get }
 
@@ -64,6 +68,9 @@ extension PushService {
 
     /// No.
     package var seesDeathAtOnce: Bool { false }
+
+    /// None.
+    package var unknownAddress: Reason? { nil }
 
     /// Five seconds.
     package var firstAddressPause: Duration { .seconds(5) }

@@ -12,7 +12,7 @@ extension UpstreamClient {
     ) -> [PushReport] {
         let received = wallTime()
         var findings = Findings(count: completions.count)
-        let reports = completions.map { completion in
+        var reports = completions.map { completion in
             let answer = Answer(completion.exchange, of: service, at: received)
             let index = indices[completion.index]
             findings.add(answer, of: index, completion.exchange)
@@ -24,12 +24,38 @@ extension UpstreamClient {
                 index: index, outcome: service.seesDeathAtOnce ? answer.outcome.dated(by: start) : answer.outcome,
                 latency: completion.latency, upstreamID: answer.id)
         }
+        if let reason = service.unknownAddress { judge(&reports, of: reason, batch) }
         // The token first, so that the new connections begin with the new one.
         if findings.sawExpiredToken, let token { tokens?.expire(token.issuedAt) }
         follow(findings, of: batch, generation, token: token, received)
         congestion.leave(completions.count, good: findings.good, overload: findings.overload)
         if let after = findings.overload?.after, after > .zero { pools.reconsider() }
         return reports
+    }
+
+    /// Says of each address that the service does not know whether it is dead. Otherwise the push ends, and nothing is held
+    /// against the registration.
+    private func judge(_ reports: inout [PushReport], of reason: Reason, _ batch: [Push]) {
+        let now = uptime()
+        let received = wallTime()
+        state.withLock { state in
+            let unknown = reports.indices.filter { reports[$0].outcome.refusal?.reason == reason }
+            let answers = reports.count { $0.outcome == .accepted || $0.outcome.refusal?.scope.isFinal == true }
+            guard answers > 0 else { return }
+            state.unknownAddresses.count(answers: answers, unknown: unknown.count, at: now)
+            if !state.unknownAddresses.isEmpty {
+                for report in reports where report.outcome == .accepted {
+                    state.unknownAddresses.accepted(batch[report.index].address)
+                }
+            }
+            for place in unknown {
+                let report = reports[place]
+                let isDead = state.unknownAddresses.isDead(batch[report.index].address, at: now)
+                let scope: Refusal.Scope =
+                    isDead ? .addressDead(since: received + (.zero - report.latency)) : .push(.address)
+                reports[place] = report.answering(.rejected(Refusal(reason, scope)))
+            }
+        }
     }
 
     /// Ends pushes that no request can be made of. One of them may have been a probe: it shows nothing.
@@ -111,6 +137,15 @@ extension UpstreamClient {
     ) -> ClockSkew.Action? {
         guard let date, skew.wantsSample(at: now), let time = HTTPDate.time(of: date, now: received) else { return nil }
         return skew.sample(date: time, received: received, at: now)
+    }
+}
+
+extension PushReport {
+    /// The same report of another outcome.
+    fileprivate func answering(_ outcome: Outcome) -> PushReport {
+        PushReport(
+            index: index, outcome: outcome, latency: latency, isAttempt: isAttempt, isBeingProbed: isBeingProbed,
+            upstreamID: upstreamID)
     }
 }
 

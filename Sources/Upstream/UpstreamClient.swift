@@ -30,6 +30,7 @@ package final class UpstreamClient: Sendable {
         var control: UpstreamControl
         var skew = ClockSkew()
         var unknownReasons = UnknownReasons()
+        var unknownAddresses = UnknownAddresses()
     }
 
     init(

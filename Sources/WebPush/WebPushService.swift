@@ -56,6 +56,7 @@ struct WebPushService: PushService {
 
     var overload: Refusal { Refusal(.serviceUnavailable, .load(.service)) }
     var addressOverload: Refusal { Refusal(.tooManyRequests, .load(.address)) }
+    var unknownAddress: Reason? { .subscriptionUnknown }
     var addressDoubt: Refusal { Refusal(.subscriptionUnknown, .addressDoubtful) }
 
     private var isApple: Bool { host == "push.apple.com" || host.hasSuffix(".push.apple.com") }

@@ -43,6 +43,68 @@ struct WebPushGatewayTests {
         }
     }
 
+    @Test func anUnknownSubscriptionEndsWhereItIsAlone() async throws {
+        try await WebPushUnderTest.with { web in
+            let process = try await web.test.start()
+            var browsers: [(subscription: PushSubscription, token: String)] = []
+            for _ in 0..<30 { browsers.append(try await web.register(with: process)) }
+            try await web.subscribe(browsers.map(\.token), with: process)
+            func accepted() async throws -> Int? {
+                let message = try await WholeGatewayTests.broadcast(process, web.test.keys)
+                let report = try await WholeGatewayTests.completeReport(message, process, web.test.keys)
+                return try WholeGatewayTests.ledger(report)["accepted"]
+            }
+            #expect(try await accepted() == 30)
+            web.service.rules.set(PushServiceRule(status: 404), for: browsers[0].subscription.id)
+            #expect(try await accepted() == 29)
+            #expect(try await state(of: browsers[0].token, web, process) == "ENDED")
+            #expect(await process.end(with: SIGTERM) == 0)
+        }
+    }
+
+    @Test func aServiceThatKnowsNobodyEndsNobody() async throws {
+        try await WebPushUnderTest.with { web in
+            let process = try await web.test.start()
+            var tokens: [String] = []
+            for _ in 0..<25 { tokens.append(try await web.register(with: process).token) }
+            try await web.subscribe(tokens, with: process)
+            web.service.rules.setDefault(PushServiceRule(status: 404))
+            for _ in 0..<2 {
+                let message = try await WholeGatewayTests.broadcast(process, web.test.keys)
+                let report = try await WholeGatewayTests.completeReport(message, process, web.test.keys)
+                #expect(try WholeGatewayTests.ledger(report)["rejected"] == 25)
+                #expect(report["rejectedByReason"] as? [String: Int] == ["SubscriptionUnknown": 25])
+            }
+            for token in tokens { #expect(try await state(of: token, web, process) == "ACTIVE") }
+            #expect(await process.end(with: SIGTERM) == 0)
+        }
+    }
+
+    private func state(of token: String, _ web: WebPushUnderTest, _ process: GatewayProcess) async throws -> String? {
+        try await APIClient(baseURL: process.baseURL, key: web.test.keys.admin)
+            .get("/v1/projects/demo/registrations/\(token)").json["state"] as? String
+    }
+
+    @Test func aDryRunWarnsOfAPayloadThatSomeBrowsersDoNotGet() async throws {
+        try await WebPushUnderTest.with { web in
+            let process = try await web.test.start()
+            let token = try await web.register(with: process).token
+            for (length, warnings) in [(100, 0), (2800, 1)] {
+                let text = String(repeating: "x", count: length)
+                let answer = try await APIClient(baseURL: process.baseURL, key: web.test.keys.sender).post(
+                    "/v1/projects/demo/messages:send",
+                    #"{"validate_only":true,"message":{"token":"\#(token)","notification":{"title":"\#(text)"}}}"#)
+                let said = try answer.json["warnings"] as? [[String: String]] ?? []
+                #expect(said.count == warnings && said.allSatisfy { $0["reason"] == "LARGE_PAYLOAD" }, "\(answer.text)")
+                let bytes = try #require(try answer.json["payloadBytes"] as? [String: Int])["www.example.com"]
+                #expect(
+                    said.allSatisfy { $0["description"]?.contains("\(bytes ?? 0) bytes: above 2700") == true },
+                    "\(said)")
+            }
+            #expect(await process.end(with: SIGTERM) == 0)
+        }
+    }
+
     /// What a service answers, what stands in the ledger, and whether the registration ends by it.
     struct Case: Sendable {
         let rule: PushServiceRule

@@ -11,6 +11,8 @@ package struct MessageWarning: Hashable, Sendable {
         case onlyOtherPlatforms = "ONLY_OTHER_PLATFORMS"
         /// `apns-expiration` is in the past.
         case expired = "EXPIRED"
+        /// The payload is larger than some push services of browsers, and what they hand it to, take.
+        case largePayload = "LARGE_PAYLOAD"
     }
 
     /// Why.
@@ -19,6 +21,22 @@ package struct MessageWarning: Hashable, Sendable {
     package let field: String
     /// A sentence for the sender.
     package let description: String
+
+    /// Above so many bytes some push services of browsers fail: what Mozilla hands to Android grows by a third on the way
+    /// (webpush.md §3).
+    package static let safeBrowserBytes = 2700
+
+    /// A payload that not all browsers get; `nil`: all do.
+    ///
+    /// - Parameter app: the app as reports name it.
+    package static func largePayload(of app: String, bytes: Int) -> MessageWarning? {
+        guard bytes > safeBrowserBytes else { return nil }
+        return MessageWarning(
+            reason: .largePayload, field: "message",
+            description:
+                "The push for browsers of \(app) has \(bytes) bytes: above \(safeBrowserBytes) some services refuse it, "
+                + "or lose it on the way to Android.")
+    }
 }
 
 extension FCMMessage {

@@ -64,7 +64,7 @@ private struct MessageBatch {
         guard !validatesOnly else {
             var results: [JSONValue] = []
             for (submission, item) in zip(prepared, items) {
-                results.append(await preflight(submission, warnings: item.warningMembers))
+                results.append(await preflight(submission, of: item))
             }
             return results
         }
@@ -104,10 +104,11 @@ private struct MessageBatch {
     }
 
     private func preflight(
-        _ submission: Result<Submission, FCMError>, warnings: [JSONValue.Member]
+        _ submission: Result<Submission, FCMError>, of item: Result<SendItem, FCMError>
     ) async -> JSONValue {
         do throws(FCMError) {
-            return .object(try await call.preflight(submission.get()).members + warnings)
+            let view = try await call.preflight(submission.get())
+            return .object(view.members + (try item.get().warningMembers(adding: view.warnings)))
         } catch {
             return error.result
         }

@@ -1,4 +1,5 @@
 import Delivery
+import FCMWire
 import JSON
 import PushModel
 
@@ -8,14 +9,22 @@ struct PreflightView {
     let preflight: Preflight
     let errors: [FCMError]
 
+    /// What the sender may want to know of the sizes.
+    var warnings: [MessageWarning] {
+        preflight.payloadBytes.sorted { $0.key < $1.key }.filter { $0.key.platform == .web }.compactMap {
+            .largePayload(of: label($0.key), bytes: $0.value)
+        }
+    }
+
+    /// Two apps of one id are told apart by their platforms.
+    private func label(_ key: AppKey) -> String {
+        let isAlone = preflight.payloadBytes.keys.count { $0.id == key.id } == 1
+        return isAlone ? key.id.rawValue : "\(key.platform.rawValue):\(key.id)"
+    }
+
     /// The members of the answer.
     var members: [JSONValue.Member] {
         let sizes = preflight.payloadBytes.sorted { $0.key < $1.key }
-        // Two apps of one id are told apart by their platforms.
-        let counts = Dictionary(grouping: sizes, by: { $0.key.id }).mapValues(\.count)
-        func label(_ key: AppKey) -> String {
-            counts[key.id] == 1 ? key.id.rawValue : "\(key.platform.rawValue):\(key.id)"
-        }
         var members: [JSONValue.Member] = [
             .init("name", .string(name)),
             .init("audience", .integer(preflight.audience)),

@@ -61,7 +61,11 @@ struct SendItem: Sendable {
     }
 
     /// `warnings` beside the message's name; nothing when there is none. FCM's SDKs pass over it.
-    var warningMembers: [JSONValue.Member] {
+    var warningMembers: [JSONValue.Member] { warningMembers() }
+
+    /// The same with what only the finished pushes show.
+    func warningMembers(adding more: [MessageWarning] = []) -> [JSONValue.Member] {
+        let warnings = warnings + more
         guard !warnings.isEmpty else { return [] }
         return [
             .init(

@@ -38,10 +38,9 @@ enum SendRoutes {
                 idempotency: idempotency, credential: call.credential), saying: request.item.content)
         let wait = try call.wait(of: request, for: submission.recipient)
         guard !request.validatesOnly else {
-            let members = try await call.preflight(submission).members
-            return Response(
-                json: .object(try await members + request.item.warningMembers + call.standing(of: submission.recipient))
-            )
+            let view = try await call.preflight(submission)
+            let members = view.members + request.item.warningMembers(adding: view.warnings)
+            return Response(json: .object(try await members + call.standing(of: submission.recipient)))
         }
         if let wait { return try await call.respond(to: submission, of: request, waiting: wait) }
         let accepted = try await call.accept(submission)

@@ -25,8 +25,6 @@ package final class BrowserPush: ComposedPush {
     /// The app, by which pauses go.
     package let topic: String
 
-    /// Above so many bytes some services fail: what Mozilla hands to Android grows by a third on the way (webpush.md §3).
-    package static let safeBytes = 2700
     /// Of a body of 4096 bytes, which every service takes.
     package static let payloadLimitBytes = WebPushEncryptor.plaintextLimit
 

@@ -34,7 +34,7 @@ package enum WebPushReasonTable {
         Row(
             reason: .keyMismatch, statuses: [],
             meaning: "The browser subscribed with another key than the one that signed.", scope: .addressDoubtful),
-        // Google's service answered it in bursts for subscriptions that live.
+        // Google's service answered it in bursts for subscriptions that live: the upstream judges by the share.
         Row(
             reason: .subscriptionUnknown, statuses: [404], meaning: "The service does not know the subscription.",
             scope: .addressDoubtful),
