@@ -135,14 +135,6 @@ extension APNSSender {
     }
 }
 
-extension PushReport {
-    /// The same answer to the push at another place.
-    fileprivate func moved(to index: Int) -> PushReport {
-        PushReport(
-            index: index, outcome: outcome, latency: latency, isAttempt: isAttempt, isBeingProbed: isBeingProbed)
-    }
-}
-
 extension APNSConfigurationError {
     fileprivate init(app: AppID, _ error: UpstreamConfigurationError) {
         let field =

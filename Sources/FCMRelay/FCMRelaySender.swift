@@ -243,15 +243,6 @@ extension FCMRelaySender {
     package func shutdown(within limit: Duration) async { await router.shutdown(within: limit) }
 }
 
-extension PushReport {
-    /// The same answer to the push at another place.
-    fileprivate func moved(to index: Int) -> PushReport {
-        PushReport(
-            index: index, outcome: outcome, latency: latency, isAttempt: isAttempt, isBeingProbed: isBeingProbed,
-            upstreamID: upstreamID)
-    }
-}
-
 extension FCMRelaySender.AccountKey {
     init(_ app: FCMRelayAppConfiguration) {
         self.init(

@@ -79,6 +79,13 @@ package struct PushReport: Sendable {
         self.isAttempt = isAttempt
         self.isBeingProbed = isBeingProbed
     }
+
+    /// The same answer to the push at another place: for who sends a part of a batch on.
+    package func moved(to index: Int) -> PushReport {
+        PushReport(
+            index: index, outcome: outcome, latency: latency, isAttempt: isAttempt, isBeingProbed: isBeingProbed,
+            upstreamID: upstreamID)
+    }
 }
 
 /// The way upstream: takes batches, answers in batches. Every push gets exactly one report, whatever happens.

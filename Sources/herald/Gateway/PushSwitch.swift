@@ -61,11 +61,3 @@ final class PushSwitch: PushSender {
         for sender in senders.values { sender.onHeldRoutesChange(body) }
     }
 }
-
-extension PushReport {
-    /// The same answer to the push at another place.
-    fileprivate func moved(to index: Int) -> PushReport {
-        PushReport(
-            index: index, outcome: outcome, latency: latency, isAttempt: isAttempt, isBeingProbed: isBeingProbed)
-    }
-}
