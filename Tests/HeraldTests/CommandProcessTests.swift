@@ -115,7 +115,7 @@ struct CommandProcessTests {
         init(state: String) async throws {
             process = try ChildProcess(
                 try GatewayProcess.executable(),
-                ["dev", "--port", "0", "--apns-port", "0", "--push-port", "0", "--state", state],
+                ["dev", "--port", "0", "--apns-port", "0", "--google-port", "0", "--push-port", "0", "--state", state],
                 environment: GatewayProcess.environment(with: [:]))
             guard await process.output.first(containing: "Press Ctrl-C to stop") != nil else {
                 throw ChildProcessError("ended with \(await process.status()): \(process.output.lines)")
@@ -171,7 +171,26 @@ struct CommandProcessTests {
         let played = try await ChildProcess.run("/bin/bash", ["-euo", "pipefail", "-c", String(block)])
         #expect(played.status == 0, "\(played.lines)")
         #expect(try await page.post("/v1/projects/demo/messages:send", WholeGatewayTests.sample).status == 200)
-        #expect(await demo.process.output.first(containing: "| great match!") != nil)
+        #expect(await demo.process.output.first(containing: "┌ browser · normal · ") != nil)
+        #expect(await demo.process.output.first(containing: "│ great match!") != nil)
+        demo.process.signal(SIGINT)
+        #expect(await demo.process.status() == 0)
+    }
+
+    /// The lines that play an Android device, whose push goes to the simulated Google.
+    @Test func demoPlaysAnAndroidDevice() async throws {
+        let directory = try TestDirectory()
+        let demo = try await Demo(state: directory.file("it's state"))
+        let text = demo.process.output.lines.joined(separator: "\n")
+        let block = try #require(
+            text.firstMatch(of: /(?s)joins the topic with these lines:\n\n(.*?weather:subscribe"; echo\n)/)
+        ).output.1
+        let played = try await ChildProcess.run("/bin/bash", ["-euo", "pipefail", "-c", String(block)])
+        #expect(played.status == 0, "\(played.lines)")
+        let sender = APIClient(baseURL: demo.baseURL, key: demo.adminKey)
+        #expect(try await sender.post("/v1/projects/demo/messages:send", WholeGatewayTests.sample).status == 200)
+        #expect(await demo.process.output.first(containing: "┌ android · normal · …1bDemo") != nil)
+        #expect(await demo.process.output.first(containing: "│ great match!") != nil)
         demo.process.signal(SIGINT)
         #expect(await demo.process.status() == 0)
     }
@@ -201,7 +220,7 @@ struct CommandProcessTests {
         let directory = try TestDirectory()
         let first = try await Demo(state: directory.file("first"))
         let port = try #require(first.baseURL.split(separator: ":").last.map(String.init))
-        let options = ["--port", "--apns-port", "--push-port"]
+        let options = ["--port", "--apns-port", "--google-port", "--push-port"]
         for option in options {
             let others = options.filter { $0 != option }.flatMap { [$0, "0"] }
             let result = try await GatewayProcess.run(

@@ -8,6 +8,7 @@ import NIOHTTP1
 import PushModel
 import SQLiteStorage
 import ServiceLifecycle
+import Simulators
 import Store
 import TestSupport
 import Testing
@@ -202,7 +203,18 @@ struct DevelopmentStateTests {
         let state = DevelopmentState(directory: directory.file("it's"))
         let identity = try state.identity()
         let browsers = try DevelopmentBrowsers(directory: state.directory)
-        try state.writeProjectFile(identity, apnsPort: 2197, browsers, pushPort: 2200, gatewayPort: 8080)
+        let android = try DevelopmentAndroid(directory: state.directory)
+        // The simulated Google writes the file once it knows its port.
+        let key = try String(contentsOfFile: android.identity.directory + "/account-key.pem", encoding: .utf8)
+        let account = [
+            "type": "service_account", "project_id": "herald", "private_key_id": "k1", "private_key": key,
+            "client_email": "sender@example.com", "token_uri": "https://127.0.0.1:2199/token",
+        ]
+        try JSONEncoder().encode(account).write(to: URL(filePath: android.identity.accountFile))
+        try FileManager.default.setAttributes(
+            [.posixPermissions: NSNumber(value: 0o600)], ofItemAtPath: android.identity.accountFile)
+        let ports = DevelopmentPorts(apns: 2197, google: 2199, push: 2200, pushControl: 2201)
+        try state.writeProjectFile(identity, android, browsers, ports, gatewayPort: 8080)
         // Found again as they are.
         #expect(try DevelopmentBrowsers(directory: state.directory).publicKey == browsers.publicKey)
         let set = try ProjectSet.read(

@@ -11,6 +11,34 @@ struct PresentationTests {
             reason: reason, apnsID: nil)
     }
 
+    @Test("Android and browsers have the form of a phone")
+    func otherPlatforms() {
+        var message = push(
+            #"{"message":{"token":"t","notification":{"title":"Hi","body":"there"},"data":{"a":"1"},"android":{"priority":"HIGH"}}}"#
+        )
+        message.deviceToken = "device-0001:APA91bExample"
+        #expect(
+            PushPresentation(android: message).text(width: 40) == """
+                ┌ android · high · …xample ────────────┐
+                │ Hi                                   │
+                │ there                                │
+                │ a: 1                                 │
+                └ 200 ─────────────────────────────────┘
+                """)
+        let browser = RecordedWebPush(
+            number: 1, time: 0, subscription: "s1-0123456789", headers: ["urgency": "normal"], senderKey: nil,
+            plaintext: #"{"notification":{"title":"Hi\u001b[31m","navigate":"https://e.example/"},"data":{"a":"1"}}"#,
+            bodyBytes: 200, status: 410, problem: "it has ended")
+        #expect(
+            PushPresentation(browser: browser).text(width: 40) == """
+                ┌ browser · normal · …456789 ──────────┐
+                │ Hi [31m                              │
+                │ opens https://e.example/             │
+                │ a: 1                                 │
+                └ 410 it has ended ────────────────────┘
+                """)
+    }
+
     @Test("Everything has its place")
     func full() {
         let payload = #"""

@@ -5,7 +5,8 @@ import PushModel
 import ServiceLifecycle
 import Simulators
 
-/// `herald dev`: a gateway with a simulated APNs and a simulated push service of browsers, ready to try, everything on the loopback interface.
+/// `herald dev`: a gateway with a simulated APNs, a simulated Google and a simulated push service of browsers, ready to try,
+/// everything on the loopback interface.
 struct DevCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dev", abstract: "Run a gateway with simulated push services and show how to use it.",
@@ -13,12 +14,13 @@ struct DevCommand: AsyncParsableCommand {
 
     @Option(help: "The gateway's port; 0 takes a free one.") var port = 8080
     @Option(help: "The simulated APNs' port; 0 takes a free one.") var apnsPort = 2197
+    @Option(help: "The simulated Google's port, for Android; 0 takes a free one.") var googlePort = 2199
     @Option(help: "The simulated push service's port, for browsers; 0 takes a free one.") var pushPort = 2200
     @Option(help: "The directory that keeps everything.") var state = ".herald"
     @Flag(help: "Log everything, not only warnings.") var verbose = false
 
     func validate() throws {
-        for port in [port, apnsPort, pushPort] where !(0...65_535).contains(port) {
+        for port in [port, apnsPort, googlePort, pushPort] where !(0...65_535).contains(port) {
             throw ValidationError("\(port) is not a port; use 0 to 65535.")
         }
         // The next one is for the control endpoint.
@@ -29,8 +31,8 @@ struct DevCommand: AsyncParsableCommand {
         let log = LogFactory(format: .text, level: verbose ? .debug : .warning, output: .standardError)
         let metrics = GatewayProcessSetup.bootstrap(log: log)
         let development = Development(
-            state: DevelopmentState(directory: state), port: port, apnsPort: apnsPort, pushPort: pushPort,
-            metrics: metrics, log: log)
+            state: DevelopmentState(directory: state), port: port, apnsPort: apnsPort, googlePort: googlePort,
+            pushPort: pushPort, metrics: metrics, log: log)
         let services = try development.services()
         try await GatewayProcessSetup.run(
             services, shutdownLimit: .seconds(Development.shutdownSeconds), log: log)
@@ -42,6 +44,7 @@ struct Development {
     let state: DevelopmentState
     let port: Int
     let apnsPort: Int
+    let googlePort: Int
     let pushPort: Int
     let metrics: PrometheusRegistry
     let log: LogFactory
@@ -49,28 +52,43 @@ struct Development {
     /// Simulators, printers and gateway in the order in which they start.
     func services() throws(Failure) -> [any Service] {
         let identity = try state.identity()
+        let android = try DevelopmentAndroid(directory: state.directory)
         let browsers = try DevelopmentBrowsers(directory: state.directory)
+        let ports = DevelopmentPorts.Announcements()
+        let apns = apns(identity) { port in ports.apns.yield(port) }
+        let google = google(android) { port in ports.google.yield(port) }
+        let pushService = pushService(browsers) { port, controlPort in
+            ports.push.yield((port: port, controlPort: controlPort ?? 0))
+        }
+        return [
+            SimulatorService(simulator: apns, option: "--apns-port"),
+            SimulatorService(simulator: google, option: "--google-port"),
+            SimulatorService(simulator: pushService, option: "--push-port"),
+            PushPrinter.phone(apns.recording), PushPrinter.android(google.recording),
+            PushPrinter.browser(pushService.recording),
+            DevelopmentGateway(
+                development: self, identity: identity, android: android, browsers: browsers, announcements: ports,
+                channelPort: { apns.channelPort }),
+        ]
+    }
+
+    private func apns(
+        _ identity: SimulatorIdentity, onListening: @escaping @Sendable (_ port: Int) -> Void
+    ) -> SimulatedAPNS {
         var configuration = SimulatedAPNS.Configuration(
             identity: identity, wallTimeMilliseconds: { Timestamp.systemTime().milliseconds })
         configuration.port = apnsPort
         configuration.channelPort = 0
-        let (ports, announcement) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
-        let simulator = SimulatedAPNS(configuration, logger: log.logger(label: "apns")) { port, _ in
-            announcement.yield(port)
-        }
-        let (pushPorts, pushAnnouncement) = AsyncStream.makeStream(
-            of: PushServicePorts.self, bufferingPolicy: .bufferingNewest(1))
-        let pushService = pushService(browsers) { port, controlPort in
-            pushAnnouncement.yield(PushServicePorts(port: port, controlPort: controlPort ?? 0))
-        }
-        return [
-            SimulatorService(simulator: simulator, option: "--apns-port"),
-            SimulatorService(simulator: pushService, option: "--push-port"),
-            PushPrinter(recording: simulator.recording), WebPushPrinter(recording: pushService.recording),
-            DevelopmentGateway(
-                development: self, identity: identity, browsers: browsers, apnsPorts: ports,
-                channelPort: { simulator.channelPort }, pushPorts: pushPorts),
-        ]
+        return SimulatedAPNS(configuration, logger: log.logger(label: "apns")) { port, _ in onListening(port) }
+    }
+
+    private func google(
+        _ android: DevelopmentAndroid, onListening: @escaping @Sendable (_ port: Int) -> Void
+    ) -> SimulatedGoogle {
+        var configuration = SimulatedGoogle.Configuration(
+            identity: android.identity, wallTimeMilliseconds: { Timestamp.systemTime().milliseconds })
+        configuration.port = googlePort
+        return SimulatedGoogle(configuration, logger: log.logger(label: "google")) { port, _ in onListening(port) }
     }
 
     private func pushService(
@@ -102,19 +120,18 @@ struct Development {
     fileprivate static func base(port: Int) -> String { "http://127.0.0.1:\(port)" }
 
     fileprivate func greet(
-        _ keys: DevelopmentState.Keys, _ browsers: DevelopmentBrowsers, port: Int, apnsPort: Int,
-        push: PushServicePorts
+        _ keys: DevelopmentState.Keys, _ android: DevelopmentAndroid, _ browsers: DevelopmentBrowsers, port: Int,
+        _ ports: DevelopmentPorts
     ) {
         let base = Self.base(port: port)
-        let token = (0..<32).map { _ in String(UInt8.random(in: 16...255), radix: 16) }.joined()
         let block = DevelopmentBlock(
-            base: base, keys: keys, deviceToken: token, herald: Bundle.main.executablePath ?? "herald")
+            base: base, keys: keys, deviceToken: Self.randomToken(), herald: Bundle.main.executablePath ?? "herald")
         let snippet = DevelopmentSnippet(
             base: base, credential: URL(filePath: state.account.path).standardizedFileURL.path)
         Console.standard.print(
             """
-            Herald listens on \(base); a simulated APNs on 127.0.0.1:\(apnsPort) takes its pushes, and a simulated push
-            service on 127.0.0.1:\(push.port) those to browsers.
+            Herald listens on \(base); beside it simulated services take its pushes: APNs on 127.0.0.1:\(ports.apns), Google
+            on 127.0.0.1:\(ports.google) and a push service of browsers on 127.0.0.1:\(ports.push).
             Everything is kept in \(state.directory). Admin key: \(keys.admin)
             Service account: \(state.account.path)
 
@@ -126,21 +143,23 @@ struct Development {
 
             \(snippet.text)
 
+            An Android device joins the topic with these lines:
+
+            \(android.block(base: base, keys: keys, token: Self.randomToken()))
+
             A browser subscribes at http://localhost:\(port)\(DevelopmentBrowsers.path), over the Internet's push services; these
             lines play one:
 
-            \(browsers.block(base: base, keys: keys, controlPort: push.controlPort))
+            \(browsers.block(base: base, keys: keys, controlPort: ports.pushControl))
 
-            Pushes appear below as on a phone. Press Ctrl-C to stop.
+            Pushes appear below as on a phone, an Android device or in a browser. Press Ctrl-C to stop.
 
             """)
     }
-}
 
-/// Where the simulated push service listens.
-private struct PushServicePorts: Sendable {
-    var port: Int
-    var controlPort: Int
+    private static func randomToken() -> String {
+        (0..<32).map { _ in String(UInt8.random(in: 16...255), radix: 16) }.joined()
+    }
 }
 
 /// A simulator, with a busy port told in one line.
@@ -162,33 +181,30 @@ private struct SimulatorService: Service {
 private struct DevelopmentGateway: Service {
     let development: Development
     let identity: SimulatorIdentity
+    let android: DevelopmentAndroid
     let browsers: DevelopmentBrowsers
-    let apnsPorts: AsyncStream<Int>
+    let announcements: DevelopmentPorts.Announcements
     /// The port of the simulated management of channels, once the simulator listens.
     let channelPort: @Sendable () -> Int?
-    let pushPorts: AsyncStream<PushServicePorts>
 
     func run() async throws {
-        guard let apnsPort = await apnsPorts.cancelOnGracefulShutdown().first(where: { _ in true }),
-            let push = await pushPorts.cancelOnGracefulShutdown().first(where: { _ in true })
-        else { return }
+        guard var ports = await announcements.ports() else { return }
+        ports.channels = channelPort()
         let state = development.state
-        try state.writeProjectFile(
-            identity, apnsPort: apnsPort, channelPort: channelPort(), browsers, pushPort: push.port,
-            gatewayPort: development.port)
+        try state.writeProjectFile(identity, android, browsers, ports, gatewayPort: development.port)
         let logger = development.log.logger(label: "herald")
         let keys = try await state.keys(logger: logger)
         let credential = try await state.account.credential(state, logger: logger)
         let gateway = try await Gateway(
             configuration: development.gatewayConfiguration(), command: "herald dev", metrics: development.metrics,
             pages: browsers.pages(clientKey: keys.client), logger: logger
-        ) { [browsers] port in
+        ) { [android, browsers, ports] port in
             do throws(Failure) {
                 try state.account.write(credential, base: Development.base(port: port))
             } catch {
                 Console.standard.error(error.description)
             }
-            development.greet(keys, browsers, port: port, apnsPort: apnsPort, push: push)
+            development.greet(keys, android, browsers, port: port, ports)
         }
         try await gateway.run()
     }

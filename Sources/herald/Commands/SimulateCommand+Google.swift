@@ -60,7 +60,7 @@ extension SimulateCommand {
                 Console.standard.print(Self.welcome(identity, port: port, controlPort: controlPort))
             }
             var services: [any Service] = [simulator]
-            if !quiet { services.append(MessagePrinter(recording: simulator.recording)) }
+            if !quiet { services.append(PushPrinter.android(simulator.recording)) }
             do {
                 try await GatewayProcessSetup.run(services, shutdownLimit: .seconds(2), log: log)
             } catch let error as SimulatorError {
@@ -93,17 +93,6 @@ extension SimulateCommand {
                 \(control)
                 Press Ctrl-C to stop.
                 """
-        }
-    }
-}
-
-/// Prints each message that arrives at the simulated Google.
-struct MessagePrinter: Service {
-    let recording: Recording
-
-    func run() async throws {
-        for await message in recording.arrivals().cancelOnGracefulShutdown() {
-            Console.standard.print(AndroidPresentation(message).text)
         }
     }
 }

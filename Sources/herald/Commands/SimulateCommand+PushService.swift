@@ -43,7 +43,7 @@ extension SimulateCommand {
                 Console.standard.print(Self.welcome(identity, port: port, controlPort: controlPort ?? 0))
             }
             var services: [any Service] = [simulator]
-            if !quiet { services.append(WebPushPrinter(recording: simulator.recording)) }
+            if !quiet { services.append(PushPrinter.browser(simulator.recording)) }
             do {
                 try await GatewayProcessSetup.run(services, shutdownLimit: .seconds(2), log: log)
             } catch let error as SimulatorError {

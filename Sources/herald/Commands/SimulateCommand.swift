@@ -88,7 +88,7 @@ struct SimulateCommand: AsyncParsableCommand {
                     Self.welcome(identity, port: port, channelPort: channelPort, controlPort: controlPort))
             }
             var services: [any Service] = [simulator]
-            if !quiet { services.append(PushPrinter(recording: simulator.recording)) }
+            if !quiet { services.append(PushPrinter.phone(simulator.recording)) }
             do {
                 try await GatewayProcessSetup.run(services, shutdownLimit: .seconds(2), log: log)
             } catch let error as SimulatorError {

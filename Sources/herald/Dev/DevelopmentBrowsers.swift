@@ -61,17 +61,12 @@ struct DevelopmentBrowsers {
 
     /// Lines for a shell: a browser that the simulated push service plays.
     func block(base: String, keys: DevelopmentState.Keys, controlPort: Int) -> String {
-        let project = "\(base)/v1/projects/\(DevelopmentState.projectName)"
-        let call = "curl -sS -H 'Authorization: Bearer \(keys.client)' -H 'Content-Type: application/json'"
-        let token = #"sed -n 's/.*"token": *"\([^"]*\)".*/\1/p'"#
+        let device = DevelopmentDevice(base: base, key: keys.client).block(
+            variable: "BROWSER", kind: "web", registration: #"'{"web":'"$SUBSCRIPTION"'}'"#)
         return """
             SUBSCRIPTION=$(curl -sS http://127.0.0.1:\(controlPort)/subscriptions \
             -d '{"applicationServerKey":"\(publicKey)"}')
-            AUTH=$(\(call) \(project)/installations -d '{"appId":"1:123456789012:web:0a1b2c3d"}' | \(token))
-            BROWSER=$(\(call) -H "X-Goog-Firebase-Installations-Auth: $AUTH" \(project)/registrations \
-            -d '{"web":'"$SUBSCRIPTION"'}' | \(token)); echo "$BROWSER"
-            \(call) -H "X-Goog-Firebase-Installations-Auth: $AUTH" \
-            -X POST "\(project)/registrations/$BROWSER/topicSubscriptions/weather:subscribe"; echo
+            \(device)
             """
     }
 

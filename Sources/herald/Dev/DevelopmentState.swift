@@ -92,15 +92,27 @@ struct DevelopmentState {
         """
     }
 
+    /// The Android app's part of the project file.
+    private static func androidApp(_ identity: GoogleIdentity, googlePort port: Int) -> String {
+        """
+          - id: \(DevelopmentAndroid.app)
+            platform: android
+            fcm:
+              serviceAccount: \(quoted(identity.accountFile))
+              endpoint: 127.0.0.1:\(port)
+              trust: \(quoted(identity.caFile))
+        """
+    }
+
     /// Writes the project file for the simulators: the ports may differ from the last run's.
     ///
     /// - Parameter gatewayPort: what links name; 0: they name none.
     func writeProjectFile(
-        _ identity: SimulatorIdentity, apnsPort port: Int, channelPort: Int? = nil, _ browsers: DevelopmentBrowsers,
-        pushPort: Int, gatewayPort: Int
+        _ identity: SimulatorIdentity, _ android: DevelopmentAndroid, _ browsers: DevelopmentBrowsers,
+        _ ports: DevelopmentPorts, gatewayPort: Int
     ) throws(Failure) {
         let suffix = gatewayPort == 0 ? "" : ":\(gatewayPort)"
-        let channels = channelPort.map { "\n      channelEndpoint: 127.0.0.1:\($0)" } ?? ""
+        let channels = ports.channels.map { "\n      channelEndpoint: 127.0.0.1:\($0)" } ?? ""
         let file = projectsDirectory + "/demo.yaml"
         let text = """
             # Written by herald dev at each start; changes are lost.
@@ -118,14 +130,13 @@ struct DevelopmentState {
                   key: \(Self.quoted(identity.keyFile))
                   keyID: \(identity.keyID)
                   environment: production
-                  endpoint: 127.0.0.1:\(port)\(channels)
+                  endpoint: 127.0.0.1:\(ports.apns)\(channels)
                   trust: \(Self.quoted(identity.caFile))
                 # Exactly what the sender gave; "standard" adds FCM's own keys to the payload.
                 firebaseKeys: none
                 appStoreID: 1234567890
-              - id: \(Self.app)
-                platform: android
-            \(Self.webApp(browsers, pushPort: pushPort))
+            \(Self.androidApp(android.identity, googlePort: ports.google))
+            \(Self.webApp(browsers, pushPort: ports.push))
             """
         do {
             try PrivateFile.makeDirectory(projectsDirectory)

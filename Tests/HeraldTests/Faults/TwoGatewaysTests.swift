@@ -35,7 +35,7 @@ struct TwoGatewaysTests {
         let state = fixture.directory.file("state")
         let demo = try ChildProcess(
             try GatewayProcess.executable(),
-            ["dev", "--port", "0", "--apns-port", "0", "--push-port", "0", "--state", state],
+            ["dev", "--port", "0", "--apns-port", "0", "--google-port", "0", "--push-port", "0", "--state", state],
             environment: GatewayProcess.environment(with: [:]))
         let line = await demo.output.first(containing: "Herald listens on ")
         let address = try #require(line?.firstMatch(of: /Herald listens on (http:\/\/127\.0\.0\.1:\d+);/)).output.1
@@ -48,7 +48,7 @@ struct TwoGatewaysTests {
 
         let first = try await GatewayProcess.serving(config: fixture.file, environment: data)
         let second = try await GatewayProcess.run([
-            "dev", "--port", "0", "--apns-port", "0", "--push-port", "0", "--state", state,
+            "dev", "--port", "0", "--apns-port", "0", "--google-port", "0", "--push-port", "0", "--state", state,
         ])
         #expect(second.status == 69)
         try Self.expectNamed(second.lines.last, command: "herald serve", first.baseURL, process: first.id)
