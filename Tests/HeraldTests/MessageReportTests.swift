@@ -45,10 +45,28 @@ struct MessageReportTests {
     }
 
     @Test func platformsWithoutDeliveryAreNamed() throws {
-        let text = #"{"platforms":{"apple":"SENT","android":"NOT_APPLICABLE","webpush":"NOT_APPLICABLE"}}"#
+        let text = #"{"blocks":{"apple":"SENT","android":"NOT_APPLICABLE","webpush":"NOT_APPLICABLE"}}"#
         let lines = MessageReport(try JSONValue(parsing: Array(text.utf8))).lines(width: 60)
         #expect(lines.contains("Not sent   to android, webpush"))
         #expect(try !Self.report(audience: 1, 1, 0).lines(width: 60).contains { $0.hasPrefix("Not sent") })
+    }
+
+    @Test func eachPlatformHasALine() throws {
+        let text = """
+            {"name":"n","state":"COMPLETE","platforms":{
+            "apple":{"audience":12,"passedOver":2,"recipients":10,"accepted":9,"rejected":1,"inFlight":0},
+            "web":{"audience":3,"passedOver":0,"recipients":3,"accepted":1,"inFlight":2}}}
+            """
+        let report = MessageReport(try JSONValue(parsing: Array(text.utf8)))
+        let lines = report.lines(width: 60).filter { $0.hasPrefix("Platform") }
+        #expect(
+            lines == [
+                "Platform   apple 10: 9 accepted, 1 rejected, 2 passed by",
+                "Platform   web 3: 1 accepted, 2 in flight",
+            ])
+        let later = MessageReport(
+            try JSONValue(parsing: Array(text.replacing("\"accepted\":9", with: "\"accepted\":8").utf8)))
+        #expect(later != report)
     }
 
     @Test func receiptsHaveALine() throws {

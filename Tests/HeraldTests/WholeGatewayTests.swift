@@ -156,7 +156,10 @@ struct WholeGatewayTests {
         return try #require(try answer.json["name"] as? String)
     }
 
-    /// Asks for the report until the message is complete; checks on each answer that the ledger balances.
+    private static let ends = ["accepted", "rejected", "expired", "cancelled", "inFlight"]
+
+    /// Asks for the report until the message is complete; checks on each answer that the ledger balances, as a whole and on
+    /// each platform.
     static func completeReport(
         _ message: String, _ process: GatewayProcess, _ keys: GatewayUnderTest.Keys
     ) async throws -> [String: Any] {
@@ -164,12 +167,26 @@ struct WholeGatewayTests {
         while true {
             let report = try await sender.get("/v1/\(message)").json
             let ledger = try ledger(report)
-            let ends = ["accepted", "rejected", "expired", "cancelled", "inFlight"].compactMap { ledger[$0] }
-            #expect(ledger["recipients"] == ends.reduce(0, +), "\(ledger)")
+            #expect(ledger["recipients"] == ends.compactMap { ledger[$0] }.reduce(0, +), "\(ledger)")
+            try checkPlatforms(of: report, ledger)
             if report["state"] as? String == "COMPLETE" { return report }
             // The API has no signal for "complete": a report is asked for, as its readers do.
             try await Task.sleep(for: .milliseconds(20))
         }
+    }
+
+    private static func checkPlatforms(of report: [String: Any], _ ledger: [String: Int]) throws {
+        let platforms = try #require(report["platforms"] as? [String: [String: Int]])
+        for (platform, figures) in platforms {
+            #expect(figures["recipients"] == ends.compactMap { figures[$0] }.reduce(0, +), "\(platform): \(figures)")
+            let parts = (figures["recipients"] ?? 0) + (figures["passedOver"] ?? 0)
+            #expect(figures["audience"] == parts, "\(platform): \(figures)")
+        }
+        for name in ["recipients"] + ends {
+            #expect(platforms.values.compactMap { $0[name] }.reduce(0, +) == ledger[name], "\(name): \(platforms)")
+        }
+        let passedOver = (report["passedOver"] as? [String: Int] ?? [:]).values.reduce(0, +)
+        #expect(platforms.values.compactMap { $0["passedOver"] }.reduce(0, +) == passedOver, "\(platforms)")
     }
 
     static func ledger(_ report: [String: Any]) throws -> [String: Int] {

@@ -115,6 +115,7 @@ struct LedgerCheckTests {
             let kind = DeliveryDaySums.Kind(acceptedAt: 7, label: nil, isDisplayed: false)
             var (apps, sums) = (KeyApps(db: db), DeliveryDaySums())
             db.trace { _ in statements.withLock { $0 += 1 } }
+            try apps.read(block, in: "demo")
             try sums.add(block, kind, project: "demo", &apps)
             db.trace(nil)
             return (sums.counts.values.sorted(), statements.withLock { $0 })
@@ -158,6 +159,10 @@ struct LedgerCheckTests {
         ),
         (
             "UPDATE tally SET reason = 'x'",
+            "messages whose sums of outcomes are not those of their ledger: 1 (0:0)"
+        ),
+        (
+            "UPDATE tally SET platform = 2",
             "messages whose sums of outcomes are not those of their ledger: 1 (0:0)"
         ),
         (

@@ -215,7 +215,7 @@ struct SingleSendTests {
             ["damaged ledger blocks: 4 (block 1"]
         ),
         (
-            "INSERT INTO tally (message, outcome, reason, count) VALUES (1, 'accepted', '', 1)",
+            "INSERT INTO tally (message, outcome, reason, platform, count) VALUES (1, 'accepted', '', 0, 1)",
             ["messages whose sums of outcomes are not those of their ledger: 1"]
         ),
     ])

@@ -90,6 +90,57 @@ extension ConformanceCase {
                 #expect(proven?.provenAt == Timestamp(milliseconds: 3000) && proven?.address == registration.address)
             }
         },
+        ConformanceCase("a report has figures of each platform that are together its own") { scene in
+            let made = try await scene.register(Scene.addresses)
+            let more = try await scene.audience(3, of: Scene.topic("news"), from: 10)
+            _ = try await scene.store.subscribe(
+                made.map(\.key), to: Scene.topic("news"), at: Timestamp(milliseconds: 0))
+            let first = try await scene.broadcast(Scene.topic("news"))
+            let page = try #require(try await scene.claimPage())
+            func settlement(_ delivery: ClaimedDelivery) -> Settlement {
+                switch delivery.registration.key {
+                case made[1].key: delivery.ended(.rejected, reason: "Gone", verdict: .refused("Gone"))
+                case made[2].key: delivery.retried(at: 9000)
+                default: delivery.ended()
+                }
+            }
+            #expect(
+                try await scene.report(first).platforms == [
+                    .apple: PlatformReport(recipients: 4, inFlight: 4),
+                    .android: PlatformReport(recipients: 1, inFlight: 1),
+                    .web: PlatformReport(recipients: 1, inFlight: 1),
+                ])
+            try await scene.settle(page.deliveries.map(settlement))
+            let figures = try await scene.report(first).platforms
+            #expect(figures[.apple] == PlatformReport(recipients: 4, ended: [.accepted: 4]))
+            #expect(figures[.android] == PlatformReport(recipients: 1, ended: [.rejected: 1]))
+            #expect(figures[.web] == PlatformReport(recipients: 1, inFlight: 1))
+            // The one of Android is quarantined, and one of Apple's ends and is named in the list all the same.
+            try await scene.store.end(
+                more[0].key, RegistrationEnd(time: Timestamp(milliseconds: 5000), cause: .deleted))
+            let second = try await scene.broadcast(Scene.topic("news"), at: 6000)
+            while try await scene.claimPage(1, at: 6500) != nil {}
+            let passed = try await scene.report(second)
+            #expect(passed.platforms[.android] == PlatformReport(passedOver: 1))
+            #expect(passed.platforms[.apple] == PlatformReport(recipients: 3, inFlight: 3))
+            #expect(passed.platforms.values.map(\.audience).reduce(0, +) == passed.message.audience)
+            let list = try await scene.send(.list(made.map(\.key)), at: 7000)
+            #expect(
+                try await scene.report(list).platforms == [
+                    .apple: PlatformReport(recipients: 1, inFlight: 1),
+                    .android: PlatformReport(recipients: 1, inFlight: 1),
+                    .web: PlatformReport(recipients: 1, inFlight: 1),
+                ])
+            let single = try await scene.send(to: made[2], at: 8000)
+            #expect(
+                try await scene.report(single).platforms == [.web: PlatformReport(recipients: 1, inFlight: 1)])
+            let due = try await scene.claimDue(.interactive, at: 8000)
+            try await scene.settle(due.filter { $0.message == single.id }.map { $0.ended() })
+            #expect(
+                try await scene.report(single).platforms == [
+                    .web: PlatformReport(recipients: 1, ended: [.accepted: 1])
+                ])
+        },
         ConformanceCase("a quarantine is lifted on every platform that has the id") { scene in
             let made = try await scene.register(Scene.addresses)
             _ = try await scene.store.subscribe(

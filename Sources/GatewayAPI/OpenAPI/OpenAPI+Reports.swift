@@ -61,16 +61,21 @@ extension OpenAPI {
                         "recipients = accepted + rejected + expired + cancelled + inFlight."),
                     "rejectedByReason": .map(of: .integer),
                     "receipts": .map(of: .integer).saying("How many devices reported each kind."),
-                    "platforms": .map(of: .string).saying("What becomes of the message's blocks; of one report alone."),
+                    "platforms": .object(
+                        ["apple": platformFigures, "android": platformFigures, "web": platformFigures]
+                    ).saying(
+                        "The figures by platform; one without a registration that the message came by is left out. Together they are the message's."
+                    ),
+                    "blocks": .map(of: .string).saying("What becomes of the message's blocks; of one report alone."),
                     "payloadRemoved": .boolean.saying(
-                        "true once retention took what the message said; `platforms` goes with it."),
+                        "true once retention took what the message said; `blocks` goes with it."),
                     "links": .list(of: .named("MessageLink")).saying(
                         "The links of the message that are tracked; of one report alone."),
                     "channel": .named("Channel").saying(
                         "The broadcast channel that it was published to; of one report alone."),
                     "latency": .object(["p50": .duration, "p90": .duration, "p99": .duration]),
                 ],
-                required: ["name", "target", "state", "acceptTime", "expireTime", "audience", "ledger"]),
+                required: ["name", "target", "state", "acceptTime", "expireTime", "audience", "ledger", "platforms"]),
             "MessageLink": .object(
                 [
                     "shortLink": .string, "link": .string.saying("Where it leads now."), "clicks": .integer,
@@ -109,6 +114,10 @@ extension OpenAPI {
                 ],
                 required: ["registration", "app", "outcome", "attempts"]),
         ])
+
+    private static let platformFigures = Schema.map(of: .integer).saying(
+        "audience = recipients + passedOver, of whom the fan-out came by; recipients = accepted + rejected + expired + cancelled + inFlight."
+    )
 
     /// Who changed what.
     static let audit = Area(

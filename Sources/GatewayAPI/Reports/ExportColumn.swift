@@ -48,7 +48,7 @@ enum ExportColumn: String, CaseIterable, Sendable {
         case .messageID: "The message, the last segment of its name."
         case .instanceID: "The app install: its Firebase installation id."
         case .messageType: "DISPLAY_NOTIFICATION or DATA_MESSAGE."
-        case .sdkPlatform: "IOS or WEB."
+        case .sdkPlatform: "IOS, ANDROID or WEB."
         case .appName: "The bundle id, or the host of a web app."
         case .collapseKey: "The apns-collapse-id."
         case .priority: "The apns-priority."

@@ -91,7 +91,7 @@ extension ProjectCall {
             throw StoreError(.failed, "The store's content of a message is damaged.")
         }
         return Response(
-            json: .object(members + [.init("platforms", ReportView.platforms(content, in: project))] + links))
+            json: .object(members + [.init("blocks", ReportView.blocks(content, in: project))] + links))
     }
 }
 
@@ -165,6 +165,7 @@ enum ReportView {
         if !passedOver.isEmpty { members.append(.init("passedOver", .object(passedOver))) }
         members += [
             .init("ledger", ledger(report)),
+            .init("platforms", platforms(report)),
             .init("rejectedByReason", reasons(report.rejectedByReason)),
         ]
         if let latency = report.latency { members.append(.init("latency", percentiles(latency))) }
@@ -180,16 +181,20 @@ enum ReportView {
             .filter { $0.1 > 0 }.map { .init($0.0, .integer($0.1)) }
     }
 
-    /// What becomes of a message's blocks: what is for Apple's devices is sent, and for browsers where the project reaches
-    /// them; blocks for other platforms were checked and are kept.
-    static func platforms(_ content: FCMMessage, in project: Project) -> JSONValue {
-        let reachesBrowsers = project.apps.values.contains { $0.browserService != nil }
+    /// What becomes of a message's blocks: what is for Apple's devices is sent, and for the other platforms where the
+    /// project reaches them; blocks for platforms without an app were checked and are kept.
+    static func blocks(_ content: FCMMessage, in project: Project) -> JSONValue {
         var members: [JSONValue.Member] = [.init("apple", .string("SENT"))]
-        for platform in FCMMessage.OtherPlatform.allCases {
-            if platform == .webpush, reachesBrowsers {
-                members.append(.init(platform.rawValue, .string("SENT")))
-            } else if content.otherPlatforms.contains(platform) {
-                members.append(.init(platform.rawValue, .string("NOT_APPLICABLE")))
+        for block in FCMMessage.OtherPlatform.allCases {
+            let platform: Platform =
+                switch block {
+                case .android: .android
+                case .webpush: .web
+                }
+            if project.apps.values.contains(where: { $0.platform == platform && $0.isServed }) {
+                members.append(.init(block.rawValue, .string("SENT")))
+            } else if content.otherPlatforms.contains(block) {
+                members.append(.init(block.rawValue, .string("NOT_APPLICABLE")))
             }
         }
         return .object(members)
@@ -255,12 +260,31 @@ enum ReportView {
 
     // recipients == accepted + rejected + expired + cancelled + inFlight, always.
     private static func ledger(_ report: DeliveryReport) -> JSONValue {
+        .object(ledger(report.recipients, report.ended, inFlight: report.inFlight))
+    }
+
+    private static func ledger(
+        _ recipients: Int, _ ended: [LedgerOutcome: Int], inFlight: Int
+    ) -> [JSONValue.Member] {
         let ended = LedgerOutcome.allCases.map { outcome in
-            JSONValue.Member(outcome.rawValue, .integer(report.ended[outcome] ?? 0))
+            JSONValue.Member(outcome.rawValue, .integer(ended[outcome] ?? 0))
         }
-        return .object(
-            [.init("recipients", .integer(report.recipients))] + ended
-                + [.init("inFlight", .integer(report.inFlight))])
+        return [.init("recipients", .integer(recipients))] + ended + [.init("inFlight", .integer(inFlight))]
+    }
+
+    // audience == recipients + passedOver, and the law of the ledger, for each platform.
+    private static func platforms(_ report: DeliveryReport) -> JSONValue {
+        .object(
+            Platform.allCases.compactMap { platform in
+                report.platforms[platform].map { figures in
+                    let members: [JSONValue.Member] = [
+                        .init("audience", .integer(figures.audience)),
+                        .init("passedOver", .integer(figures.passedOver)),
+                    ]
+                    let law = ledger(figures.recipients, figures.ended, inFlight: figures.inFlight)
+                    return .init(platform.rawValue, .object(members + law))
+                }
+            })
     }
 
     private static func reasons(_ counts: [String: Int]) -> JSONValue {

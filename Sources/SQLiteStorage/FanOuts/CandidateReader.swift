@@ -14,7 +14,7 @@ struct Candidates {
     /// Whether no candidate is left after the cursor.
     var isAtEnd = false
     /// Who was passed by, up to the cursor.
-    var passedOver = PassedOver()
+    var passedBy = PassedBy()
     /// The routes that were held, and the newest change of a registration that the snapshot shows.
     var held: Set<PushRoute> = []
     var changes: Int64 = 0
@@ -33,13 +33,13 @@ struct Candidates {
                     continue
                 }
                 guard let current = try reader.current(registration.key) else {
-                    passedOver.ended += 1
+                    passedBy.add(\.ended, try reader.formerPlatform(of: registration.key.rawValue))
                     continue
                 }
                 switch reader.standing(of: current) {
                 case .recipient: now.append(current)
                 case .held(let route): insert(registration.key.rawValue, into: route)
-                case .passed(let cause): passedOver[keyPath: cause] += 1
+                case .passed(let cause): passedBy.add(cause, current.address.platform)
                 }
             }
             registrations = now
@@ -51,6 +51,18 @@ struct Candidates {
     private mutating func insert(_ key: Int64, into route: PushRoute) {
         let keys = setAside[route] ?? []
         setAside[route] = (keys + [key]).sorted()
+    }
+}
+
+/// Registrations that were passed by, by cause and by platform.
+struct PassedBy {
+    private(set) var causes = PassedOver()
+    private(set) var platforms = PlatformCounts()
+
+    /// Counts one.
+    mutating func add(_ cause: WritableKeyPath<PassedOver, Int>, _ platform: Platform) {
+        causes[keyPath: cause] += 1
+        platforms[platform] += 1
     }
 }
 
@@ -71,14 +83,16 @@ struct CandidateReader {
     private let held: [PushRoute]
     private let allHeld: Set<PushRoute>
     /// Who had been passed by when the last one of the page was found.
-    private var passedBeforeLast = PassedOver()
+    private var passedBeforeLast = PassedBy()
     private var reader: DeliveryRegistrationReader
+    private var apps: KeyApps
 
     /// - Parameter held: no recipient is taken for these routes. What was set aside before is not set aside again.
     init(db: Database, shard: Shard, held: Set<PushRoute> = []) {
         self.db = db
         self.shard = shard
         reader = DeliveryRegistrationReader(db: db)
+        apps = KeyApps(db: db)
         allHeld = held
         self.held = shard.onlyRoute == nil ? held.filter { $0.project == shard.project } : []
     }
@@ -105,7 +119,7 @@ struct CandidateReader {
             // Who was set aside behind the last one is looked at again.
             found.registrations.removeLast()
             found.cursor = last.key.rawValue
-            found.passedOver = passedBeforeLast
+            found.passedBy = passedBeforeLast
             for (route, keys) in found.setAside { found.setAside[route] = keys.filter { $0 < found.cursor } }
         }
         return found
@@ -146,7 +160,7 @@ struct CandidateReader {
             found.cursor = key
             guard isIn else { continue }
             guard let registration = try reader.find(key) else {
-                found.passedOver.ended += 1
+                found.passedBy.add(\.ended, try formerPlatform(of: key))
                 continue
             }
             if take(registration, limit, into: &found) { return }
@@ -167,6 +181,11 @@ struct CandidateReader {
         try reader.find(key.rawValue)
     }
 
+    /// The platform of a registration that was purged since.
+    mutating func formerPlatform(of key: Int64) throws -> Platform {
+        try apps.platform(of: key, in: shard.project.rawValue)
+    }
+
     /// What a registration is to the shard.
     func standing(of registration: DeliveryRegistration) -> Standing {
         guard registration.isActive else { return .passed(\.ended) }
@@ -183,11 +202,11 @@ struct CandidateReader {
         _ registration: DeliveryRegistration, _ limit: Int, into found: inout Candidates
     ) -> Bool {
         switch standing(of: registration) {
-        case .passed(let cause): found.passedOver[keyPath: cause] += 1
+        case .passed(let cause): found.passedBy.add(cause, registration.address.platform)
         case .held(let route): found.setAside[route, default: []].append(registration.key.rawValue)
         case .recipient:
             found.registrations.append(registration)
-            if found.registrations.count <= limit { passedBeforeLast = found.passedOver }
+            if found.registrations.count <= limit { passedBeforeLast = found.passedBy }
         }
         return found.registrations.count > limit
     }

@@ -63,7 +63,9 @@ struct FanOutTable {
     static let claimPage = "UPDATE page SET worker = ? WHERE id = ? AND worker IS NULL AND interruptions = ?"
     static let moveCursor = """
         UPDATE fan_out SET after_key = ?1, claimed = claimed + ?2, done = ?3, passed_ended = passed_ended + ?7,
-            passed_quarantined = passed_quarantined + ?8, passed_stale = passed_stale + ?9
+            passed_quarantined = passed_quarantined + ?8, passed_stale = passed_stale + ?9,
+            claimed_android = claimed_android + ?10, claimed_web = claimed_web + ?11,
+            passed_android = passed_android + ?12, passed_web = passed_web + ?13
         WHERE message = ?4 AND shard = ?5 AND after_key = ?6 AND done = 0
         """
     static let isUnmoved = "SELECT 1 FROM fan_out WHERE message = ? AND shard = ? AND after_key = ? AND done = 0"
@@ -205,12 +207,15 @@ struct FanOutTable {
     ///
     /// - Returns: `false` when the shard changed since they were read; then nothing was counted.
     func moveCursor(of shard: Shard, past candidates: Candidates, isAtEnd: Bool) throws -> Bool {
-        let passed = candidates.passedOver
+        var claimed = PlatformCounts()
+        for registration in candidates.registrations { claimed[registration.address.platform] += 1 }
+        let (passed, platforms) = (candidates.passedBy.causes, candidates.passedBy.platforms)
         return try db.change(
             Self.moveCursor,
             [
                 candidates.cursor, candidates.registrations.count, isAtEnd, shard.id.message, shard.id.shard,
-                shard.after, passed.ended, passed.quarantined, passed.stale,
+                shard.after, passed.ended, passed.quarantined, passed.stale, claimed[.android], claimed[.web],
+                platforms[.android], platforms[.web],
             ]) > 0
     }
 

@@ -69,9 +69,8 @@ struct DeliveryDaySums: Equatable, Sendable {
         counts[Key(app: app, kind: kind, outcome: outcome), default: 0] += count
     }
 
-    /// Counts the entries of a block of a message.
+    /// Counts the entries of a block of a message, whose apps were read (``KeyApps/read(_:in:)``).
     mutating func add(_ block: LedgerBlock, _ kind: Kind, project: String, _ apps: inout KeyApps) throws {
-        try apps.read(block, in: project)
         var found: [Int64: OutcomeCounts] = [:]
         for entry in block.entries {
             guard let app = try apps.app(of: entry.key, in: project) else { continue }

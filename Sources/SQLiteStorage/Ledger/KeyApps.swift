@@ -9,9 +9,14 @@ struct KeyApps {
     /// The keys of a block that were read together, with what was found of them.
     private var range: ClosedRange<Int64>?
     private var apps: [Int64: Int64] = [:]
+    /// By the number of an app.
+    private var platforms: [Int64: Platform] = [:]
+    private var onlyPlatforms: [String: Platform?] = [:]
 
     static let ofKey = "SELECT app FROM registration WHERE key = ?"
     static let ofFormer = "SELECT app FROM former_registration WHERE key = ?"
+    static let platform = "SELECT platform FROM app WHERE id = ?"
+    static let platformsOfProject = "SELECT DISTINCT platform FROM app WHERE project = ? LIMIT 2"
     static let ofRange = "SELECT key, app FROM registration WHERE key BETWEEN ? AND ?"
     static let ofFormerRange = "SELECT key, app FROM former_registration WHERE key BETWEEN ? AND ?"
     /// Fewer entries, or entries farther apart, are looked up one by one.
@@ -29,6 +34,26 @@ struct KeyApps {
             return apps[key]
         }
         return try db.number(Self.ofKey, [key]) ?? db.number(Self.ofFormer, [key])
+    }
+
+    /// The platform of the app; Apple's where nothing is known of the registration, which no row says then.
+    mutating func platform(of key: Int64, in project: String) throws -> Platform {
+        if let only = try onlyPlatform(of: project) { return only }
+        guard let app = try app(of: key, in: project) else { return .apple }
+        if let known = platforms[app] { return known }
+        guard let code = try db.number(Self.platform, [app]) else { throw StoreError.invalid("an app") }
+        let platform = try Platform(stored: Int(code))
+        platforms[app] = platform
+        return platform
+    }
+
+    /// The platform that all apps of a project are of, so that none of its registrations needs to be asked for.
+    mutating func onlyPlatform(of project: String) throws -> Platform? {
+        if let known = onlyPlatforms[project] { return known }
+        let codes = try Int.fetchAll(db.cachedStatement(sql: Self.platformsOfProject), arguments: [project])
+        let only = try codes.count == 1 ? Platform(stored: codes[0]) : nil
+        onlyPlatforms[project] = .some(only)
+        return only
     }
 
     /// Reads the apps of a block's keys together, where they lie close to each other.

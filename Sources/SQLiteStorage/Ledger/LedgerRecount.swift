@@ -76,7 +76,12 @@ struct LedgerRecount {
             if let row, !isDescribed(block, by: row) {
                 findings.add("ledger blocks that are not as their columns say", at: "block \(row[0] as Int64) of \(id)")
             }
-            sums.add(block)
+            try apps.read(block, in: project)
+            let only = try apps.onlyPlatform(of: project)
+            try sums.add(block) { key in
+                if let only { return only }
+                return try apps.platform(of: key, in: project)
+            }
             try days?.add(block, kind, project: project, &apps)
             for entry in block.entries { marks.add(entry.key) }
         }

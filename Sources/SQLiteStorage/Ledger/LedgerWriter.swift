@@ -20,6 +20,14 @@ struct LedgerWriter {
         var isSingle = false
     }
 
+    /// A row of `tally` without its message; the reason by its place in the group.
+    private struct Tally {
+        let outcome: LedgerOutcome
+        let reason: Int32
+        let platform: Platform
+        var count = 1
+    }
+
     /// What ends of one message in this step.
     private struct Group {
         let message: Int64
@@ -28,8 +36,10 @@ struct LedgerWriter {
         let kind: DeliveryDaySums.Kind?
         /// How many ended how, by app.
         var apps: [(key: AppKey, counts: OutcomeCounts)] = []
-        /// The same of entries whose app was not told.
-        var unnamed: [(key: Int64, outcome: LedgerOutcome)] = []
+        /// The entries whose app was not told.
+        var unnamed: [(key: Int64, outcome: LedgerOutcome, reason: Int32)] = []
+        /// How many ended how and why, by platform.
+        var tallies: [Tally] = []
         var accepted: [LedgerBlock.Entry] = []
         var others: [LedgerBlock.Entry] = []
         var reasons: [String] = []
@@ -43,9 +53,22 @@ struct LedgerWriter {
             return Int32(reasons.count - 1)
         }
 
+        /// A message has a handful of these too.
+        mutating func tally(_ outcome: LedgerOutcome, _ reason: Int32, _ platform: Platform) {
+            let place = tallies.firstIndex {
+                $0.outcome == outcome && $0.reason == reason && $0.platform == platform
+            }
+            if let place {
+                tallies[place].count += 1
+            } else {
+                tallies.append(Tally(outcome: outcome, reason: reason, platform: platform))
+            }
+        }
+
         /// A message has an app or a few, and most entries that of the one before.
-        mutating func count(_ outcome: LedgerOutcome, _ key: Int64, _ app: AppKey?) {
-            guard let app else { return unnamed.append((key, outcome)) }
+        mutating func count(_ outcome: LedgerOutcome, _ reason: Int32, _ key: Int64, _ app: AppKey?) {
+            guard let app else { return unnamed.append((key, outcome, reason)) }
+            tally(outcome, reason, app.platform)
             let place = apps.lastIndex { $0.key == app } ?? apps.count
             if place == apps.count { apps.append((app, OutcomeCounts())) }
             apps[place].counts.add(outcome)
@@ -81,18 +104,19 @@ struct LedgerWriter {
         guard !source.isSingle else {
             return singles.append(packed, reason: entry.reason, id: entry.upstreamID, of: source, app: app)
         }
-        append(
+        let reason = append(
             packed, reason: entry.reason, id: entry.upstreamID,
             place: place(of: source.message, source.project, source.kind))
-        groups[lastPlace].count(entry.outcome, key.rawValue, app)
+        groups[lastPlace].count(entry.outcome, reason, key.rawValue, app)
     }
 
     /// Takes an entry, with its reason beside it, that the sums have already.
     mutating func append(counted entry: LedgerBlock.Entry, reason: String?, message: Int64, project: ProjectID) {
-        append(entry, reason: reason, id: nil, place: place(of: message, project, nil))
+        _ = append(entry, reason: reason, id: nil, place: place(of: message, project, nil))
     }
 
-    private mutating func append(_ entry: LedgerBlock.Entry, reason: String?, id: String?, place: Int) {
+    /// - Returns: the place of the reason in the group.
+    private mutating func append(_ entry: LedgerBlock.Entry, reason: String?, id: String?, place: Int) -> Int32 {
         var entry = entry
         entry.reason = groups[place].place(of: reason)
         if let id {
@@ -104,6 +128,7 @@ struct LedgerWriter {
         } else {
             groups[place].others.append(entry)
         }
+        return entry.reason
     }
 
     private mutating func place(of message: Int64, _ project: ProjectID, _ kind: DeliveryDaySums.Kind?) -> Int {
@@ -125,6 +150,7 @@ struct LedgerWriter {
     mutating func write(_ events: inout SettledEvents) throws {
         var hours: [ProjectID: ClosedRange<Int64>] = [:]
         var latencies = LatencyCounts()
+        var keys = KeyApps(db: db)
         let table = LedgerBlockTable(db: db)
         for group in groups {
             for var entries in [group.accepted, group.others] where !entries.isEmpty {
@@ -137,15 +163,15 @@ struct LedgerWriter {
                     events.add(block: id, rows: end - start, of: group.project)
                     hours[group.project] = (hours[group.project]?.lowerBound ?? id)...id
                 }
-                if group.kind != nil { try writeSums(entries, group, &latencies) }
             }
+            if group.kind != nil { try writeSums(of: group, &latencies, &keys) }
         }
         try singles.writeBlocks(to: table, recordedAt, &blocks) { id, rows, project in
             events.add(block: id, rows: rows, of: project)
             hours[project] = (hours[project]?.lowerBound ?? id)...id
         }
         for (project, blocks) in hours { try table.extend(hour: LedgerHour.hour(of: recordedAt), project, blocks) }
-        try writeDays()
+        try writeDays(&keys)
         groups.removeAll(keepingCapacity: true)
         places.removeAll(keepingCapacity: true)
         lastPlace = 0
@@ -157,10 +183,9 @@ struct LedgerWriter {
     }
 
     /// Adds to the sums by day: one statement for all deliveries that are alike, whatever their messages.
-    private mutating func writeDays() throws {
+    private mutating func writeDays(_ keys: inout KeyApps) throws {
         var sums = DeliveryDaySums()
         var ids: [ProjectID: [AppKey: Int64]] = [:]
-        var keys = KeyApps(db: db)
         for group in groups {
             guard let kind = group.kind else { continue }
             for (key, counts) in group.apps {
@@ -168,7 +193,7 @@ struct LedgerWriter {
                 ids[group.project, default: [:]][key] = app
                 for outcome in LedgerOutcome.allCases { sums.add(counts[outcome], app: app, kind, outcome) }
             }
-            for (key, outcome) in group.unnamed {
+            for (key, outcome, _) in group.unnamed {
                 guard let app = try keys.app(of: key, in: group.project.rawValue) else { continue }
                 sums.add(1, app: app, kind, outcome)
             }
@@ -178,22 +203,23 @@ struct LedgerWriter {
     }
 
     /// One statement for each sum instead of one for each entry.
-    private func writeSums(_ entries: [LedgerBlock.Entry], _ group: Group, _ latencies: inout LatencyCounts) throws {
-        for outcome in LedgerOutcome.allCases {
-            var counts = [Int64](repeating: 0, count: group.reasons.count + 1)
-            for entry in entries where entry.outcome == outcome { counts[Int(entry.reason) + 1] += 1 }
-            for (place, count) in counts.enumerated() where count > 0 {
-                let reason = place == 0 ? "" : group.reasons[place - 1]
-                try db.change(Self.addToTally, [group.message, outcome.rawValue, reason, count])
-            }
+    private func writeSums(of group: Group, _ latencies: inout LatencyCounts, _ keys: inout KeyApps) throws {
+        var group = group
+        for (key, outcome, reason) in group.unnamed {
+            group.tally(outcome, reason, try keys.platform(of: key, in: group.project.rawValue))
         }
-        for entry in entries where entry.outcome == .accepted { latencies.add(entry.latencyMilliseconds) }
+        for tally in group.tallies {
+            let reason = tally.reason == LedgerBlock.Entry.noReason ? "" : group.reasons[Int(tally.reason)]
+            try db.change(
+                Self.addToTally, [group.message, tally.outcome.rawValue, reason, tally.platform.code, tally.count])
+        }
+        for entry in group.accepted { latencies.add(entry.latencyMilliseconds) }
         try latencies.take { bucket, count in try db.change(Self.addToLatency, [group.message, bucket, count]) }
     }
 
     private static let addToTally = """
-        INSERT INTO tally (message, outcome, reason, count) VALUES (?, ?, ?, ?)
-        ON CONFLICT (message, outcome, reason) DO UPDATE SET count = count + excluded.count
+        INSERT INTO tally (message, outcome, reason, platform, count) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (message, outcome, reason, platform) DO UPDATE SET count = count + excluded.count
         """
     private static let addToLatency = """
         INSERT INTO latency (message, bucket, count) VALUES (?, ?, ?)

@@ -34,31 +34,34 @@ struct ReportReader {
             (try db.number(Self.inPages, [row.seq]) ?? 0)
             + (try db.number(Self.pending, [row.seq]) ?? 0)
         let sums = try sums(of: row)
-        let (claimed, passedOver) = try fanOut(row.seq)
+        let fanOut = try fanOut(row.seq)
         return DeliveryReport(
             message: row.summary, state: row.state, completedAt: row.completedAt,
-            recipients: row.singles + claimed, passedOver: passedOver, ended: try Self.ended(sums),
-            inFlight: Int(inFlight),
+            recipients: row.singles + fanOut.claimed, passedOver: fanOut.passed, ended: try Self.ended(sums),
+            inFlight: Int(inFlight), platforms: try platforms(row, sums, fanOut),
             rejectedByReason: Self.rejectedByReason(sums), latency: Self.latency(sums),
             receipts: try ReceiptTable(db: db).sums(of: row.seq))
     }
 
     static let fanOut = """
         SELECT coalesce(sum(claimed), 0), coalesce(sum(passed_ended), 0), coalesce(sum(passed_quarantined), 0),
-            coalesce(sum(passed_stale), 0)
+            coalesce(sum(passed_stale), 0), coalesce(sum(claimed_android), 0), coalesce(sum(claimed_web), 0),
+            coalesce(sum(passed_android), 0), coalesce(sum(passed_web), 0)
         FROM fan_out WHERE message = ?
         """
 
-    private func fanOut(_ message: Int64) throws -> (claimed: Int, PassedOver) {
-        guard let row = try db.row(Self.fanOut, [message]) else { return (0, PassedOver()) }
-        return (row[0], PassedOver(ended: row[1], quarantined: row[2], stale: row[3]))
+    private func fanOut(_ message: Int64) throws -> FanOutCounts {
+        try db.row(Self.fanOut, [message]).map { FanOutCounts(row: $0) } ?? FanOutCounts()
     }
 
     /// The sums that are kept; of a message to one registration those of its entry.
     private func sums(of row: MessageRow) throws -> LedgerSums {
         guard case .registration = row.summary.recipient else { return try LedgerSums(of: row.seq, in: db) }
         var sums = LedgerSums()
-        if let block = try MessageTable(db: db).entry(of: row.seq) { sums.add(block) }
+        if let block = try MessageTable(db: db).entry(of: row.seq) {
+            let platform = try platform(ofSingle: row)
+            sums.add(block) { _ in platform }
+        }
         return sums
     }
 
@@ -71,7 +74,7 @@ struct ReportReader {
     private static func rejectedByReason(_ sums: LedgerSums) -> [String: Int] {
         var rejected: [String: Int] = [:]
         for (end, count) in sums.ends where end.outcome == LedgerOutcome.rejected.rawValue {
-            rejected[end.reason] = count
+            rejected[end.reason, default: 0] += count
         }
         return rejected
     }

@@ -22,7 +22,8 @@ extension Schema {
     /// decided about once, whatever becomes of its route. `last_subscription` is the number of the newest subscription
     /// at accept, `refreshed_since` the policy on stale registrations. `is_open`: whether there is something to claim
     /// now, so neither while the message is paused nor after it was cancelled. `passed_…` count the registrations that
-    /// the shard came by and did not claim, by cause, as of its cursor.
+    /// the shard came by and did not claim, by cause, as of its cursor. `…_android` and `…_web` say how many of the claimed
+    /// and of the passed ones are of these platforms; the rest are Apple's.
     ///
     /// A `page` lives from its claim until its last delivery is settled or has moved to `pending`. `keys` are its
     /// recipients, packed; `settled` has a bit for each of them. Without a worker it was given back.
@@ -48,7 +49,13 @@ extension Schema {
             passed_ended INTEGER NOT NULL DEFAULT 0 CHECK (passed_ended >= 0),
             passed_quarantined INTEGER NOT NULL DEFAULT 0 CHECK (passed_quarantined >= 0),
             passed_stale INTEGER NOT NULL DEFAULT 0 CHECK (passed_stale >= 0),
+            claimed_android INTEGER NOT NULL DEFAULT 0 CHECK (claimed_android >= 0),
+            claimed_web INTEGER NOT NULL DEFAULT 0 CHECK (claimed_web >= 0),
+            passed_android INTEGER NOT NULL DEFAULT 0 CHECK (passed_android >= 0),
+            passed_web INTEGER NOT NULL DEFAULT 0 CHECK (passed_web >= 0),
             PRIMARY KEY (message, shard),
+            CHECK (claimed_android + claimed_web <= claimed),
+            CHECK (passed_android + passed_web <= passed_ended + passed_quarantined + passed_stale),
             CHECK ((only_route IS NULL) = (parent IS NULL))
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX fan_out_open ON fan_out (project, message, shard, is_open) WHERE is_open = 1;

@@ -35,15 +35,16 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// The sums that a report shows of a message: deliveries by outcome and reason, accepted ones by latency. A message to
-    /// one registration has none: its one entry says it.
+    /// The sums that a report shows of a message: deliveries by outcome, reason and platform (as in `app`), accepted ones by
+    /// latency. A message to one registration has none: its one entry says it.
     static let messageSums = """
         CREATE TABLE tally (
             message INTEGER NOT NULL REFERENCES message (seq),
             outcome TEXT NOT NULL CHECK (outcome IN ('accepted', 'rejected', 'expired', 'cancelled')),
             reason TEXT NOT NULL,
+            platform INTEGER NOT NULL CHECK (platform IN (0, 1, 2)),
             count INTEGER NOT NULL CHECK (count > 0),
-            PRIMARY KEY (message, outcome, reason)
+            PRIMARY KEY (message, outcome, reason, platform)
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE latency (

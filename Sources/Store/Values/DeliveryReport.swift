@@ -17,6 +17,8 @@ package struct DeliveryReport: Sendable {
     package var ended: [LedgerOutcome: Int]
     /// Of the recipients, not ended.
     package var inFlight: Int
+    /// The same by platform; platforms without a registration that the message came by are left out.
+    package var platforms: [Platform: PlatformReport]
     /// Rejected deliveries by reason.
     package var rejectedByReason: [String: Int]
     /// Milliseconds from accept to APNs' answer of accepted deliveries; `nil` while there are none.
@@ -28,8 +30,10 @@ package struct DeliveryReport: Sendable {
     package init(
         message: MessageSummary, state: MessageState, completedAt: Timestamp?, recipients: Int,
         passedOver: PassedOver = PassedOver(), ended: [LedgerOutcome: Int], inFlight: Int,
+        platforms: [Platform: PlatformReport] = [:],
         rejectedByReason: [String: Int], latency: LatencyPercentiles?, receipts: [ReceiptKind: Int] = [:]
     ) {
+        self.platforms = platforms
         self.receipts = receipts
         self.passedOver = passedOver
         self.message = message
@@ -41,6 +45,32 @@ package struct DeliveryReport: Sendable {
         self.rejectedByReason = rejectedByReason
         self.latency = latency
     }
+}
+
+/// A message's figures on one platform. At every instant `recipients` is the sum of what ended and what is in flight, and
+/// over all platforms each figure is together that of the message.
+package struct PlatformReport: Hashable, Sendable {
+    /// Deliveries claimed so far.
+    package var recipients: Int
+    /// Registrations that the fan-out came by so far and did not claim.
+    package var passedOver: Int
+    /// Of the recipients, by how they ended.
+    package var ended: [LedgerOutcome: Int]
+    /// Of the recipients, not ended.
+    package var inFlight: Int
+
+    /// Puts figures together.
+    package init(
+        recipients: Int = 0, passedOver: Int = 0, ended: [LedgerOutcome: Int] = [:], inFlight: Int = 0
+    ) {
+        self.recipients = recipients
+        self.passedOver = passedOver
+        self.ended = ended
+        self.inFlight = inFlight
+    }
+
+    /// Registrations that the message came by so far: what is counted of its audience.
+    package var audience: Int { recipients + passedOver }
 }
 
 /// Registrations that a fan-out passed by, by cause: each counts once, by the first cause that holds in this order.

@@ -29,6 +29,8 @@ struct MessageReport: Hashable {
     var counts: [Count]
     /// Rejected deliveries by reason, the most frequent first.
     var reasons: [Count]
+    /// The figures of each platform that the message came by.
+    var platforms: [PlatformFigures]
     /// Platforms that the message has blocks for and that nothing is sent to.
     var platformsNotSent: [String]
     /// What devices reported, by kind.
@@ -37,6 +39,25 @@ struct MessageReport: Hashable {
     var links: [(url: String, counts: [Count])]
     /// Latency percentiles as the gateway writes them, such as `0.142s`.
     var latency: [(String, String)]
+
+    /// What a platform has of the message.
+    struct PlatformFigures: Hashable {
+        /// `apple`, `android` or `web`.
+        var name: String
+        /// Deliveries claimed so far.
+        var recipients: Int
+        /// Registrations that the fan-out passed by.
+        var passedOver: Int
+        /// Deliveries by where they stand.
+        var counts: [Count]
+
+        /// One line.
+        var text: String {
+            let parts = counts + [Count(name: "passed by", value: passedOver)]
+            let numbers = parts.filter { $0.value > 0 }.map { "\($0.value) \($0.name)" }
+            return "\(name) \(recipients)" + (numbers.isEmpty ? "" : ": " + numbers.joined(separator: ", "))
+        }
+    }
 
     /// A number with its name.
     struct Count: Hashable {
@@ -72,12 +93,20 @@ struct MessageReport: Hashable {
         reasons = (value["rejectedByReason"]?.members ?? [])
             .map { Count(name: $0.name, value: $0.value.integerValue ?? 0) }
             .sorted { ($1.value, $0.name) < ($0.value, $1.name) }
-        platformsNotSent = (value["platforms"]?.members ?? []).filter { $0.value == .string("NOT_APPLICABLE") }
+        platforms = (value["platforms"]?.members ?? []).map { Self.figures($0.name, $0.value) }
+        platformsNotSent = (value["blocks"]?.members ?? []).filter { $0.value == .string("NOT_APPLICABLE") }
             .map(\.name)
         receipts = (value["receipts"]?.members ?? [])
             .map { Count(name: $0.name, value: $0.value.integerValue ?? 0) }
         links = Self.links(value["links"])
         latency = (value["latency"]?.members ?? []).map { ($0.name, $0.value.stringValue ?? "") }
+    }
+
+    private static func figures(_ name: String, _ value: JSONValue) -> PlatformFigures {
+        PlatformFigures(
+            name: name, recipients: value["recipients"]?.integerValue ?? 0,
+            passedOver: value["passedOver"]?.integerValue ?? 0,
+            counts: parts.map { Count(name: $0.name, value: value[$0.key]?.integerValue ?? 0) })
     }
 
     /// The links with the events that happened, clicks always.
@@ -104,7 +133,8 @@ struct MessageReport: Hashable {
 
     static func == (one: MessageReport, other: MessageReport) -> Bool {
         one.name == other.name && one.state == other.state && one.counts == other.counts
-            && one.recipients == other.recipients && one.passedOver == other.passedOver && one.reasons == other.reasons
+            && one.recipients == other.recipients && one.platforms == other.platforms
+            && one.passedOver == other.passedOver && one.reasons == other.reasons
             && one.expectedEndTime == other.expectedEndTime && one.receipts == other.receipts
             && one.links.elementsEqual(other.links) { $0 == $1 }
     }
@@ -149,6 +179,7 @@ struct MessageReport: Hashable {
             lines.append(
                 "Passed by  " + passedOver.map { "\($0.value) \(Table.safe($0.name))" }.joined(separator: "  "))
         }
+        for platform in platforms { lines.append("Platform   \(Table.safe(platform.text))") }
         if !platformsNotSent.isEmpty {
             lines.append("Not sent   to \(Table.safe(platformsNotSent.joined(separator: ", ")))")
         }

@@ -60,7 +60,7 @@ struct ExportTests {
         let rules = RetentionRules(standard: RetentionPolicy())
         while try await !gateway.store.remove(.payloads, by: rules, at: now).isDone {}
         let report = try await gateway.request(.get, "/v1/\(name)").json
-        #expect(report["payloadRemoved"] == .bool(true) && report["platforms"] == nil)
+        #expect(report["payloadRemoved"] == .bool(true) && report["blocks"] == nil)
         #expect(report["ledger"]?["accepted"] == .number("1"))
         while try await !gateway.store.remove(.messages, by: rules, at: now).isDone {}
         #expect(try await gateway.request(.get, "/v1/\(name)").status == 404)

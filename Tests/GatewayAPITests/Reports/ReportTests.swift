@@ -89,12 +89,12 @@ struct ReportTests {
     @Test func blocksForOtherPlatformsAreKeptAndNotApplicable() async throws {
         let gateway = try await TestGateway()
         let token = try await gateway.register().token
-        let blocks = #""androidV2":{"ttl":"60s","collapse_key":"c"},"webpush":{"headers":{"TTL":"15"}}"#
-        let name = try await gateway.send(#""token":"\#(token)""#, #""notification":{"title":"Hi"},\#(blocks)"#)
-        let platforms = try JSONValue(
+        let given = #""androidV2":{"ttl":"60s","collapse_key":"c"},"webpush":{"headers":{"TTL":"15"}}"#
+        let name = try await gateway.send(#""token":"\#(token)""#, #""notification":{"title":"Hi"},\#(given)"#)
+        let blocks = try JSONValue(
             parsing: #"{"apple":"SENT","android":"NOT_APPLICABLE","webpush":"NOT_APPLICABLE"}"#.utf8)
-        #expect(try await gateway.request(.get, "/v1/\(name)").json["platforms"] == platforms)
-        #expect(try await gateway.request(.post, "/v1/\(name):pause").json["platforms"] == platforms)
+        #expect(try await gateway.request(.get, "/v1/\(name)").json["blocks"] == blocks)
+        #expect(try await gateway.request(.post, "/v1/\(name):pause").json["blocks"] == blocks)
         let id = try #require(name.split(separator: "/").last.flatMap { MessageID(rawValue: String($0)) })
         let project = try #require(ProjectID(rawValue: "demo"))
         let source = try FCMMessage.content(of: #require(try await gateway.store.message(id, in: project)).body).source
@@ -102,8 +102,11 @@ struct ReportTests {
         #expect(source["webpush"]?["headers"]?["TTL"] == .string("15"))
         let plain = try await gateway.send(#""token":"\#(token)""#)
         #expect(
-            try await gateway.request(.get, "/v1/\(plain)").json["platforms"]
+            try await gateway.request(.get, "/v1/\(plain)").json["blocks"]
                 == .object([.init("apple", .string("SENT"))]))
+        let law = #""recipients":1,"accepted":0,"rejected":0,"expired":0,"cancelled":0,"inFlight":1"#
+        let figures = try JSONValue(parsing: #"{"apple":{"audience":1,"passedOver":0,\#(law)}}"#.utf8)
+        #expect(try await gateway.request(.get, "/v1/\(plain)").json["platforms"] == figures)
     }
 
     @Test func messagesAreListedNewestFirstInPages() async throws {

@@ -21,28 +21,36 @@ struct AndroidGateway {
         _ body: (AndroidGateway) async throws -> Void
     ) async throws {
         try await GatewayUnderTest.with(settings: settings) { test in
-            var configuration = SimulatedGoogle.Configuration(
-                identity: try GoogleIdentity(directory: test.directory.file("google")),
-                wallTimeMilliseconds: { Int64(Date().timeIntervalSince1970 * 1000) })
-            configuration.port = 0
-            change(&configuration)
-            let (ports, announce) = AsyncStream.makeStream(of: Int.self)
-            let logger = Logger(label: "google") { _ in SwiftLogNoOpLogHandler() }
-            let google = SimulatedGoogle(configuration, logger: logger) { port, _ in announce.yield(port) }
-            let group = ServiceGroup(services: [google], logger: logger)
-            try await withThrowingTaskGroup(of: Void.self) { tasks in
-                tasks.addTask { try await group.run() }
-                guard let port = await ports.first(where: { _ in true }) else { throw CancellationError() }
-                try addApp(
-                    to: test.directory.file("projects/demo.yaml"), account: configuration.identity.accountFile,
-                    endpoint: "127.0.0.1:\(port)", trust: configuration.identity.caFile)
-                let process = try await test.start()
-                try await body(AndroidGateway(test: test, google: google, process: process))
-                // One that a test has killed is gone already.
-                await process.end(with: SIGTERM)
-                await group.triggerGracefulShutdown()
-                try await tasks.waitForAll()
-            }
+            try await run(in: test, google: change, body)
+        }
+    }
+
+    /// Starts Google and the gateway of a test that has the rest, runs `body`, and stops both.
+    static func run(
+        in test: GatewayUnderTest, google change: (inout SimulatedGoogle.Configuration) -> Void = { _ in },
+        _ body: (AndroidGateway) async throws -> Void
+    ) async throws {
+        var configuration = SimulatedGoogle.Configuration(
+            identity: try GoogleIdentity(directory: test.directory.file("google")),
+            wallTimeMilliseconds: { Int64(Date().timeIntervalSince1970 * 1000) })
+        configuration.port = 0
+        change(&configuration)
+        let (ports, announce) = AsyncStream.makeStream(of: Int.self)
+        let logger = Logger(label: "google") { _ in SwiftLogNoOpLogHandler() }
+        let google = SimulatedGoogle(configuration, logger: logger) { port, _ in announce.yield(port) }
+        let group = ServiceGroup(services: [google], logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            guard let port = await ports.first(where: { _ in true }) else { throw CancellationError() }
+            try addApp(
+                to: test.directory.file("projects/demo.yaml"), account: configuration.identity.accountFile,
+                endpoint: "127.0.0.1:\(port)", trust: configuration.identity.caFile)
+            let process = try await test.start()
+            try await body(AndroidGateway(test: test, google: google, process: process))
+            // One that a test has killed is gone already.
+            await process.end(with: SIGTERM)
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
         }
     }
 
