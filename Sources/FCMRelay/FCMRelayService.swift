@@ -29,7 +29,11 @@ struct FCMRelayService: PushService {
         return requests
     }
 
-    func topic(of push: Push) -> String { push.content.topic }
+    /// Relayed tokens apart: what Google holds for Apple's or the browsers' push service may be wrong, of which Android
+    /// knows nothing.
+    func topic(of push: Push) -> String {
+        push.address.isRelayed ? push.content.topic + " (relayed)" : push.content.topic
+    }
 
     /// Those whose sender's own time to live is over.
     func refusedPushes(among indices: [Int], of batch: [Push]) -> RefusedPushes? {
@@ -72,19 +76,24 @@ struct FCMRelayService: PushService {
 /// The bodies of one batch: what the pushes of a message share is put together once.
 private struct RequestBodies {
     let now: Timestamp
-    private var starts: [ObjectIdentifier: [UInt8]] = [:]
+    private var starts: [Start: [UInt8]] = [:]
     /// That of the last push: most batches are of one message.
-    private var last: (content: ObjectIdentifier, start: [UInt8])?
+    private var last: (start: Start, bytes: [UInt8])?
+
+    private struct Start: Hashable {
+        let content: ObjectIdentifier
+        let isWhole: Bool
+    }
 
     init(now: Timestamp) {
         self.now = now
     }
 
     mutating func body(of push: Push) -> [UInt8] {
-        guard let content = push.content as? AndroidPush, case .android(let token) = push.address else {
+        guard let content = push.content as? AndroidPush, let token = push.address.androidToken else {
             preconditionFailure("a push to another service")
         }
-        let start = start(of: content)
+        let start = start(of: content, isWhole: push.address.isRelayed)
         var body: [UInt8] = []
         body.reserveCapacity(start.count + token.rawValue.utf8.count + AndroidPush.Form.tail.count)
         body += start
@@ -97,12 +106,13 @@ private struct RequestBodies {
         return body
     }
 
-    private mutating func start(of content: AndroidPush) -> [UInt8] {
-        let identity = ObjectIdentifier(content)
-        if let last, last.content == identity { return last.start }
-        let start = starts[identity] ?? content.android.start(seconds: content.secondsToLive(at: now))
-        starts[identity] = start
-        last = (identity, start)
-        return start
+    private mutating func start(of content: AndroidPush, isWhole: Bool) -> [UInt8] {
+        let start = Start(content: ObjectIdentifier(content), isWhole: isWhole)
+        if let last, last.start == start { return last.bytes }
+        let form = isWhole ? content.whole : content.android
+        let bytes = starts[start] ?? form.start(seconds: content.secondsToLive(at: now))
+        starts[start] = bytes
+        last = (start, bytes)
+        return bytes
     }
 }

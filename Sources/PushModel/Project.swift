@@ -38,6 +38,9 @@ package struct Project: Hashable, Sendable {
         self.apps = Dictionary(apps.map { ($0.key, $0) }, uniquingKeysWith: { _, last in last })
     }
 
+    /// The app that sends to Google's registration tokens which nothing has registered here; `nil`: there is none.
+    package var relayApp: App? { apps.values.first { $0.relaysUnknownTokens } }
+
     /// Its apps with this id, of any platform, in the order of the platforms' names.
     package func apps(_ id: AppID) -> [App] {
         apps.values.filter { $0.id == id }.sorted { $0.key < $1.key }
@@ -65,6 +68,9 @@ package struct App: Hashable, Sendable {
     package let service: Service
     /// What links need to know of it.
     package var links: AppLinkIdentity
+    /// Whether a message to one of Google's registration tokens that is not known here goes to Google as this app's. At
+    /// most one app of a project does so.
+    package var relaysUnknownTokens = false
 
     /// Describes an app.
     package init(id: AppID, service: Service, links: AppLinkIdentity = AppLinkIdentity()) {

@@ -13,6 +13,16 @@ package protocol RegistrationStore: Sendable {
         _ request: RegistrationRequest, at time: Timestamp
     ) async throws(StoreError) -> (registration: Registration, isNew: Bool)
 
+    /// Makes the registration of an address that only a sender has named, and that its push service has just accepted: it
+    /// is proven, and its token is the one that the sender named, with the FID in front of it, as far as the project has no
+    /// registration with these. If the app has an active registration with that address, it is that one, which stays as it
+    /// is. A new one leaves an audit entry.
+    ///
+    /// - Parameter token: what the sender calls it.
+    func adopt(
+        _ request: RegistrationRequest, as token: RegistrationToken, at time: Timestamp
+    ) async throws(StoreError) -> Registration
+
     /// The registration with this FID, also an ended one.
     func registration(_ id: RegistrationID, in project: ProjectID) async throws(StoreError) -> Registration?
 

@@ -25,14 +25,15 @@ struct AndroidPushTests {
                 expiresAt: Self.now + lifetime, acceptedAt: acceptedAt), isDryRun: isDryRun)
     }
 
-    private func request(_ content: AndroidPush, token: String = "abc:def", now: Timestamp = AndroidPushTests.now)
-        throws
-        -> Request
-    {
+    private func request(
+        _ content: AndroidPush, token: String = "abc:def", isRelayed: Bool = false,
+        now: Timestamp = AndroidPushTests.now
+    ) throws -> Request {
+        let token = try #require(AndroidToken(rawValue: token))
         let push = try Push(
             route: PushRoute(
                 project: #require(ProjectID(rawValue: "demo")), app: #require(AppID(rawValue: "com.example.app")),
-                channel: .fcm), lane: .bulk, address: .android(#require(AndroidToken(rawValue: token))),
+                channel: .fcm), lane: .bulk, address: isRelayed ? .relayed(token) : .android(token),
             content: content, payload: content.payload,
             id: PushID(message: #require(MessageID(rawValue: "m-1")), registration: RegistrationKey(rawValue: 1)))
         let service = FCMRelayService(projectID: "upstream-1", wallTime: { now }, uptime: { .zero })
@@ -57,6 +58,17 @@ struct AndroidPushTests {
             "android":{"priority":"high","collapse_key":"k","ttl":"60s"},"token":"abc:def"}}
             """#
         #expect(try JSONValue(parsing: request.body).canonicalBytes == JSONValue(parsing: expected.utf8).canonicalBytes)
+    }
+
+    /// Which platform a relayed token is of, only Google knows.
+    @Test func aRelayedTokenGetsTheBlocksOfAllPlatforms() throws {
+        let content = try push(
+            #"{"data":{"a":"1"},"apns":{"headers":{"apns-priority":"5"}},"webpush":{"data":{"b":"2"}}}"#)
+        let whole = try JSONValue(parsing: request(content, isRelayed: true).body)["message"]
+        #expect(whole?["apns"]?["headers"]?["apns-priority"]?.stringValue == "5")
+        #expect(whole?["webpush"]?["data"]?["b"]?.stringValue == "2" && whole?["token"]?.stringValue == "abc:def")
+        let android = try JSONValue(parsing: request(content).body)["message"]
+        #expect(android?["apns"] == nil && android?["webpush"] == nil)
     }
 
     @Test(arguments: [

@@ -42,7 +42,10 @@ struct SchemaTests {
                 VALUES ('dAAAAAAAAAAAAAAAAAAAAA', zeroblob(24), 1, x'd701', 0, 5, 6)
                 """),
         Violation(rule: "a browser without its keys", sql: "UPDATE registration SET channel = 3"),
-        Violation(rule: "a browser's keys of a device", sql: "UPDATE registration SET web_keys = zeroblob(81)"),
+        Violation(rule: "a browser's keys of a device", sql: "UPDATE registration SET address_detail = zeroblob(81)"),
+        Violation(
+            rule: "a token of Google's with more than that it was relayed",
+            sql: "UPDATE registration SET channel = 2, address_detail = x'02'"),
         Violation(rule: "a channel that does not exist", sql: "UPDATE registration SET channel = 6"),
         Violation(
             rule: "two apps of one platform and id",

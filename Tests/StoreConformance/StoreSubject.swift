@@ -98,7 +98,7 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
     }
 
     private static let groups: [(needs: Set<StorePart>, cases: [ConformanceCase])] = [
-        ([.registrations], registrations + addresses + owners + lifeCycle),
+        ([.registrations], registrations + addresses + adoptions + owners + lifeCycle),
         ([.registrations, .subscriptions], subscriptions + topicLists),
         ([.messages], messages + idempotency),
         (

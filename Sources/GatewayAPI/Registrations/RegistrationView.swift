@@ -38,6 +38,7 @@ struct RegistrationView {
         case .apple(_, let environment):
             members.append(.init("apnsEnvironment", .string(environment == .production ? "PROD" : "SANDBOX")))
         case .android: members.append(.init("platform", .string("ANDROID")))
+        case .relayed: members.append(.init("platform", .string("UNKNOWN")))
         case .broadcast(let address):
             members.append(.init("channelId", .string(address.id.rawValue)))
         case .web(let subscription):

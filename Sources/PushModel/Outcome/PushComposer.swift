@@ -57,6 +57,8 @@ package struct PushContext: Sendable {
     package var expiresAt: Timestamp
     /// When it was accepted: what a platform's own time to live counts from; `nil`: no such time counts.
     package var acceptedAt: Timestamp?
+    /// Whether the push service is to check the message and to deliver nothing, as far as it can.
+    package var isDryRun = false
 
     /// Puts a context together.
     package init(

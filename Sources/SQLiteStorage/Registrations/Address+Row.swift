@@ -4,21 +4,28 @@ import PushModel
 import Store
 
 extension Address {
-    /// What ``init(channel:bytes:webKeys:)`` takes, as the columns `address`, `channel` and `web_keys`.
-    var columns: (bytes: Data, channel: Int, webKeys: Data?) {
-        (Data(identity), channel.code, webKeys.map { Data($0) })
+    /// What ``init(channel:bytes:detail:)`` takes, as the columns `address`, `channel` and `address_detail`.
+    var columns: (bytes: Data, channel: Int, detail: Data?) {
+        (Data(identity), channel.code, detail.map { Data($0) })
     }
 
-    /// The column `web_keys`.
-    var webKeys: [UInt8]? {
-        webSubscription.map { $0.key + $0.secret + ($0.applicationKey ?? []) }
+    /// What the column `address_detail` holds of a token that was relayed.
+    private static let relayedMark: [UInt8] = [1]
+
+    /// The column `address_detail`.
+    var detail: [UInt8]? {
+        switch self {
+        case .web(let subscription): subscription.key + subscription.secret + (subscription.applicationKey ?? [])
+        case .relayed: Self.relayedMark
+        case .apple, .android, .broadcast: nil
+        }
     }
 
     /// Reads an address from its columns.
     ///
-    /// - Parameter webKeys: a browser's P-256 key (65 bytes), its secret (16 bytes) and the application's key (65 bytes),
-    ///   if there is one, behind each other; asked for a browser only.
-    init(channel: Int, bytes: [UInt8], webKeys: () -> Data?) throws {
+    /// - Parameter detail: a browser's P-256 key (65 bytes), its secret (16 bytes) and the application's key (65 bytes),
+    ///   if there is one, behind each other; whether a token of Google's was relayed. Asked for these two only.
+    init(channel: Int, bytes: [UInt8], detail: () -> Data?) throws {
         switch try Channel(stored: channel) {
         case .apns(let environment):
             guard let token = DeviceToken(bytes: bytes) else { throw StoreError.invalid("a device token") }
@@ -34,9 +41,9 @@ extension Address {
             guard let token = AndroidToken(rawValue: String(decoding: bytes, as: UTF8.self)) else {
                 throw StoreError.invalid("an Android token")
             }
-            self = .android(token)
+            self = detail() == nil ? .android(token) : .relayed(token)
         case .webPush:
-            let keys = webKeys().map { [UInt8]($0) } ?? []
+            let keys = detail().map { [UInt8]($0) } ?? []
             let (key, secret, application) = (keys.prefix(65), keys.dropFirst(65).prefix(16), keys.dropFirst(81))
             guard
                 let subscription = WebSubscription(

@@ -9,7 +9,7 @@ struct DeliveryRegistrationReader {
     /// The columns that ``read(_:from:)`` reads, of a registration named `r`.
     static let columns = """
         r.key, r.fid, r.app, r.address, r.channel, r.ended_at IS NULL, r.refreshed_at, \
-        r.proven_at, r.quarantined_at IS NOT NULL, r.web_keys
+        r.proven_at, r.quarantined_at IS NOT NULL, r.address_detail
         """
     /// How many columns that are.
     static let width = 10

@@ -134,8 +134,8 @@ struct InheritedState {
 extension RegistrationTable {
     static let inheritProof = "UPDATE registration SET proven_at = ? WHERE key = ?"
     static let revive = """
-        UPDATE registration SET token = ?1, address = ?2, channel = ?3, web_keys = ?7, app_version = coalesce(?4, app_version),
-            refreshed_at = max(refreshed_at, ?5), proven_at = NULL, quarantined_at = NULL, quarantine_reason = NULL,
+        UPDATE registration SET token = ?1, address = ?2, channel = ?3, address_detail = ?7,
+            app_version = coalesce(?4, app_version), refreshed_at = max(refreshed_at, ?5), proven_at = NULL, quarantined_at = NULL, quarantine_reason = NULL,
             ended_at = NULL, end_cause = NULL, superseded = NULL
         WHERE key = ?6
         """
@@ -156,12 +156,12 @@ extension RegistrationTable {
     func revive(
         _ ended: Registration, _ request: RegistrationRequest, withTopics: Bool, at time: Timestamp
     ) throws {
-        let (bytes, channel, webKeys) = request.address.columns
+        let (bytes, channel, detail) = request.address.columns
         try db.change(
             Self.revive,
             [
                 StoredToken.random().databaseValue, bytes, channel, request.appVersion, time.milliseconds,
-                ended.key.rawValue, webKeys,
+                ended.key.rawValue, detail,
             ])
         if withTopics {
             let rows = try Row.fetchAll(

@@ -32,6 +32,24 @@ struct NewRegistration {
         refreshedAt = time
     }
 
+    /// What a sender named and its push service accepted.
+    ///
+    /// - Parameter isFree: whether the project has no registration with the token, nor with the FID in front of it.
+    init(
+        adopting request: RegistrationRequest, as token: RegistrationToken, isFree: Bool, app: Int64, at time: Timestamp
+    ) throws {
+        id = try isFree ? token.id ?? .random() : .random()
+        self.token = isFree ? StoredToken(token, of: id) : .random()
+        self.app = app
+        name = AppNames.Name(project: request.project, app: request.app)
+        address = request.address
+        user = nil
+        appVersion = nil
+        createdAt = time
+        refreshedAt = time
+        provenAt = time
+    }
+
     /// What takes the place of a registration whose user left. The device is the same: what is known of its address stays.
     init(_ former: Registration, _ change: RegistrationChange, app: Int64, at time: Timestamp) throws {
         id = try .random()
@@ -74,7 +92,7 @@ struct NewRegistration {
         statement.bind(app)
         statement.bind(blob: address.identity)
         statement.bind(address.channel.code)
-        if let keys = address.webKeys { statement.bind(blob: keys) } else { statement.bindNull() }
+        if let keys = address.detail { statement.bind(blob: keys) } else { statement.bindNull() }
         statement.bind(user?.rawValue)
         statement.bind(appVersion)
         statement.bind(createdAt.milliseconds)

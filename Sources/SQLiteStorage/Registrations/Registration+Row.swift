@@ -18,7 +18,7 @@ extension Registration {
     private static let bareColumns = """
         r.key, r.fid, r.token, r.address, r.channel, r.app_version, r.user, r.created_at, r.refreshed_at, \
         r.proven_at, r.quarantined_at, r.quarantine_reason, r.ended_at, \
-        iif(r.superseded, 'superseded', r.end_cause), r.bound, r.web_keys
+        iif(r.superseded, 'superseded', r.end_cause), r.bound, r.address_detail
         """
 
     /// The columns for a reader of many rows, which knows the names of the apps: project and bundle id are in none of

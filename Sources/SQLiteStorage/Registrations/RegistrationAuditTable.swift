@@ -50,6 +50,15 @@ struct AuditTable {
         try add(.userAssigned, app, made.id, made.user, former: nil)
     }
 
+    /// Adds that a registration was made for a token that a sender named.
+    func addAdoption(of registration: Registration) throws {
+        try AuditLogTable(db: db).add(
+            AuditEntry(
+                time: time, project: registration.project, action: .registrationAdopted,
+                subject: registration.id.rawValue, details: ["app": registration.app.rawValue],
+                credential: credential?.use ?? .gateway))
+    }
+
     /// Adds that a registration's quarantine ends, because its app registered or changed it.
     func addLift(of registration: Registration) throws {
         try AuditLogTable(db: db).add(

@@ -126,7 +126,7 @@ struct RegistrationTable {
     }
 
     static let insertion = """
-        INSERT INTO registration (fid, token, app, address, channel, web_keys, user, app_version, created_at,
+        INSERT INTO registration (fid, token, app, address, channel, address_detail, user, app_version, created_at,
             refreshed_at, proven_at, quarantined_at, quarantine_reason, bound)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
@@ -145,7 +145,7 @@ struct RegistrationTable {
     }
 
     static let update = """
-        UPDATE registration SET address = ?1, channel = ?2, web_keys = ?7,
+        UPDATE registration SET address = ?1, channel = ?2, address_detail = ?7,
             app_version = coalesce(?3, app_version), user = coalesce(?6, user),
             refreshed_at = max(refreshed_at, ?4),
             proven_at = CASE WHEN address = ?1 AND channel = ?2 THEN proven_at END,
@@ -159,12 +159,12 @@ struct RegistrationTable {
     private func refresh(_ current: Registration, _ change: RegistrationChange, at time: Timestamp) throws
         -> Registration
     {
-        let (bytes, channel, webKeys) = (change.address?.applied(to: current.address) ?? current.address).columns
+        let (bytes, channel, detail) = (change.address?.applied(to: current.address) ?? current.address).columns
         try db.change(
             Self.update,
             [
                 bytes, channel, change.appVersion, time.milliseconds, current.key.rawValue,
-                change.owner?.user?.rawValue, webKeys,
+                change.owner?.user?.rawValue, detail,
             ])
         return try existing(current.key)
     }

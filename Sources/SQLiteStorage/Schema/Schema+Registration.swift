@@ -3,8 +3,8 @@ extension Schema {
     /// of the token, so only a token without a FID in front is in an index of its own. `channel`: 0 APNs production, 1
     /// APNs sandbox, 2 FCM, 3 Web Push; 4 and 5 are no install but the stand-ins of broadcast channels of APNs production
     /// and sandbox, which no list has and no count. `address`: by the channel the device token, the token as text in UTF-8, the
-    /// endpoint. `web_keys`: of a browser the keys that its pushes are encrypted with. `proven_at`: when the push service
-    /// first accepted the address; NULL: it never did. `quarantined_at`: since
+    /// endpoint. `address_detail`: of a browser the keys that its pushes are encrypted with; of a token of FCM that a sender
+    /// named 01. `proven_at`: when the push service first accepted the address; NULL: it never did. `quarantined_at`: since
     /// when fan-outs pass the registration by. `bound`: an installation made it; kept here, since installations are
     /// forgotten. `superseded` says of one that was replaced that it was by an install that is not its own.
     ///
@@ -24,8 +24,12 @@ extension Schema {
             app INTEGER NOT NULL REFERENCES app (id),
             address BLOB NOT NULL CHECK (length(address) > 0),
             channel INTEGER NOT NULL CHECK (channel IN (0, 1, 2, 3, 4, 5)),
-            web_keys BLOB
-                CHECK ((web_keys IS NULL) = (channel <> 3) AND (web_keys IS NULL OR length(web_keys) IN (81, 146))),
+            address_detail BLOB CHECK (
+                CASE channel
+                    WHEN 2 THEN address_detail IS NULL OR address_detail = x'01'
+                    WHEN 3 THEN address_detail IS NOT NULL AND length(address_detail) IN (81, 146)
+                    ELSE address_detail IS NULL
+                END),
             user TEXT CHECK (length(user) > 0),
             app_version TEXT,
             created_at INTEGER NOT NULL,
@@ -85,8 +89,8 @@ extension Schema {
             registration INTEGER NOT NULL
         ) STRICT;
         CREATE TRIGGER registration_changed
-        AFTER UPDATE OF token, address, channel, web_keys, user, ended_at, quarantined_at ON registration
-        WHEN old.address <> new.address OR old.channel <> new.channel OR old.web_keys IS NOT new.web_keys
+        AFTER UPDATE OF token, address, channel, address_detail, user, ended_at, quarantined_at ON registration
+        WHEN old.address <> new.address OR old.channel <> new.channel OR old.address_detail IS NOT new.address_detail
             OR old.user IS NOT new.user OR old.token IS NOT new.token
             OR (old.ended_at IS NULL) <> (new.ended_at IS NULL)
             OR (old.quarantined_at IS NULL) <> (new.quarantined_at IS NULL)

@@ -19,7 +19,7 @@ struct UserErasure {
     private static let ended = "UPDATE ended_single SET label = NULL, collapse_key = NULL WHERE seq = ?"
     /// An ended registration keeps something that can be read as an address of its channel, and that no device has.
     private static let removeAddress = """
-        UPDATE registration SET app_version = NULL, web_keys = iif(channel = 3, zeroblob(81), NULL),
+        UPDATE registration SET app_version = NULL, address_detail = iif(channel = 3, zeroblob(81), NULL),
             address = CASE channel
                 WHEN 2 THEN CAST('erased' AS BLOB) WHEN 3 THEN CAST('https://erased.invalid' AS BLOB) ELSE x'00' END
         WHERE key = ? AND ended_at IS NOT NULL

@@ -124,9 +124,13 @@ extension RegistrationID {
 extension RegistrationToken {
     /// Whether it looks like a token that Google issued: FCM's form and length, and not made by a gateway.
     package var isOfGoogle: Bool {
-        guard rawValue.utf8.count >= 140, rawValue.contains(":APA91b") else { return false }
-        guard let id, case .seed = StoredToken(self, of: id) else { return true }
-        return false
+        rawValue.utf8.count >= 140 && rawValue.contains(":APA91b") && !isOfGateway
+    }
+
+    /// Whether it has the form of those that a gateway makes.
+    package var isOfGateway: Bool {
+        guard let id, case .seed = StoredToken(self, of: id) else { return false }
+        return true
     }
 
     /// The FID in front; `nil` for a token of another kind.

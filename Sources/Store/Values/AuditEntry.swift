@@ -22,6 +22,8 @@ package enum AuditAction: String, Hashable, Sendable, CaseIterable {
     case userChanged = "registration.changeUser"
     /// A registration has another device token, perhaps one that another registration had.
     case deviceTokenChanged = "registration.changeDeviceToken"
+    /// A registration was made because a sender named its token and Google took a message for it; the subject is its FID.
+    case registrationAdopted = "registration.adopt"
     /// Quarantines of an app were lifted; the subject is its bundle id. Or that of a registration, because its app
     /// registered again or changed it; the subject is its FID.
     case quarantineLifted = "quarantine.lift"

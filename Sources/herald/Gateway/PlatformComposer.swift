@@ -10,7 +10,7 @@ struct PlatformComposer: FCMComposer {
         switch context.app.platform {
         case .apple: try ApplePush(message, in: context)
         case .web: try BrowserPush(message, in: context)
-        case .android: try AndroidPush(message, in: context)
+        case .android: try AndroidPush(message, in: context, isDryRun: context.isDryRun)
         }
     }
 }

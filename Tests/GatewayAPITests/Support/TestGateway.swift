@@ -343,6 +343,9 @@ struct BrokenStore: APIStore {
     func register(
         _ request: RegistrationRequest, at time: Timestamp
     ) async throws(StoreError) -> (registration: Registration, isNew: Bool) { throw failure }
+    func adopt(
+        _ request: RegistrationRequest, as token: RegistrationToken, at time: Timestamp
+    ) async throws(StoreError) -> Registration { throw failure }
     func registration(
         _ id: RegistrationID, in project: ProjectID
     ) async throws(StoreError) -> Registration? { throw failure }
