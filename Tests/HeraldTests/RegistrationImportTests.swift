@@ -22,6 +22,7 @@ struct RegistrationImportTests {
             web: AppID(rawValue: "www.example.com")!, service: BrowserService(publicKeys: [point])),
         AppID(rawValue: "open.example.com")!: App(web: AppID(rawValue: "open.example.com")!),
     ]
+    private static let androidApps: Set<AppID> = [AppID(rawValue: "com.example.android")!]
     /// A point of P-256.
     private static let point = Array(P256.KeyAgreement.PrivateKey().publicKey.x963Representation)
     private let directory: TestDirectory
@@ -50,7 +51,8 @@ struct RegistrationImportTests {
         let handle = try FileHandle(forReadingFrom: URL(filePath: path))
         var lines = try RegistrationLines(handle)
         let header = format == .csv ? try lines.next(1).first : nil
-        let decoder = try RegistrationDecoder(format, apps: Self.apps, webApps: Self.webApps, header: header)
+        let decoder = try RegistrationDecoder(
+            format, apps: Self.apps, webApps: Self.webApps, androidApps: Self.androidApps, header: header)
         if let position {
             #expect(position.fingerprint == lines.fingerprint)
             #expect(try lines.skip(to: position.offset, line: position.line))
@@ -245,6 +247,52 @@ struct RegistrationImportTests {
         let file = try await exported(format, first)
         #expect(try await take(file, format, second).summary == .init(imported: 1))
         #expect(try await exported(format, second) == file)
+    }
+
+    @Test(arguments: RegistrationFormat.allCases)
+    func tokensOfGoogleComeInAndGoOut(format: RegistrationFormat) async throws {
+        let app = try #require(AppID(rawValue: "com.example.android"))
+        var bytes = Array(RegistrationEncoder(format: format).header.utf8)
+        let addresses: [Address] = [
+            .android(try #require(AndroidToken(rawValue: "device-0001:APA91bExample"))),
+            .relayed(try #require(AndroidToken(rawValue: "device-0002:APA91bExample"))),
+        ]
+        for address in addresses {
+            var row = ImportedRegistration(app: app, address: address)
+            row.topics = [ImportedTopic(try #require(Topic(rawValue: "news")))]
+            RegistrationEncoder(format: format).append(row, to: &bytes)
+        }
+        if format == .ndjson {
+            // As lists of other senders have them.
+            let line =
+                #"{"fcm_token":"device-0003:APA91bExample","app":"com.example.android","topics":["news"]}"# + "\n"
+            bytes += Array(line.utf8)
+        }
+        let first = try store("first")
+        let count: Int64 = format == .ndjson ? 3 : 2
+        #expect(try await take(bytes, format, first).summary == .init(imported: count))
+        let kept = try await first.exportRegistrations(of: Self.project, after: RegistrationKey(rawValue: 0), limit: 9)
+        #expect(Set(kept.rows.map(\.address)).isSuperset(of: addresses) && kept.rows.count == Int(count))
+        #expect(kept.rows.allSatisfy { $0.topics.map(\.topic.rawValue) == ["news"] })
+        let second = try store("second")
+        let file = try await exported(format, first)
+        let taken = try await take(file, format, second)
+        #expect(taken.summary == .init(imported: count), "\(taken.rejects)")
+        #expect(try await exported(format, second) == file)
+    }
+
+    @Test func aWrongTokenOfGoogleNamesItsColumn() async throws {
+        let lines = [
+            (#"{"fcm_token":"a b","app":"com.example.android"}"#, "fcm_token"),
+            (#"{"fcm_token":"device-0001:APA91b","app":"com.example.app"}"#, "app"),
+            (#"{"relayed":"true","app":"com.example.android"}"#, "fcm_token"),
+            (#"{"fcm_token":"device-0001:APA91b","relayed":"yes","app":"com.example.android"}"#, "relayed"),
+            (#"{"fcm_token":"device-0001:APA91b","device_token":"00","app":"com.example.android"}"#, "device_token"),
+        ]
+        let text = lines.map(\.0).joined(separator: "\n") + "\n"
+        let taken = try await take(Array(text.utf8), .ndjson, store("first"), continues: true)
+        #expect(taken.summary.imported == 0)
+        for (place, line) in lines.enumerated() { #expect(taken.rejects[Int64(place + 1)]?.column == line.1) }
     }
 
     @Test func aWrongSubscriptionNamesItsColumn() async throws {

@@ -24,7 +24,7 @@ struct RegistrationExporter {
         let reader = RegistrationReader(db: db, project: project)
         let found = try reader.active(after: key, limit: limit)
         let statement = try db.cachedStatement(sql: Self.topics)
-        let rows = try found.filter { $0.address.platform != .android }.map { registration in
+        let rows = try found.map { registration in
             var row = ImportedRegistration(registration)
             let topics = try Row.fetchCursor(statement, arguments: [registration.key.rawValue])
             while let topic = try topics.next() {

@@ -93,7 +93,7 @@ struct RegistrationCommand: AsyncParsableCommand {
                     guard header != nil else { throw LineProblem(reason: "the header is missing") }
                 }
                 return try RegistrationDecoder(
-                    format, apps: apps.apple, webApps: apps.web, header: header)
+                    format, apps: apps.apple, webApps: apps.web, androidApps: apps.android, header: header)
             } catch let problem as LineProblem {
                 throw Failure(.refused, problem.text(line: header?.line ?? 1))
             }
@@ -189,10 +189,10 @@ struct RegistrationCommand: AsyncParsableCommand {
         }
     }
 
-    /// Apple apps with their environments, and web apps.
-    private typealias ImportableApps = (apple: [AppID: PushEnvironment], web: [AppID: App])
+    /// Apple apps with their environments, web apps and Android apps.
+    private typealias ImportableApps = (apple: [AppID: PushEnvironment], web: [AppID: App], android: Set<AppID>)
 
-    /// The Apple apps of a project with their environments, and its web apps, from the project files.
+    /// The Apple apps of a project with their environments, its web apps and its Android apps, from the project files.
     private static func apps(
         of project: ProjectID, in configuration: GatewayConfiguration
     ) throws(Failure) -> ImportableApps {
@@ -204,7 +204,10 @@ struct RegistrationCommand: AsyncParsableCommand {
             let apps = set.projects.first { $0.id == project }?.apps ?? [:]
             let environments = apps.values.compactMap { app in app.deviceService.map { (app.id, $0.environment) } }
             let web = apps.values.filter { $0.platform == .web }.map { ($0.id, $0) }
-            return (Dictionary(uniqueKeysWithValues: environments), Dictionary(uniqueKeysWithValues: web))
+            let android = apps.values.filter { $0.platform == .android }.map(\.id)
+            return (
+                Dictionary(uniqueKeysWithValues: environments), Dictionary(uniqueKeysWithValues: web), Set(android)
+            )
         } catch {
             throw error.failure
         }

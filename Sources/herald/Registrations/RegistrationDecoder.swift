@@ -16,19 +16,22 @@ struct RegistrationDecoder: Sendable {
     private let format: RegistrationFormat
     private let apps: [AppID: PushEnvironment]
     private let webApps: [AppID: App]
+    private let androidApps: Set<AppID>
     private let header: [RegistrationColumn]
 
     /// - Parameters:
     ///   - apps: the Apple apps of the project, with the environment of registrations that do not say.
     ///   - webApps: its web apps.
+    ///   - androidApps: its Android apps.
     ///   - header: the first record of a CSV file.
     init(
         _ format: RegistrationFormat, apps: [AppID: PushEnvironment], webApps: [AppID: App] = [:],
-        header: RegistrationRecord?
+        androidApps: Set<AppID> = [], header: RegistrationRecord?
     ) throws(LineProblem) {
         self.format = format
         self.apps = apps
         self.webApps = webApps
+        self.androidApps = androidApps
         self.header = try header.map { record throws(LineProblem) in try Self.columns(record) } ?? []
     }
 
@@ -69,7 +72,7 @@ struct RegistrationDecoder: Sendable {
         return row
     }
 
-    /// App and address: a row has a device token, or an endpoint with its keys.
+    /// App and address: a row has a device token, a token of Google's, or an endpoint with its keys.
     private func addressed(
         _ fields: [RegistrationColumn: Field], app: String
     ) throws(LineProblem) -> ImportedRegistration {
@@ -80,10 +83,16 @@ struct RegistrationDecoder: Sendable {
             guard let id, let found = webApps[id] else {
                 throw Self.problem(.app, "\"\(Self.excerpt(app))\" is no web app of the project")
             }
-            guard fields[.deviceToken] == nil else {
-                throw Self.problem(.deviceToken, "can't stand beside endpoint")
+            for column in [RegistrationColumn.deviceToken, .fcmToken] where fields[column] != nil {
+                throw Self.problem(column, "can't stand beside endpoint")
             }
             return ImportedRegistration(app: id, address: .web(try subscription(fields, of: found)))
+        }
+        if fields[.fcmToken] != nil || fields[.relayed] != nil {
+            guard let id, androidApps.contains(id) else {
+                throw Self.problem(.app, "\"\(Self.excerpt(app))\" is no Android app of the project")
+            }
+            return ImportedRegistration(app: id, address: try androidAddress(fields))
         }
         guard let id, let usual = apps[id] else {
             throw Self.problem(.app, "\"\(Self.excerpt(app))\" is no app of the project")
@@ -345,6 +354,8 @@ extension RegistrationColumn {
         case .fid: row.id?.rawValue
         case .token: row.token?.rawValue
         case .deviceToken: row.address.deviceToken?.hex
+        case .fcmToken: row.address.androidToken?.rawValue
+        case .relayed: row.address.isRelayed ? "true" : nil
         case .endpoint: row.address.webSubscription?.endpoint
         case .p256dh: row.address.webSubscription.map { Base64URL.text($0.key) }
         case .auth: row.address.webSubscription.map { Base64URL.text($0.secret) }

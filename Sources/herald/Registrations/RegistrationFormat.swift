@@ -25,6 +25,8 @@ enum RegistrationColumn: String, CaseIterable {
     case fid
     case token
     case deviceToken = "device_token"
+    case fcmToken = "fcm_token"
+    case relayed
     case endpoint
     case p256dh
     case auth
