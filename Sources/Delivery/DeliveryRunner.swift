@@ -31,6 +31,7 @@ package final class DeliveryRunner: Service {
     private let bulk: LaneGate
     private let workers: [Lane: LaneWorker]
     private let settler: Settler
+    private let answers: AnswerBuffer
     private let heldRoutes: HeldRouteReader
     private let notifier: RouteNotifier
     private let leaseKeeper: LeaseKeeper
@@ -59,6 +60,7 @@ package final class DeliveryRunner: Service {
         let interactive = LaneGate(.interactive, size: limits.interactiveLane)
         let bulk = LaneGate(.bulk, size: limits.bulkLane)
         let answers = AnswerBuffer()
+        self.answers = answers
         let metrics = DeliveryMetrics(inFlightLimit: limits.inFlight, refusals: refusals, factory: metrics)
         self.store = store
         self.sender = sender
@@ -163,6 +165,22 @@ extension DeliveryRunner {
     /// Gives room back.
     func release(_ reservation: Reservation) {
         gate(reservation.lane).vacate(reservation.counts)
+    }
+
+    /// Sends a push past the lanes and waits for its answer; `nil`: none came in time.
+    func answer(to push: Push, within limit: Duration) async -> PushReport? {
+        await AwaitedPush(push: push, sender: sender, clock: clock, wallTime: wallTime).answer(within: limit)
+    }
+
+    /// Records the answer to a push that was sent before its delivery was claimed, in the room that was taken for it.
+    func record(_ report: PushReport, of claim: ClaimedDelivery, reserved reservation: Reservation) {
+        let delivery = OpenDelivery(unknown: claim, lane: reservation.lane)
+        let result = delivery.settlement(
+            of: report.outcome, at: wallTime(), upstreamID: report.upstreamID, random: random())
+        var attempts = AttemptCounts()
+        attempts.add(report.outcome)
+        metrics.count(attempts)
+        answers.append([Settlement(delivery: claim, result: result)], in: reservation.lane, by: reservation.worker)
     }
 
     /// Sends what was claimed, and gives back the room that it does not take.

@@ -29,11 +29,7 @@ struct FCMRelayService: PushService {
         return requests
     }
 
-    /// Relayed tokens apart: what Google holds for Apple's or the browsers' push service may be wrong, of which Android
-    /// knows nothing.
-    func topic(of push: Push) -> String {
-        push.address.isRelayed ? push.content.topic + " (relayed)" : push.content.topic
-    }
+    func topic(of push: Push) -> String { push.content.topic }
 
     /// Those whose sender's own time to live is over.
     func refusedPushes(among indices: [Int], of batch: [Push]) -> RefusedPushes? {

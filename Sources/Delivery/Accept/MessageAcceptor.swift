@@ -14,15 +14,15 @@ package final class MessageAcceptor: Sendable {
     /// Messages that share a transaction, at most.
     package static let chunkSize = 500
 
-    private let store: any MessageStore
+    let store: any MessageStore
     private let composer: any PushComposer
-    private let admission: Admission
-    private let runner: DeliveryRunner?
+    let admission: Admission
+    let runner: DeliveryRunner?
     private let disk: DiskSpace?
-    private let wallTime: WallTime
+    let wallTime: WallTime
     private let random: @Sendable () -> UInt64
     private let isStopped = Atomic(false)
-    private let accepted = Counter(label: MetricName.messagesAccepted.rawValue)
+    let accepted = Counter(label: MetricName.messagesAccepted.rawValue)
 
     /// Prepares an acceptor.
     ///
@@ -132,7 +132,7 @@ package final class MessageAcceptor: Sendable {
         return runner?.recentRate.map { .seconds(Double(audience) / $0) }
     }
 
-    private func count(_ refusal: SubmissionRefusal) -> SubmissionRefusal {
+    func count(_ refusal: SubmissionRefusal) -> SubmissionRefusal {
         Counter(label: MetricName.messagesRefused.rawValue, dimensions: [("reason", refusal.label)]).increment()
         return refusal
     }
@@ -171,7 +171,7 @@ extension MessageAcceptor {
         return prepared.routes.contains { runner.isHeld($0, in: prepared.message.lane) }
     }
 
-    private func admit(_ submission: Submission) throws(SubmissionRefusal) -> PreparedSubmission {
+    func admit(_ submission: Submission) throws(SubmissionRefusal) -> PreparedSubmission {
         var prepared = try prepare(submission)
         // Before the commit: the end may come before the commit returns.
         if prepared.isAwaited, runner?.waiters.enter(prepared.message.id) == false {
@@ -217,7 +217,7 @@ extension MessageAcceptor {
     }
 
     /// What a message's sender is told; what was claimed of it goes to `claims`.
-    private func result(
+    func result(
         _ answer: AcceptResult, of item: PreparedSubmission, claims: inout [DirectClaims]
     ) -> Result<AcceptedMessage, SubmissionRefusal> {
         switch answer {
@@ -282,7 +282,7 @@ extension MessageAcceptor {
     }
 
     /// The message as the store takes it, after all checks.
-    private func prepare(_ submission: Submission) throws(SubmissionRefusal) -> PreparedSubmission {
+    func prepare(_ submission: Submission) throws(SubmissionRefusal) -> PreparedSubmission {
         guard !isStopping else { throw .stopping }
         guard disk?.isLow != true else { throw .diskLow(retryAfter: Self.retryAfterDisk) }
         let now = wallTime()

@@ -32,6 +32,17 @@ package enum SubmissionRefusal: Error, Sendable {
     case store(StoreError)
 }
 
+/// Makes the registration of an address that its push service has just taken a message for, at a time.
+package struct RegistrationAdoption: Sendable {
+    /// Gives the registration as the store has it then.
+    let make: @Sendable (Timestamp) async throws(StoreError) -> Registration
+
+    /// Makes it by `make`.
+    package init(_ make: @escaping @Sendable (Timestamp) async throws(StoreError) -> Registration) {
+        self.make = make
+    }
+}
+
 /// What would become of a submission: the answer to `validate_only`.
 package struct Preflight: Sendable {
     /// An id of the usual form that names no message.

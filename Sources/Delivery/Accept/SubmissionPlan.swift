@@ -125,12 +125,12 @@ extension Submission {
             // Nothing is composed for an app that nothing is sent to.
             guard app.isServed else { continue }
             do throws(InvalidMessage) {
-                pushes[key] = try composer.compose(
-                    content,
-                    in: PushContext(
-                        message: id, projectNumber: project.number, broadcastTopic: topic,
-                        isForMany: recipient.isMany, collapsesRepeats: options.collapsesRepeats,
-                        broadcast: recipient.storagePolicy, app: app, expiresAt: expiresAt, acceptedAt: now))
+                var context = PushContext(
+                    message: id, projectNumber: project.number, broadcastTopic: topic,
+                    isForMany: recipient.isMany, collapsesRepeats: options.collapsesRepeats,
+                    broadcast: recipient.storagePolicy, app: app, expiresAt: expiresAt, acceptedAt: now)
+                context.isDryRun = isDryRun
+                pushes[key] = try composer.compose(content, in: context)
             } catch {
                 violations.append(error)
             }

@@ -38,6 +38,18 @@ extension FCMError {
 }
 
 extension LegacyError {
+    /// What Google says to a token that is not known here.
+    init(relayed error: FCMError) {
+        switch error.code {
+        case .unregistered: self = .notRegistered
+        case .senderIDMismatch: self = .mismatchSenderID
+        case .unavailable, .quotaExceeded: self = .unavailable
+        case .invalidArgument where error.reason == .deviceTokenRefused: self = .invalidRegistration
+        case .invalidArgument where error.reason == .payloadTooLarge: self = .messageTooBig
+        default: self = .internalServerError
+        }
+    }
+
     /// Why the acceptor does not take a message to one registration or group.
     ///
     /// Nearly all that can be wrong with a message was looked at when it was decoded: what only its finished bytes show is

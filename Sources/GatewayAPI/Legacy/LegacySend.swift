@@ -74,13 +74,23 @@ struct LegacyTokenSend {
     /// - Throws: UNAVAILABLE when the registrations can't be looked up; nothing was kept.
     func answer(to names: [String]) async throws(FCMError) -> Response {
         let prepared = try await submissions(to: names)
-        let submissions = prepared.compactMap { try? $0.get() }  // Errors are answered below.
+        // Errors are answered below.
+        let submissions = prepared.compactMap {
+            if case .success(.known(let submission)) = $0 { submission } else { nil }
+        }
+        let relayed = await relay(prepared)
         var sent = await call.legacySend(submissions, isDryRun: request.isDryRun).makeIterator()
         var temporary: SubmissionRefusal?
-        let results = prepared.map { item in
+        let results = prepared.enumerated().map { place, item in
             switch item {
             case .failure(let error): return LegacyAnswer.Item.failed(error)
-            case .success:
+            case .success(.relayed):
+                switch relayed[place] {
+                case .success(let id)?: return .sent(id)
+                case .failure(let error)?: return .failed(LegacyError(relayed: error))
+                case nil: return .failed(.internalServerError)
+                }
+            case .success(.known):
                 switch sent.next() {
                 case .success(let id)?: return .sent(id)
                 case .failure(let refusal)?:
@@ -103,16 +113,71 @@ struct LegacyTokenSend {
     /// The submission for each token, or why there is none.
     private func submissions(
         to names: [String]
-    ) async throws(FCMError) -> [Result<Submission, LegacyError>] {
+    ) async throws(FCMError) -> [Result<Addressed, LegacyError>] {
         // Looked at once: each message gets links of its own.
         var tracker: LinkTracker?
         if case .success(let content) = request.content { tracker = try await LinkTracker(content, in: call) }
-        return zip(names, try await call.named(texts: names, isFresh: false)).map { [tracker] name, named in
-            guard let named else { return .failure(name.isEmpty ? .missingRegistration : .invalidRegistration) }
-            return Result { () throws(LegacyError) in
-                let submission = try submission(to: named)
-                return tracker?.tracked(submission) ?? submission
+        var addressed: [Result<Addressed, LegacyError>] = []
+        addressed.reserveCapacity(names.count)
+        for (name, named) in zip(names, try await call.named(texts: names, isFresh: false)) {
+            guard let named else {
+                addressed.append(.failure(name.isEmpty ? .missingRegistration : .invalidRegistration))
+                continue
             }
+            let (meant, token) = try await relayed(named, as: name)
+            addressed.append(
+                Result { [tracker] () throws(LegacyError) in
+                    let submission = try submission(to: meant)
+                    let tracked = tracker?.tracked(submission) ?? submission
+                    return token.map { .relayed($0, tracked) } ?? .known(tracked)
+                })
+        }
+        return addressed
+    }
+
+    /// A message to a token.
+    private enum Addressed: Sendable {
+        /// A registration's.
+        case known(Submission)
+        /// One that only Google may know.
+        case relayed(RelayedToken, Submission)
+    }
+
+    /// What a token means in a project that lets Google's through: another registration than it names, or what stands for
+    /// one until Google has taken the message.
+    private func relayed(
+        _ named: NamedRegistration, as name: String
+    ) async throws(FCMError) -> (NamedRegistration, RelayedToken?) {
+        guard let app = call.project.relayApp, let reference = RegistrationReference(rawValue: name) else {
+            return (named, nil)
+        }
+        let relaying: ProjectCall.Relaying
+        do throws(StoreError) {
+            relaying = try await call.relaying(named, as: reference, app)
+        } catch {
+            throw FCMError(error)
+        }
+        switch relaying {
+        case .holder(let registration): return (.known(registration), nil)
+        case .relayed(let token): return (.known(try token.registration(in: call.project, at: call.now)), token)
+        case .none: return (named, nil)
+        }
+    }
+
+    /// Sends to the tokens that only Google may know, all at once; by place. A dry run asks Google as well.
+    private func relay(_ items: [Result<Addressed, LegacyError>]) async -> [Int: Result<MessageID, FCMError>] {
+        await withTaskGroup(of: (Int, Result<MessageID, FCMError>).self) { tasks in
+            for (place, item) in items.enumerated() {
+                guard case .success(.relayed(let token, let submission)) = item else { continue }
+                tasks.addTask { [call, request] in
+                    do throws(FCMError) {
+                        return (place, .success(try await call.legacyRelay(submission, token, request.isDryRun)))
+                    } catch {
+                        return (place, .failure(error))
+                    }
+                }
+            }
+            return await tasks.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
     }
 
@@ -233,6 +298,15 @@ extension LegacySendRequest {
 }
 
 extension ProjectCall {
+    /// Has Google take a message, or check it only; the message's id, or of none.
+    fileprivate func legacyRelay(
+        _ submission: Submission, _ token: RelayedToken, _ isDryRun: Bool
+    ) async throws(FCMError) -> MessageID {
+        guard isDryRun else { return try await accept(submission, adopting: token, of: nil).id }
+        try await askUpstream(submission, field: "message.token")
+        return MessageID(acceptedAt: now, random: .random(in: .min ... .max))
+    }
+
     /// Accepts messages, or says what their ids would look like.
     fileprivate func legacySend(
         _ submissions: [Submission], isDryRun: Bool

@@ -100,6 +100,7 @@ private struct MessageBatch {
         try SendItem.refuseUnknown(in: reader)
         let item = try SendItem(reader, at: call.now)
         try item.refuseWait()
+        try item.refuseUpstream()
         return item
     }
 
@@ -173,6 +174,8 @@ private struct Multicast {
         /// Malformed, and most likely a device token.
         case deviceToken
         case unknown
+        /// Not known here, and perhaps to Google.
+        case notRelayed
         case ofOtherProject
         case ended
         case quarantined
@@ -203,6 +206,7 @@ private struct Multicast {
         ).result
         let (unknown, ofOther) = (FCMError(.unregistered).result, FCMError.tokenOfOtherProject.result)
         let ended = FCMError(.unregistered, reason: .registrationEnded).result
+        let notRelayed = FCMError.tokenNotRelayed.result
         let quarantined = FCMError(.unregistered, reason: .registrationQuarantined).result
         let responses = results.map { result in
             switch result {
@@ -210,6 +214,7 @@ private struct Multicast {
             case .malformed: malformed
             case .deviceToken: deviceToken
             case .unknown: unknown
+            case .notRelayed: notRelayed
             case .ofOtherProject: ofOther
             case .ended: ended
             case .quarantined: quarantined
@@ -230,7 +235,9 @@ private struct Multicast {
             let part = tokens[results.count..<min(results.count + 5000, tokens.count)]
             for (token, named) in zip(part, try await call.named(texts: part)) {
                 let (result, addressee) =
-                    named.map(self.result) ?? (Target.token(token).isDeviceToken ? .deviceToken : .malformed, nil)
+                    named.map { self.result($0, of: token) } ?? (
+                        Target.token(token).isDeviceToken ? .deviceToken : .malformed, nil
+                    )
                 results.append(result)
                 if let addressee, seen.insert(addressee.key).inserted { addressees.append(addressee) }
             }
@@ -238,10 +245,14 @@ private struct Multicast {
         return (addressees, results)
     }
 
-    private func result(_ named: NamedRegistration) -> (TokenResult, Addressee?) {
+    private func result(_ named: NamedRegistration, of token: String) -> (TokenResult, Addressee?) {
         switch named {
         case .ofOtherProject: return (.ofOtherProject, nil)
-        case .unknown: return (.unknown, nil)
+        case .unknown:
+            guard call.project.relayApp != nil, RegistrationToken(rawValue: token)?.isRelayable == true else {
+                return (.unknown, nil)
+            }
+            return (.notRelayed, nil)
         case .known(let registration):
             guard call.project.apps[registration.appKey] != nil else { return (.unknown, nil) }
             guard registration.isAddressable(at: call.now) else {

@@ -106,7 +106,7 @@ extension SendItem {
     }
 
     /// The field that names the registration.
-    fileprivate var targetField: String {
+    var targetField: String {
         if case .registration = target { "message.fid" } else { "message.token" }
     }
 }

@@ -6,7 +6,7 @@ import PushModel
 /// What `validate_only` answers: FCM's `name`, and our own figures beside it, which its SDKs pass over.
 struct PreflightView {
     let name: String
-    let preflight: Preflight
+    var preflight: Preflight
     let errors: [FCMError]
 
     /// What the sender may want to know of the sizes.

@@ -14,6 +14,8 @@ struct SendItem: Sendable {
     let options: DeliveryOptions
     /// How long the sender wants to wait for the outcome; `nil`: not at all.
     let wait: Duration?
+    /// Whether the push service is to check the message, too.
+    let asksUpstream: Bool
     /// What the sender most likely did not mean.
     let warnings: [MessageWarning]
 
@@ -56,7 +58,9 @@ struct SendItem: Sendable {
         }
         target = beside ?? named
         options = try DeliveryOptions(in: body, at: now, timeToLive: content.timeToLive(acceptedAt: now))
-        wait = try body.object("delivery", type: "TYPE_MESSAGE")?.duration("wait")
+        let delivery = try body.object("delivery", type: "TYPE_MESSAGE")
+        wait = try delivery?.duration("wait")
+        asksUpstream = try delivery?.bool("upstream") ?? false
         warnings = content.warnings(acceptedAt: now)
     }
 
@@ -78,6 +82,11 @@ struct SendItem: Sendable {
                         ])
                     }))
         ]
+    }
+
+    /// Refuses to have the push service check the message where it is to be sent, or where it is not for one registration.
+    func refuseUpstream() throws(FCMError) {
+        guard !asksUpstream else { throw .upstreamNotPossible }
     }
 
     /// Refuses a wait where waiting is not possible.
@@ -127,7 +136,7 @@ extension DeliveryOptions {
     init(in body: ObjectReader, at now: Timestamp, timeToLive: TimeToLive) throws(FCMError) {
         self.init()
         guard let reader = try body.object("delivery", type: "TYPE_MESSAGE") else { return }
-        try reader.refuseUnknown(except: ["rate", "finish_by", "collapse_repeats", "start_time", "wait"])
+        try reader.refuseUnknown(except: ["rate", "finish_by", "collapse_repeats", "start_time", "wait", "upstream"])
         guard reader.value("start_time") == nil else {
             throw .invalid(
                 reader.fullPath("startTime"),
@@ -180,6 +189,7 @@ struct SendRequest: Sendable {
         try SendItem.refuseUnknown(in: body, except: ["validate_only"])
         validatesOnly = try body.bool("validate_only") ?? false
         item = try SendItem(body, messageBytes: messageBytes, at: now)
+        if !validatesOnly { try item.refuseUpstream() }
     }
 }
 
@@ -225,6 +235,7 @@ struct BatchSendRequest: Sendable {
                 throw .invalid("message", "The message must name no target: it goes to the tokens of the batch.")
             }
             try item.refuseWait()
+            try item.refuseUpstream()
             batch = .multicast(item, tokens: tokens)
         case (nil, nil), (.some, .some):
             throw .badRequest("messages", "A batch has either messages, or one message and tokens.")

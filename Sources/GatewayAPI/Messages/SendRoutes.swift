@@ -29,16 +29,20 @@ enum SendRoutes {
         if case .same(let id) = use { return try await call.respond(toRepeatOf: id, body) }
         let request = try SendRequest(body, at: call.now)
         if use == .other, !request.validatesOnly { throw FCMError(.idempotencyConflict) }
+        let recipient: Recipient<Registration, [Addressee]>
+        switch try await call.sendRecipient(of: request.item.requiredTarget(), isFresh: request.validatesOnly) {
+        case .known(let known): recipient = known
+        case .relayed(let token): return try await call.respond(to: request, relaying: token, idempotency)
+        }
         let submission = try await call.tracked(
             Submission(
-                project: call.project,
-                recipient: try await call.recipient(
-                    of: request.item.requiredTarget(), isFresh: request.validatesOnly),
+                project: call.project, recipient: recipient,
                 content: request.item.content, options: request.item.options,
                 idempotency: idempotency, credential: call.credential), saying: request.item.content)
         let wait = try call.wait(of: request, for: submission.recipient)
         guard !request.validatesOnly else {
             let view = try await call.preflight(submission)
+            if request.item.asksUpstream { try await call.checkUpstream(submission, of: request.item) }
             let members = view.members + request.item.warningMembers(adding: view.warnings)
             return Response(json: .object(try await members + call.standing(of: submission.recipient)))
         }
@@ -91,6 +95,16 @@ extension ProjectCall {
         return PreflightView(
             name: name(of: preflight.id), preflight: preflight,
             errors: preflight.refusals.map { FCMError($0, project: project) })
+    }
+
+    /// Has the push service check a message, which only Google's does.
+    ///
+    /// - Throws: INVALID_ARGUMENT for any other recipient than one registration that is reached by it; what it answers.
+    func checkUpstream(_ submission: Submission, of item: SendItem) async throws(FCMError) {
+        guard case .registration(let registration) = submission.recipient, registration.channel == .fcm else {
+            throw .upstreamNotPossible
+        }
+        try await askUpstream(submission, field: item.targetField)
     }
 
     /// Notes a message that was taken.

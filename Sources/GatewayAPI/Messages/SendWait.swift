@@ -161,6 +161,14 @@ extension ProjectCall {
 }
 
 extension FCMError {
+    /// A question to the push service where it can't be asked.
+    static var upstreamNotPossible: FCMError {
+        .invalid(
+            "delivery.upstream",
+            "delivery.upstream is for validateOnly of messages:send with a message to one registration that Google reaches."
+        )
+    }
+
     /// A wait for the outcome of a message that goes to more than one registration.
     static var waitNotPossible: FCMError {
         .invalid(

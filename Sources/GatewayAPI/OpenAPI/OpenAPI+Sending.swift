@@ -90,6 +90,8 @@ extension OpenAPI {
                 "collapseRepeats": .boolean,
                 "wait": .either(.duration, .number).saying(
                     "How long to wait for APNs' answer, up to 30 s; for one registration."),
+                "upstream": .boolean.saying(
+                    "With validateOnly and one Android registration: Google checks the message, too."),
             ]),
         ])
 

@@ -66,7 +66,8 @@ extension ProjectCall {
 
     /// A registration that a message to it alone is taken for.
     ///
-    /// - Throws: SENDER_ID_MISMATCH for another project's, UNREGISTERED for an unknown or ended one.
+    /// - Throws: SENDER_ID_MISMATCH for another project's, UNREGISTERED for an unknown or ended one. An unknown one that may
+    ///   be Google's is no such thing in a project that relays: its sender would forget it.
     func addressable(
         _ named: NamedRegistration, as reference: RegistrationReference
     ) throws(FCMError) -> Registration {
@@ -74,6 +75,7 @@ extension ProjectCall {
         case .known(let registration) where registration.isAddressable(at: now): return registration
         case .known(let registration): throw .unregistered(registration)
         case .ofOtherProject: throw .tokenOfOtherProject
+        case .unknown where project.relayApp != nil && reference.token?.isRelayable == true: throw .tokenNotRelayed
         case .unknown: throw .unregistered(nil).hinting(reference.token.flatMap { SenderHint.unknownToken($0) })
         }
     }
@@ -98,6 +100,14 @@ extension RegistrationReference {
 }
 
 extension FCMError {
+    /// A token that Google may know, in a request that asks Google about none.
+    static var tokenNotRelayed: FCMError {
+        FCMError(
+            .failedPrecondition,
+            "The token is not known here yet. A message that messages:send sends to it alone goes to Google, and makes it known.",
+            reason: .tokenNotRelayed)
+    }
+
     /// A full token of another project. UNREGISTERED would make a backend with the wrong project delete its users.
     static var tokenOfOtherProject: FCMError {
         FCMError(.senderIDMismatch, reason: .registrationOfOtherProject)

@@ -19,6 +19,8 @@ struct AndroidConfiguration: Sendable {
     var proxy: ProxyChoice
     /// `fcm.maxPerSecond`; 0: no limit.
     var maxPerSecond: Int
+    /// `fcm.unknownTokens`.
+    var unknownTokens = UnknownTokens.reject
 
     /// Its way to Google.
     ///
@@ -36,9 +38,19 @@ struct AndroidConfiguration: Sendable {
     }
 }
 
+/// What becomes of a message to a token of Google's that nothing has registered here.
+enum UnknownTokens: String, CaseIterable, Sendable {
+    /// It is answered with UNREGISTERED.
+    case reject
+    /// It goes to Google, as a message of this app's.
+    case relay
+}
+
 /// Reads the `fcm` block of an Android app.
 struct FCMSection {
-    static let keys = ["serviceAccount", "endpoint", "trust", "proxy", "proxyCredentialsFile", "maxPerSecond"]
+    static let keys = [
+        "serviceAccount", "endpoint", "trust", "proxy", "proxyCredentialsFile", "maxPerSecond", "unknownTokens",
+    ]
 
     let section: ConfigurationSection
 
@@ -55,11 +67,13 @@ struct FCMSection {
         let trust = way.trustFile(problems: &problems)
         let proxy = way.proxy(problems: &problems, warnings: &warnings)
         let limit = section.integer("maxPerSecond", in: 0...1_000_000, problems: &problems)
+        let unknownTokens = section.choice("unknownTokens", of: UnknownTokens.self, problems: &problems)
         let account = account(problems: &problems, warnings: &warnings)
         guard let id, let account, let endpoint, problems.count == count else { return nil }
         return AndroidConfiguration(
             id: id, field: field, account: account, endpoint: endpoint, trustFile: trust, proxy: proxy,
-            maxPerSecond: limit ?? FCMRelayAppConfiguration.defaultMaxPerSecond)
+            maxPerSecond: limit ?? FCMRelayAppConfiguration.defaultMaxPerSecond,
+            unknownTokens: unknownTokens ?? .reject)
     }
 
     private func account(

@@ -225,7 +225,9 @@ private struct AppSection {
             let way = android(of: id, problems: &problems, warnings: &warnings, content: &content)
             if let way { content.androids.append(way) }
             if let id {
-                content.otherApps.append(App(id: id, service: .android(isReached: way != nil), links: links))
+                var app = App(id: id, service: .android(isReached: way != nil), links: links)
+                app.relaysUnknownTokens = way?.unknownTokens == .relay
+                content.otherApps.append(app)
             }
             return nil
         case .apple:

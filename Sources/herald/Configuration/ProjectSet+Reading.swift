@@ -90,8 +90,23 @@ extension ProjectSet {
                     problems: &problems)
             }
         }
+        for content in contents { refuseSecondRelay(content, problems: &problems) }
         refusePreviewsOnLinkHosts(contents, problems: &problems)
         refusePrefixesOfInvitations(contents.flatMap(\.prefixes), problems: &problems)
+    }
+
+    /// Of a token that nothing has registered here it is not known which app it is of.
+    private static func refuseSecondRelay(_ content: ProjectFile.Content, problems: inout [ConfigurationProblem]) {
+        let relaying = content.androids.filter { $0.unknownTokens == .relay }
+        guard let first = relaying.first else { return }
+        for app in relaying.dropFirst() {
+            let field = "\(app.field).fcm.unknownTokens"
+            guard let place = content.places[field] else { continue }
+            problems.append(
+                ConfigurationProblem(
+                    place, field: field,
+                    "\(first.id) relays unknown tokens already, and only one app of a project may; leave it out here"))
+        }
     }
 
     /// `<prefix>/i/<id>` is an invitation: a prefix there would hide all of them.

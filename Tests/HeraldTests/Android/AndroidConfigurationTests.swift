@@ -40,7 +40,10 @@ struct AndroidConfigurationTests {
 
         /// Reads a project with an Android app that has these lines below `fcm`.
         func read(_ lines: [String]) throws -> ProjectSet {
-            let block = lines.map { "      " + $0.replacing("KEYS", with: directory.path) }.joined(separator: "\n")
+            // A line that begins with a backspace stands at the margin of the list.
+            let block = lines.map {
+                ($0.hasPrefix("\u{8}") ? String($0.dropFirst()) : "      " + $0).replacing("KEYS", with: directory.path)
+            }.joined(separator: "\n")
             let text = """
                 project: demo
                 number: 1
@@ -91,11 +94,30 @@ struct AndroidConfigurationTests {
         (["serviceAccount: KEYS/account.json", "endpoint: fcm"], "apps[0].fcm.endpoint: \"fcm\" is not host:port"),
         (["serviceAccount: KEYS/account.json", "maxPerSecond: -1"], "apps[0].fcm.maxPerSecond"),
         (["serviceAccount: KEYS/account.json", "trust: KEYS/none.pem"], "apps[0].fcm.trust: none.pem"),
+        (
+            ["serviceAccount: KEYS/account.json", "unknownTokens: pass"],
+            "demo.yaml:8: apps[0].fcm.unknownTokens"
+        ),
         (["serviceAcount: KEYS/account.json"], "did you mean \"serviceAccount\"?"),
     ])
     func aMistakeIsToldWithItsField(lines: [String], text: String) throws {
         let problems = try Files().problems(lines)
         #expect(problems.contains { $0.contains(text) }, "\(problems)")
+    }
+
+    @Test func oneAppOfAProjectRelaysUnknownTokens() throws {
+        let files = try Files()
+        let relay = ["serviceAccount: KEYS/account.json", "unknownTokens: relay"]
+        let project = try #require(try files.read(relay).projects.first)
+        #expect(project.relayApp?.id.rawValue == "com.example.android")
+        #expect(try files.read(["serviceAccount: KEYS/account.json"]).projects.first?.relayApp == nil)
+        let second =
+            relay + ["  - id: com.example.other", "    platform: android", "    fcm:"].map { "\u{8}" + $0 } + relay
+        let problems = files.problems(second)
+        #expect(
+            problems.contains {
+                $0.contains("demo.yaml:13") && $0.contains("apps[1].fcm.unknownTokens: com.example.android relays")
+            }, "\(problems)")
     }
 
     @Test func doctorAsksGoogle() async throws {

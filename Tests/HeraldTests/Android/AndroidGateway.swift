@@ -17,17 +17,19 @@ struct AndroidGateway {
 
     /// Starts all three, runs `body`, and stops them.
     static func with(
-        settings: String = "", google change: (inout SimulatedGoogle.Configuration) -> Void = { _ in },
+        settings: String = "", relays: Bool = false,
+        google change: (inout SimulatedGoogle.Configuration) -> Void = { _ in },
         _ body: (AndroidGateway) async throws -> Void
     ) async throws {
         try await GatewayUnderTest.with(settings: settings) { test in
-            try await run(in: test, google: change, body)
+            try await run(in: test, relays: relays, google: change, body)
         }
     }
 
     /// Starts Google and the gateway of a test that has the rest, runs `body`, and stops both.
     static func run(
-        in test: GatewayUnderTest, google change: (inout SimulatedGoogle.Configuration) -> Void = { _ in },
+        in test: GatewayUnderTest, relays: Bool = false,
+        google change: (inout SimulatedGoogle.Configuration) -> Void = { _ in },
         _ body: (AndroidGateway) async throws -> Void
     ) async throws {
         var configuration = SimulatedGoogle.Configuration(
@@ -44,7 +46,7 @@ struct AndroidGateway {
             guard let port = await ports.first(where: { _ in true }) else { throw CancellationError() }
             try addApp(
                 to: test.directory.file("projects/demo.yaml"), account: configuration.identity.accountFile,
-                endpoint: "127.0.0.1:\(port)", trust: configuration.identity.caFile)
+                endpoint: "127.0.0.1:\(port)", trust: configuration.identity.caFile, relays: relays)
             let process = try await test.start()
             try await body(AndroidGateway(test: test, google: google, process: process))
             // One that a test has killed is gone already.
@@ -55,7 +57,9 @@ struct AndroidGateway {
     }
 
     /// Adds the Android app to a project file.
-    static func addApp(to file: String, account: String, endpoint: String, trust: String) throws {
+    static func addApp(
+        to file: String, account: String, endpoint: String, trust: String, relays: Bool = false
+    ) throws {
         let text = try String(contentsOfFile: file, encoding: .utf8)
         let block = """
               - id: \(app)
@@ -64,6 +68,7 @@ struct AndroidGateway {
                   serviceAccount: \(account)
                   endpoint: \(endpoint)
                   trust: \(trust)
+                  unknownTokens: \(relays ? "relay" : "reject")
             registrations:
             """
         try text.replacing("registrations:", with: block).write(toFile: file, atomically: true, encoding: .utf8)

@@ -67,6 +67,9 @@ struct AndroidGatewayTests {
                 #expect(delivery["reason"] as? String == reason)
                 let registration = try await gateway.admin.get("/v1/projects/demo/registrations/\(token)").json
                 #expect(registration["state"] as? String == state, "\(device): \(registration)")
+                // In Google's word, none of Apple's.
+                let quarantine = registration["quarantineReason"] as? String
+                #expect(quarantine == (state == "QUARANTINED" ? reason : nil))
             }
             let later = try await gateway.register("device-0001:APA91bExample")
             gateway.google.rules.set(

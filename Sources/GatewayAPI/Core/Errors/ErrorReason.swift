@@ -80,6 +80,8 @@ enum ErrorReason: String, CaseIterable, Sendable {
     case registrationEnded = "REGISTRATION_ENDED"
     /// APNs refused the registration's device token everywhere, a week ago or longer.
     case registrationQuarantined = "REGISTRATION_QUARANTINED"
+    /// The token may be Google's, and what it was sent with relays none: `messages:send` does.
+    case tokenNotRelayed = "TOKEN_NOT_RELAYED"
     /// The user has no registration to send to.
     case userUnknown = "USER_UNKNOWN"
 
@@ -112,6 +114,8 @@ enum ErrorReason: String, CaseIterable, Sendable {
     case apnsCredentialRefused = "APNS_CREDENTIAL_REFUSED"
     /// The gateway has no way to APNs for the app and its environment.
     case noUpstream = "NO_UPSTREAM"
+    /// The push service was asked before anything was kept, and does not take messages now.
+    case upstreamUnavailable = "UPSTREAM_UNAVAILABLE"
     /// Refused for another reason.
     case pushRefused = "PUSH_REFUSED"
 

@@ -412,5 +412,29 @@ def a_multipart_multicast_arrives(setting, client):
     expect_equal(len(pushes_to(setting, *audience)), 2)
 
 
+# Tokens that Google made, where unknown ones are relayed.
+
+
+@check("relay")
+def a_token_of_google_is_sent_to_at_once(setting, client):
+    tokens = [f"cRelayedDevice_000000{number}:APA91bExample" for number in (1, 2)]
+    batch = messaging.send_each(
+        [messaging.Message(token=token, notification=notification()) for token in tokens], app=client)
+    expect_equal((batch.success_count, batch.failure_count), (2, 0))
+    for response in batch.responses:
+        expect_equal(complete(setting, response.message_id)["ledger"]["accepted"], 1)
+    # Known from now on.
+    messaging.send(messaging.Message(token=tokens[0], notification=notification()), app=client)
+
+
+@check("relay")
+def the_errors_of_google_keep_their_classes(setting, client):
+    for name, kind in [
+            ("unregistered", messaging.UnregisteredError), ("mismatch", messaging.SenderIdMismatchError),
+            ("invalid-token", exceptions.InvalidArgumentError), ("device-quota", messaging.QuotaExceededError)]:
+        raised(kind, messaging.send,
+               messaging.Message(token=f"{name}-1:APA91bExample", notification=notification()), app=client)
+
+
 if __name__ == "__main__":
     run(lambda setting: app(setting, "herald"))
