@@ -11,20 +11,29 @@ import COpenSSL
         unsafe self.pointer = pointer
     }
 
-    /// Reads a public half: an uncompressed point, which OpenSSL refuses unless it lies on the curve. The group of P-256 has
-    /// cofactor 1, so there is no more to check.
-    init(publicKey: [UInt8], on curve: borrowing P256Parameters) throws(SigningError) {
+    /// A key on P-256 that has no halves yet: ``readPublicKey(_:)`` gives it one.
+    init() throws(SigningError) {
         ErrorStack.clear()
-        guard let key = unsafe EVP_PKEY_new() else { throw libraryError("EVP_PKEY_new") }
-        let isRead = unsafe publicKey.withUnsafeBufferPointer { bytes in
-            unsafe EVP_PKEY_copy_parameters(key, curve.pointer) == 1
-                && EVP_PKEY_set1_encoded_public_key(key, bytes.baseAddress, bytes.count) == 1
+        guard let context = unsafe EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else {
+            throw libraryError("EVP_PKEY_CTX_new_from_name")
         }
-        guard isRead else {
-            unsafe EVP_PKEY_free(key)
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        var key: OpaquePointer?
+        guard unsafe EVP_PKEY_paramgen_init(context) == 1,
+            unsafe EVP_PKEY_CTX_set_group_name(context, "prime256v1") == 1,
+            unsafe EVP_PKEY_paramgen(context, &key) == 1, let key = unsafe key
+        else { throw libraryError("EVP_PKEY_paramgen") }
+        unsafe pointer = key
+    }
+
+    /// Reads a public half in the place of the one before: an uncompressed point, which OpenSSL refuses unless it lies on
+    /// the curve. The group of P-256 has cofactor 1, so there is no more to check. After an error the key is of no use
+    /// until another half is read.
+    mutating func readPublicKey(_ bytes: [UInt8]) throws(SigningError) {
+        ErrorStack.clear()
+        guard unsafe EVP_PKEY_set1_encoded_public_key(pointer, bytes, bytes.count) == 1 else {
             throw libraryError("EVP_PKEY_set1_encoded_public_key")
         }
-        unsafe pointer = key
     }
 
     /// Reads a pair from its halves: 32 bytes and an uncompressed point, as test vectors have them.
@@ -43,13 +52,18 @@ import COpenSSL
     /// The public half as an uncompressed point.
     func writePublicKey(to bytes: inout [UInt8]) throws(SigningError) {
         ErrorStack.clear()
-        var encoded: UnsafeMutablePointer<UInt8>?
-        let length = unsafe EVP_PKEY_get1_encoded_public_key(pointer, &encoded)
-        guard length == SubscriptionKeys.publicKeyLength, let start = unsafe encoded else {
-            throw libraryError("EVP_PKEY_get1_encoded_public_key")
+        let start = bytes.count
+        bytes.append(contentsOf: repeatElement(0, count: SubscriptionKeys.publicKeyLength))
+        var length = 0
+        // Not EVP_PKEY_get1_encoded_public_key, which exports the key twice, once for the length.
+        let isWritten = unsafe bytes.withUnsafeMutableBufferPointer { buffer in
+            unsafe EVP_PKEY_get_octet_string_param(
+                pointer, OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY, buffer.baseAddress.map { unsafe $0 + start },
+                SubscriptionKeys.publicKeyLength, &length)
         }
-        unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: length))
-        unsafe herald_OPENSSL_free(encoded)
+        guard isWritten == 1, length == SubscriptionKeys.publicKeyLength else {
+            throw libraryError("EVP_PKEY_get_octet_string_param")
+        }
     }
 
     /// The secret that this pair shares with a public key: the x coordinate, 32 bytes (RFC 8291 §3.1), written to the
@@ -102,29 +116,5 @@ import COpenSSL
             throw libraryError("EVP_PKEY_generate")
         }
         return unsafe AgreementKey(owning: key)
-    }
-}
-
-/// The curve, as a key without halves from which others copy it. The only owner of an `EVP_PKEY`; hence `@safe`.
-@safe struct P256Parameters: ~Copyable {
-    /// Owned; non-null from `init` to `deinit`.
-    fileprivate let pointer: OpaquePointer
-
-    init() throws(SigningError) {
-        ErrorStack.clear()
-        guard let context = unsafe EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else {
-            throw libraryError("EVP_PKEY_CTX_new_from_name")
-        }
-        defer { unsafe EVP_PKEY_CTX_free(context) }
-        var key: OpaquePointer?
-        guard unsafe EVP_PKEY_paramgen_init(context) == 1,
-            unsafe EVP_PKEY_CTX_set_group_name(context, "prime256v1") == 1,
-            unsafe EVP_PKEY_paramgen(context, &key) == 1, let key = unsafe key
-        else { throw libraryError("EVP_PKEY_paramgen") }
-        unsafe pointer = key
-    }
-
-    deinit {
-        unsafe EVP_PKEY_free(pointer)
     }
 }

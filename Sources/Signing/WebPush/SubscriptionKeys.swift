@@ -33,7 +33,8 @@ package struct SubscriptionKeys: Hashable, Sendable {
             throw SigningError(.notASubscriptionKey, "auth must have 16 bytes, not \(secret.count).")
         }
         do {
-            _ = try AgreementKey(publicKey: publicKey, on: P256Parameters())
+            var key = try AgreementKey()
+            try key.readPublicKey(publicKey)
         } catch {
             throw SigningError(.notASubscriptionKey, "p256dh is not a point of the curve P-256.")
         }

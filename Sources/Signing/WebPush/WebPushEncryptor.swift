@@ -6,7 +6,8 @@ import COpenSSL
 /// Holds what OpenSSL would otherwise look up for each message. Not for use from two threads at once; about a tenth of a
 /// millisecond of a core each, so never on a loop thread.
 package struct WebPushEncryptor: ~Copyable {
-    private let curve: P256Parameters
+    /// That of the browser whose message is being encrypted.
+    private var peer: AgreementKey
     private let generator: AgreementKeyGenerator
     private let mac: HMACContext
     private let cipher: GCMContext
@@ -14,6 +15,8 @@ package struct WebPushEncryptor: ~Copyable {
     private var shared = [UInt8](repeating: 0, count: 32)
     private var key = [UInt8](repeating: 0, count: 32)
     private var output = [UInt8](repeating: 0, count: 32)
+    /// Random bytes for the salts of the next messages. No secrets: each stands in the clear before its message.
+    private var salts: [UInt8] = []
 
     /// The most bytes of a message: a push service must take bodies of 4096 bytes (RFC 8030 §7.2), of which the record
     /// takes ``overhead``.
@@ -24,15 +27,16 @@ package struct WebPushEncryptor: ~Copyable {
     /// Of the record size in the header: any body that services take is one record.
     private static let recordSize: [UInt8] = [0, 0, 0x10, 0]
     private static let saltLength = 16
+    private static let saltsDrawn = 16
 
     /// - Throws: ``SigningError`` `.library` when OpenSSL does not offer what is needed.
     package init() throws(SigningError) {
         // All of them or none: a value that can't be copied is not made in part.
-        let curve = try P256Parameters()
+        let peer = try AgreementKey()
         let generator = try AgreementKeyGenerator()
         let mac = try HMACContext()
         let cipher = try GCMContext()
-        self.curve = curve
+        self.peer = peer
         self.generator = generator
         self.mac = mac
         self.cipher = cipher
@@ -44,12 +48,21 @@ package struct WebPushEncryptor: ~Copyable {
     package mutating func body(
         of plaintext: [UInt8], for subscription: SubscriptionKeys
     ) throws(SigningError) -> [UInt8] {
-        var salt = [UInt8](repeating: 0, count: Self.saltLength)
-        let isDrawn = unsafe salt.withUnsafeMutableBufferPointer { buffer in
+        if salts.isEmpty { try drawSalts() }
+        let salt = Array(salts.suffix(Self.saltLength))
+        salts.removeLast(Self.saltLength)
+        return try body(of: plaintext, for: subscription, with: try generator.make(), salt: salt)
+    }
+
+    /// Draws salts for some messages: a draw costs about the same for one as for all.
+    private mutating func drawSalts() throws(SigningError) {
+        ErrorStack.clear()
+        var drawn = [UInt8](repeating: 0, count: Self.saltLength * Self.saltsDrawn)
+        let isDrawn = unsafe drawn.withUnsafeMutableBufferPointer { buffer in
             unsafe RAND_bytes(buffer.baseAddress, Int32(buffer.count))
         }
         guard isDrawn == 1 else { throw libraryError("RAND_bytes") }
-        return try body(of: plaintext, for: subscription, with: try generator.make(), salt: salt)
+        salts = drawn
     }
 
     /// The same with keys and salt of the caller's, for test vectors.
@@ -71,7 +84,8 @@ package struct WebPushEncryptor: ~Copyable {
         body += Self.recordSize
         body.append(UInt8(SubscriptionKeys.publicKeyLength))
         try sender.writePublicKey(to: &body)
-        try sender.agree(with: try AgreementKey(publicKey: subscription.publicKey, on: curve), into: &shared)
+        try peer.readPublicKey(subscription.publicKey)
+        try sender.agree(with: peer, into: &shared)
         try deriveInput(for: subscription, sender: body[(Self.saltLength + 5)...])
         // RFC 8188 §2.2 and §2.3: key and nonce of the content, from the salt.
         try mac.authenticate(key, with: salt, into: &output)
