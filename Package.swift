@@ -156,7 +156,8 @@ let tests: [Target] = [
         name: "FCMWireTests", dependencies: ["FCMWire", "PushModel", "JSON", "TestSupport"], exclude: ["Resources"]),
     .testTarget(
         name: "HTTP2ClientTests", dependencies: ["HTTP2Client", "TestSupport", logging], exclude: ["h2_server.py"]),
-    .testTarget(name: "UpstreamTests", dependencies: ["Upstream", "PushModel", "TestSupport"]),
+    .testTarget(
+        name: "UpstreamTests", dependencies: ["Upstream", "HTTP2Client", "PushModel", "TestSupport", logging]),
     .testTarget(
         name: "APNSTests",
         dependencies: [

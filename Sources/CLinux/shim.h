@@ -12,6 +12,12 @@ static inline void herald_name_thread(const char *name) {
     prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
+/// Lets the kernel prefer the other threads of the process to the calling one, where processors are short: a third of
+/// their share. On Linux a nice value is a thread's own (setpriority(2), "C library/kernel differences").
+static inline void herald_lower_priority_of_thread(void) {
+    setpriority(PRIO_PROCESS, 0, 5);
+}
+
 /// What the ended children of this process have used, in numbers only: a caller needs no pointer.
 struct herald_usage {
     int64_t user_microseconds;

@@ -27,7 +27,12 @@ package struct PushRequests: Sendable {
     package mutating func append(
         head: PushRequestHead, path: String, fields: PushRequestFields, body: [UInt8], isUrgent: Bool
     ) {
-        requests.append(Request(head: head.head, path: path, fields: fields.fields, body: body, isUrgent: isUrgent))
+        append(Request(head: head.head, path: path, fields: fields.fields, body: body, isUrgent: isUrgent))
+    }
+
+    /// Adds a request that was built before.
+    mutating func append(_ request: Request) {
+        requests.append(request)
     }
 }
 

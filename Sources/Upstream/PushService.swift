@@ -7,7 +7,7 @@ package protocol PushService: Sendable {
     var name: String { get }
 
     /// Builds the requests of the pushes of `batch` at `indices`, in this order, but for those that it refuses. What they
-    /// share is built once.
+    /// share is built once. Called on any thread but those of loops.
     func requests(for indices: [Int], of batch: [Push]) -> PushRequests
 
     /// What the pushes have in common that a refused topic stops.

@@ -13,6 +13,10 @@ package final class UpstreamClient: Sendable {
     /// `nil`: a certificate needs no tokens.
     package let tokens: (any AuthorizationSource)?
     private let queueLimit: Int
+    /// `nil`: requests are built where they are handed over.
+    private let builders: RequestBuilders?
+    /// Pushes whose requests are built, or wait for that.
+    private let building = Atomic(0)
     let wallTime: WallTime
     let uptime: Uptime
     let logger: Logger
@@ -37,8 +41,10 @@ package final class UpstreamClient: Sendable {
         name: String, service: any PushService, pools: UpstreamPools, tokens: (any AuthorizationSource)?,
         maxPerSecond: Int? = nil, doubtfulAddresses: DoubtfulAddressLimits = DoubtfulAddressLimits(),
         wallTime: @escaping WallTime,
-        uptime: @escaping Uptime, logger: Logger, holdChanged: @escaping @Sendable () -> Void = {}
+        uptime: @escaping Uptime, logger: Logger, builders: RequestBuilders? = nil,
+        holdChanged: @escaping @Sendable () -> Void = {}
     ) {
+        self.builders = builders
         self.name = name
         self.service = service
         self.holdChanged = holdChanged
@@ -63,13 +69,51 @@ package final class UpstreamClient: Sendable {
         _ batch: [Push], at wanted: [Int], report: @escaping @Sendable ([PushReport]) -> Void
     ) async {
         let indices = admitted(wanted, of: batch, report: report)
+        guard let builders else { return await pass(indices, of: batch, report: report) }
+        if indices.count <= RequestBuilders.pieceSize {
+            return await build(indices[...], of: batch, with: builders, report: report)
+        }
+        await withTaskGroup(of: Void.self) { pieces in
+            var started = 0
+            for start in stride(from: 0, to: indices.count, by: RequestBuilders.pieceSize) {
+                if started >= RequestBuilders.piecesAhead { await pieces.next() }
+                started += 1
+                let piece = indices[start..<min(start + RequestBuilders.pieceSize, indices.count)]
+                pieces.addTask { await self.build(piece, of: batch, with: builders, report: report) }
+            }
+        }
+    }
+
+    /// Builds the requests of some pushes and lets them pass. While anything is held, and after ``turnAway()``, nothing is
+    /// built that may be given back: ``submit(_:of:built:report:)`` builds what goes all the same.
+    private func build(
+        _ indices: ArraySlice<Int>, of batch: [Push], with builders: RequestBuilders,
+        report: @escaping @Sendable ([PushReport]) -> Void
+    ) async {
+        guard let first = indices.first else { return }
+        building.add(indices.count, ordering: .relaxed)
+        let built = await builders.build(
+            indices, of: batch, for: service, isUrgent: batch[first].lane == .interactive,
+            isWanted: { self.isFree })
+        building.subtract(indices.count, ordering: .relaxed)
+        await pass(Array(indices), of: batch, built: built, report: report)
+    }
+
+    /// Whether nothing is held or turned away just now, but what devices alone have to wait for.
+    private var isFree: Bool { !congestion.isShut(at: uptime()) && !state.withLock { $0.control.isHolding } }
+
+    /// Submits pushes as they get places in the congestion window.
+    private func pass(
+        _ indices: [Int], of batch: [Push], built: BuiltRequests? = nil,
+        report: @escaping @Sendable ([PushReport]) -> Void
+    ) async {
         guard let first = indices.first else { return }
         let isUrgent = batch[first].lane == .interactive
         var rest = indices[...]
         while !rest.isEmpty {
             switch await congestion.enter(rest.count, isUrgent: isUrgent, isReturning: rest.count < indices.count) {
             case .granted(let count):
-                await submit(rest.prefix(count), of: batch, report: report)
+                await submit(rest.prefix(count), of: batch, built: built, report: report)
                 rest = rest.dropFirst(count)
             case .held(let refusal, let pause):
                 let outcome = Outcome.throttled(refusal, after: pause)
@@ -97,7 +141,8 @@ package final class UpstreamClient: Sendable {
 
     /// Submits pushes that have their place in the congestion window, as far as they may go.
     private func submit(
-        _ indices: ArraySlice<Int>, of batch: [Push], report: @escaping @Sendable ([PushReport]) -> Void
+        _ indices: ArraySlice<Int>, of batch: [Push], built: BuiltRequests?,
+        report: @escaping @Sendable ([PushReport]) -> Void
     ) async {
         let token: AuthorizationToken?
         do {
@@ -129,12 +174,12 @@ package final class UpstreamClient: Sendable {
         let generation = selection.generation
         var parts: [(UpstreamPools.Part, [Request])] = []
         for var part in pools.parts(of: selection.admitted, in: batch, at: wallTime()) {
-            let built = service.requests(for: part.indices, of: batch)
-            if !built.refused.isEmpty {
-                report(refuse(built.refused, of: batch, generation, token: token))
-                part.indices.removeAll { built.refused[$0] != nil }
+            let made = await requests(for: part.indices, of: batch, built: built)
+            if !made.refused.isEmpty {
+                report(refuse(made.refused, of: batch, generation, token: token))
+                part.indices.removeAll { made.refused[$0] != nil }
             }
-            if !part.indices.isEmpty { parts.append((part, built.requests)) }
+            if !part.indices.isEmpty { parts.append((part, made.requests)) }
         }
         @Sendable func hand(_ part: UpstreamPools.Part, _ requests: [Request]) async {
             await part.pool.submit(requests) { index in
@@ -153,6 +198,16 @@ package final class UpstreamClient: Sendable {
         }
     }
 
+    /// The requests of pushes that go: those that were built ahead, or built now.
+    private func requests(for indices: [Int], of batch: [Push], built: BuiltRequests?) async -> PushRequests {
+        if let built { return built.requests(for: indices) }
+        guard let builders, let first = indices.first else { return service.requests(for: indices, of: batch) }
+        let isUrgent = batch[first].lane == .interactive
+        let made = await builders.build(
+            indices[...], of: batch, for: service, isUrgent: isUrgent, isWanted: { true })
+        return made?.requests(for: indices) ?? PushRequests(capacity: 0)
+    }
+
     /// Gives the pools a token that they have not, unless another call was faster with a later one.
     private func announce(_ token: AuthorizationToken) {
         announced.withLock { last in
@@ -168,7 +223,8 @@ package final class UpstreamClient: Sendable {
         var status = UpstreamStatus(
             name: name, isReachable: statistics.connections > 0 || statistics.lastFailure == nil,
             lastFailure: statistics.lastFailure, connections: statistics.connections,
-            streamsInUse: statistics.streamsInUse, streamLimit: statistics.streamLimit, queued: statistics.queued,
+            streamsInUse: statistics.streamsInUse, streamLimit: statistics.streamLimit,
+            queued: statistics.queued + building.load(ordering: .relaxed),
             queueLimit: queueLimit, circuit: UpstreamCircuit(statistics.circuit), failedDials: statistics.failedDials,
             goAways: statistics.goAwaysByReason)
         let (now, wallTime) = (uptime(), wallTime())

@@ -33,6 +33,8 @@ struct UpstreamOpener: Sendable {
     let wallTime: WallTime
     let uptime: Uptime
     let logger: Logger
+    /// Where the requests of all of them are built; `nil`: where they are handed over.
+    var builders: RequestBuilders?
 
     /// Opens an upstream; nothing is dialed.
     ///
@@ -54,7 +56,7 @@ struct UpstreamOpener: Sendable {
         let upstream = UpstreamClient(
             name: description.configuration.name, service: description.service, pools: pools,
             tokens: description.tokens, maxPerSecond: description.maxPerSecond, doubtfulAddresses: doubtfulAddresses,
-            wallTime: wallTime, uptime: uptime, logger: logger, holdChanged: holdChanged)
+            wallTime: wallTime, uptime: uptime, logger: logger, builders: builders, holdChanged: holdChanged)
         reachChanged.set { [weak upstream] in upstream?.updateHold() }
         return upstream
     }

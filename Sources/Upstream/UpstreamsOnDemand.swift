@@ -4,7 +4,7 @@ package import PushModel
 import Synchronization
 
 /// Upstreams that are opened when the first push comes for them and closed when none has come for a while: for services
-/// that addresses name themselves, of which there may be thousands.
+/// that addresses name themselves, of which there may be thousands. Their requests are built by ``RequestBuilders``.
 ///
 /// Lifecycle: ``send(_:at:to:describe:report:)`` opens; ``closeIdle()`` is to be called now and then; ``shutdown(within:)``
 /// ends everything, once.
@@ -29,6 +29,7 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
     }
 
     private let opener: UpstreamOpener
+    private let builders: RequestBuilders
     private let limit: Int
     private let idleTime: Duration
     private let loadLimit: Int
@@ -70,9 +71,11 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
         transport: any RequestTransport, limit: Int, idleTime: Duration, loadLimit: Int, connectionLimit: Int,
         wallTime: @escaping WallTime, uptime: @escaping Uptime, logger: Logger
     ) {
+        let builders = RequestBuilders()
+        self.builders = builders
         opener = UpstreamOpener(
             transport: transport, connectionLimit: connectionLimit, doubtfulAddresses: DoubtfulAddressLimits(),
-            wallTime: wallTime, uptime: uptime, logger: logger)
+            wallTime: wallTime, uptime: uptime, logger: logger, builders: builders)
         self.limit = max(1, limit)
         self.idleTime = idleTime
         self.loadLimit = max(1, loadLimit)
@@ -245,6 +248,8 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
             return state.entries.values.map(\.upstream)
         }
         for upstream in upstreams { upstream.turnAway() }
+        // Before the connections: what waits to be built is turned away.
+        await builders.shutdown()
         await opener.transport.shutdown(within: limit)
         state.withLock { $0.entries = [:] }
     }

@@ -11,7 +11,8 @@ struct WebPushService: PushService {
 
     var name: String { "Web Push" }
 
-    /// Encrypts each push for its browser (RFC 8291) on the thread of the caller: about a tenth of a millisecond each.
+    /// Encrypts each push for its browser (RFC 8291): about a tenth of a millisecond each, so the upstream has it done by
+    /// threads of its own.
     func requests(for indices: [Int], of batch: [Push]) -> PushRequests {
         var requests = PushRequests(capacity: indices.count)
         var heads = RequestHeads(service: self, now: wallTime())

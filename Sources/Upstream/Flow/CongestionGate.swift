@@ -270,6 +270,11 @@ final class CongestionGate: Sendable {
         }
     }
 
+    /// Whether pushes would be held or turned away just now, whatever is in flight.
+    func isShut(at now: Duration) -> Bool {
+        state.withLock { $0.isClosed || $0.congestion.rest(at: now) != nil }
+    }
+
     /// Admits no more pushes; those that wait are told so.
     func close() {
         change { $0.isClosed = true }
