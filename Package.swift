@@ -122,7 +122,7 @@ let benchmarks: [Target] =
         .executableTarget(
             name: "herald-bench",
             dependencies: [
-                "APNS", "Upstream", "HTTP2Client", "HTTPListener", "Signing", "CLinux", "Links", "Store",
+                "APNS", "Upstream", "HTTP2Client", "HTTPListener", "Signing", "CLinux", "COpenSSL", "Links", "Store",
                 "SQLiteStorage", "FCMWire", "PushModel", "JSON",
                 argumentParser, asyncHTTPClient, hummingbird, hummingbirdCore, hummingbirdHTTP2, logging, nioCore,
                 nioHTTP1, nioPosix, nioSSL,

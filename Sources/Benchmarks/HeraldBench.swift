@@ -11,6 +11,6 @@ struct HeraldBench: ParsableCommand {
             ClientsCommand.self, RecoveryCommand.self, RegistrationsCommand.self, ImportCommand.self,
             LedgerCommand.self, SettleCommand.self, RetentionCommand.self, EchoCommand.self, SinkCommand.self,
             SendCommand.self, SendAPNSCommand.self, MeasureCommand.self, LinksCommand.self, RedirectCommand.self,
-            PostCommand.self,
+            PostCommand.self, EncryptionCommand.self, EncryptCommand.self, MixedCommand.self,
         ])
 }

@@ -105,6 +105,29 @@ static inline EVP_PKEY *herald_P256_pair(
     return key;
 }
 
+// Makes so many pairs of keys on P-256 and derives from each the secret that it shares with one peer; 0 when one fails.
+// What encryption for browsers is measured by: EVP alone, and nothing that it can do without.
+static inline int herald_P256_agreements(int count) {
+    EVP_PKEY_CTX *generator = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
+    EVP_PKEY *peer = NULL;
+    int isDone = generator != NULL && EVP_PKEY_keygen_init(generator) == 1
+        && EVP_PKEY_CTX_set_group_name(generator, "prime256v1") == 1 && EVP_PKEY_generate(generator, &peer) == 1;
+    for (int number = 0; isDone && number < count; number++) {
+        EVP_PKEY *pair = NULL;
+        unsigned char secret[32];
+        size_t length = sizeof secret;
+        isDone = EVP_PKEY_generate(generator, &pair) == 1;
+        EVP_PKEY_CTX *context = isDone ? EVP_PKEY_CTX_new_from_pkey(NULL, pair, NULL) : NULL;
+        isDone = context != NULL && EVP_PKEY_derive_init(context) == 1
+            && EVP_PKEY_derive_set_peer_ex(context, peer, 0) == 1 && EVP_PKEY_derive(context, secret, &length) == 1;
+        EVP_PKEY_CTX_free(context);
+        EVP_PKEY_free(pair);
+    }
+    EVP_PKEY_free(peer);
+    EVP_PKEY_CTX_free(generator);
+    return isDone;
+}
+
 // Whether an error code says that no loaded provider knows an algorithm.
 static inline int herald_ERR_is_unsupported(unsigned long code) {
     int reason = ERR_GET_REASON(code);

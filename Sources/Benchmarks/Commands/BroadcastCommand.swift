@@ -1,5 +1,7 @@
 import ArgumentParser
 import Foundation
+import PushModel
+import Signing
 
 /// `herald-bench broadcast`: a whole gateway beside h2load.
 struct BroadcastCommand: ParsableCommand, Sendable {
@@ -10,12 +12,18 @@ struct BroadcastCommand: ParsableCommand, Sendable {
             SQLite store, sent over HTTP/2, every delivery in the ledger, durable. h2load sends as many pushes of the same \
             size over as many connections to the same sink. The two take turns.
 
+            With --platform android the devices are Android's and the sink answers as Google does, with 100 streams on each \
+            connection, of which the gateway has four times --connections, and so has h2load. With --platform web they are \
+            browsers at one origin, and the gateway is compared with encrypting as many messages of the same length, which is \
+            no work of the sink.
+
             The first broadcast, to device tokens that were never accepted before, is shown by itself; then the gateway is \
             started again. With --sizes broadcasts of growing size are sent one after the other, to see whether the cost of \
             a push stays the same.
             """)
 
     @OptionGroup var options: GatewayOptions
+    @Option(help: "Whose devices: apple, android or web.") var platform = Platform.apple
     @Option(help: "Registered devices; several numbers are measured one after the other.")
     var devices = SizesArgument([100_000])
     @Option(help: "Connections to the sink; several numbers are measured one after the other.")
@@ -48,17 +56,21 @@ struct BroadcastCommand: ParsableCommand, Sendable {
             for connections in connections.values {
                 let bench = try await GatewayBench(
                     GatewayBench.Setup(
-                        sizes: [devices], connections: connections, threads: threads, delay: delay.duration), options)
+                        sizes: [devices], platforms: [platform], connections: connections, threads: threads,
+                        delay: delay.duration), options)
                 let (first, bodyBytes) = try await bench.prove(devices)
                 table.add(first.cells("\(devices) first, \(connections)x\(threads)"))
-                let h2load = try h2load(beside: bench, pushes: devices, bodyBytes: bodyBytes)
-                let shape = Shape(connections: connections, threads: min(threads, connections))
+                let shape = Shape(
+                    connections: platform == .android ? 4 * connections : connections,
+                    threads: min(threads, connections))
+                let other = try other(beside: bench, shape, pushes: devices, bodyBytes: bodyBytes)
                 var pairs: [BroadcastPair] = []
                 for round in 0..<rounds {
-                    let pair = try await pair(bench, devices, h2load, shape, gatewayIsFirst: round.isMultiple(of: 2))
+                    let pair = try await pair(bench, devices, other, gatewayIsFirst: round.isMultiple(of: 2))
                     pairs.append(pair)
                 }
-                let summary = BroadcastPair.Summary(shape: shape, first: first, pairs: pairs)
+                let summary = BroadcastPair.Summary(
+                    shape: shape, otherName: platform == .web ? "encryption" : "h2load", first: first, pairs: pairs)
                 for row in summary.rows { table.add(row) }
                 table.note(summary.remark)
                 results.append(summary)
@@ -69,7 +81,7 @@ struct BroadcastCommand: ParsableCommand, Sendable {
 
     /// Who goes first takes turns.
     private func pair(
-        _ bench: GatewayBench, _ devices: Int, _ h2load: H2Load, _ shape: Shape, gatewayIsFirst: Bool
+        _ bench: GatewayBench, _ devices: Int, _ other: () throws -> Run, gatewayIsFirst: Bool
     ) async throws -> BroadcastPair {
         func broadcast() async throws -> (Broadcast, sinkMicroseconds: Double) {
             let before = bench.sink.processorMicroseconds
@@ -78,24 +90,38 @@ struct BroadcastCommand: ParsableCommand, Sendable {
         }
         func load() throws -> Run {
             let before = bench.sink.processorMicroseconds
-            var run = try h2load.run(shape)
-            run.sinkMicrosecondsPerPush = (bench.sink.processorMicroseconds - before) / Double(h2load.pushes)
+            var run = try other()
+            run.sinkMicrosecondsPerPush = (bench.sink.processorMicroseconds - before) / Double(devices)
             return run
         }
         if gatewayIsFirst {
             let (broadcast, sink) = try await broadcast()
-            return BroadcastPair(gateway: broadcast, gatewaySinkMicroseconds: sink, h2load: try load())
+            return BroadcastPair(gateway: broadcast, gatewaySinkMicroseconds: sink, other: try load())
         }
         let run = try load()
         let (broadcast, sink) = try await broadcast()
-        return BroadcastPair(gateway: broadcast, gatewaySinkMicroseconds: sink, h2load: run)
+        return BroadcastPair(gateway: broadcast, gatewaySinkMicroseconds: sink, other: run)
     }
 
-    private func h2load(beside bench: GatewayBench, pushes: Int, bodyBytes: Int) throws -> H2Load {
-        try bench.scratch.writeAddresses(of: bench.sink, tokens: 20_000)
+    /// What the gateway is compared with.
+    private func other(
+        beside bench: GatewayBench, _ shape: Shape, pushes: Int, bodyBytes: Int
+    ) throws -> () throws -> Run {
+        if platform == .web {
+            let bytes = bodyBytes - WebPushEncryptor.overhead
+            return { try EncryptCommand.measured(messages: pushes, bytes: bytes, cores: options.senderCores) }
+        }
         try bench.scratch.writeBody(bytes: bodyBytes)
-        return try H2Load(
+        var h2load = try H2Load(
             bench.scratch, port: bench.sink.port, pushes: pushes, streams: 500, cores: options.senderCores)
+        if platform == .android {
+            h2load.streams = PlatformApp.googleStreams
+            h2load.fields = PlatformApp.googleFields
+            try bench.scratch.write([PlatformApp.googlePath], of: bench.sink)
+        } else {
+            try bench.scratch.writeAddresses(of: bench.sink, tokens: 20_000)
+        }
+        return { [h2load] in try h2load.run(shape) }
     }
 
     // MARK: Growing sizes
@@ -104,8 +130,9 @@ struct BroadcastCommand: ParsableCommand, Sendable {
         let table = ResultTable(Broadcast.titles, isJSON: options.json)
         let connections = connections.values[0]
         let bench = try await GatewayBench(
-            GatewayBench.Setup(sizes: sizes, connections: connections, threads: threads, delay: delay.duration), options
-        )
+            GatewayBench.Setup(
+                sizes: sizes, platforms: [platform], connections: connections, threads: threads,
+                delay: delay.duration), options)
         let first = try await bench.prove(sizes.last ?? 0).first
         table.add(first.cells("\(first.devices) first"))
         var results = [first]
@@ -122,3 +149,5 @@ struct BroadcastCommand: ParsableCommand, Sendable {
         try table.end(results)
     }
 }
+
+extension Platform: ExpressibleByArgument {}

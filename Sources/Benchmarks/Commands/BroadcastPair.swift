@@ -1,39 +1,42 @@
-/// A broadcast and a run of h2load, one after the other.
+/// A broadcast and a run of what it is compared with, one after the other: h2load, or for browsers encryption alone.
 struct BroadcastPair: Codable {
     let gateway: Broadcast
     /// What the sink spent on each push of the gateway.
     let gatewaySinkMicroseconds: Double
-    let h2load: Run
+    let other: Run
 
     static let titles = Broadcast.titles
 
     /// All rounds of a shape: medians, and the medians of the pairs' ratios.
     struct Summary: Encodable {
         let shape: String
+        /// What the gateway is compared with.
+        let otherName: String
         /// To device tokens that were never accepted before.
         let first: Broadcast
         let gateway: Broadcast
         let gatewaySinkMicroseconds: Double
-        let h2load: Run
+        let other: Run
         let rateRatio: Double
         let costRatio: Double
 
-        init(shape: Shape, first: Broadcast, pairs: [BroadcastPair]) {
+        init(shape: Shape, otherName: String, first: Broadcast, pairs: [BroadcastPair]) {
             self.shape = shape.description
+            self.otherName = otherName
             self.first = first
             gateway = Broadcast.median(of: pairs.map(\.gateway))
             gatewaySinkMicroseconds = pairs.map(\.gatewaySinkMicroseconds).median
-            h2load = Run.median(of: pairs.map(\.h2load))
-            rateRatio = pairs.map { $0.gateway.pushesPerSecond / $0.h2load.pushesPerSecond }.median
-            costRatio = pairs.map { $0.gateway.microsecondsPerPush / $0.h2load.microsecondsPerPush }.median
+            other = Run.median(of: pairs.map(\.other))
+            rateRatio = pairs.map { $0.gateway.pushesPerSecond / $0.other.pushesPerSecond }.median
+            costRatio = pairs.map { $0.gateway.microsecondsPerPush / $0.other.microsecondsPerPush }.median
         }
 
         var rows: [[String]] {
             [
                 gateway.cells("\(gateway.devices) gateway, \(shape)"),
                 [
-                    "\(gateway.devices) h2load, \(shape)", figure(h2load.pushesPerSecond, 0), "", "",
-                    figure(h2load.microsecondsPerPush, 2), figure(h2load.peakMiB, 0), "",
+                    "\(gateway.devices) \(otherName), \(shape)", figure(other.pushesPerSecond, 0), "", "",
+                    figure(other.microsecondsPerPush, 2), figure(other.peakMiB, 0), "",
                 ],
                 ["  ratio", figure(rateRatio, 3), "", "", figure(costRatio, 2), "", ""],
             ]
@@ -41,7 +44,7 @@ struct BroadcastPair: Codable {
 
         var remark: String {
             "µs of the sink for each push: gateway \(figure(gatewaySinkMicroseconds, 2)), "
-                + "h2load \(figure(h2load.sinkMicrosecondsPerPush, 2)); body \(gateway.bodyBytes) bytes; "
+                + "\(otherName) \(figure(other.sinkMicrosecondsPerPush, 2)); body \(gateway.bodyBytes) bytes; "
                 + "\(gateway.repeats) repeats"
         }
     }

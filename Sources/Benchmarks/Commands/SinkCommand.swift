@@ -21,10 +21,12 @@ struct SinkCommand: ParsableCommand, Sendable {
     @Option(help: "How long an answer waits, for example 50ms or 500us.") var delay = DelayArgument.zero
     @Option(help: "SETTINGS_MAX_CONCURRENT_STREAMS.") var streams = 500
     @Option(help: "Threads.") var threads = 2
+    @Option(help: "The body of each answer, JSON of at most 16000 bytes; none by default.") var answer = ""
 
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is 0 to 65535.") }
         guard (1...10_000).contains(streams) else { throw ValidationError("--streams is 1 to 10000.") }
+        guard answer.utf8.count <= 16_000 else { throw ValidationError("--answer has at most 16000 bytes.") }
         guard (1...64).contains(threads) else { throw ValidationError("--threads is 1 to 64.") }
     }
 
@@ -39,7 +41,7 @@ struct SinkCommand: ParsableCommand, Sendable {
         configuration.applicationProtocols = ["h2"]
         let tls = try NIOSSLContext(configuration: configuration)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
-        let (streams, delay) = (streams, delay.duration)
+        let (streams, delay, answer) = (streams, delay.duration, answer)
         let record = SinkRecord()
         let channel = try await ServerBootstrap(group: group)
             .serverChannelOption(ChannelOptions.backlog, value: 256)
@@ -48,7 +50,8 @@ struct SinkCommand: ParsableCommand, Sendable {
             .childChannelOption(ChannelOptions.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 65_536))
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try SinkConnection.add(to: channel, tls: tls, streams: streams, delay: delay, record: record)
+                    try SinkConnection.add(
+                        to: channel, tls: tls, streams: streams, delay: delay, answer: answer, record: record)
                 }
             }
             .bind(host: "127.0.0.1", port: port).get()

@@ -9,25 +9,31 @@ import Store
 /// The topic of a size has the first registrations, so one store serves all sizes.
 struct Audience {
     private static let project = ProjectID(rawValue: GatewayFiles.project)!
-    private static let app = AppID(rawValue: GatewayFiles.app)!
     private static let step = 1000
 
-    /// The name of the topic with so many subscribers.
-    static func topic(of size: Int) -> String { "first-\(size)" }
+    /// The name of the topic with so many subscribers, of one platform or of each.
+    static func topic(of size: Int, on platform: Platform? = nil) -> String {
+        "first-\(size)" + (platform.map { "-\($0.rawValue)" } ?? "")
+    }
 
-    /// Registers as many devices as the largest size has and subscribes them.
+    /// Registers as many devices of each app as the largest size has and subscribes them.
     ///
     /// - Returns: the registration tokens of the first hundred, for single sends.
-    static func make(_ sizes: [Int], in directory: String) async throws -> [String] {
+    static func make(
+        _ sizes: [Int], of apps: [PlatformApp] = [PlatformApp(.apple, sinkPort: 9)], in directory: String
+    ) async throws -> [String] {
         let store = try SQLiteStore(directory: directory, role: .gateway, logger: Logger(label: "herald-bench"))
         var tokens: [String] = []
         for start in stride(from: 0, to: sizes.max() ?? 0, by: step) {
             let numbers = start..<min(start + step, sizes.max() ?? 0)
-            let registrations = try await register(numbers, in: store)
-            if tokens.count < 100 { tokens += registrations.prefix(100 - tokens.count).map(\.token.rawValue) }
-            for size in sizes where size > start {
-                let keys = registrations.prefix(size - start).map(\.key)
-                _ = try await store.subscribe(keys, to: Topic(rawValue: topic(of: size))!, at: now())
+            for app in apps {
+                let registrations = try await register(numbers, of: app, in: store)
+                if tokens.count < 100 { tokens += registrations.prefix(100 - tokens.count).map(\.token.rawValue) }
+                for size in sizes where size > start {
+                    let keys = registrations.prefix(size - start).map(\.key)
+                    let topics = [topic(of: size)] + (apps.count > 1 ? [topic(of: size, on: app.platform)] : [])
+                    for topic in topics { _ = try await store.subscribe(keys, to: Topic(rawValue: topic)!, at: now()) }
+                }
             }
         }
         try store.close()
@@ -43,12 +49,13 @@ struct Audience {
     }
 
     /// All at once, so that they share a commit.
-    static func register(_ numbers: Range<Int>, in store: SQLiteStore) async throws -> [Registration] {
+    static func register(
+        _ numbers: Range<Int>, of app: PlatformApp = PlatformApp(.apple, sinkPort: 9), in store: SQLiteStore
+    ) async throws -> [Registration] {
         try await withThrowingTaskGroup(of: Registration.self) { group in
             for number in numbers {
                 let request = RegistrationRequest(
-                    project: project, app: app, address: .apple(deviceToken(number), .production),
-                    appVersion: nil)
+                    project: project, app: app.id, address: app.address(number), appVersion: nil)
                 group.addTask { try await store.register(request, at: now()).registration }
             }
             // In the order of keys, which is the order in which subscriptions are stored.

@@ -1,9 +1,13 @@
 import Foundation
 import NIOCore
+import PushModel
 
 /// A gateway with its files, its sink and its audience: the setting of a benchmark.
 final class GatewayBench {
     let scratch: Scratch
+    /// What answers the pushes of each platform.
+    let sinks: [Platform: HeraldSink]
+    /// That of the first platform.
     let sink: HeraldSink
     let files: GatewayFiles
     let options: GatewayOptions
@@ -16,6 +20,8 @@ final class GatewayBench {
     /// How it is set up.
     struct Setup {
         var sizes: [Int]
+        /// At least one.
+        var platforms: [Platform] = [.apple]
         var connections = 4
         var threads = 1
         var delay = Duration.zero
@@ -28,13 +34,18 @@ final class GatewayBench {
     /// Seeds a store and starts sink and gateway.
     init(_ setup: Setup, _ options: GatewayOptions) async throws {
         self.options = options
-        scratch = try Scratch()
-        sink = try HeraldSink(scratch, cores: options.sinkCores, delay: setup.delay)
+        let scratch = try Scratch()
+        self.scratch = scratch
+        sinks = try setup.platforms.reduce(into: [:]) { sinks, platform in
+            sinks[platform] = try PlatformApp.sink(of: platform, scratch, cores: options.sinkCores, delay: setup.delay)
+        }
+        sink = sinks[setup.platforms[0]]!
+        let apps = setup.platforms.map { [sinks] platform in PlatformApp(platform, sinkPort: sinks[platform]!.port) }
         files = try GatewayFiles(
             GatewayFiles.Setup(
-                sinkPort: sink.port, connections: setup.connections, threads: setup.threads,
-                isEncrypted: setup.isEncrypted), scratch: scratch, in: options.directory)
-        tokens = try await Audience.make(setup.sizes, in: files.data)
+                apps: apps, connections: setup.connections, threads: setup.threads, isEncrypted: setup.isEncrypted),
+            scratch: scratch, in: options.directory)
+        tokens = try await Audience.make(setup.sizes, of: apps, in: files.data)
         key = try files.makeAPIKey()
         process = try await GatewayProcess(files, cores: options.senderCores)
         client = GatewayClient(address: process.address, key: key)
@@ -57,27 +68,32 @@ final class GatewayBench {
         return (first, first.bodyBytes)
     }
 
-    /// One broadcast, from accept to the last settlement.
-    func broadcast(to size: Int) async throws -> Broadcast {
-        _ = try await sink.takeReport()
+    /// One broadcast to so many devices of each platform, or of one alone, from accept to the last settlement.
+    ///
+    /// - Returns: what it took, with the times of the platform's sink, or else of the first one's.
+    func broadcast(to size: Int, on platform: Platform? = nil) async throws -> Broadcast {
+        let reached = platform.map { sinks[$0].map { [$0] } ?? [] } ?? Array(sinks.values)
+        let sink = platform.flatMap { sinks[$0] } ?? sink
+        let pushes = size * reached.count
+        for sink in sinks.values { _ = try await sink.takeReport() }
         try ProcessUsage.resetPeak(of: process.id)
         let before = try ProcessUsage(of: process.id)
         let begin = NIODeadline.now().uptimeNanoseconds
-        let name = try await client.send(BroadcastMessage.text(to: Audience.topic(of: size)))
+        let name = try await client.send(BroadcastMessage.text(to: Audience.topic(of: size, on: platform)))
         let accepted = NIODeadline.now().uptimeNanoseconds
         let report = try await client.completion(of: name, within: Self.broadcastLimit)
         let after = try ProcessUsage(of: process.id)
         let seen = try await sink.takeReport()
-        guard report.ledger.accepted == size, report.ledger.inFlight == 0, seen.pushes >= size else {
+        guard report.ledger.accepted == pushes, report.ledger.inFlight == 0, seen.pushes >= size else {
             throw BenchFailure(
-                "of \(size) pushes \(report.ledger.accepted) were accepted, and the sink saw \(seen.pushes)")
+                "of \(pushes) pushes \(report.ledger.accepted) were accepted, and the sink saw \(seen.pushes)")
         }
         return Broadcast(
-            devices: size, seconds: try report.seconds,
+            devices: pushes, seconds: try report.seconds,
             secondsToLastPush: Double(seen.lastTime - accepted) / 1e9,
             millisecondsToFirstPush: (Double(seen.firstTime) - Double(begin)) / 1e6,
-            microsecondsPerPush: (after.processor - before.processor).seconds * 1e6 / Double(size),
-            bytesWrittenPerPush: Double(after.bytesWritten - before.bytesWritten) / Double(size),
+            microsecondsPerPush: (after.processor - before.processor).seconds * 1e6 / Double(pushes),
+            bytesWrittenPerPush: Double(after.bytesWritten - before.bytesWritten) / Double(pushes),
             peakMiB: Double(ProcessUsage.peakBytes(of: process.id)) / 1_048_576,
             repeats: seen.pushes - size, bodyBytes: seen.dataBytes / max(1, seen.pushes))
     }

@@ -1,11 +1,12 @@
 import Foundation
+import PushModel
 
 /// What a gateway needs on disk: configuration, project, provider key, an empty data directory. Removed with the value.
 final class GatewayFiles {
     /// How the gateway is set up.
     struct Setup {
-        /// Where pushes go, on 127.0.0.1.
-        var sinkPort: Int
+        /// Its apps, one for each platform.
+        var apps: [PlatformApp]
         /// Connections to the sink.
         var connections = 4
         /// Threads of the HTTP/2 engine.
@@ -20,7 +21,7 @@ final class GatewayFiles {
 
     /// The project of every benchmark.
     static let project = "bench"
-    /// Its only app.
+    /// Its app for Apple's devices, mostly the only one.
     static let app = "com.example.bench"
 
     let root: String
@@ -39,7 +40,6 @@ final class GatewayFiles {
         self.scratch = scratch
         try FileManager.default.createDirectory(
             atPath: root + "/projects", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        try makeProviderKey()
         try write(
             """
             listen:
@@ -55,26 +55,22 @@ final class GatewayFiles {
             log:
               level: notice
             """, to: configuration)
-        try send(to: setup.sinkPort)
+        try write(setup.apps)
     }
 
     deinit { Cleanup.remove(folder: root) }
 
     /// Lets pushes go to another sink from the gateway's next start on.
-    func send(to sinkPort: Int) throws {
+    func send(to sinkPort: Int) throws { try write([PlatformApp(.apple, sinkPort: sinkPort)]) }
+
+    private func write(_ apps: [PlatformApp]) throws {
+        let blocks = try apps.map { try $0.block(in: root, trust: scratch.certificate) }
         try write(
             """
             project: \(Self.project)
             number: 123456789012
             apps:
-              - id: \(Self.app)
-                platform: apple
-                apns:
-                  team: TEAM123456
-                  key: \(providerKey)
-                  environment: production
-                  endpoint: 127.0.0.1:\(sinkPort)
-                  trust: \(scratch.certificate)
+            \(blocks.joined(separator: "\n"))
             \(setup.hasLinks ? LinkRows.configuration : "")
             """, to: root + "/projects/bench.yaml")
     }
@@ -96,16 +92,6 @@ final class GatewayFiles {
         let lines = program.waitForOutput().split(separator: "\n")
         guard program.status == 0, let key = lines.last else { throw BenchFailure("herald key create failed") }
         return String(key)
-    }
-
-    private var providerKey: String { root + "/AuthKey_ABC1234567.p8" }
-
-    private func makeProviderKey() throws {
-        let words = ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-out", providerKey]
-        let program = try Program(try Program.find("openssl", package: "openssl"), words)
-        _ = program.waitForOutput()
-        guard program.status == 0 else { throw BenchFailure("openssl genpkey failed") }
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: providerKey)
     }
 
     private func write(_ text: String, to path: String) throws {

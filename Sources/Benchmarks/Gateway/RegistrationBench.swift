@@ -1,4 +1,5 @@
 import Foundation
+import PushModel
 import Store
 
 /// Registering through the API of a gateway, beside the same HTTP server answering without work.
@@ -27,7 +28,8 @@ final class RegistrationBench {
         scratch = try Scratch()
         // Nothing is sent: the port only has to be one.
         files = try GatewayFiles(
-            GatewayFiles.Setup(sinkPort: 9, isEncrypted: true), scratch: scratch, in: options.directory)
+            GatewayFiles.Setup(apps: [PlatformApp(.apple, sinkPort: 9)], isEncrypted: true), scratch: scratch,
+            in: options.directory)
         let key = try files.makeAPIKey()
         process = try await GatewayProcess(files, cores: options.senderCores)
         client = GatewayClient(address: process.address, key: key)

@@ -45,7 +45,8 @@ final class RegistrationTransfer {
 
     /// Nothing is sent: the port only has to be one.
     private static func files(_ scratch: Scratch, _ options: GatewayOptions) throws -> GatewayFiles {
-        try GatewayFiles(GatewayFiles.Setup(sinkPort: 9), scratch: scratch, in: options.directory)
+        try GatewayFiles(
+            GatewayFiles.Setup(apps: [PlatformApp(.apple, sinkPort: 9)]), scratch: scratch, in: options.directory)
     }
 
     /// No import worth measuring is slower.

@@ -1,4 +1,5 @@
 import Foundation
+import PushModel
 import Store
 
 /// A gateway over a store of links, and the listener alone beside it.
@@ -29,7 +30,8 @@ final class LinkBench {
         scratch = try Scratch()
         sink = try HeraldSink(scratch, cores: options.sinkCores, delay: .zero)
         files = try GatewayFiles(
-            GatewayFiles.Setup(sinkPort: sink.port, isEncrypted: true, data: folder.path, hasLinks: true),
+            GatewayFiles.Setup(
+                apps: [PlatformApp(.apple, sinkPort: sink.port)], isEncrypted: true, data: folder.path, hasLinks: true),
             scratch: scratch, in: options.directory)
         token = try await Audience.make([1000], in: folder.path)[0]
         let key = try files.makeAPIKey()

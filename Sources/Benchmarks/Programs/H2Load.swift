@@ -9,6 +9,9 @@ struct H2Load {
     var pushes: Int
     var streams: Int
     let cores: String
+    /// What every request carries, each as `name: value`.
+    var fields =
+        ["apns-id: 01234567-89ab-4def-8123-456789abcdef"] + Push.sharedFields.map { "\($0.name): \($0.value)" }
 
     init(_ scratch: Scratch, port: Int, pushes: Int, streams: Int, cores: String) throws {
         path = try Program.find("h2load", package: "nghttp2-client")
@@ -24,10 +27,9 @@ struct H2Load {
     func run(_ shape: Shape, log: String? = nil) throws -> Run {
         var command = [
             path, "-n", String(pushes), "-c", String(shape.connections), "-t", String(shape.threads), "-m",
-            String(streams), "-i", scratch.addresses, "-d", scratch.body, "-H",
-            "apns-id: 01234567-89ab-4def-8123-456789abcdef",
+            String(streams), "-i", scratch.addresses, "-d", scratch.body,
         ]
-        for field in Push.sharedFields { command += ["-H", "\(field.name): \(field.value)"] }
+        for field in fields { command += ["-H", field] }
         if let log { command += ["--log-file=\(log)"] }
         let cost = try Program.measured(command, cores: cores)
         guard cost.output.contains("\(pushes) 2xx,"), let rate = Self.rate(in: cost.output) else {

@@ -45,8 +45,12 @@ final class Scratch {
 
     /// The file that h2load takes its paths from: one for each device token.
     func writeAddresses(of sink: any Sink, tokens: Int) throws {
-        let text = (0..<tokens).map { "https://127.0.0.1:\(sink.port)\(DevicePath.of($0, prefix: sink.pathPrefix))" }
-            .joined(separator: "\n")
-        try Data((text + "\n").utf8).write(to: URL(filePath: addresses))
+        try write((0..<tokens).map { DevicePath.of($0, prefix: sink.pathPrefix) }, of: sink)
+    }
+
+    /// The same with these paths.
+    func write(_ paths: [String], of sink: any Sink) throws {
+        let text = paths.map { "https://127.0.0.1:\(sink.port)\($0)\n" }.joined()
+        try Data(text.utf8).write(to: URL(filePath: addresses))
     }
 }

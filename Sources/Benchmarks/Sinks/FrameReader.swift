@@ -68,6 +68,21 @@ struct FrameReader {
     }
 }
 
+/// The same to every request.
+struct SinkAnswer {
+    /// `:status: 200`, entry 8 of HPACK's static table, and with a body `content-type`, entry 31, as a literal that is not
+    /// indexed (RFC 7541 §6.2.2).
+    let fields: [UInt8]
+    let body: [UInt8]
+
+    /// - Parameter body: JSON that fits into a frame; empty: none.
+    init(body: String) {
+        let type = Array("application/json; charset=UTF-8".utf8)
+        self.body = Array(body.utf8)
+        fields = body.isEmpty ? [0x88] : [0x88, 0x0f, 0x10, UInt8(type.count)] + type
+    }
+}
+
 extension ByteBuffer {
     private mutating func writeFrameHead(length: Int, kind: UInt8, flags: UInt8, stream: UInt32) {
         writeInteger(UInt32(length) << 8 | UInt32(kind))
@@ -75,10 +90,14 @@ extension ByteBuffer {
         writeInteger(stream)
     }
 
-    /// HEADERS with `:status: 200`, entry 8 of HPACK's static table, and the end of the stream.
-    mutating func writeAnswer(on stream: UInt32) {
-        writeFrameHead(length: 1, kind: 1, flags: 0x5, stream: stream)
-        writeInteger(UInt8(0x88))
+    /// HEADERS, with the end of the stream unless there is a body, which follows as DATA.
+    mutating func write(_ answer: SinkAnswer, on stream: UInt32) {
+        let isAll = answer.body.isEmpty
+        writeFrameHead(length: answer.fields.count, kind: 1, flags: isAll ? 0x5 : 0x4, stream: stream)
+        writeBytes(answer.fields)
+        guard !isAll else { return }
+        writeFrameHead(length: answer.body.count, kind: 0, flags: 0x1, stream: stream)
+        writeBytes(answer.body)
     }
 
     /// SETTINGS with SETTINGS_MAX_CONCURRENT_STREAMS.

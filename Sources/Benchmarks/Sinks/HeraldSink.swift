@@ -7,13 +7,17 @@ final class HeraldSink: Sink {
     let program: Program
 
     /// Starts it on `cores` and returns once it takes connections.
-    init(_ scratch: Scratch, cores: String, streams: Int = 500, threads: Int = 2, delay: Duration) throws {
+    ///
+    /// - Parameter answer: the body of each answer; empty: none.
+    init(
+        _ scratch: Scratch, cores: String, streams: Int = 500, threads: Int = 2, delay: Duration, answer: String = ""
+    ) throws {
         program = try Program(
             try Program.find("taskset", package: "util-linux"),
             [
                 "-c", cores, try Program.own, "sink", "--certificate", scratch.certificate, "--key", scratch.key,
                 "--streams", String(streams), "--threads", String(threads), "--delay",
-                "\(delay.microseconds)us",
+                "\(delay.microseconds)us", "--answer", answer,
             ], showsErrors: true)
         // The first line that it prints, once it listens.
         guard let port = Int(program.readLine()), let reportPort = Int(program.readLine()) else {

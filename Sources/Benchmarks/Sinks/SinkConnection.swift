@@ -4,7 +4,7 @@ import NIOSSL
 /// One connection of the sink: HTTP/2 as far as a server needs it that answers everything with 200.
 ///
 /// What ends a request is in the flags of its frames (RFC 9113 §4.1), so header blocks are not decoded, and an answer is
-/// the same ten bytes but for the stream's number: the sink costs less than any sender and is not what a comparison
+/// the same bytes but for the stream's number, ten without a body: the sink costs less than any sender and is not what a comparison
 /// measures. All answers wait equally long, so they are due in the order of the requests: one timer a connection serves
 /// them all, at most once in a millisecond.
 final class SinkConnection: ChannelInboundHandler {
@@ -18,6 +18,7 @@ final class SinkConnection: ChannelInboundHandler {
 
     private let streams: Int
     private let delay: TimeAmount
+    private let answer: SinkAnswer
     private let record: SinkRecord
     private var frames = FrameReader()
     /// What one read brought, for ``record``.
@@ -37,8 +38,9 @@ final class SinkConnection: ChannelInboundHandler {
     private static let initialWindowBytes = 65_535
     private static let tick = TimeAmount.milliseconds(1)
 
-    private init(streams: Int, delay: Duration, record: SinkRecord) {
+    private init(streams: Int, delay: Duration, answer: SinkAnswer, record: SinkRecord) {
         self.streams = streams
+        self.answer = answer
         self.delay = .microseconds(delay.microseconds)
         self.record = record
         output = ByteBuffer()
@@ -46,10 +48,11 @@ final class SinkConnection: ChannelInboundHandler {
 
     /// Sets an accepted connection up: TLS, which takes h2 alone, then HTTP/2.
     static func add(
-        to channel: any Channel, tls: NIOSSLContext, streams: Int, delay: Duration, record: SinkRecord
+        to channel: any Channel, tls: NIOSSLContext, streams: Int, delay: Duration, answer: String, record: SinkRecord
     ) throws {
         try channel.pipeline.syncOperations.addHandlers(
-            NIOSSLServerHandler(context: tls), SinkConnection(streams: streams, delay: delay, record: record))
+            NIOSSLServerHandler(context: tls),
+            SinkConnection(streams: streams, delay: delay, answer: SinkAnswer(body: answer), record: record))
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -105,7 +108,7 @@ final class SinkConnection: ChannelInboundHandler {
 
     private func arrived(_ stream: UInt32, _ context: ChannelHandlerContext) {
         batch.pushes += 1
-        guard delay > .zero else { return output.writeAnswer(on: stream) }
+        guard delay > .zero else { return output.write(answer, on: stream) }
         due.append(Due(stream: stream, time: context.eventLoop.now + delay))
         setTimer(context)
     }
@@ -125,7 +128,7 @@ final class SinkConnection: ChannelInboundHandler {
         guard let context else { return }
         let now = context.eventLoop.now
         while firstDue < due.count, due[firstDue].time <= now {
-            output.writeAnswer(on: due[firstDue].stream)
+            output.write(answer, on: due[firstDue].stream)
             firstDue += 1
         }
         if firstDue > due.count / 2 {
