@@ -52,16 +52,18 @@ struct VAPIDCheck: Sendable {
         else { throw Self.unauthorized("sub must be a mailto: or https: URL") }
     }
 
-    /// `t` and `k` of `vapid t=…, k=…`.
+    /// `t` and `k` of `vapid t=…, k=…`; blanks around the comma are as the sender likes (RFC 9110 §11.4 and §5.6.1).
     private static func fields(of authorization: String) throws(Failure) -> [String: Substring] {
         guard authorization.lowercased().hasPrefix("vapid ") else { throw unauthorized("the scheme must be vapid") }
         var fields: [String: Substring] = [:]
-        for part in authorization.dropFirst("vapid ".count).split(separator: ", ") {
-            let pair = part.split(separator: "=", maxSplits: 1)
-            if pair.count == 2 { fields[String(pair[0])] = pair[1] }
+        for part in authorization.dropFirst("vapid ".count).split(separator: ",") {
+            let pair = part.trimmingPrefix(while: Self.isBlank).split(separator: "=", maxSplits: 1)
+            if pair.count == 2 { fields[String(pair[0])] = pair[1].prefix { !Self.isBlank($0) } }
         }
         return fields
     }
+
+    private static func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
 
     private static func object(_ part: Substring) -> [String: Any]? {
         guard let bytes = bytes(base64URL: part) else { return nil }
