@@ -102,33 +102,6 @@ struct CommandProcessTests {
 
     // MARK: herald dev
 
-    /// A started `herald dev`, with what its block says.
-    private struct Demo {
-        let process: ChildProcess
-        let baseURL: String
-        let adminKey: String
-        /// The keys in the lines to paste, in their order.
-        let keys: [String]
-        /// The lines for Python.
-        let python: String
-
-        init(state: String) async throws {
-            process = try ChildProcess(
-                try GatewayProcess.executable(),
-                ["dev", "--port", "0", "--apns-port", "0", "--google-port", "0", "--push-port", "0", "--state", state],
-                environment: GatewayProcess.environment(with: [:]))
-            guard await process.output.first(containing: "Press Ctrl-C to stop") != nil else {
-                throw ChildProcessError("ended with \(await process.status()): \(process.output.lines)")
-            }
-            let text = process.output.lines.joined(separator: "\n")
-            baseURL = try #require(text.firstMatch(of: /Herald listens on (http:\/\/127\.0\.0\.1:\d+);/)).output.1
-                .description
-            adminKey = try #require(text.firstMatch(of: /Admin key: (hk_\S+)/)).output.1.description
-            python = try #require(text.firstMatch(of: /(?s)\nimport firebase_admin\n.*?\n\n/)).output.description
-            keys = text.matches(of: /Bearer (hk_[A-Za-z0-9_-]+)/).map(\.output.1.description)
-        }
-    }
-
     @Test func demoStartedAgainKeepsKeysAndDevices() async throws {
         let directory = try TestDirectory()
         let state = directory.file("it's state")

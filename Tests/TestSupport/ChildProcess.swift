@@ -99,7 +99,7 @@ package final class ChildProcess: Sendable {
             lines.take(buffer[..<count])
         }
         close(descriptor)
-        // It may have closed its output and go on: nobody is kept from a signal to it meanwhile.
+        // It may have closed its output and go on: signals to it need the lock meanwhile.
         var end = unsafe siginfo_t()
         while unsafe waitid(P_PID, id_t(id), &end, CInt(WEXITED) | CInt(WNOWAIT)) < 0, errno == EINTR {}
         lines.finish {

@@ -73,7 +73,7 @@ final class StreamRequest: ChannelDuplexHandler {
     private func end(_ error: any Error) {
         if case .passingOn(let body) = progress { body.finish(error) }
         progress = .ended
-        // A body that nobody took holds this handler.
+        // A body without a reader holds this handler.
         request = nil
         writer?.resume(throwing: error)
         writer = nil

@@ -19,6 +19,9 @@ struct ClientScript: Sendable {
     /// The lines of the article, with those of the generation before.
     static let oldArticle = ClientScript("article", .legacy)
 
+    /// http-ece, py-vapid and pywebpush, and Firefox.
+    static let webPush = ClientScript("webpush", .webPush)
+
     private let name: String
     private let python: Python
 
@@ -29,15 +32,33 @@ struct ClientScript: Sendable {
 
     /// Runs one group of the script's checks against a gateway; each that fails is an issue with what it printed.
     func run(_ group: String, _ test: GatewayUnderTest, baseURL: String, account: String? = nil) async throws {
-        let setting = test.directory.file("client.json")
         var members = [
             "base": baseURL, "control": test.controlURL, "project": "demo", "admin": test.keys.admin,
             "client": test.keys.client,
         ]
         members["account"] = account
+        try await run(group, members, in: test.directory, environment: Self.trusting(test))
+    }
+
+    /// Runs one group of the script's checks against `herald dev`.
+    ///
+    /// - Parameter state: its state directory.
+    func run(_ group: String, _ demo: Demo, state: String, in directory: TestDirectory) async throws {
+        let members = [
+            "base": demo.baseURL, "control": demo.pushControlURL, "project": "demo", "admin": demo.adminKey,
+            "client": try #require(demo.keys.first), "account": state + "/sa.json", "directory": directory.path,
+            "state": state, "gateway": "\(demo.process.id)",
+        ]
+        try await run(group, members, in: directory)
+    }
+
+    private func run(
+        _ group: String, _ members: [String: String], in directory: TestDirectory, environment: [String: String] = [:]
+    ) async throws {
+        let setting = directory.file("client.json")
         try JSONEncoder().encode(members).write(to: URL(filePath: setting))
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Scripts/\(name).py").path()
-        let ended = try await python.run([script, setting, group], environment: Self.trusting(test))
+        let ended = try await python.run([script, setting, group], environment: environment)
         let checks = ended.lines.count { $0.hasPrefix("ok ") }
         #expect(checks > 0 && ended.lines.last == "done \(checks)", "\(ended.lines.joined(separator: "\n"))")
         #expect(ended.status == 0)
@@ -61,6 +82,16 @@ struct Python: Sendable {
         "HERALD_PYTHON_LEGACY", needs: "firebase_admin, pyfcm",
         "HERALD_PYTHON_LEGACY has to name a Python with firebase-admin 6.9 and pyfcm 1.5")
 
+    /// Today's libraries, with those of Web Push.
+    static let webPush = Python(
+        "HERALD_PYTHON", needs: "firebase_admin, h2, httpx, http_ece, py_vapid, pywebpush, aiohttp",
+        "HERALD_PYTHON has to name a Python with firebase-admin 7.7, h2, pywebpush 2.5, py-vapid 1.9 and http-ece 1.2")
+    /// The same, with what drives Firefox, and Firefox.
+    static let firefox = Python(
+        "HERALD_PYTHON", needs: "firebase_admin, h2, py_vapid, pywebpush, aiohttp, marionette_driver",
+        program: "/usr/bin/firefox-esr",
+        "needs Firefox, and HERALD_PYTHON with the libraries of Web Push and marionette-driver 3.7")
+
     /// Where it is; `nil`: the variable is not set.
     private let path: String?
     /// What tests that need it say when it is not there.
@@ -68,12 +99,13 @@ struct Python: Sendable {
     /// Asked once: an import of these takes a second.
     private let hasModules: Task<Bool, any Error>
 
-    private init(_ variable: String, needs modules: String, _ expectation: Comment) {
+    /// - Parameter program: what must be there beside the modules.
+    private init(_ variable: String, needs modules: String, program: String? = nil, _ expectation: Comment) {
         self.expectation = expectation
         let path = ProcessInfo.processInfo.environment[variable]
         self.path = path
         hasModules = Task {
-            guard let path else { return false }
+            guard let path, program.map(FileManager.default.isExecutableFile(atPath:)) ?? true else { return false }
             return try await ChildProcess.run(path, ["-c", "import \(modules)"]).status == 0
         }
     }

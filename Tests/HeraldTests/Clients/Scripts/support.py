@@ -28,8 +28,12 @@ class Setting:
         self.project = values["project"]
         self.admin = values["admin"]
         self.client = values["client"]
-        # `key` or the path of a service account's file.
+        # The path of a service account's file, where one is used.
         self.account = values.get("account")
+        # A directory of the test's own, the state directory and the process of `herald dev`, where one runs.
+        self.directory = values.get("directory")
+        self.state = values.get("state")
+        self.gateway = values.get("gateway")
 
 
 def check(group):
@@ -42,8 +46,9 @@ def check(group):
     return add
 
 
-def run(begin):
-    """Runs the checks of the group that the command line names; `begin` gives what each is called with."""
+def run(begin, end=lambda client: None):
+    """Runs the checks of the group that the command line names; `begin` gives what each is called with, `end` gets it
+    at last."""
     with open(sys.argv[1], encoding="utf-8") as file:
         setting = Setting(json.load(file))
     checks = CHECKS[sys.argv[2]]
@@ -58,6 +63,7 @@ def run(begin):
             print("failed", function.__name__ + ":", flush=True)
             traceback.print_exc(file=sys.stdout)
             sys.stdout.flush()
+    end(client)
     print("done", len(checks), flush=True)
     # Not exit(): some clients keep threads that are never joined.
     os._exit(1 if failures else 0)
