@@ -88,14 +88,16 @@ package final class ServiceRequester<Key: Hashable & Sendable>: Sendable {
     ) -> Result<any RequestPool, NoPool> {
         let now = uptime()
         let description = state.withLock { $0.entries[key] == nil } ? describe() : nil
-        let (result, idle) = state.withLock { state -> (Result<any RequestPool, NoPool>, [any RequestPool]) in
+        let (result, idle) = state.withLock { state -> (Result<any RequestPool, NoPool>?, [any RequestPool]) in
             if state.isShutDown { return (.failure(NoPool(cause: .shutdown)), []) }
             let idle = state.entries.filter {
                 $0.key != key && $0.value.users == 0 && now - $0.value.lastUsedAt >= Self.idleTime
             }
             for key in idle.keys { state.entries[key] = nil }
             let closed = idle.values.map(\.pool)
-            if state.entries[key] == nil, let description {
+            if state.entries[key] == nil {
+                // Closed as idle by a request to another key, since the look above.
+                guard let description else { return (nil, closed) }
                 do throws(TransportFailure) {
                     let pool = try transport.openPool(Self.pool(description.configuration, keptFields))
                     state.entries[key] = Entry(pool: pool, tokens: description.tokens, lastUsedAt: now)
@@ -110,7 +112,7 @@ package final class ServiceRequester<Key: Hashable & Sendable>: Sendable {
             // A bridge from a synchronous call: it ends with the drain limit at the latest.
             Task { await pool.close(within: Self.drainLimit) }
         }
-        return result
+        return result ?? enter(key, keptFields, describe)
     }
 
     /// Counts a request in and gives the pool the token in force, if it has another.
