@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import PushModel
+import ServiceLifecycle
 import Simulators
 import TestSupport
 import Testing
@@ -65,8 +66,8 @@ struct TracingGatewayTests {
         }
         let (request, accept, claim) = (try span("POST"), try span("accept"), try span("claim"))
         let (sent, settle) = (try span("send"), try span("settle"))
-        #expect((request.trace, request.parent, request.state) == (Self.trace, Self.caller, "vendor=one"))
-        #expect((request.kind, accept.kind, claim.kind, sent.kind, settle.kind) == (2, 4, 5, 3, 5))
+        #expect([request.trace, request.parent, request.state] == [Self.trace, Self.caller, "vendor=one"])
+        #expect([request, accept, claim, sent, settle].map(\.kind) == [2, 4, 5, 3, 5])
         #expect(request.leads(to: accept) && accept.leads(to: request))
         #expect(accept.links.first?.state == "vendor=one")
         #expect(claim.leads(to: accept) && sent.leads(to: accept) && settle.leads(to: accept))
@@ -98,11 +99,11 @@ struct TracingGatewayTests {
                 parent: "00-\(Self.trace)-\(Self.caller)-01")
             let name = try #require(try answer.json["name"] as? String)
             _ = try await WholeGatewayTests.completeReport(name, process, test.keys)
-            let metrics = try await client.get("/metrics").text
-            #expect(
-                metrics.contains(#"herald_topic_deliveries_total{outcome="accepted",project="demo",topic="news"} 50"#))
+            let topic = #"herald_topic_deliveries_total{outcome="accepted",project="demo",topic="news"} 50"#
             let app = #"herald_app_deliveries_total{app="com.example.app",outcome="accepted",project="demo"} 50"#
-            #expect(metrics.contains(app))
+            var metrics = ""
+            // They are counted right after the commit that the report shows.
+            while !metrics.contains(topic) || !metrics.contains(app) { metrics = try await client.get("/metrics").text }
             #expect(metrics.contains("\nherald_trace_queue_limit 2048\n"))
         }
         let pages = spans.filter { $0.name == "claim" }
@@ -124,7 +125,7 @@ struct TracingGatewayTests {
             let answer = try await Self.post(
                 sender, #"{"message":{"token":"\#(token)","notification":{"title":"Hi"}}}"#,
                 parent: "00-\(Self.trace)-\(Self.caller)-00")
-            #expect(answer.status == 400)
+            #expect(answer.status >= 400)
         }
         let settle = try #require(spans.first { $0.name == "settle" })
         #expect(settle.status == 2)
@@ -137,26 +138,32 @@ struct TracingGatewayTests {
         let collector = try await TraceCollector.start("--once-unavailable", "--reject-one")
         let (queue, exporter) = try Self.exporter(to: collector.url)
         Self.record(SpanQueue.batchSize, in: queue)
-        let work = Task { await exporter.run() }
+        let group = ServiceGroup(services: [exporter], logger: Self.silent)
+        async let running: Void = group.run()
         #expect(await collector.line(containing: "refused 503") != nil)
         #expect(await collector.line(containing: "taken 512") != nil)
         // Less than a batch waits for the end.
         Self.record(3, in: queue)
-        work.cancel()
-        await work.value
-        #expect(try await collector.spans().count >= 512)
-        #expect(queue.counts.exported >= 511)
-        #expect(queue.counts.lost[.refused] ?? 0 >= 1)
+        await group.triggerGracefulShutdown()
+        try await running
+        let counts = queue.counts
+        #expect(counts.waiting == 0 && counts.lost[.unreachable] == nil)
+        // Of each request the collector wants all but one.
+        #expect(counts.lost[.refused] == 2 && counts.exported == 513)
+        #expect(try await collector.spans().count >= 515)
         await collector.end()
     }
+
+    private static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     /// What sends to a collector.
     private static func exporter(to url: String) throws -> (SpanQueue, SpanExporter) {
         let queue = SpanQueue()
-        let exporter = SpanExporter(
+        var exporter = SpanExporter(
             queue: queue, url: url + "/v1/traces", headers: [],
             document: SpanDocument(resource: [("service.name", "test")]), clock: ContinuousClock(),
-            wallTime: Timestamp.systemTime, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            wallTime: Timestamp.systemTime, logger: silent)
+        exporter.endLimit = .longerThanAnyTest
         return (queue, exporter)
     }
 

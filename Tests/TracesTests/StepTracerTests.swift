@@ -51,10 +51,11 @@ struct StepTracerTests {
             try #require(memory.finishedSpans.first).status == SpanStatus(code: .error, message: "the disk is full"))
     }
 
-    @Test(arguments: [
-        (true, 200, false, true), (true, 503, false, true), (false, 200, false, false), (false, 500, false, true),
-        (nil, 200, false, false), (nil, 404, false, false), (nil, 503, false, true), (nil, 200, true, true),
-    ])
+    @Test(
+        arguments: [
+            (true, 200, false, true), (true, 503, false, true), (false, 200, false, false), (false, 500, false, true),
+            (nil, 200, false, false), (nil, 404, false, false), (nil, 503, false, true), (nil, 200, true, true),
+        ] as [(Bool?, Int, Bool, Bool)])
     func aRequestIsRecordedForItsCallerItsMessagesOrItsFailure(
         _ isSampled: Bool?, _ status: Int, _ hasMessage: Bool, _ isRecorded: Bool
     ) throws {

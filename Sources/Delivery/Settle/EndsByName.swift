@@ -2,32 +2,68 @@ import PushModel
 import Store
 import Synchronization
 
-/// How deliveries ended, by app, topic and label: counted for a run of results of one message and app, not for each push.
+/// How deliveries ended, by app, topic and label: counted for runs of results that have app or message in common, not for
+/// each push.
 final class EndsByName: Sendable {
     private let names = Mutex<[NamedEnds.Kind: FrequentNames]>([:])
 
+    /// Results of a run.
+    private struct Run {
+        let project: ProjectID
+        let app: AppID
+        let message: MessageID
+        /// Since the app is the same.
+        var ofApp = EndCounts()
+        /// Since the message is the same, too.
+        var ofMessage = EndCounts()
+    }
+
     /// Counts recorded results; those of a page stand side by side.
     func count(_ settlements: [Settlement], subjects: MessageSubjects) {
-        var place = 0
-        while place < settlements.count {
-            let message = settlements[place].delivery.message
-            let app = settlements[place].delivery.registration.app
-            let project = settlements[place].delivery.project
-            var counts = [Int](repeating: 0, count: LedgerOutcome.allCases.count)
-            repeat {
-                if case .ended(let entry) = settlements[place].result { counts[Self.place(of: entry.outcome)] += 1 }
-                place += 1
-            } while place < settlements.count && settlements[place].delivery.message == message
-                && settlements[place].delivery.registration.app == app
-            let subject = subjects.subject(of: message)
-            names.withLock { names in
-                func add(_ kind: NamedEnds.Kind, _ text: String) {
-                    names[kind, default: FrequentNames()].add(counts, of: .init(project: project, text: text))
-                }
-                add(.app, app.rawValue)
-                if let topic = subject?.topic { add(.topic, topic.rawValue) }
-                if let label = subject?.label { add(.label, label.rawValue) }
+        var run: Run?
+        for place in settlements.indices {
+            // By index: a copy of a settlement would retain all that it has.
+            if run?.message != settlements[place].delivery.message
+                || run?.app != settlements[place].delivery.registration.app
+                || run?.project != settlements[place].delivery.project
+            {
+                let next = Run(
+                    project: settlements[place].delivery.project,
+                    app: settlements[place].delivery.registration.app, message: settlements[place].delivery.message)
+                run = run.map { change($0, to: next, subjects) } ?? next
             }
+            guard case .ended(let entry) = settlements[place].result else { continue }
+            run?.ofMessage.add(entry.outcome)
+        }
+        if let run { end(run, subjects) }
+    }
+
+    /// Counts a message; the app goes on when it is the same.
+    private func change(_ run: Run, to next: Run, _ subjects: MessageSubjects) -> Run {
+        guard run.app == next.app, run.project == next.project else {
+            end(run, subjects)
+            return next
+        }
+        countMessage(run, subjects)
+        var next = next
+        next.ofApp = run.ofApp + run.ofMessage
+        return next
+    }
+
+    private func end(_ run: Run, _ subjects: MessageSubjects) {
+        countMessage(run, subjects)
+        add(run.ofApp + run.ofMessage, .app, run.app.rawValue, run.project)
+    }
+
+    private func countMessage(_ run: Run, _ subjects: MessageSubjects) {
+        guard let subject = subjects.subject(of: run.message) else { return }
+        if let topic = subject.topic { add(run.ofMessage, .topic, topic.rawValue, run.project) }
+        if let label = subject.label { add(run.ofMessage, .label, label.rawValue, run.project) }
+    }
+
+    private func add(_ counts: EndCounts, _ kind: NamedEnds.Kind, _ text: String, _ project: ProjectID) {
+        names.withLock {
+            $0[kind, default: FrequentNames()].add(counts, of: FrequentNames.Name(project: project, text: text))
         }
     }
 
@@ -36,8 +72,33 @@ final class EndsByName: Sendable {
         let names = names.withLock { $0 }
         return NamedEnds.Kind.allCases.flatMap { names[$0]?.ends(of: $0) ?? [] }
     }
+}
 
-    /// The place of an outcome in `allCases`.
+/// How many deliveries ended in each way.
+struct EndCounts: Hashable, Sendable {
+    /// In the order of `LedgerOutcome.allCases`.
+    private var counts = SIMD4<Int>.zero
+
+    init() {}
+
+    /// The counts in the order of `LedgerOutcome.allCases`.
+    init(_ accepted: Int, _ rejected: Int, _ expired: Int, _ cancelled: Int) {
+        counts = SIMD4(accepted, rejected, expired, cancelled)
+    }
+
+    /// All of them.
+    var sum: Int { counts.wrappedSum() }
+
+    subscript(outcome: LedgerOutcome) -> Int { counts[Self.place(of: outcome)] }
+
+    mutating func add(_ outcome: LedgerOutcome) { counts[Self.place(of: outcome)] += 1 }
+
+    static func + (lhs: EndCounts, rhs: EndCounts) -> EndCounts {
+        var sum = lhs
+        sum.counts &+= rhs.counts
+        return sum
+    }
+
     private static func place(of outcome: LedgerOutcome) -> Int {
         switch outcome {
         case .accepted: 0

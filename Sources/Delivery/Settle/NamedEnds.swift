@@ -32,8 +32,8 @@ package struct NamedEnds: Hashable, Sendable {
 ///
 /// A name gets a place of its own when it was counted more often than the one that has a place and was counted least. Its own
 /// count begins then, and what it had before stays with the others: so no count ever falls, as Prometheus wants it of
-/// a counter, but those of a name that lost its place, which vanish. Candidates are as many again, by Metwally's
-/// Space-Saving: one that is new takes the place, and the rank, of the least frequent.
+/// a counter, but those of a name that lost its place, which vanish. Of the others some hundred are counted as candidates;
+/// when there are more, all their counts are halved, and those that come to nothing are forgotten.
 struct FrequentNames: Sendable {
     /// Names that have places of their own.
     static let limit = 50
@@ -50,37 +50,31 @@ struct FrequentNames: Sendable {
         /// By which names are compared: at least as often as it was counted.
         var rank: Int
         /// What it was counted since it has its place.
-        var counts = [Int](repeating: 0, count: LedgerOutcome.allCases.count)
+        var counts = EndCounts()
     }
 
     private var entries: [Name: Entry] = [:]
     private var candidates: [Name: Int] = [:]
-    private(set) var others = [Int](repeating: 0, count: LedgerOutcome.allCases.count)
+    private(set) var others = EndCounts()
 
-    /// Counts deliveries by the places of their outcomes in `LedgerOutcome.allCases`.
-    mutating func add(_ counts: [Int], of name: Name) {
-        let sum = counts.reduce(0, +)
-        guard sum > 0 else { return }
+    /// Counts deliveries.
+    mutating func add(_ counts: EndCounts, of name: Name) {
+        guard counts.sum > 0 else { return }
         if entries[name] == nil, entries.count < Self.limit { entries[name] = Entry(rank: 0) }
-        if entries[name] == nil { rise(name, by: sum) }
-        if var entry = entries.removeValue(forKey: name) {
-            entry.rank += sum
-            for place in counts.indices { entry.counts[place] += counts[place] }
-            entries[name] = entry
-        } else {
-            for place in counts.indices { others[place] += counts[place] }
+        if entries[name] == nil { rise(name, by: counts.sum) }
+        guard let entry = entries[name] else {
+            others = others + counts
+            return
         }
+        entries[name] = Entry(rank: entry.rank + counts.sum, counts: entry.counts + counts)
     }
 
     /// Ranks a name without a place, and gives it the least frequent one's when it is above that.
     private mutating func rise(_ name: Name, by sum: Int) {
-        var rank = candidates[name]
-        if rank == nil, candidates.count >= Self.candidateLimit, let least = candidates.min(by: { $0.value < $1.value })
-        {
-            candidates[least.key] = nil
-            rank = least.value
+        while candidates[name] == nil, candidates.count >= Self.candidateLimit {
+            candidates = candidates.compactMapValues { $0 > 1 ? $0 / 2 : nil }
         }
-        let risen = (rank ?? 0) + sum
+        let risen = candidates[name, default: 0] + sum
         guard let last = entries.min(by: { $0.value.rank < $1.value.rank }), last.value.rank < risen else {
             candidates[name] = risen
             return
@@ -101,10 +95,11 @@ struct FrequentNames: Sendable {
     }
 
     private static func ends(
-        of kind: NamedEnds.Kind, _ project: String, _ name: String, _ counts: [Int]
+        of kind: NamedEnds.Kind, _ project: String, _ name: String, _ counts: EndCounts
     ) -> [NamedEnds] {
-        zip(LedgerOutcome.allCases, counts).compactMap { outcome, count in
-            count > 0 ? NamedEnds(kind: kind, project: project, name: name, outcome: outcome, count: count) : nil
+        LedgerOutcome.allCases.compactMap { outcome in
+            guard counts[outcome] > 0 else { return nil }
+            return NamedEnds(kind: kind, project: project, name: name, outcome: outcome, count: counts[outcome])
         }
     }
 }

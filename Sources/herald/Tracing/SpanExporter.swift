@@ -27,8 +27,8 @@ struct SpanExporter: Service {
     private static let longestPause: Duration = .seconds(60)
     /// How long a request may take.
     private static let requestLimit: Duration = .seconds(10)
-    /// How long the end of the gateway waits for the collector.
-    private static let endLimit: Duration = .seconds(3)
+    /// As long as a supervisor should wait for figures.
+    static let standardEndLimit: Duration = .seconds(5)
     private static let answerLimitBytes = 1 << 20
 
     let queue: SpanQueue
@@ -40,6 +40,8 @@ struct SpanExporter: Service {
     let clock: any Clock<Duration>
     let wallTime: WallTime
     let logger: Logger
+    /// How long the end of the gateway waits for the collector.
+    var endLimit = standardEndLimit
 
     /// Works until graceful shutdown, then sends what is left.
     func run() async {
@@ -72,7 +74,7 @@ struct SpanExporter: Service {
 
     /// What is left, each batch once and all of it within a limit.
     private func flush(by client: HTTPClient) async {
-        let end = ContinuousClock.now + Self.endLimit
+        let end = ContinuousClock.now + endLimit
         while true {
             let batch = queue.take()
             guard !batch.isEmpty else { return }
