@@ -10,7 +10,8 @@ package enum TraceStep: String, Sendable, CaseIterable {
     case send
     /// Results were recorded.
     case settle
-    /// A webhook was called.
+    /// A webhook was called. Its request carries the span's context, made before it (``StepTracer/context(of:)``), as
+    /// ``SpanContext/parent``.
     case webhook
 
     /// How the step stands to the spans that it links to.
