@@ -43,6 +43,8 @@ let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: 
 let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
+let inMemoryTracing = Target.Dependency.product(name: "InMemoryTracing", package: "swift-distributed-tracing")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
@@ -74,7 +76,8 @@ let libraries: [Target] = [
     .target(name: "Store", dependencies: ["PushModel", "JSON"]),
     .target(
         name: "SQLiteStorage", dependencies: ["Store", "PushModel", "JSON", coreMetrics, grdb, sqlite, logging]),
-    .target(name: "Delivery", dependencies: ["Store", "PushModel", lifecycle, logging, metrics]),
+    .target(name: "Traces", dependencies: ["PushModel", tracing]),
+    .target(name: "Delivery", dependencies: ["Traces", "Store", "PushModel", lifecycle, logging, metrics, tracing]),
     .target(
         name: "HTTPListener",
         dependencies: [
@@ -92,8 +95,8 @@ let libraries: [Target] = [
     .target(
         name: "GatewayAPI",
         dependencies: [
-            "Links", "HTTPListener", "Delivery", "Store", "FCMWire", "PushModel", "JSON", hummingbird, hummingbirdCore,
-            nioCore,
+            "Links", "HTTPListener", "Delivery", "Traces", "Store", "FCMWire", "PushModel", "JSON", hummingbird,
+            hummingbirdCore, nioCore, tracing,
             nioEmbedded, nioHTTP1, nioCompression, crypto, cryptoExtras, deque, jwt, coreMetrics, lifecycle, logging,
             metrics,
         ]),
@@ -110,7 +113,7 @@ let libraries: [Target] = [
             "Store",
             "SQLiteStorage", "Simulators", "FCMWire", "PushModel", "JSON",
             argumentParser, asyncHTTPClient, configuration, hummingbird, hummingbirdCore, coreMetrics,
-            lifecycle, unixSignals, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, yams,
+            lifecycle, unixSignals, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, tracing, "Traces", yams,
         ]),
 ]
 
@@ -152,6 +155,7 @@ let tests: [Target] = [
     .testTarget(name: "SigningTests", dependencies: ["Signing", "JSON", "TestSupport", crypto, cryptoExtras]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "PushModelTests", dependencies: ["PushModel", "TestSupport"]),
+    .testTarget(name: "TracesTests", dependencies: ["Traces", "PushModel", "TestSupport", tracing, inMemoryTracing]),
     .testTarget(
         name: "FCMWireTests", dependencies: ["FCMWire", "PushModel", "JSON", "TestSupport"], exclude: ["Resources"]),
     .testTarget(
@@ -212,7 +216,8 @@ let tests: [Target] = [
             "SQLiteStorage", "Simulators", "PushModel",
             "JSON",
             "TestSupport",
-            argumentParser, asyncHTTPClient, coreMetrics, crypto, cryptoExtras, grdb, lifecycle, logging,
+            argumentParser, asyncHTTPClient, coreMetrics, crypto, cryptoExtras, grdb, lifecycle, logging, tracing,
+            "Traces",
         ],
         exclude: ["Clients/Scripts"]),
 ]
@@ -254,6 +259,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0", traits: ["YAML"]),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", exact: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),

@@ -4,6 +4,7 @@ package import PushModel
 import ServiceLifecycle
 package import Store
 import Synchronization
+package import Traces
 
 /// Moves accepted messages to the upstream and the answers into the ledger: claims, sends, settles, retries, expires.
 ///
@@ -51,11 +52,13 @@ package final class DeliveryRunner: Service {
     ///   - wallTime: does not jump back while the runner lives (``SteadyTime``); the same as the acceptor's.
     ///   - metrics: where the figures go.
     ///   - random: numbers in `0 ..< 1`, for the spread of retries.
+    ///   - tracer: records the steps of traced messages; `nil`: nothing is traced.
     package init(
         name: String = "herald", store: any MessageStore & DeliveryStore & EventStore, sender: any PushSender,
         composer: any PushComposer, projects: ProjectDirectory, limits: DeliveryLimits, refusals: RefusalCatalog,
         admission: Admission, clock: any Clock<Duration>, wallTime: @escaping WallTime,
-        random: @escaping @Sendable () -> Double, metrics: any MetricsFactory = MetricsSystem.factory, logger: Logger
+        random: @escaping @Sendable () -> Double, metrics: any MetricsFactory = MetricsSystem.factory,
+        tracer: StepTracer? = nil, logger: Logger
     ) {
         let interactive = LaneGate(.interactive, size: limits.interactiveLane)
         let bulk = LaneGate(.bulk, size: limits.bulkLane)
@@ -77,15 +80,15 @@ package final class DeliveryRunner: Service {
         func worker(_ gate: LaneGate) -> LaneWorker {
             LaneWorker(
                 gate: gate, lease: lease, store: store, sender: sender, composer: composer, projects: projects,
-                answers: answers, waiters: waiters, metrics: metrics, clock: clock, wallTime: wallTime, random: random,
-                logger: logger)
+                answers: answers, waiters: waiters, metrics: metrics, tracer: tracer, clock: clock, wallTime: wallTime,
+                random: random, logger: logger)
         }
         workers = [.interactive: worker(interactive), .bulk: worker(bulk)]
         let awaited = AwaitedResults(
             waiters: waiters, gates: [.interactive: interactive, .bulk: bulk], refusals: refusals)
         settler = Settler(
             answers: answers, gates: awaited.gates, lease: lease, waiters: waiters, awaited: awaited, store: store,
-            metrics: metrics, clock: clock, random: random, logger: logger,
+            metrics: metrics, tracer: tracer, clock: clock, random: random, logger: logger,
             gathering: limits.roomToGather < 4 * Settler.gatheringLimit ? .zero : limits.gathering)
         let gates = [interactive, bulk]
         let notifier = RouteNotifier(
@@ -106,6 +109,9 @@ package final class DeliveryRunner: Service {
     package func recentReasons(of project: ProjectID) -> [ReasonCount] {
         metrics.recentReasons(of: project, at: wallTime())
     }
+
+    /// How many deliveries ended how, by app, topic and label.
+    package var endsByName: [NamedEnds] { metrics.endsByName }
 
     private var gates: [LaneGate] { [interactive, bulk] }
 

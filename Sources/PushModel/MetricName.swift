@@ -1,6 +1,7 @@
 /// Every metric that Herald exposes, by its name in Prometheus' text format.
 ///
-/// Labels come from small sets (outcome, reason, lane, upstream, status); never tokens, topics or message ids.
+/// Labels come from small sets (outcome, reason, lane, upstream, status); never tokens or message ids. Of topics, senders' labels
+/// and apps the most frequent have series of their own, the others one together.
 package enum MetricName: String, Sendable, CaseIterable {
     /// Counter: messages committed.
     case messagesAccepted = "herald_messages_accepted_total"
@@ -14,6 +15,12 @@ package enum MetricName: String, Sendable, CaseIterable {
     case diskDaysLeft = "herald_disk_days_left"
     /// Counter by `outcome` and `reason`: deliveries that ended.
     case deliveries = "herald_deliveries_total"
+    /// Counter by `project`, `app` and `outcome`: deliveries that ended, of the most frequent apps.
+    case appDeliveries = "herald_app_deliveries_total"
+    /// Counter by `project`, `topic` and `outcome`: deliveries that ended, of the most frequent topics.
+    case topicDeliveries = "herald_topic_deliveries_total"
+    /// Counter by `project`, `label` and `outcome`: deliveries that ended, of the senders' most frequent labels.
+    case labelDeliveries = "herald_label_deliveries_total"
     /// Counter by `outcome` and `reason`: attempts that ended.
     case attempts = "herald_attempts_total"
     /// Counter: registrations whose device token APNs accepted in the other environment than theirs.
@@ -72,6 +79,14 @@ package enum MetricName: String, Sendable, CaseIterable {
     case httpConnectionLimit = "herald_http_connection_limit"
     /// Counter by `listener` and `reason`: connections that were not taken, or had to make room.
     case httpConnectionsRefused = "herald_http_connections_refused_total"
+    /// Gauge: spans that wait for the collector.
+    case traceQueue = "herald_trace_queue"
+    /// Gauge: the most spans that may wait.
+    case traceQueueLimit = "herald_trace_queue_limit"
+    /// Counter: spans that the collector took.
+    case traceSpansExported = "herald_trace_spans_exported_total"
+    /// Counter by `reason`: spans that did not reach the collector.
+    case traceSpansDropped = "herald_trace_spans_dropped_total"
     /// Gauge by `version`: 1.
     case buildInfo = "herald_build_info"
     /// Counter by `route` and `status`: HTTP requests answered.
@@ -85,6 +100,16 @@ package enum MetricName: String, Sendable, CaseIterable {
         case .messagesAccepted: "Messages committed."
         case .messagesRefused: "Messages refused before accept, by reason."
         case .deliveries: "Deliveries that ended, by outcome and reason."
+        case .appDeliveries:
+            "Deliveries that ended, by app and outcome; the 50 most frequent apps, the others together."
+        case .topicDeliveries:
+            "Deliveries that ended, by topic and outcome; the 50 most frequent topics, the others together."
+        case .labelDeliveries:
+            "Deliveries that ended, by sender's label and outcome; the 50 most frequent labels, the others together."
+        case .traceQueue: "Spans that wait for the collector."
+        case .traceQueueLimit: "The most spans that may wait for the collector."
+        case .traceSpansExported: "Spans that the collector took."
+        case .traceSpansDropped: "Spans that did not reach the collector, by reason."
         case .attempts: "Attempts that ended, by outcome and reason."
         case .correctedEnvironments: "Registrations whose device token APNs accepted in the other environment."
         case .quarantines: "Registrations that were quarantined."

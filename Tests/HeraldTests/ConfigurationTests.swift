@@ -199,7 +199,7 @@ struct ConfigurationTests {
         (
             "data: d\nzebra: 1",
             "herald.yaml:2: zebra: unknown key; known here: apns, data, limits, listen, log, operations, "
-                + "projects, publicURL, retention"
+                + "projects, publicURL, retention, tracing"
         ),
         ("listen:\n  port: abc", "herald.yaml:2: listen.port: expected a whole number, found \"abc\""),
         (

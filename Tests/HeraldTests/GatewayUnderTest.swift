@@ -152,8 +152,10 @@ struct APIClient {
         var text: String { String(decoding: body, as: UTF8.self) }
     }
 
-    func post(_ path: String, _ body: String, type: String = "application/json") async throws -> Answer {
-        try await send("POST", path, body, type: type)
+    func post(
+        _ path: String, _ body: String, type: String = "application/json", headers: [String: String] = [:]
+    ) async throws -> Answer {
+        try await send("POST", path, body, type: type, headers: headers)
     }
 
     func get(_ path: String) async throws -> Answer {
@@ -161,7 +163,8 @@ struct APIClient {
     }
 
     func send(
-        _ method: String, _ path: String, _ body: String?, type: String = "application/json"
+        _ method: String, _ path: String, _ body: String?, type: String = "application/json",
+        headers: [String: String] = [:]
     ) async throws -> Answer {
         var request = HTTPClientRequest(url: baseURL + path)
         request.method = HTTPMethod(rawValue: method)
@@ -169,6 +172,7 @@ struct APIClient {
         // A connection to a gateway that was killed may be in the pool for a moment, and a successor on the same port would
         // be asked on it.
         request.headers.add(name: "connection", value: "close")
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
         if let body {
             request.headers.add(name: "content-type", value: type)
             request.body = .bytes(ByteBuffer(string: body))

@@ -3,6 +3,12 @@ import PushModel
 
 /// What a gateway needs on disk: configuration, project, provider key, an empty data directory. Removed with the value.
 final class GatewayFiles {
+    /// Where its spans go, and which.
+    struct Tracing {
+        var endpoint: String
+        var sample: Double
+    }
+
     /// How the gateway is set up.
     struct Setup {
         /// Its apps, one for each platform.
@@ -17,6 +23,8 @@ final class GatewayFiles {
         var data: String?
         /// Whether the project has the links of ``LinkRows``.
         var hasLinks = false
+        /// `nil`: nothing is traced.
+        var tracing: Tracing?
     }
 
     /// The project of every benchmark.
@@ -52,6 +60,7 @@ final class GatewayFiles {
               messages: 10000000
               upstreamThreads: \(setup.threads)
               upstreamConnections: \(setup.connections)
+            \(setup.tracing.map { "tracing:\n  endpoint: \($0.endpoint)\n  sample: \($0.sample)" } ?? "")
             log:
               level: notice
             """, to: configuration)

@@ -1,6 +1,7 @@
 import Metrics
 package import PushModel
 import Store
+import Traces
 
 /// Why a message to an address that no registration has was not accepted. Nothing was kept.
 package enum AdoptionRefusal: Error, Sendable {
@@ -72,6 +73,7 @@ extension MessageAcceptor {
         guard let push = prepared.push(of: submission) else { throw .answered(.notSent(.noRoute)) }
         guard let report = await runner.answer(to: push, within: Self.answerLimit) else { throw .unanswered }
         guard report.outcome == .accepted else { throw .answered(report.outcome) }
+        let start = tracer?.now
         let answers: [AcceptResult]
         do throws(StoreError) {
             prepared.message.recipient = .registration(try await adoption.make(wallTime()).key)
@@ -80,6 +82,7 @@ extension MessageAcceptor {
         } catch {
             throw .refused(count(.store(error)))
         }
+        if let start, let answer = answers.first { trace(prepared, answer, from: start) }
         var claims: [DirectClaims] = []
         let result = answers.first.map { self.result($0, of: prepared, claims: &claims) } ?? .failure(.stopping)
         do throws(SubmissionRefusal) {

@@ -2,6 +2,8 @@ import Metrics
 package import PushModel
 package import Store
 import Synchronization
+package import Traces
+import Tracing
 
 /// Takes messages in: checks the finished bytes, commits, hands what was claimed in the same step to its lane.
 ///
@@ -21,6 +23,8 @@ package final class MessageAcceptor: Sendable {
     private let disk: DiskSpace?
     let wallTime: WallTime
     private let random: @Sendable () -> UInt64
+    /// `nil`: nothing is traced.
+    let tracer: StepTracer?
     private let isStopped = Atomic(false)
     let accepted = Counter(label: MetricName.messagesAccepted.rawValue)
 
@@ -33,11 +37,13 @@ package final class MessageAcceptor: Sendable {
     ///     go to it directly. `nil`: this process sends nothing.
     ///   - disk: refuses new messages while it is nearly full; `nil`: nothing looks at the disk.
     ///   - random: 64 bits for each message id.
+    ///   - tracer: decides which messages are traced, and records their accepts; `nil`: nothing is traced.
     package init(
         store: any MessageStore, composer: any PushComposer, admission: Admission, runner: DeliveryRunner?,
         disk: DiskSpace? = nil, wallTime: @escaping WallTime,
-        random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+        random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }, tracer: StepTracer? = nil
     ) {
+        self.tracer = tracer
         self.store = store
         self.composer = composer
         self.admission = admission
@@ -192,6 +198,7 @@ extension MessageAcceptor {
         AcceptedMessage, SubmissionRefusal
     >] {
         defer { for item in admitted { admission.leave(item.message.project, bytes: item.bytes) } }
+        let start = tracer?.now
         let reservations = isClaimed ? reserve(for: admitted) : []
         let answers: [AcceptResult]
         do throws(StoreError) {
@@ -205,6 +212,7 @@ extension MessageAcceptor {
         results.reserveCapacity(admitted.count)
         var claims: [DirectClaims] = []
         for (item, answer) in zip(admitted, answers) {
+            if let start { trace(item, answer, from: start) }
             let result = result(answer, of: item, claims: &claims)
             if item.isAwaited, !result.isNew { runner?.waiters.leave(item.message.id) }
             results.append(result)
@@ -225,7 +233,8 @@ extension MessageAcceptor {
             if !claimed.isEmpty {
                 claims.append(
                     DirectClaims(
-                        message: message, content: item.message.content, pushes: item.pushes, deliveries: claimed))
+                        message: message, content: item.message.content, pushes: item.pushes, deliveries: claimed,
+                        committedAt: message.id.isTraced ? tracer?.now : nil))
             }
             wake(item, message, claimed: claimed.count)
             return .success(
@@ -273,12 +282,37 @@ extension MessageAcceptor {
     }
 }
 
+// MARK: - Tracing
+
+extension MessageAcceptor {
+    /// Records the accept of a message that is traced.
+    func trace(_ item: PreparedSubmission, _ answer: AcceptResult, from start: TraceTime) {
+        guard let tracer, case .accepted(let message, let claimed) = answer, message.id.isTraced else { return }
+        item.origin?.note(message.id)
+        tracer.record(
+            .accept, of: [message.id], as: message.id.acceptContext, from: start,
+            links: item.origin.map { [$0.context] } ?? [],
+            [
+                "herald.project": .string(message.project.rawValue), "herald.lane": .string(message.lane.rawValue),
+                "herald.audience": .int(Int64(message.audience)), "herald.claimed": .int(Int64(claimed.count)),
+            ])
+    }
+}
+
 // MARK: - Building
 
 extension MessageAcceptor {
     private func plan(_ submission: Submission, at now: Timestamp) -> SubmissionPlan {
         SubmissionPlan(
-            of: submission, id: submission.newID(at: now, random: random()), acceptedAt: now, composer: composer)
+            of: submission, id: submission.newID(at: now, random: idNumber(for: submission)), acceptedAt: now,
+            composer: composer)
+    }
+
+    /// The random part of a message's id, which says whether it is traced.
+    private func idNumber(for submission: Submission) -> UInt64 {
+        guard let tracer else { return random() }
+        return TraceMark.marked(
+            random(), isTraced: tracer.decide(for: submission.origin), isNumbered: submission.isNumbered)
     }
 
     /// The message as the store takes it, after all checks.
@@ -293,7 +327,7 @@ extension MessageAcceptor {
             content: submission.content, options: submission.options, lane: plan.lane, facts: plan.facts,
             acceptedAt: now, expiresAt: plan.life.expiresAt, idempotency: submission.idempotency,
             skipsStaleBefore: submission.project.stale.refreshedSince(at: now), links: submission.links)
-        return PreparedSubmission(message, plan, apps: submission.project.apps, isAwaited: submission.isAwaited)
+        return PreparedSubmission(message, plan, of: submission)
     }
 }
 

@@ -1,5 +1,6 @@
 import PushModel
 import Store
+import Traces
 
 /// A message on its way into the store. One object, since its parts are many.
 final class PreparedSubmission {
@@ -16,16 +17,19 @@ final class PreparedSubmission {
     let singles: Int
     /// Whether the caller waits for the end.
     let isAwaited: Bool
+    /// The request that it came with, for its trace.
+    let origin: RequestTrace?
     /// Whether the caller wanted to wait and can't.
     var isWaitRefused = false
 
-    init(_ message: NewMessage, _ plan: SubmissionPlan, apps: [AppKey: App], isAwaited: Bool) {
+    init(_ message: NewMessage, _ plan: SubmissionPlan, of submission: Submission) {
         self.message = message
-        self.apps = apps
+        apps = submission.project.apps
+        origin = submission.origin
         pushes = plan.pushes
         bytes = plan.bytes
         routes = plan.routes
         singles = plan.singles
-        self.isAwaited = isAwaited
+        isAwaited = submission.isAwaited
     }
 }

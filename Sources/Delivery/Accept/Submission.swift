@@ -1,5 +1,6 @@
 package import PushModel
 package import Store
+package import Traces
 
 /// A message that a caller wants sent.
 package struct Submission: Sendable {
@@ -24,12 +25,16 @@ package struct Submission: Sendable {
     package var links: [NewLink] = []
     /// Whether the message's id is to be a number (``MessageID/init(number:)``).
     package var isNumbered = false
+    /// The request that it came with; `nil`: nothing is traced, or no request has it sent.
+    package var origin: RequestTrace?
 
     /// Puts a submission together.
     package init(
         project: Project, recipient: Recipient<Registration, [Addressee]>, content: any MessageContent,
-        options: DeliveryOptions = DeliveryOptions(), idempotency: IdempotencyKey? = nil, credential: CredentialUse
+        options: DeliveryOptions = DeliveryOptions(), idempotency: IdempotencyKey? = nil, credential: CredentialUse,
+        origin: RequestTrace? = nil
     ) {
+        self.origin = origin
         self.credential = credential
         self.project = project
         self.recipient = recipient

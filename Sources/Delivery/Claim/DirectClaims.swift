@@ -1,5 +1,6 @@
 import PushModel
 import Store
+import Traces
 
 /// Deliveries of one message that were claimed together with its accept: they go to the wire without another look into
 /// the store.
@@ -12,6 +13,8 @@ struct DirectClaims: Sendable {
     var pushes: [AppKey: any ComposedPush]
     /// The deliveries, none of which was tried before.
     var deliveries: [ClaimedDelivery]
+    /// When they were committed, of a traced message.
+    var committedAt: TraceTime?
 }
 
 /// Room in a lane that was taken for claims on their way: given back with

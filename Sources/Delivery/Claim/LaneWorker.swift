@@ -2,6 +2,7 @@ import Logging
 import PushModel
 import Store
 import Synchronization
+import Traces
 
 /// Claims the deliveries of one lane and hands their pushes to the upstream, as the lane's schedule says.
 ///
@@ -16,6 +17,8 @@ final class LaneWorker: Sendable {
     private let answers: AnswerBuffer
     private let waiters: EndWaiters
     private let metrics: DeliveryMetrics
+    /// `nil`: nothing is traced.
+    let tracer: StepTracer?
     let clock: any Clock<Duration>
     private let wallTime: WallTime
     let random: @Sendable () -> Double
@@ -34,7 +37,7 @@ final class LaneWorker: Sendable {
     init(
         gate: LaneGate, lease: WorkerLease, store: any MessageStore & DeliveryStore, sender: any PushSender,
         composer: any PushComposer, projects: ProjectDirectory, answers: AnswerBuffer, waiters: EndWaiters,
-        metrics: DeliveryMetrics,
+        metrics: DeliveryMetrics, tracer: StepTracer? = nil,
         clock: any Clock<Duration>, wallTime: @escaping WallTime, random: @escaping @Sendable () -> Double,
         logger: Logger
     ) {
@@ -47,6 +50,7 @@ final class LaneWorker: Sendable {
         self.answers = answers
         self.waiters = waiters
         self.metrics = metrics
+        self.tracer = tracer
         self.clock = clock
         self.wallTime = wallTime
         self.random = random
@@ -100,6 +104,7 @@ extension LaneWorker {
     }
 
     private func claim(_ order: ClaimOrder) async {
+        let start = tracer?.now
         let deliveries: [ClaimedDelivery]
         do throws(StoreError) {
             var isDone = false
@@ -121,11 +126,12 @@ extension LaneWorker {
             gate.update { [isDone] in $0.finished(order, with: deliveries.count, isDone: isDone, at: now) }
         } catch {
             fail(order, error)
+            if let start { traceFailure(of: order, error, from: start) }
             return
         }
         guard !deliveries.isEmpty else { return }
         metrics.inFlight(gate.inFlight, in: gate.lane)
-        await prepare(deliveries, worker: order.worker)
+        await prepare(deliveries, worker: order.worker, since: start)
     }
 
     private func fail(_ order: ClaimOrder, _ error: StoreError) {
@@ -160,16 +166,19 @@ extension LaneWorker {
 
 extension LaneWorker {
     /// Builds the pushes of claimed deliveries and sends them; what needs no attempt goes to the settler.
-    private func prepare(_ claims: [ClaimedDelivery], worker: WorkerID) async {
+    ///
+    /// - Parameter start: when the claim began, for its trace.
+    private func prepare(_ claims: [ClaimedDelivery], worker: WorkerID, since start: TraceTime?) async {
         let singles = await loadSingles(of: claims)
-        var builder = PushBatchBuilder(claims, lane: gate.lane, now: wallTime(), random: random)
+        var builder = PushBatchBuilder(
+            claims, lane: gate.lane, now: wallTime(), random: random, notesTraced: tracer != nil)
         var place = 0
         while place < claims.count {
             let id = claims[place].message
             var entry = singles[id]
             var isReadable = true
             if entry == nil { (entry, isReadable) = await loadOrTell(id, in: claims[place].project, for: worker) }
-            if let entry { builder.open(entry.message, entry.content, isAwaited: isAwaited(id)) }
+            if let entry { open(entry.message, entry.content, in: &builder) }
             let project = entry.flatMap { projects.project($0.message.project) }
             // All deliveries of the message that stand together; a page has only those.
             repeat {
@@ -183,7 +192,13 @@ extension LaneWorker {
                 place += 1
             } while place < claims.count && claims[place].message == id
         }
-        finish(builder, worker: worker)
+        finish(builder, worker: worker, since: start)
+    }
+
+    /// The deliveries that are added next are of this message.
+    private func open(_ message: Message, _ content: any MessageContent, in builder: inout PushBatchBuilder) {
+        metrics.subjects.note(message, label: content.label)
+        builder.open(message, content, isAwaited: isAwaited(message.id))
     }
 
     /// Whether somebody waits for the end of a message's delivery; those go in the interactive lane.
@@ -219,11 +234,12 @@ extension LaneWorker {
         guard let worker = direct.first?.worker else { return }
         let (own, others) = (direct.filter { $0.worker == worker }, direct.filter { $0.worker != worker })
         var builder = PushBatchBuilder(
-            own.flatMap(\.claims.deliveries), lane: gate.lane, now: wallTime(), random: random)
+            own.flatMap(\.claims.deliveries), lane: gate.lane, now: wallTime(), random: random,
+            notesTraced: tracer != nil)
         var place = 0
         for item in own {
             let claims = item.claims
-            builder.open(claims.message, claims.content, isAwaited: isAwaited(claims.message.id))
+            open(claims.message, claims.content, in: &builder)
             let project = projects.project(claims.message.project)
             for _ in claims.deliveries {
                 builder.add(place) { (project?.apps[$0], claims.pushes[$0]) }
@@ -231,17 +247,19 @@ extension LaneWorker {
             }
         }
         metrics.inFlight(gate.inFlight, in: gate.lane)
-        finish(builder, worker: worker)
+        finish(builder, worker: worker, since: own.lazy.compactMap(\.claims.committedAt).min())
         handOver(others)
     }
 
     /// Hands a builder's batches to the upstream, a task for each: a full upstream holds up its own batch only. They are no
     /// children of this task, because nothing but the sender's shutdown ends a hand-over, and one that hangs must not
     /// keep the gateway from stopping. The in-flight limit is their limit.
-    private func finish(_ builder: PushBatchBuilder, worker: WorkerID) {
+    private func finish(_ builder: PushBatchBuilder, worker: WorkerID, since start: TraceTime?) {
+        let claim = traceClaim(builder, from: start)
         answers.append(builder.decided, in: gate.lane, by: worker)
         for batch in builder.batches {
-            let sent = SentBatch(batch.deliveries, lane: gate.lane, worker: worker)
+            let sent = SentBatch(
+                batch.deliveries, lane: gate.lane, worker: worker, trace: trace(of: batch, after: claim))
             guard lease.maySend(worker) else {
                 // Another worker has these by now, or may: they are not sent, and the settler gives their room back.
                 gate.update { $0.lose(worker) }
@@ -254,11 +272,12 @@ extension LaneWorker {
     }
 
     private func send(_ pushes: [Push], _ sent: SentBatch) async {
-        await sender.send(pushes) { [answers, wallTime, logger] reports in
+        await sender.send(pushes) { [answers, wallTime, logger, tracer] reports in
             let surplus = answers.append(reports, of: sent, at: wallTime())
             if surplus > 0 {
                 logger.error("the upstream answered a push twice", metadata: ["count": "\(surplus)"])
             }
+            sent.takeTrace()?.record(in: tracer)
         }
     }
 }

@@ -20,6 +20,8 @@ final class SentBatch: Sendable {
         var chunks: [(reports: [PushReport], time: Timestamp)] = []
         /// Whether it waits in the buffer.
         var isQueued = false
+        /// What its span says, until that is recorded.
+        var trace: SendTrace?
     }
 
     /// The deliveries, in the order of the pushes.
@@ -28,13 +30,16 @@ final class SentBatch: Sendable {
     let lane: Lane
     /// Who claimed them.
     let worker: WorkerID
+    /// Its span; `nil`: no message of it is traced.
+    let trace: SendTrace?
     private let state: Mutex<State>
 
-    init(_ deliveries: DeliveryList, lane: Lane, worker: WorkerID) {
+    init(_ deliveries: DeliveryList, lane: Lane, worker: WorkerID, trace: SendTrace? = nil) {
+        self.trace = trace
         self.deliveries = deliveries
         self.lane = lane
         self.worker = worker
-        state = Mutex(State(isAnswered: Array(repeating: false, count: deliveries.count)))
+        state = Mutex(State(isAnswered: Array(repeating: false, count: deliveries.count), trace: trace))
     }
 
     /// Takes answers in. A second answer to a push would settle a delivery twice and break the ledger's law, so it goes
@@ -54,9 +59,20 @@ final class SentBatch: Sendable {
             }
             let firsts = kept ?? reports
             guard !firsts.isEmpty else { return (0, false) }
+            if trace != nil { state.trace?.failures += firsts.count { $0.outcome != .accepted } }
             state.chunks.append((firsts, time))
             defer { state.isQueued = true }
             return (firsts.count, !state.isQueued)
+        }
+    }
+
+    /// Takes out what the span of the batch says once the last push is answered; `nil`: it is not, or was taken, or
+    /// nothing is traced.
+    func takeTrace() -> SendTrace? {
+        guard trace != nil else { return nil }
+        return state.withLock { state in
+            guard !state.isAnswered.contains(false) else { return nil }
+            return state.trace.take()
         }
     }
 

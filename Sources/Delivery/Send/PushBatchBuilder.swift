@@ -1,5 +1,6 @@
 import PushModel
 import Store
+import Traces
 
 /// Builds the pushes of claimed deliveries, a batch for each route; what needs no attempt gets its result at once.
 ///
@@ -10,6 +11,8 @@ struct PushBatchBuilder {
         let route: PushRoute
         var deliveries: DeliveryList
         var pushes: [Push] = []
+        /// The traced messages among them, each once.
+        var traced: [MessageID] = []
     }
 
     /// What the deliveries of one message to one app have in common.
@@ -27,6 +30,7 @@ struct PushBatchBuilder {
     private let lane: Lane
     private let now: Timestamp
     private let random: @Sendable () -> Double
+    private let notesTraced: Bool
     private var slots: [PushRoute: Int] = [:]
     // Of the message that is open:
     private var expiresAt = Timestamp(milliseconds: .max)
@@ -36,12 +40,20 @@ struct PushBatchBuilder {
     private var isAwaited = false
     private var activityToken: DeviceToken?
     private var apps: [AppPlan] = []
+    private var tracedID: MessageID?
+    /// The traced messages that were opened, each once.
+    private(set) var traced: [MessageID] = []
     /// What is to be sent.
     private(set) var batches: [Batch] = []
     /// What is clear without an attempt.
     private(set) var decided: [Settlement] = []
 
-    init(_ claims: [ClaimedDelivery], lane: Lane, now: Timestamp, random: @escaping @Sendable () -> Double) {
+    /// - Parameter notesTraced: whether traced messages are noted.
+    init(
+        _ claims: [ClaimedDelivery], lane: Lane, now: Timestamp, random: @escaping @Sendable () -> Double,
+        notesTraced: Bool = false
+    ) {
+        self.notesTraced = notesTraced
         self.claims = claims
         self.lane = lane
         self.now = now
@@ -59,7 +71,12 @@ struct PushBatchBuilder {
         isOnce = content.timeToLive(acceptedAt: message.acceptedAt) == .once
         activityToken = content.activityToken
         apps = []
+        tracedID = notesTraced && message.id.isTraced ? message.id : nil
+        if let tracedID, traced.last != tracedID { traced.append(tracedID) }
     }
+
+    /// How many deliveries were claimed.
+    var claimed: Int { claims.count }
 
     /// Adds the delivery at `place` of the claims, which is of the open message.
     ///
@@ -123,6 +140,7 @@ struct PushBatchBuilder {
             address = address.on(channel)
         }
         batches[slot].deliveries.append(place, traits)
+        if let tracedID, batches[slot].traced.last != tracedID { batches[slot].traced.append(tracedID) }
         batches[slot].pushes.append(
             Push(
                 route: batches[slot].route, lane: lane,

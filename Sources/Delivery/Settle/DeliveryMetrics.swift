@@ -22,12 +22,17 @@ final class DeliveryMetrics: Sendable {
     private let quarantines: Counter
 
     private let labels: ReasonLabels
+    /// Topics and labels of what is in flight.
+    let subjects: MessageSubjects
+    private let names = EndsByName()
     private let factory: any MetricsFactory
 
     /// - Parameter factory: where the figures go.
     init(inFlightLimit: Int, refusals: RefusalCatalog, factory: any MetricsFactory = MetricsSystem.factory) {
         labels = ReasonLabels(catalog: refusals)
         self.factory = factory
+        // Both lanes may be full of messages to one registration each.
+        subjects = MessageSubjects(limit: 2 * inFlightLimit)
         latency = CountedHistogram(MetricName.deliveryLatency, factory: factory)
         correctedEnvironments = Counter(label: MetricName.correctedEnvironments.rawValue, factory: factory)
         quarantines = Counter(label: MetricName.quarantines.rawValue, factory: factory)
@@ -86,7 +91,11 @@ final class DeliveryMetrics: Sendable {
         for (key, count) in others { counter(key).increment(by: count) }
         for (milliseconds, count) in latencies { latency.record(Double(milliseconds) / 1000, times: count) }
         note(settlements)
+        names.count(settlements, subjects: subjects)
     }
+
+    /// How many deliveries ended how, by app, topic and label.
+    var endsByName: [NamedEnds] { names.ends }
 
     /// Counts what the store ended by itself.
     func count(_ ends: [StoreEnds], at now: Timestamp) {

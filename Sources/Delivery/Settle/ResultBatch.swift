@@ -1,5 +1,6 @@
 import PushModel
 import Store
+import Traces
 
 /// Results that are recorded together: of one worker, those of a page side by side and in the order of the page.
 struct ResultBatch {
@@ -13,6 +14,10 @@ struct ResultBatch {
     private var ends: [Int: Settlement.Result] = [:]
     /// How often the store refused them.
     var failures = 0
+    /// The traced messages among them.
+    private(set) var traced: Set<MessageID> = []
+    /// The spans of the batches that they come from.
+    private(set) var sends: [SpanContext] = []
 
     init(of worker: WorkerID) {
         self.worker = worker
@@ -30,6 +35,21 @@ struct ResultBatch {
         lanes.append(lane)
     }
 
+    /// Notes the traced messages of a batch, as far as results of them are here.
+    mutating func note(_ trace: SendTrace) {
+        let isOnly = trace.messages.count == 1
+        let messages = isOnly ? [] : Set(settlements.map(\.delivery.message))
+        sends.append(trace.context)
+        for message in trace.messages where isOnly || messages.contains(message) { traced.insert(message) }
+    }
+
+    /// Notes the traced messages among results that needed no attempt.
+    mutating func noteTraced(among settlements: [Settlement]) {
+        for settlement in settlements where settlement.delivery.message.isTraced {
+            traced.insert(settlement.delivery.message)
+        }
+    }
+
     /// Makes room for `count` more.
     mutating func reserve(_ count: Int) {
         settlements.reserveCapacity(settlements.count + count)
@@ -42,6 +62,7 @@ struct ResultBatch {
         part.settlements = Array(settlements[places])
         part.lanes = Array(lanes[places])
         part.failures = failures
+        (part.traced, part.sends) = (traced, sends)
         for (place, end) in ends where places.contains(place) { part.ends[place - places.lowerBound] = end }
         return part
     }
@@ -50,6 +71,7 @@ struct ResultBatch {
     mutating func takeOpen() -> ResultBatch {
         var (open, rest) = (ResultBatch(of: worker), ResultBatch(of: worker))
         rest.failures = failures
+        (rest.traced, rest.sends) = (traced, sends)
         for place in settlements.indices {
             let (settlement, lane) = (settlements[place], lanes[place])
             if settlement.result.isEnd {

@@ -1,6 +1,7 @@
 import Logging
 import PushModel
 import Store
+import Traces
 
 /// Records results: takes what has come in, decides each delivery's settlement and writes them in one transaction.
 ///
@@ -24,6 +25,8 @@ struct Settler: Sendable {
     let awaited: AwaitedResults
     let store: any DeliveryStore
     let metrics: DeliveryMetrics
+    /// `nil`: nothing is traced.
+    let tracer: StepTracer?
     let clock: any Clock<Duration>
     let random: @Sendable () -> Double
     let logger: Logger
@@ -127,9 +130,11 @@ struct Settler: Sendable {
                         Settlement(delivery: delivery.claim, result: result), in: sent.lane, orEnd: end)
                     if answer.isAttempt { attempts.add(answer.outcome) }
                 }
+                if let trace = sent.trace { batches[place].note(trace) }
             case .decided(let settlements, let lane, let worker):
                 let place = place(worker, settlements.count)
                 for settlement in settlements { batches[place].append(settlement, in: lane) }
+                if tracer != nil { batches[place].noteTraced(among: settlements) }
             case .dropped(let count, let project, let lane):
                 gates[lane]?.vacate([project: count])
             }
@@ -232,6 +237,7 @@ struct Settler: Sendable {
     /// Writes results in one transaction, and what follows from them.
     private func write(_ results: ResultBatch) async throws(StoreError) {
         var batch = results
+        let start = tracer?.now
         let ends = batch.beginWriting(for: waiters)
         do throws(StoreError) {
             let result = try await store.settle(batch.settlements, by: batch.worker)
@@ -239,9 +245,12 @@ struct Settler: Sendable {
             let open = batch.readdress(result.readdressed).union(result.refused)
             waiters.wrote(ends.filter { !open.contains($0.key) })
             waiters.failedToWrite(ends.filter { open.contains($0.key) })
-            follow(batch, complete: result.complete)
+            let failures = FailureLine.lines(of: batch.settlements)
+            if let start { trace(batch, failures, from: start) }
+            follow(batch, failures, complete: result.complete)
         } catch {
             waiters.failedToWrite(ends)
+            if let start { traceFailure(of: batch, error, from: start) }
             throw error
         }
     }
@@ -274,12 +283,12 @@ struct Settler: Sendable {
     }
 
     /// What follows from a recorded batch: counts, log lines, room in the lanes.
-    private func follow(_ batch: ResultBatch, complete: [MessageID]) {
+    private func follow(_ batch: ResultBatch, _ failures: [FailureLine: Int], complete: [MessageID]) {
         metrics.count(batch.settlements)
         let verdicts = VerdictCounts(batch.settlements)
         metrics.count(verdicts)
         verdicts.log(to: logger)
-        log(batch.settlements)
+        log(failures)
         for message in complete {
             logger.debug("message complete", metadata: ["message.id": "\(message)"])
         }
@@ -299,19 +308,7 @@ struct Settler: Sendable {
     }
 
     /// One line for each message and reason of a batch, not for each delivery.
-    private func log(_ settlements: [Settlement]) {
-        struct Line: Hashable {
-            var message: MessageID
-            var outcome: LedgerOutcome
-            var reason: String
-        }
-        var lines: [Line: Int] = [:]
-        for place in settlements.indices {
-            guard let entry = settlements[place].result.failure else { continue }
-            let line = Line(
-                message: settlements[place].delivery.message, outcome: entry.outcome, reason: entry.reason ?? "")
-            lines[line, default: 0] += 1
-        }
+    private func log(_ lines: [FailureLine: Int]) {
         for (line, count) in lines {
             logger.warning(
                 "deliveries failed",

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// ``raise()`` is cheap and may be called from any thread; at most one task waits at a time. A wait may also end for no
 /// reason: the waiting task looks at the state afterwards.
-final class AutoResetEvent: Sendable {
+package final class AutoResetEvent: Sendable {
     private enum State {
         /// No task waits, nothing happened. Next: raised, waiting.
         case idle
@@ -16,8 +16,11 @@ final class AutoResetEvent: Sendable {
 
     private let state = Mutex<State>(.idle)
 
+    /// Nothing happened yet.
+    package init() {}
+
     /// Wakes the waiting task, or the next one that comes to wait.
-    func raise() {
+    package func raise() {
         let waiter: CheckedContinuation<Void, Never>? = state.withLock { state in
             switch state {
             case .idle, .raised:
@@ -56,7 +59,7 @@ final class AutoResetEvent: Sendable {
     }
 
     /// Waits as ``wait()`` does, but no longer than `duration`; `nil`: without an end.
-    func wait(atMost duration: Duration?, on clock: any Clock<Duration>) async {
+    package func wait(atMost duration: Duration?, on clock: any Clock<Duration>) async {
         guard let duration else { return await wait() }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.wait() }

@@ -2,6 +2,7 @@ import HTTPListener
 import Hummingbird
 import Logging
 import NIOCore
+import Traces
 
 /// What travels with a request through the router.
 struct GatewayRequestContext: IdentifiedRequestContext {
@@ -13,6 +14,8 @@ struct GatewayRequestContext: IdentifiedRequestContext {
     let address: String?
     /// The connection, or of HTTP/2 the stream.
     let channel: any Channel
+    /// The trace of the request, for what is made of it; `nil`: nothing is traced.
+    var trace: RequestTrace?
     /// Whether the request is a part of a multipart batch.
     private(set) var isPart = false
 

@@ -3,6 +3,7 @@ package import Links
 package import Logging
 package import PushModel
 package import Store
+package import Traces
 
 /// What the HTTP API stands on.
 package struct GatewayServices: Sendable {
@@ -16,6 +17,8 @@ package struct GatewayServices: Sendable {
     package var links: LinkResponder?
     /// Files that are served beside the API, by path.
     package var pages: [String: DevelopmentPage] = [:]
+    /// Records requests and their messages; `nil`: nothing is traced.
+    package var tracer: StepTracer?
     /// Logs requests.
     package var logger: Logger
 

@@ -2,6 +2,7 @@ import HTTPTypes
 import HummingbirdCore
 import Logging
 import PushModel
+import Traces
 
 /// A request on a project, by a caller who may make it.
 struct ProjectCall: Sendable {
@@ -31,6 +32,9 @@ extension ProjectCall {
 
     /// Captures and logger, and the peer.
     var context: GatewayRequestContext { call.context }
+
+    /// The trace of the request; `nil`: nothing is traced.
+    var trace: RequestTrace? { call.context.trace }
 
     /// How large the body says it will be; as large as it may be when it does not say.
     var announcedBytes: Int { call.announcedBytes }

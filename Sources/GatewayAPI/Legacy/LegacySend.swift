@@ -47,7 +47,9 @@ enum LegacySend {
         case .failure(let error): return Response(json: .object([.init("error", .string(error.rawValue))]))
         }
         var submission = try await call.tracked(
-            Submission(project: call.project, recipient: recipient, content: content, credential: call.credential),
+            Submission(
+                project: call.project, recipient: recipient, content: content, credential: call.credential,
+                origin: call.trace),
             saying: content)
         submission.isNumbered = true
         switch await call.legacySend([submission], isDryRun: request.isDryRun).first {
@@ -192,7 +194,7 @@ struct LegacyTokenSend {
         guard request.isFor(registration.app) else { throw .invalidPackageName }
         return Submission(
             project: call.project, recipient: .registration(registration), content: try request.content.get(),
-            credential: call.credential)
+            credential: call.credential, origin: call.trace)
     }
 }
 
@@ -215,7 +217,8 @@ struct LegacyGroupSend {
         guard !addressees.isEmpty else { return response(sent: 0, failed: others) }
         let submission = try await call.tracked(
             Submission(
-                project: call.project, recipient: .list(addressees), content: content, credential: call.credential),
+                project: call.project, recipient: .list(addressees), content: content, credential: call.credential,
+                origin: call.trace),
             saying: content)
         switch await call.legacySend([submission], isDryRun: request.isDryRun).first {
         case .success(let id)?:

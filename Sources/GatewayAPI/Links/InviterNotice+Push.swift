@@ -22,7 +22,7 @@ extension ProjectCall {
                 content: try Self.content(notice, referral, invitation),
                 idempotency: IdempotencyKey(
                     key: "herald.referral.\(referral.id)", digest: referral.id.value.bytes + referral.id.value.bytes),
-                credential: credential)
+                credential: credential, origin: trace)
             return name(of: try await accept(submission).id)
         } catch {
             // The conversion is kept: the answer must not say otherwise.

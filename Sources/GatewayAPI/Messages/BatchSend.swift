@@ -155,7 +155,8 @@ private struct MessageBatch {
         return try await call.tracked(
             Submission(
                 project: call.project, recipient: recipient, content: item.content, options: item.options,
-                idempotency: idempotency?.item(place), credential: call.credential), saying: item.content)
+                idempotency: idempotency?.item(place), credential: call.credential, origin: call.trace),
+            saying: item.content)
     }
 }
 
@@ -191,7 +192,7 @@ private struct Multicast {
             let submission = try await call.tracked(
                 Submission(
                     project: call.project, recipient: .list(addressees), content: item.content, options: item.options,
-                    idempotency: idempotency, credential: call.credential), saying: item.content)
+                    idempotency: idempotency, credential: call.credential, origin: call.trace), saying: item.content)
             if validatesOnly {
                 members = try await call.preflight(submission).members
             } else {

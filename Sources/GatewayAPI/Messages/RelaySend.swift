@@ -112,7 +112,8 @@ extension ProjectCall {
         try await tracked(
             Submission(
                 project: project, recipient: .registration(relayed.registration(in: project, at: now)),
-                content: item.content, options: item.options, idempotency: idempotency, credential: credential),
+                content: item.content, options: item.options, idempotency: idempotency, credential: credential,
+                origin: trace),
             saying: item.content)
     }
 

@@ -38,7 +38,8 @@ enum SendRoutes {
             Submission(
                 project: call.project, recipient: recipient,
                 content: request.item.content, options: request.item.options,
-                idempotency: idempotency, credential: call.credential), saying: request.item.content)
+                idempotency: idempotency, credential: call.credential, origin: call.trace), saying: request.item.content
+        )
         let wait = try call.wait(of: request, for: submission.recipient)
         guard !request.validatesOnly else {
             let view = try await call.preflight(submission)

@@ -1,7 +1,7 @@
-import PushModel
+package import PushModel
 
 /// Reads the dates of HTTP (RFC 9110 §5.6.7): the usual form and the two obsolete ones that must still be understood.
-enum HTTPDate {
+package enum HTTPDate {
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
@@ -9,7 +9,7 @@ enum HTTPDate {
     /// The time that `text` stands for; `nil`: it is no date.
     ///
     /// - Parameter now: tells the century of a year of two digits, which is never more than 50 years ahead.
-    static func time(of text: String, now: Timestamp) -> Timestamp? {
+    package static func time(of text: String, now: Timestamp) -> Timestamp? {
         let words = text.split(separator: " ")
         switch words.count {
         // Sun, 06 Nov 1994 08:49:37 GMT

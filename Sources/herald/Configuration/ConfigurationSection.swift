@@ -85,26 +85,28 @@ struct ConfigurationSection {
         return number
     }
 
-    /// A number above 0 up to 1; `nil` when it is absent or after adding a problem.
-    func share(_ key: String, problems: inout [ConfigurationProblem]) -> Double? {
+    /// A number above 0 (or `fromZero`) up to 1; `nil` when it is absent or after adding a problem.
+    func share(_ key: String, fromZero: Bool = false, problems: inout [ConfigurationProblem]) -> Double? {
         guard let value = value(key) else { return nil }
         guard case .scalar(let scalar) = value, scalar.style == .plain, let number = Double(scalar.string) else {
             problems.append(problem(key, "expected a number, found \(Self.kind(of: value))"))
             return nil
         }
-        guard Self.isShare(number) else {
-            problems.append(problem(key, Self.notAShare(scalar.string)))
+        guard Self.isShare(number, fromZero: fromZero) else {
+            problems.append(problem(key, Self.notAShare(scalar.string, fromZero: fromZero)))
             return nil
         }
         return number
     }
 
-    /// Whether a number is above 0 and not above 1.
-    static func isShare(_ number: Double) -> Bool { number > 0 && number <= 1 }
+    /// Whether a number is above 0, or `fromZero`, and not above 1.
+    static func isShare(_ number: Double, fromZero: Bool = false) -> Bool {
+        (number > 0 || (fromZero && number == 0)) && number <= 1
+    }
 
     /// The message for a number that is no share.
-    static func notAShare(_ text: String) -> String {
-        "\(text) is out of range; use a number above 0 up to 1, such as 0.5"
+    static func notAShare(_ text: String, fromZero: Bool = false) -> String {
+        "\(text) is out of range; use a number \(fromZero ? "from 0 to 1, such as 0.01" : "above 0 up to 1, such as 0.5")"
     }
 
     /// One of a few words; `nil` when it is absent or after adding a problem.

@@ -6,7 +6,7 @@ import PushModel
 extension GatewayConfiguration {
     /// Every key of the file, by section; `""` is the top.
     static let keys: [String: [String]] = [
-        "": ["listen", "publicURL", "data", "projects", "operations", "limits", "retention", "apns", "log"],
+        "": ["listen", "publicURL", "data", "projects", "operations", "limits", "retention", "apns", "tracing", "log"],
         "listen": ["host", "port", "certificate", "key", "certificates"],
         "operations": ["host", "port"],
         "limits": [
@@ -19,6 +19,7 @@ extension GatewayConfiguration {
         "retention": ["eventHours"] + RetentionSection.keys,
         "apns": ["badDeviceTokens"],
         "apns.badDeviceTokens": ["share", "atLeast", "windowSeconds"],
+        "tracing": ["endpoint", "sample"],
         "log": ["level", "format"],
     ]
 
@@ -37,6 +38,7 @@ extension GatewayConfiguration {
         settings.refuseUnknown(problems: &problems)
         var configuration = GatewayConfiguration(settings, problems: &problems)
         configuration.environmentProxy = EnvironmentProxy(environment: environment, problems: &problems)
+        configuration.readTracing(settings, environment, problems: &problems)
         configuration.keyLogFile = environment["SSLKEYLOGFILE"].flatMap { $0.isEmpty ? nil : $0 }
         guard problems.isEmpty else { throw ConfigurationError(problems: problems.inOrder) }
         return configuration
@@ -140,6 +142,24 @@ extension GatewayConfiguration {
             problems.append(ConfigurationProblem(settings.place(name), field: name, text))
         }
         retention.messages = section.policy(over: RetentionPolicy())
+    }
+
+    private mutating func readTracing(
+        _ settings: SettingsReader, _ environment: [String: String], problems: inout [ConfigurationProblem]
+    ) {
+        if let text = settings.optionalText("tracing.endpoint", problems: &problems) {
+            tracing.url = TracingSection.url(endpoint: text)
+            if tracing.url == nil {
+                problems.append(
+                    ConfigurationProblem(
+                        settings.place("tracing.endpoint"), field: "tracing.endpoint",
+                        "\"\(text)\" is no URL of a collector; write it like http://127.0.0.1:4318"))
+            }
+        }
+        var sample = -1.0
+        settings.share("tracing.sample", fromZero: true, into: &sample, problems: &problems)
+        TracingSection(environment: environment).complete(
+            &tracing, sample: sample < 0 ? nil : sample, problems: &problems)
     }
 
     private mutating func readOperations(_ settings: SettingsReader, problems: inout [ConfigurationProblem]) {
@@ -315,12 +335,16 @@ private struct SettingsReader {
         if range.contains(number) { value = number }
     }
 
-    func share(_ field: String, into value: inout Double, problems: inout [ConfigurationProblem]) {
+    /// A share, above 0 or `fromZero`.
+    func share(
+        _ field: String, fromZero: Bool = false, into value: inout Double, problems: inout [ConfigurationProblem]
+    ) {
         let (section, key) = split(field)
-        if let number = sections[section]?.share(key, problems: &problems) { value = number }
+        if let number = sections[section]?.share(key, fromZero: fromZero, problems: &problems) { value = number }
         guard let text = override(field) else { return }
-        guard let number = Double(text), ConfigurationSection.isShare(number) else {
-            problems.append(ConfigurationProblem(place(field), field: field, ConfigurationSection.notAShare(text)))
+        guard let number = Double(text), ConfigurationSection.isShare(number, fromZero: fromZero) else {
+            let message = ConfigurationSection.notAShare(text, fromZero: fromZero)
+            problems.append(ConfigurationProblem(place(field), field: field, message))
             return
         }
         value = number

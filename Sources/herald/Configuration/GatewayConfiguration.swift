@@ -3,6 +3,7 @@ import GatewayAPI
 import HTTPListener
 import Logging
 import PushModel
+import Traces
 import Upstream
 
 /// What `Config/herald.yaml` and the environment say about a gateway.
@@ -25,6 +26,8 @@ struct GatewayConfiguration: Sendable {
     var retention = Retention()
     /// `apns.badDeviceTokens`: when a share of BadDeviceToken stops an app's pushes.
     var badDeviceTokens = BadDeviceTokens()
+    /// `tracing`.
+    var tracing = Tracing()
     /// `log`.
     var log = Log()
     /// `https_proxy` and `no_proxy` of the environment: for apps whose project file names no proxy.
@@ -167,6 +170,26 @@ struct GatewayConfiguration: Sendable {
         var atLeast = 100
         /// `apns.badDeviceTokens.windowSeconds`: how far back answers count.
         var windowSeconds = 60
+    }
+
+    /// Which messages are traced, and where their spans go.
+    struct Tracing: Hashable, Sendable {
+        /// A field of each request to the collector.
+        struct Header: Hashable, Sendable {
+            /// The name.
+            var name: String
+            /// The value, which may be a secret.
+            var value: String
+        }
+
+        /// `tracing.endpoint` with the path of traces: where spans are sent; `nil`: nothing is traced.
+        var url: String?
+        /// `tracing.sample`, and whether callers that send a `traceparent` decide.
+        var sampler = TraceSampler(share: 0.01)
+        /// What the process is called in traces.
+        var serviceName = "herald"
+        /// Fields of each request to the collector.
+        var headers: [Header] = []
     }
 
     /// The level and the form of log lines.

@@ -34,6 +34,8 @@ struct Gateway: Service {
     private let channelClient: APNSChannelClient
     private let channels: ChannelWatch
     private let disk: DiskSpace
+    /// `nil`: nothing is traced.
+    private let telemetry: Telemetry?
     private let logger: Logger
 
     /// Reads the project files again; what SIGHUP does.
@@ -94,6 +96,8 @@ struct Gateway: Service {
         let time = SteadyTime(
             system: Timestamp.systemTime, uptime: { ContinuousClock.now - start }, lastRecordedAt: store.lastRecordedAt)
         let limits = configuration.deliveryLimits
+        let telemetry = Telemetry(configuration.tracing, wallTime: Timestamp.systemTime, logger: logger)
+        self.telemetry = telemetry
         let admission = Admission(in: store, limits: limits)
         let composer = PlatformComposer()
         let refusals = RefusalCatalog(merging: [
@@ -103,13 +107,13 @@ struct Gateway: Service {
             name: "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)", store: store,
             sender: sender, composer: composer, projects: directory, limits: limits, refusals: refusals,
             admission: admission, clock: ContinuousClock(), wallTime: { time.now() },
-            random: { Double.random(in: 0..<1) }, logger: logger)
+            random: { Double.random(in: 0..<1) }, tracer: telemetry?.tracer, logger: logger)
         let disk = DiskSpace(
             limitBytes: configuration.limits.freeBytes, directory: configuration.dataDirectory, logger: logger)
         self.disk = disk
         acceptor = MessageAcceptor(
-            store: store, composer: composer, admission: admission, runner: runner, disk: disk, wallTime: { time.now() }
-        )
+            store: store, composer: composer, admission: admission, runner: runner, disk: disk,
+            wallTime: { time.now() }, tracer: telemetry?.tracer)
         housekeeper = Housekeeper(
             [
                 .idempotencyKeys(of: store), .endedRegistrations(of: store), .accessTokens(of: store),
@@ -149,6 +153,8 @@ struct Gateway: Service {
                 metrics.setCertificates(certificates.watched)
                 metrics.setDisk(disk.state)
                 metrics.setVersion()
+                metrics.setEnds(runner.endsByName)
+                if let telemetry { metrics.setTracing(telemetry.queue) }
                 return metrics.text
             },
             clientLimits: ClientRateLimits(configuration.clientRates), publicURL: { publicURL.text },
@@ -166,6 +172,7 @@ struct Gateway: Service {
         channels = ChannelWatch(
             channelController, store: store, projects: directory, clock: ContinuousClock(), logger: logger)
         services.pages = pages
+        services.tracer = telemetry?.tracer
         services.request.digestKey = digestKey
         do {
             operations = try Self.operationsListener(configuration, services)
@@ -278,6 +285,8 @@ struct Gateway: Service {
             certificates,
             ReloadService(hangups: hangups, reloader: reloader, listener: listenerWatch),
         ]
+        // The first one: it ends when all that is traced has ended.
+        if let telemetry { services.insert(telemetry.exporter, at: 0) }
         if let listenerWatch {
             listenerWatch.look()
             services.append(listenerWatch)

@@ -73,11 +73,20 @@ final class PrometheusRegistry: MetricsFactory, Sendable {
 
     /// Replaces all series of a gauge: those that are not in `values` vanish.
     func setGauge(_ name: MetricName, _ values: [(labels: [(String, String)], value: Double)]) {
+        set(name, .gauge, values)
+    }
+
+    /// Replaces all series of a counter that is kept elsewhere.
+    func setCounter(_ name: MetricName, _ values: [(labels: [(String, String)], value: Double)]) {
+        set(name, .counter, values)
+    }
+
+    private func set(_ name: MetricName, _ kind: Kind, _ values: [(labels: [(String, String)], value: Double)]) {
         families.withLock { families in
-            var family = Family(kind: .gauge)
+            var family = Family(kind: kind)
             for entry in values.prefix(seriesLimit) {
                 let labels = Labels(entry.labels)
-                let series = Series(kind: .gauge)
+                let series = Series(kind: kind)
                 series.set(entry.value)
                 if family.series.updateValue(series, forKey: labels) == nil { family.order.append(labels) }
             }

@@ -86,6 +86,10 @@ struct Python: Sendable {
     static let webPush = Python(
         "HERALD_PYTHON", needs: "firebase_admin, h2, httpx, http_ece, py_vapid, pywebpush, aiohttp",
         "HERALD_PYTHON has to name a Python with firebase-admin 7.7, h2, pywebpush 2.5, py-vapid 1.9 and http-ece 1.2")
+    /// The messages that OpenTelemetry publishes.
+    static let tracing = Python(
+        "HERALD_PYTHON", needs: "opentelemetry.proto.collector.trace.v1.trace_service_pb2",
+        "HERALD_PYTHON has to name a Python with opentelemetry-proto 1.45")
     /// The same, with what drives Firefox, and Firefox.
     static let firefox = Python(
         "HERALD_PYTHON", needs: "firebase_admin, h2, py_vapid, pywebpush, aiohttp, marionette_driver",
@@ -113,6 +117,13 @@ struct Python: Sendable {
     /// Whether it is there, with the libraries.
     func isFound() async throws -> Bool {
         try await hasModules.value
+    }
+
+    /// Starts it and leaves it running.
+    func start(_ arguments: [String]) throws -> ChildProcess {
+        try ChildProcess(
+            try #require(path), arguments,
+            environment: GatewayProcess.environment(with: ["PYTHONDONTWRITEBYTECODE": "1"]))
     }
 
     /// Runs it; what it prints, to standard error too. Whatever wants to go anywhere but here ends at a port on which

@@ -21,7 +21,7 @@ struct GatewayRouter {
         self.limits = limits
     }
 
-    /// The responder: hosts of links before everything else; then request ids around request log and metrics around what browsers need around error answers around the
+    /// The responder: hosts of links before everything else; then request ids around request log and metrics around traces around what browsers need around error answers around the
     /// routes.
     ///
     /// - Parameter provenConnections: the listener's; `nil`: there is no listener.
@@ -52,6 +52,7 @@ struct GatewayRouter {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestIDs<GatewayRequestContext>())
         router.add(middleware: RequestLog<GatewayRequestContext>())
+        if let tracer = services.tracer { router.add(middleware: RequestTraces(tracer: tracer)) }
         router.add(middleware: CrossOrigin(paths: RoutePaths(routes)))
         router.add(middleware: ErrorAnswers(paths: RoutePaths(routes)))
         router.add(middleware: HeaderLimit<GatewayRequestContext>())
