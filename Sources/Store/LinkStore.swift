@@ -42,6 +42,10 @@ package protocol LinkStore: Sendable {
     /// How often links were made and changed, see ``LinkVersions``. Cheap; from any thread.
     var linkVersions: LinkVersions { get }
 
+    /// A number that is another one once another process has committed anything since it was asked for. What this process
+    /// commits leaves it as it is. It may become another one without a commit, too.
+    func otherCommits() async throws(StoreError) -> Int64
+
     /// Adds to the counters of links, all or nothing. Those of links that are deleted or unknown are dropped.
     func add(_ counts: [LinkCount]) async throws(StoreError)
 

@@ -47,6 +47,37 @@ struct HousekeeperTests {
         #expect(calls.last?.rules.standard.ledgerDays == 3)
     }
 
+    @Test func countersOfLinksGoAfterFourHundredDays() async throws {
+        let directory = try TestDirectory()
+        let store = try SQLiteStore(directory: directory.path, role: .gateway, logger: Logger(label: "test"))
+        let project = ProjectID(rawValue: "demo")!
+        let made = try await store.create(
+            NewLink(
+                project: project, prefix: "go.example.com", suffixes: ["a"], kind: .custom, parameters: "link=x",
+                createdAt: Timestamp(seconds: 1)), audit: nil)
+        guard case .created(let link) = made else {
+            Issue.record("no link was made")
+            return
+        }
+        let counts = [100, 101].map {
+            LinkCount(link: link.id, day: $0, platform: .ios, event: .click, count: 1)
+        }
+        try await store.add(counts)
+        let clock = TestClock()
+        let keeper = Housekeeper(
+            [.linkCounts(of: store)], clock: clock,
+            wallTime: clock.wallTime(startingAt: Timestamp(seconds: 86_400 * 501 - 1)), logger: Logger(label: "test"))
+        try await withThrowingTaskGroup(of: Void.self) { group throws -> Void in
+            group.addTask { await keeper.run() }
+            await clock.sleepers(1, within: .seconds(3600))
+            #expect(try await store.counts(of: link.id, days: 0...1000) == counts)
+            clock.advance(by: .seconds(3600))
+            await clock.sleepers(1, within: .seconds(3600))
+            #expect(try await store.counts(of: link.id, days: 0...1000) == [counts[1]])
+            group.cancelAll()
+        }
+    }
+
     @Test func whatEndedThirtyDaysAgoGoesWithinTheHour() async throws {
         let directory = try TestDirectory()
         let store = try SQLiteStore(directory: directory.path, role: .gateway, logger: Logger(label: "test"))

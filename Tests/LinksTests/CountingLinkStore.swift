@@ -18,6 +18,8 @@ final class CountingLinkStore: LinkStore {
     private let directory: TestDirectory
     let store: SQLiteStore
     private let counter = Mutex(0)
+    /// What it says instead of ``otherCommits()``.
+    let failure = Mutex<StoreError?>(nil)
 
     init() throws {
         directory = try TestDirectory()
@@ -69,6 +71,10 @@ final class CountingLinkStore: LinkStore {
         try await store.exportLinks(of: project, after: id, limit: limit)
     }
     var linkVersions: LinkVersions { store.linkVersions }
+    func otherCommits() async throws(StoreError) -> Int64 {
+        if let failure = failure.withLock({ $0 }) { throw failure }
+        return try await store.otherCommits()
+    }
     func add(_ counts: [LinkCount]) async throws(StoreError) { try await store.add(counts) }
     func counts(of link: LinkID, days: ClosedRange<Int>) async throws(StoreError) -> [LinkCount] {
         try await store.counts(of: link, days: days)

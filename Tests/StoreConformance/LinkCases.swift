@@ -145,6 +145,11 @@ extension ConformanceCase {
             _ = try await scene.store.importLinks([scene.newLink("b", kind: .imported)])
             #expect(scene.store.linkVersions.made > now.made)
         },
+        ConformanceCase("what this process commits is not told as others' commits") { scene in
+            let start = try await scene.store.otherCommits()
+            _ = try await scene.delete(try await scene.make(scene.newLink("a")))
+            #expect(try await scene.store.otherCommits() == start)
+        },
     ]
 
     private static let changing: [ConformanceCase] = [

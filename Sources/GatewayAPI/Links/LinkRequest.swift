@@ -100,16 +100,23 @@ struct LinkRequest: Sendable {
         }
 
         private init(info: ObjectReader, of tenant: LinkTenant) throws(FCMError) {
-            prefix = try Self.prefix(info, of: tenant)
+            let isOld: Bool
+            (prefix, isOld) = try Self.prefix(info, of: tenant)
             parameters = try DynamicLinkInfo.parameters(info)
             do throws(LinkProblem) {
-                warnings = try tenant.check.check(parameters)
+                warnings = try tenant.check.check(parameters) + (isOld ? [Self.oldDomain] : [])
             } catch {
                 throw FCMError(error)
             }
         }
 
-        private static func prefix(_ info: ObjectReader, of tenant: LinkTenant) throws(FCMError) -> LinkPrefix {
+        private static let oldDomain = LinkWarning(
+            .deprecatedParameter, "'dynamicLinkDomain' is deprecated: domainUriPrefix takes its place")
+
+        /// The prefix that is named, and whether by the deprecated field.
+        private static func prefix(
+            _ info: ObjectReader, of tenant: LinkTenant
+        ) throws(FCMError) -> (prefix: LinkPrefix, isOld: Bool) {
             let given = try info.string("domain_uri_prefix").flatMap { $0.isEmpty ? nil : $0 }
             let domain = try info.string("dynamic_link_domain").flatMap { $0.isEmpty ? nil : $0 }
             let field = "dynamicLinkInfo." + (given == nil ? "dynamicLinkDomain" : "domainUriPrefix")
@@ -120,7 +127,7 @@ struct LinkRequest: Sendable {
                 guard let prefix = tenant.prefix(url) else {
                     throw .badRequest(field, "'\(text.excerpt)' is no link prefix of this project.")
                 }
-                return prefix
+                return (prefix, given == nil)
             case (nil, nil):
                 throw .badRequest(
                     "dynamicLinkInfo.domainUriPrefix", "One of domainUriPrefix and dynamicLinkDomain is required.")

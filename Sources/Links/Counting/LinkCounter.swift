@@ -60,10 +60,16 @@ package final class LinkCounter: Service {
 
     /// Counts an event of now. A lock for a part of the links is held for a moment; nothing waits.
     package func count(_ event: LinkEvent, of link: LinkID, on platform: LinkPlatform) {
+        count(CollectionOfOne(event), of: link, on: platform)
+    }
+
+    /// Counts events of now, each once, as ``count(_:of:on:)`` does.
+    package func count(_ events: some Sequence<LinkEvent>, of link: LinkID, on platform: LinkPlatform) {
         let milliseconds = wallTime().milliseconds
         let (day, rest) = milliseconds.quotientAndRemainder(dividingBy: Self.dayMilliseconds)
-        let key = Key(link: link, day: Int(rest < 0 ? day - 1 : day), platform: platform, event: event)
-        add(1, to: key)
+        for event in events {
+            add(1, to: Key(link: link, day: Int(rest < 0 ? day - 1 : day), platform: platform, event: event))
+        }
     }
 
     /// Writes once a second until graceful shutdown or cancellation, and then what is left.
@@ -119,11 +125,13 @@ package final class LinkCounter: Service {
     private func add(_ count: Int, to key: Key) {
         let part = parts[Int(UInt64(bitPattern: key.link.rawValue) % UInt64(parts.count))]
         part.counts.withLock { counts in
-            guard counts.byKey.count < partLimit || counts.byKey[key] != nil else {
+            if let place = counts.byKey.index(forKey: key) {
+                counts.byKey.values[place] += count
+            } else if counts.byKey.count < partLimit {
+                counts.byKey[key] = count
+            } else {
                 counts.lost += count
-                return
             }
-            counts.byKey[key, default: 0] += count
         }
     }
 }

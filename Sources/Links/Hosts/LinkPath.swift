@@ -19,15 +19,21 @@ enum LinkPath: Hashable {
 
     /// Reads what stands behind the prefix: nothing or a slash, `/<suffix>`, `/<suffix>/qr` or `/i/<id>`.
     init(_ rest: Substring) {
-        var rest = rest
-        if rest.first == "/" { rest.removeFirst() }
-        if rest.last == "/" { rest.removeLast() }
-        guard !rest.isEmpty else {
+        let slash = UInt8(ascii: "/")
+        var bytes = rest.utf8
+        if bytes.first == slash { bytes.removeFirst() }
+        if bytes.last == slash { bytes.removeLast() }
+        guard !bytes.isEmpty else {
             self = .link(.long)
             return
         }
-        let parts = rest.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
-            .map { $0.utf8.contains(UInt8(ascii: "%")) ? PercentEncoding.decode(String($0)) : String($0) }
+        // What nearly every request has: a suffix as it is.
+        if LinkSuffix.isSegment(Substring(bytes)) {
+            self = .link(.short(String(Substring(bytes))))
+            return
+        }
+        let parts = bytes.split(separator: slash, maxSplits: 2, omittingEmptySubsequences: false)
+            .map { PercentEncoding.decode(String(Substring($0))) }
         guard parts.allSatisfy({ LinkSuffix.isSegment($0[...]) }) else {
             self = .none
             return

@@ -8,6 +8,14 @@ import Store
 extension LinkResponder {
     /// Decides what a client gets, and counts.
     func decide(_ link: OpenedLink, _ visit: LinkVisit) -> Response {
+        if visit.isFromComputer, !visit.isDebug, let url = link.knownComputerURL {
+            count(link, visit, [.click, .redirect])
+            return .redirect(to: url)
+        }
+        return resolve(link, visit)
+    }
+
+    private func resolve(_ link: OpenedLink, _ visit: LinkVisit) -> Response {
         // Only a phone may go on to a store, and its app be opened for the first time.
         let app = visit.isClick && !visit.isDebug && !visit.isFromPreview ? link.app(on: visit.client) : nil
         // iOS is told of by its preview page, unless it is left out.
@@ -24,6 +32,7 @@ extension LinkResponder {
         switch resolution.decision(for: visit.client) {
         case .redirect(let url), .intent(let url):
             count(link, visit, [.click, .redirect])
+            if visit.isFromComputer { link.keep(computerURL: url) }
             return .redirect(to: url)
         case .preview:
             count(link, visit, [.click])
@@ -46,16 +55,15 @@ extension LinkResponder {
     /// Counts what a click brought about. A click through the preview page was counted when it was led there.
     private func count(_ opened: OpenedLink, _ visit: LinkVisit, _ events: [LinkEvent]) {
         guard visit.isClick, let link = opened.link else { return }
-        for event in events where event != .click || !visit.isFromPreview {
-            traffic.count(event, of: link.id, on: visit.client.platform)
-        }
+        let events = visit.isFromPreview ? events.filter { $0 != .click } : events
+        traffic.count(events, of: link.id, on: visit.client.platform)
     }
 
     private func opening(_ app: App, _ link: OpenedLink, _ visit: LinkVisit) -> LinkOpening {
         LinkOpening(
             project: link.tenant.project.id, app: app.key, url: link.url, link: link.link?.id,
             invitation: link.invitation, address: visit.address,
-            userAgent: visit.request.headers[.userAgent] ?? "", languages: visit.request.headers[.acceptLanguage],
+            userAgent: visit.userAgent, languages: visit.request.headers[.acceptLanguage],
             client: visit.client, windows: link.tenant.settings.windows)
     }
 

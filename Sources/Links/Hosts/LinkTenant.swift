@@ -2,6 +2,11 @@ package import PushModel
 
 /// A project that has links, with its policy read.
 package struct LinkTenant: Sendable {
+    /// Stands for the settings of one moment: what was worked out under them is kept beside it.
+    final class Version: Sendable {}
+
+    /// That of this one.
+    let version = Version()
     /// The project.
     package let project: Project
     /// Its links as configured.

@@ -12,6 +12,8 @@ struct LinkVisit {
     let query: String?
     /// What it was sent from.
     let client: LinkClient
+    /// `User-Agent`; empty: it has none.
+    let userAgent: String
     let time: Timestamp
     private let peer: String?
     private let proxies: Int
@@ -24,16 +26,39 @@ struct LinkVisit {
         self.time = time
         path = request.uri.path
         query = request.uri.query
+        let fields = Fields(request.headers)
+        userAgent = fields.userAgent ?? ""
         var client = LinkClient(
-            userAgent: request.headers[.userAgent] ?? "", platformHint: request.headers[.platformHint],
-            mobileHint: request.headers[.mobileHint],
-            purpose: HTTPField.Name.purposes.lazy.compactMap { request.headers[$0] }.first)
+            userAgent: userAgent, platformHint: fields.platformHint, mobileHint: fields.mobileHint,
+            purpose: fields.purpose)
         // The browser itself said which of the two it is.
         if client.kind == .mac, let query = request.uri.query {
             if query.hasParameter(.isPad) { client.kind = .iPad }
             if query.hasParameter(.isNoPad) { client.kind = .desktop }
         }
         self.client = client
+    }
+
+    /// What a client says of itself, read in one pass: asking `HTTPFields` for a name makes another string of its values.
+    private struct Fields {
+        var userAgent: String?
+        var platformHint: String?
+        var mobileHint: String?
+        var purpose: String?
+
+        init(_ fields: HTTPFields) {
+            for field in fields {
+                switch field.name {
+                case .userAgent: userAgent = userAgent ?? field.value
+                case .platformHint: platformHint = platformHint ?? field.value
+                case .mobileHint: mobileHint = mobileHint ?? field.value
+                case .secPurpose, .purpose, .xPurpose, .xMoz:
+                    // Whichever of them says it.
+                    purpose = purpose.map { $0 + "," + field.value } ?? field.value
+                default: break
+                }
+            }
+        }
     }
 
     /// Path and query.
@@ -50,6 +75,9 @@ struct LinkVisit {
 
     /// Whether `d=1` asks for the debug page.
     var isDebug: Bool { query?.hasParameter("d=1") ?? false }
+
+    /// Whether its answer is that of every computer.
+    var isFromComputer: Bool { client.kind == .desktop || client.kind == .other }
 
     /// A parameter of the query, decoded.
     func parameter(_ name: String) -> String? {
@@ -86,6 +114,9 @@ extension HTTPField.Name {
     static let platformHint = HTTPField.Name("Sec-CH-UA-Platform")!
     /// `Sec-CH-UA-Mobile`.
     static let mobileHint = HTTPField.Name("Sec-CH-UA-Mobile")!
-    /// By which browsers say that they only look ahead.
-    static let purposes = ["Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"].compactMap { HTTPField.Name($0) }
+    // By these browsers say that they only look ahead.
+    fileprivate static let secPurpose = HTTPField.Name("Sec-Purpose")!
+    fileprivate static let purpose = HTTPField.Name("Purpose")!
+    fileprivate static let xPurpose = HTTPField.Name("X-Purpose")!
+    fileprivate static let xMoz = HTTPField.Name("X-Moz")!
 }

@@ -7,13 +7,23 @@ struct OpenedLink {
     /// The prefix and the project that it is of.
     let prefix: LinkPrefix
     let tenant: LinkTenant
-    /// Its own URL, without internal parameters.
-    let url: String
     let parameters: LinkParameters
     /// The short link; `nil`: it is none.
-    let link: Link?
+    var stored: ResolvedLink?
     /// The invitation's name; `nil`: it is none.
     var invitation: String?
+    /// The URL of a link that was opened as a long one.
+    var longURL: String?
+
+    /// The short link as the store has it.
+    var link: Link? { stored?.link }
+
+    /// Its own URL, without internal parameters.
+    var url: String {
+        if let longURL { return longURL }
+        if let invitation { return prefix.url + "/i/" + invitation }
+        return stored.map { prefix.url + "/" + $0.link.key.suffix } ?? prefix.url
+    }
 
     /// The app that the link is for on a device, when the project has it; `nil`: it is for the browser there.
     func app(on client: LinkClient) -> App? {
@@ -50,12 +60,23 @@ struct OpenedLink {
     /// as it is, where that would be longer than what is opened.
     func unfolded(with marks: [String]) -> String {
         let long = LongLink.url(prefix: prefix, parameters: parameters.forced)
-        let isStored = link != nil || invitation != nil
+        let isStored = stored != nil || invitation != nil
         guard isStored else { return marks.reduce(long) { $0.appending(parameter: $1) } }
         guard LongLink.isOpened(long, parameters.forced) else {
             return marks.reduce(url) { $0.appending(parameter: $1) }
         }
         return (["_osl=" + PercentEncoding.encode(url)] + marks).reduce(long) { $0.appending(parameter: $1) }
+    }
+}
+
+extension OpenedLink {
+    /// Where the link leads computers, as far as that was worked out under the project's settings of now.
+    var knownComputerURL: String? { longURL == nil ? stored?.computerURL(under: tenant.version) : nil }
+
+    /// Keeps where the link leads computers.
+    func keep(computerURL url: String) {
+        guard longURL == nil else { return }
+        stored?.keep(computerURL: url, under: tenant.version)
     }
 }
 
@@ -69,8 +90,8 @@ extension LinkResponder {
         case .short(let suffix):
             let link = try await short(suffix, visit, prefix, tenant)
             return OpenedLink(
-                prefix: prefix, tenant: tenant, url: prefix.url + "/" + suffix,
-                parameters: visit.isFromPreview ? link.parameters.forced : link.parameters, link: link.link)
+                prefix: prefix, tenant: tenant,
+                parameters: visit.isFromPreview ? link.parameters.forced : link.parameters, stored: link)
         case .invitation(let id):
             try checkBudget(visit)
             let found: LinkInvitation?
@@ -81,9 +102,8 @@ extension LinkResponder {
             }
             guard let found else { throw missed(visit) }
             return OpenedLink(
-                prefix: prefix, tenant: tenant, url: prefix.url + "/i/" + id,
-                parameters: visit.isFromPreview ? found.parameters.forced : found.parameters,
-                link: nil, invitation: id)
+                prefix: prefix, tenant: tenant,
+                parameters: visit.isFromPreview ? found.parameters.forced : found.parameters, invitation: id)
         }
     }
 
@@ -116,25 +136,25 @@ extension LinkResponder {
             throw .invalid(LinkProblem(field: "longDynamicLink", message: "is too long"))
         }
         // The button of a preview page leads to the long form of a short link.
-        var link: Link?
+        var link: ResolvedLink?
         if visit.isFromPreview, let tapped = visit.parameter("_osl") {
             link = try await shortLink(tapped, as: parameters, visit, prefix, tenant)
         }
-        return OpenedLink(prefix: prefix, tenant: tenant, url: url, parameters: parameters, link: link)
+        return OpenedLink(prefix: prefix, tenant: tenant, parameters: parameters, stored: link, longURL: url)
     }
 
     /// The short link that a URL names, when its preview page has a button with these parameters; `nil`: it names none, or
     /// another one, whose counts are none of this visit's.
     private func shortLink(
         _ url: String, as parameters: LinkParameters, _ visit: LinkVisit, _ prefix: LinkPrefix, _ tenant: LinkTenant
-    ) async throws(OpenedLink.Refusal) -> Link? {
+    ) async throws(OpenedLink.Refusal) -> ResolvedLink? {
         // What the URL is not is no matter: a mark that says nothing counts nothing.
         guard let tapped = try? LongLink(url: url, prefixes: tenant.settings.prefixes), tapped.prefix == prefix,
             let suffix = tapped.suffix, !suffix.contains("/")
         else { return nil }
         do throws(OpenedLink.Refusal) {
             let found = try await short(suffix, visit, prefix, tenant)
-            return found.parameters.forced == parameters ? found.link : nil
+            return found.parameters.forced == parameters ? found : nil
         } catch {
             guard case .failed = error else { return nil }
             throw error

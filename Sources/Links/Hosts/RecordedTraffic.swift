@@ -14,8 +14,8 @@ package struct RecordedTraffic: LinkTraffic {
         self.invitations = invitations
     }
 
-    package func count(_ event: LinkEvent, of link: LinkID, on platform: LinkPlatform) {
-        counter.count(event, of: link, on: platform)
+    package func count(_ events: [LinkEvent], of link: LinkID, on platform: LinkPlatform) {
+        counter.count(events, of: link, on: platform)
     }
 
     package func take(_ opening: LinkOpening) -> ClickID {

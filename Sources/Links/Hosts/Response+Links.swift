@@ -23,7 +23,10 @@ extension Response {
     /// 302.
     static func redirect(to url: String) -> Response {
         var headers = HTTPFields.ofLinks
-        headers[.location] = url
+        var location = HTTPField(name: .location, value: url)
+        // Each link has another one. In HTTP/2's table of fields it would take the place of those that all answers have.
+        location.indexingStrategy = .avoid
+        headers.append(location)
         return Response(status: .found, headers: headers)
     }
 

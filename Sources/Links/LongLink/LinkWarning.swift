@@ -1,6 +1,9 @@
 /// Something odd about a link that works nevertheless.
 package struct LinkWarning: Hashable, Sendable {
     /// The kinds of warnings, by their names on the wire (firebasedynamiclinks.v1.json, `DynamicLinkWarning`).
+    ///
+    /// Three of them never occur: no parameter is a social URL (``socialURLNotURI``, ``socialURLScheme``), and this API is
+    /// not deprecated (``apiDeprecated``).
     package enum Code: String, Hashable, Sendable, CaseIterable {
         case unspecified = "CODE_UNSPECIFIED"
         case unrecognizedParameter = "UNRECOGNIZED_PARAM"

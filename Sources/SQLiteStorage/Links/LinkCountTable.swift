@@ -22,10 +22,13 @@ struct LinkCountTable {
         """
 
     func add(_ counts: [LinkCount]) throws {
+        let addition = try RawStatement(Self.addition, db)
         for count in counts where count.count > 0 {
-            try db.change(
-                Self.addition,
-                [count.link.rawValue, count.day, count.platform.rawValue, count.event.rawValue, count.count])
+            addition.bind(count.link.rawValue)
+            for number in [count.day, count.platform.rawValue, count.event.rawValue, count.count] {
+                addition.bind(number)
+            }
+            try addition.run()
         }
     }
 

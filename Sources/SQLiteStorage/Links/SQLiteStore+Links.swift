@@ -71,6 +71,15 @@ extension SQLiteStore: LinkStore {
     /// Two counters of the process.
     package var linkVersions: LinkVersions { linkClock.versions }
 
+    /// SQLite's count of what other connections commit, as the one that writes sees it: no other of this process does.
+    package func otherCommits() async throws(StoreError) -> Int64 {
+        do {
+            return try await pool.writeWithoutTransaction { db in try db.number("PRAGMA data_version") ?? 0 }
+        } catch {
+            throw health.note(StoreError(database: error))
+        }
+    }
+
     /// Adds to the counters in one transaction.
     package func add(_ counts: [LinkCount]) async throws(StoreError) {
         try await write(rows: counts.count) { db in try LinkCountTable(db: db).add(counts) }

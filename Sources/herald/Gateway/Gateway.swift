@@ -29,6 +29,7 @@ struct Gateway: Service {
     private let listenerWatch: ListenerWatch?
     private let certificates: CertificateWatch
     private let keyUses: KeyUseWriter
+    private let linkDirectory: LinkDirectory
     private let linkCounter: LinkCounter
     private let clicks: ClickRecorder
     private let channelClient: APNSChannelClient
@@ -130,6 +131,7 @@ struct Gateway: Service {
         let uses = KeyUses()
         keyUses = KeyUseWriter(uses, to: store, clock: ContinuousClock(), logger: logger)
         let linkDirectory = LinkDirectory(store: store)
+        self.linkDirectory = linkDirectory
         linkCounter = LinkCounter(wallTime: { time.now() }, logger: logger) { counts throws(StoreError) in
             try await store.add(counts)
         }
@@ -279,6 +281,7 @@ struct Gateway: Service {
             channels,
             FileCleaner(store, clock: ContinuousClock(), logger: logger),
             keyUses,
+            linkDirectory,
             linkCounter,
             clicks,
             disk,

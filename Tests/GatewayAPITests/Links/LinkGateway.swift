@@ -42,9 +42,9 @@ final class RecordedTraffic: LinkTraffic {
     var clicks: [ClickID] { state.withLock { $0.clicks } }
     var reports: [DeviceReport] { state.withLock { $0.reports } }
 
-    func count(_ event: LinkEvent, of link: LinkID, on platform: LinkPlatform) {
-        counter?.count(event, of: link, on: platform)
-        state.withLock { $0.events.append(Event(event: event, platform: platform)) }
+    func count(_ events: [LinkEvent], of link: LinkID, on platform: LinkPlatform) {
+        counter?.count(events, of: link, on: platform)
+        state.withLock { $0.events += events.map { Event(event: $0, platform: platform) } }
     }
 
     func take(_ opening: LinkOpening) -> ClickID {

@@ -30,6 +30,22 @@ struct LinkHostTests {
 
     private func events(_ gateway: LinkGateway) -> [LinkEvent] { gateway.traffic.events.map(\.event) }
 
+    @Test("a Host in another spelling, or with a port, is in no answer, and no answer may be kept")
+    func spelledHost() async throws {
+        let gateway = try await LinkGateway()
+        let short = try await gateway.shorten(Self.android + "&ibi=com.example.app")
+        for host in ["GO.example.com:8443", "go.example.com.", "go.example.com:1"] {
+            let url = short.replacing("go.example.com", with: host)
+            for agent in [LinkGateway.Agent.chrome, .iPhone, .mac, .twitterbot] {
+                let answer = try await gateway.open(url, agent)
+                #expect(!answer.text.contains(host) && answer.headers[.location]?.contains(host) != true, "\(answer)")
+                expectFields(of: answer)
+            }
+            let debug = try await gateway.open(url + "?d=1")
+            #expect(debug.status == 200 && !debug.text.contains(host))
+        }
+    }
+
     @Test("Chrome on Android gets an intent URL whose values are encoded")
     func intent() async throws {
         let gateway = try await LinkGateway()

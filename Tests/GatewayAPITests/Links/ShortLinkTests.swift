@@ -114,6 +114,20 @@ struct ShortLinkTests {
         #expect(list.allSatisfy { $0["warningMessage"]?.stringValue?.isEmpty == false })
     }
 
+    @Test("the deprecated field for the domain is warned of")
+    func oldDomain() async throws {
+        let gateway = try await LinkGateway()
+        for (field, codes) in [
+            (#"dynamicLinkDomain":""#, ["DEPRECATED_PARAM"]), (#"domainUriPrefix":"https://"#, []),
+        ] as [(String, [String])] {
+            let answer = try await gateway.call(
+                .post, "/v1/shortLinks",
+                #"{"dynamicLinkInfo":{"\#(field)go.example.com","link":"https://a.example/x"}}"#, as: .client)
+            let list = try answer.list("warning") ?? []
+            #expect(list.compactMap { $0["warningCode"]?.stringValue } == codes, "\(answer.text)")
+        }
+    }
+
     /// The same link in the spellings of several clients.
     static let spellings = [
         #"""

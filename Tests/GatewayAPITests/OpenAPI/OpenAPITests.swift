@@ -167,6 +167,39 @@ struct LinkSchemaTests {
         #expect(seen.count > 15)
     }
 
+    @Test("attribution has the fields of Dynamic Links but for those that nothing reads")
+    func attribution() throws {
+        let discovery = try JSONValue(
+            parsing: Array(
+                try Checkout.text("Tests/GatewayAPITests/Resources/firebasedynamiclinks.v1.json").utf8))
+        for (name, theirs, added, unread) in [
+            (
+                "InstallAttributionRequest", "GetIosPostInstallAttributionRequest",
+                ["androidVersion", "installReferrer", "installId"], ["retrievalMethod", "visualStyle"]
+            ),
+            (
+                "InstallAttribution", "GetIosPostInstallAttributionResponse", ["referralId"],
+                ["isStrongMatchExecutable"]
+            ),
+            ("ReopenAttribution", "GetIosReopenAttributionResponse", [], ["warning"]),
+        ] as [(String, String, Set<String>, Set<String>)] {
+            let ours = document["components"]?["schemas"]?[name]?["properties"]
+            let fields = members(discovery["schemas"]?[theirs]?["properties"])
+            #expect(!fields.isEmpty)
+            #expect(
+                Set(members(ours).map(\.name)).subtracting(added) == Set(fields.map(\.name)).subtracting(unread),
+                "\(name)")
+            for field in fields where field.value["enum"] != nil && !unread.contains(field.name) {
+                let words = texts(ours?[field.name]?["enum"])
+                #expect(!words.isEmpty && words.isSubset(of: texts(field.value["enum"])), "\(field.name)")
+            }
+        }
+        let device = document["components"]?["schemas"]?["InstallAttributionRequest"]?["properties"]?["device"]
+        #expect(
+            Set(members(device?["properties"]).map(\.name))
+                == Set(members(discovery["schemas"]?["DeviceInfo"]?["properties"]).map(\.name)))
+    }
+
     @Test("the methods of Dynamic Links have their paths")
     func paths() throws {
         let discovery = try Checkout.text("Tests/GatewayAPITests/Resources/firebasedynamiclinks.v1.json")

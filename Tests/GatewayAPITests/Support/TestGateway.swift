@@ -517,6 +517,7 @@ struct BrokenStore: APIStore {
         of project: ProjectID, after id: LinkID, limit: Int
     ) async throws(StoreError) -> [Link] { throw failure }
     var linkVersions: LinkVersions { keys.linkVersions }
+    func otherCommits() async throws(StoreError) -> Int64 { throw failure }
     func add(_ counts: [LinkCount]) async throws(StoreError) { throw failure }
     func counts(of link: LinkID, days: ClosedRange<Int>) async throws(StoreError) -> [LinkCount] { throw failure }
     func links(of message: MessageID, in project: ProjectID) async throws(StoreError) -> [MessageLink] { throw failure }
