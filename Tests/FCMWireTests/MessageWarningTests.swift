@@ -35,7 +35,7 @@ struct MessageWarningTests {
         let text = #"{"notification":{"title":"t"},"apns":{"headers":{"apns-expiration":"\#(seconds)"}}}"#
         #expect(try warnings(text).map(\.field) == ["message.apns.headers.apns-expiration"])
         let content = try FCMMessage(source: JSONValue(parsing: Array(text.utf8)))
-        #expect(content.timeToLive(acceptedAt: Self.now) == .once)
+        #expect(content.timeToLive(acceptedAt: Self.now, on: .apple) == .once)
     }
 
     @Test(arguments: [

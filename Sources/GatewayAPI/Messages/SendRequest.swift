@@ -57,7 +57,7 @@ struct SendItem: Sendable {
             throw .invalid("target", "The message names its own target: a target beside it is one too many.")
         }
         target = beside ?? named
-        options = try DeliveryOptions(in: body, at: now, timeToLive: content.timeToLive(acceptedAt: now))
+        options = try DeliveryOptions(in: body, at: now, timeToLive: content.timeToLive(acceptedAt: now, on: .apple))
         let delivery = try body.object("delivery", type: "TYPE_MESSAGE")
         wait = try delivery?.duration("wait")
         asksUpstream = try delivery?.bool("upstream") ?? false
