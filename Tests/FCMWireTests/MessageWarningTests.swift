@@ -27,7 +27,9 @@ struct MessageWarningTests {
 
     @Test(arguments: [#"{"android":{"ttl":"5s"}}"#, #"{"android_v2":{}}"#, #"{"webpush":{},"android":{}}"#])
     func aMessageForOtherPlatformsAloneIsTold(text: String) throws {
-        #expect(try warnings(text).map(\.reason) == [.onlyOtherPlatforms])
+        let content = try FCMMessage(source: JSONValue(parsing: Array(text.utf8)))
+        #expect(content.emptyWarning(on: .apple)?.reason == .onlyOtherPlatforms)
+        #expect(content.emptyWarning(on: text.contains("android") ? .android : .web) == nil)
     }
 
     @Test(arguments: ["1", "3600", "1767323045"])
@@ -47,6 +49,7 @@ struct MessageWarningTests {
     ])
     func whatIsMeantIsNotTold(text: String) throws {
         #expect(try warnings(text) == [])
+        #expect(try FCMMessage(source: JSONValue(parsing: Array(text.utf8))).emptyWarning(on: .apple) == nil)
     }
 
     @Test func manyStrangeKeysCostNoMoreThanAFew() throws {

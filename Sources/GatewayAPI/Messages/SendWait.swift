@@ -130,7 +130,7 @@ extension ProjectCall {
             let request = try? SendRequest(body, at: message.acceptedAt)
         else { return Response(json: .object([name])) }
         guard case .registration = message.recipient, let wait = SendWait(in: request, call.request.headers) else {
-            return Response(json: .object([name] + request.item.warningMembers))
+            return Response(json: .object([name] + request.item.warningMembers(in: project)))
         }
         return try response(for: id, await knownEnd(of: id), of: request.item, applied: wait.applied)
     }
@@ -165,7 +165,7 @@ extension ProjectCall {
             .init("outcome", .string(end?.outcome.rawValue.uppercased() ?? "IN_FLIGHT")),
         ]
         if let reason = end?.reason { members.append(.init("reason", .string(reason))) }
-        var response = Response(json: .object(members + item.warningMembers))
+        var response = Response(json: .object(members + item.warningMembers(in: project)))
         if let applied { response.headers[.preferenceApplied] = applied }
         return response
     }
