@@ -184,7 +184,7 @@ extension DeliveryRunner {
         let result = delivery.settlement(
             of: report.outcome, at: wallTime(), upstreamID: report.upstreamID, random: random())
         var attempts = AttemptCounts()
-        attempts.add(report.outcome)
+        attempts.add(report.outcome, on: delivery.channel.platform)
         metrics.count(attempts)
         answers.append([Settlement(delivery: claim, result: result)], in: reservation.lane, by: reservation.worker)
     }

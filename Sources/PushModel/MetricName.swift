@@ -13,7 +13,7 @@ package enum MetricName: String, Sendable, CaseIterable {
     case diskFreeLimit = "herald_disk_free_bytes_limit"
     /// Gauge: days until the limit at the rate of the last day.
     case diskDaysLeft = "herald_disk_days_left"
-    /// Counter by `outcome` and `reason`: deliveries that ended.
+    /// Counter by `platform`, `outcome` and `reason`: deliveries that ended.
     case deliveries = "herald_deliveries_total"
     /// Counter by `project`, `app` and `outcome`: deliveries that ended, of the most frequent apps.
     case appDeliveries = "herald_app_deliveries_total"
@@ -21,7 +21,7 @@ package enum MetricName: String, Sendable, CaseIterable {
     case topicDeliveries = "herald_topic_deliveries_total"
     /// Counter by `project`, `label` and `outcome`: deliveries that ended, of the senders' most frequent labels.
     case labelDeliveries = "herald_label_deliveries_total"
-    /// Counter by `outcome` and `reason`: attempts that ended.
+    /// Counter by `platform`, `outcome` and `reason`: attempts that ended.
     case attempts = "herald_attempts_total"
     /// Counter: registrations whose device token APNs accepted in the other environment than theirs.
     case correctedEnvironments = "herald_corrected_environments_total"
@@ -99,7 +99,7 @@ package enum MetricName: String, Sendable, CaseIterable {
         switch self {
         case .messagesAccepted: "Messages committed."
         case .messagesRefused: "Messages refused before accept, by reason."
-        case .deliveries: "Deliveries that ended, by outcome and reason."
+        case .deliveries: "Deliveries that ended, by platform, outcome and reason."
         case .appDeliveries:
             "Deliveries that ended, by app and outcome; the 50 most frequent apps, the others together."
         case .topicDeliveries:
@@ -110,7 +110,7 @@ package enum MetricName: String, Sendable, CaseIterable {
         case .traceQueueLimit: "The most spans that may wait for the collector."
         case .traceSpansExported: "Spans that the collector took."
         case .traceSpansDropped: "Spans that did not reach the collector, by reason."
-        case .attempts: "Attempts that ended, by outcome and reason."
+        case .attempts: "Attempts that ended, by platform, outcome and reason."
         case .correctedEnvironments: "Registrations whose device token APNs accepted in the other environment."
         case .quarantines: "Registrations that were quarantined."
         case .deliveryLatency: "Seconds from accept to APNs' answer, accepted deliveries."

@@ -36,6 +36,8 @@ struct DeliveryCounterTests {
             for entry in await rig.store.ledger.values { ledger[entry.outcome.rawValue, default: 0] += 1 }
             #expect(counters.sums(of: .deliveries) == ledger)
             #expect(ledger["expired"] == 5 && ledger["cancelled"] == 5)
+            #expect(counters.platforms(of: .attempts) == ["apple": 2])
+            #expect(counters.platforms(of: .deliveries)["apple"] == 2)
             let recent = rig.runner.recentReasons(of: Sample.projectID)
             #expect(recent.filter { $0.outcome == .expired }.map(\.count) == [5])
             #expect(recent.filter { $0.outcome == .cancelled }.map(\.reason) == ["Cancelled"])
@@ -46,10 +48,16 @@ struct DeliveryCounterTests {
 /// Sums up counters by name and outcome.
 private final class CounterRecorder: MetricsFactory {
     private let values = Mutex<[String: [String: Int]]>([:])
+    private let platforms = Mutex<[String: [String: Int]]>([:])
 
     /// A counter's values by outcome.
     func sums(of name: MetricName) -> [String: Int] {
         values.withLock { $0[name.rawValue] ?? [:] }
+    }
+
+    /// A counter's values by platform.
+    func platforms(of name: MetricName) -> [String: Int] {
+        platforms.withLock { $0[name.rawValue] ?? [:] }
     }
 
     /// The sum of all its values.
@@ -59,7 +67,9 @@ private final class CounterRecorder: MetricsFactory {
 
     func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         let outcome = dimensions.first { $0.0 == "outcome" }?.1 ?? ""
+        let platform = dimensions.first { $0.0 == "platform" }?.1 ?? ""
         return Handler { count in
+            self.platforms.withLock { $0[label, default: [:]][platform, default: 0] += Int(count) }
             self.values.withLock { $0[label, default: [:]][outcome, default: 0] += Int(count) }
         }
     }

@@ -27,7 +27,9 @@ struct MessageWarningTests {
 
     @Test(arguments: [#"{"android":{"ttl":"5s"}}"#, #"{"android_v2":{}}"#, #"{"webpush":{},"android":{}}"#])
     func aMessageForOtherPlatformsAloneIsTold(text: String) throws {
-        #expect(try warnings(text).map(\.reason) == [.onlyOtherPlatforms])
+        let content = try FCMMessage(source: JSONValue(parsing: Array(text.utf8)))
+        #expect(content.emptyWarning(on: .apple)?.reason == .onlyOtherPlatforms)
+        #expect(content.emptyWarning(on: text.contains("android") ? .android : .web) == nil)
     }
 
     @Test(arguments: ["1", "3600", "1767323045"])
@@ -35,7 +37,7 @@ struct MessageWarningTests {
         let text = #"{"notification":{"title":"t"},"apns":{"headers":{"apns-expiration":"\#(seconds)"}}}"#
         #expect(try warnings(text).map(\.field) == ["message.apns.headers.apns-expiration"])
         let content = try FCMMessage(source: JSONValue(parsing: Array(text.utf8)))
-        #expect(content.timeToLive(acceptedAt: Self.now) == .once)
+        #expect(content.timeToLive(acceptedAt: Self.now, on: .apple) == .once)
     }
 
     @Test(arguments: [
@@ -47,6 +49,7 @@ struct MessageWarningTests {
     ])
     func whatIsMeantIsNotTold(text: String) throws {
         #expect(try warnings(text) == [])
+        #expect(try FCMMessage(source: JSONValue(parsing: Array(text.utf8))).emptyWarning(on: .apple) == nil)
     }
 
     @Test func manyStrangeKeysCostNoMoreThanAFew() throws {

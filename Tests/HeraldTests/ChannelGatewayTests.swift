@@ -111,6 +111,59 @@ struct ChannelGatewayTests {
         }
     }
 
+    @Test("Of two publications while APNs is overloaded, only the newer one goes out", arguments: [429, 503])
+    func superseded(status: Int) async throws {
+        try await GatewayUnderTest.with { test in
+            let process = try await test.start()
+            let api = APIClient(baseURL: process.baseURL, key: test.keys.sender)
+            let id = try await Self.create("match", api)
+            let reason = status == 429 ? "TooManyRequests" : "ServiceUnavailable"
+            test.simulator.rules.set(Rule(.reject(status: status, reason: reason), times: 1), forChannel: id)
+            let first = try await api.post("/v1/projects/demo/messages:send", Self.body("match"))
+            // Making the channel and the first attempt.
+            await test.simulator.recording.wait(untilCount: 2)
+            let newer = Self.body("match").replacing("1:0", with: "2:0").replacing("1700000000", with: "1700000001")
+            let second = try await api.post("/v1/projects/demo/messages:send", newer)
+            let names = try [first, second].map { try #require(try $0.json["name"] as? String, "\($0.text)") }
+            let reports = [
+                try await WholeGatewayTests.completeReport(names[0], process, test.keys),
+                try await WholeGatewayTests.completeReport(names[1], process, test.keys),
+            ]
+            #expect(reports[0]["rejectedByReason"] as? [String: Int] == ["Superseded": 1], "\(reports[0])")
+            #expect(try WholeGatewayTests.ledger(reports[1])["accepted"] == 1)
+            let arrived = Self.broadcasts(test)
+            #expect(arrived.map(\.status) == [status, 200])
+            #expect(arrived.last?.payload.contains("2:0") == true)
+            #expect(try await api.get("/v1/projects/demo/channels/match").json["state"] as? String == "ACTIVE")
+            await process.end(with: SIGTERM)
+        }
+    }
+
+    @Test(
+        "A refusal of the app's right to broadcast holds its publications back and loses no channel",
+        arguments: [(400, "FeatureNotEnabled"), (403, "TopicMismatch")])
+    func parked(status: Int, reason: String) async throws {
+        try await GatewayUnderTest.with { test in
+            let process = try await test.start()
+            let api = APIClient(baseURL: process.baseURL, key: test.keys.sender)
+            let id = try await Self.create("match", api)
+            test.simulator.rules.set(Rule(.reject(status: status, reason: reason), times: 1), forChannel: id)
+            let sent = try await api.post("/v1/projects/demo/messages:send", Self.body("match"))
+            let name = try #require(try sent.json["name"] as? String, "\(sent.text)")
+            _ = await process.line(containing: "pushes are held back")
+            // Devices of the app are no part of it.
+            let device = try await APIClient(baseURL: process.baseURL, key: test.keys.admin).register(deviceToken: "0a")
+            let single = try await api.post(
+                "/v1/projects/demo/messages:send",
+                #"{"message":{"token":"\#(device)","notification":{"title":"Hi"}}}"#, prefer: "wait=25")
+            #expect(single.text.contains("ACCEPTED"), "\(single.text)")
+            let report = try await WholeGatewayTests.completeReport(name, process, test.keys)
+            #expect(try WholeGatewayTests.ledger(report)["accepted"] == 1, "\(report)")
+            #expect(try await api.get("/v1/projects/demo/channels/match").json["state"] as? String == "ACTIVE")
+            await process.end(with: SIGTERM)
+        }
+    }
+
     @Test("The commands make, list, show, publish to and delete a channel")
     func commands() async throws {
         try await GatewayUnderTest.with { test in

@@ -25,7 +25,7 @@ struct PrometheusRegistryTests {
         Counter(label: name, dimensions: [("outcome", "accepted"), ("reason", "")], factory: registry).increment()
         #expect(
             registry.text == """
-                # HELP herald_deliveries_total Deliveries that ended, by outcome and reason.
+                # HELP herald_deliveries_total Deliveries that ended, by platform, outcome and reason.
                 # TYPE herald_deliveries_total counter
                 herald_deliveries_total{outcome="rejected",reason="x"} 3
                 herald_deliveries_total{outcome="accepted",reason=""} 1

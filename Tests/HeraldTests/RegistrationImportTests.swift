@@ -136,6 +136,44 @@ struct RegistrationImportTests {
         #expect(try await second.check() == [])
     }
 
+    /// The lines of the article that make an import of OneSignal's export, as they stand there.
+    @Test(.enabled { try await ChildProcess.run("/usr/bin/env", ["python3", "-c", ""]).status == 0 })
+    func theArticlesLinesReadAnExportOfOneSignal() async throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let article = try String(
+            contentsOf: root.appending(path: "Sources/herald/herald.docc/FromWebPush.md"), encoding: .utf8)
+        let lines = try #require(
+            article.components(separatedBy: "```python\n").last?.components(separatedBy: "```").first)
+        let (script, users) = (directory.file("onesignal.py"), directory.file("users.csv"))
+        try Data(lines.utf8).write(to: URL(filePath: script))
+        let key = Base64URL.text(Self.point)
+        let auth = Base64URL.text(Array(repeating: 7, count: 16))
+        let web = "https://updates.push.services.mozilla.com/wpush/v2/one"
+        let rows = [
+            "id,identifier,device_type,tags,invalid_identifier,external_user_id,web_auth,web_p256",
+            #"1,\#(Self.token("aa")),0,"{""news"":""1"",""level"":""7""}",f,alice,,"#,
+            "2,device-0001:APA91bExample,1,,f,,,",
+            #"3,\#(web),8,"{""news"":""true"",""no topic"":""1""}",f,bob,\#(auth),\#(key)"#,
+            "4,\(Self.token("bb")),0,{},t,,,",
+            "5,someone@example.com,11,{},f,,,",
+        ]
+        try Data(rows.joined(separator: "\n").utf8).write(to: URL(filePath: users))
+        let made = try await ChildProcess.run("/usr/bin/env", ["python3", script, users])
+        #expect(made.status == 0 && made.lines.count == 3, "\(made.lines)")
+        let store = try store("onesignal")
+        let taken = try await take(Array(made.lines.joined(separator: "\n").utf8), .ndjson, store)
+        #expect(taken.summary == .init(imported: 3) && taken.rejects.isEmpty, "\(taken.rejects)")
+        let kept = try await store.exportRegistrations(
+            of: Self.project, after: RegistrationKey(rawValue: 0), limit: 9
+        ).rows
+        let byPlatform = Dictionary(uniqueKeysWithValues: kept.map { ($0.address.platform, $0) })
+        #expect(byPlatform[.apple]?.user?.rawValue == "alice" && byPlatform[.apple]?.topics.map(\.text) == ["news"])
+        #expect(byPlatform[.android]?.address.androidToken?.rawValue == "device-0001:APA91bExample")
+        let browser = try #require(byPlatform[.web])
+        #expect(browser.address.webSubscription?.endpoint == web && browser.topics.map(\.text) == ["news"])
+        #expect(browser.address.webSubscription?.key == Self.point && browser.user?.rawValue == "bob")
+    }
+
     @Test(arguments: [
         (#"{"app":"com.example.app"}"#, "device_token"),
         (#"{"device_token":"\#(token("00"))"}"#, "app"),

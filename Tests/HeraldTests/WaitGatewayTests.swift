@@ -125,7 +125,7 @@ struct WaitGatewayTests {
 
 extension APIClient {
     /// Posts with a `Prefer` header.
-    fileprivate func post(_ path: String, _ body: String, prefer: String) async throws -> Answer {
+    func post(_ path: String, _ body: String, prefer: String) async throws -> Answer {
         var request = HTTPClientRequest(url: baseURL + path)
         request.method = .POST
         request.headers.add(name: "authorization", value: "Bearer \(key)")

@@ -14,5 +14,5 @@ package struct PlainContent: MessageContent {
         self.pushID = pushID
     }
 
-    package func timeToLive(acceptedAt time: Timestamp) -> TimeToLive { .standard }
+    package func timeToLive(acceptedAt time: Timestamp, on platform: Platform) -> TimeToLive { .standard }
 }

@@ -5,7 +5,7 @@ import Store
 struct SubmissionPlan {
     /// The id that it would have.
     let id: MessageID
-    /// How long it is worth delivering.
+    /// How long it is worth delivering: as long as on the platform where that is longest.
     let life: Lifetime
     /// To whom, as the store takes it.
     let recipient: Recipient<RegistrationKey, [RegistrationKey]>
@@ -27,12 +27,13 @@ struct SubmissionPlan {
     /// Plans a submission that is accepted at `now` as `id`.
     init(of submission: Submission, id: MessageID, acceptedAt now: Timestamp, composer: any PushComposer) {
         self.id = id
-        life = Lifetime(
-            of: submission.content, acceptedAt: now, isBroadcast: submission.recipient.storagePolicy != nil)
+        let lives = submission.lives(acceptedAt: now)
+        life =
+            lives.values.max { $0.expiresAt < $1.expiresAt }
+            ?? Lifetime(of: submission.content, on: .apple, acceptedAt: now)
         let keys = submission.recipient.keys
         recipient = submission.recipient.map(\.key) { _ in keys }
-        let (pushes, violations) = submission.composed(
-            as: id, acceptedAt: now, until: life.expiresAt, by: composer)
+        let (pushes, violations) = submission.composed(as: id, acceptedAt: now, for: lives, by: composer)
         self.pushes = pushes
         self.violations = violations
         let push = submission.apps.lazy.compactMap { pushes[$0] }.first
@@ -106,9 +107,20 @@ extension Submission {
         }
     }
 
+    /// How long it is worth delivering on each platform that it may reach.
+    fileprivate func lives(acceptedAt now: Timestamp) -> [Platform: Lifetime] {
+        let served = apps.filter { project.apps[$0]?.isServed ?? false }
+        return Dictionary(
+            Set((served.isEmpty ? apps : served).map(\.platform)).map { platform in
+                let life = Lifetime(
+                    of: content, on: platform, acceptedAt: now, isBroadcast: recipient.storagePolicy != nil)
+                return (platform, life)
+            }, uniquingKeysWith: { first, _ in first })
+    }
+
     /// The push of every app, and what is wrong.
     fileprivate func composed(
-        as id: MessageID, acceptedAt now: Timestamp, until expiresAt: Timestamp, by composer: any PushComposer
+        as id: MessageID, acceptedAt now: Timestamp, for lives: [Platform: Lifetime], by composer: any PushComposer
     ) -> (pushes: [AppKey: any ComposedPush], violations: [InvalidMessage]) {
         var violations = recipientViolations.map { [$0] } ?? []
         var pushes: [AppKey: any ComposedPush] = [:]
@@ -123,12 +135,12 @@ extension Submission {
                 continue
             }
             // Nothing is composed for an app that nothing is sent to.
-            guard app.isServed else { continue }
+            guard app.isServed, let life = lives[key.platform] else { continue }
             do throws(InvalidMessage) {
                 var context = PushContext(
                     message: id, projectNumber: project.number, broadcastTopic: topic,
                     isForMany: recipient.isMany, collapsesRepeats: options.collapsesRepeats,
-                    broadcast: recipient.storagePolicy, app: app, expiresAt: expiresAt, acceptedAt: now)
+                    broadcast: recipient.storagePolicy, app: app, expiresAt: life.expiresAt, acceptedAt: now)
                 context.isDryRun = isDryRun
                 pushes[key] = try composer.compose(content, in: context)
             } catch {

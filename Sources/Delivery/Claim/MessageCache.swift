@@ -111,7 +111,8 @@ final class MessageCache: Sendable {
         if let push = state.withLock({ $0.entries[id]?.pushes[app] }) { return push }
         // Outside of the lock: two claims may compose it at once, then the first one counts.
         let composed = Result { () throws(InvalidMessage) in
-            try composer.compose(entry.content, in: PushContext(entry.message, project: project, app: app))
+            try composer.compose(
+                entry.content, in: PushContext(entry.message, entry.content, project: project, app: app))
         }
         return state.withLock { state in
             guard state.entries[id] != nil else { return composed }
@@ -124,7 +125,7 @@ final class MessageCache: Sendable {
 
 extension PushContext {
     /// What a message's push for an app depends on.
-    fileprivate init(_ message: Message, project: Project, app: App) {
+    fileprivate init(_ message: Message, _ content: any MessageContent, project: Project, app: App) {
         var isOfChannel = false
         if case .registration(let id) = message.recipient { isOfChannel = id.isOfChannel }
         self.init(
@@ -132,7 +133,7 @@ extension PushContext {
             isForMany: message.recipient.isMany,
             collapsesRepeats: message.options.collapsesRepeats,
             // What was accepted fits the channel's policy, whichever it has.
-            broadcast: isOfChannel ? .mostRecent : nil, app: app, expiresAt: message.expiresAt,
-            acceptedAt: message.acceptedAt)
+            broadcast: isOfChannel ? .mostRecent : nil, app: app,
+            expiresAt: message.expiry(of: content, on: app.platform).time, acceptedAt: message.acceptedAt)
     }
 }

@@ -21,6 +21,10 @@ struct PushBatchBuilder {
         let app: App?
         let push: (any ComposedPush)?
         let canProbe: Bool
+        /// After this no attempt is started.
+        let expiresAt: Timestamp
+        /// Whether the push service is to try it once.
+        let isOnce: Bool
         /// The batches of its channels: an app has two at most.
         var first: (channel: Channel, slot: Int)?
         var second: (channel: Channel, slot: Int)?
@@ -33,10 +37,9 @@ struct PushBatchBuilder {
     private let notesTraced: Bool
     private var slots: [PushRoute: Int] = [:]
     // Of the message that is open:
-    private var expiresAt = Timestamp(milliseconds: .max)
+    private var opened: (message: Message, content: any MessageContent)?
     private var seed: UInt64 = 0
     private var ownID: PushID?
-    private var isOnce = false
     private var isAwaited = false
     private var activityToken: DeviceToken?
     private var apps: [AppPlan] = []
@@ -65,10 +68,9 @@ struct PushBatchBuilder {
     /// - Parameter isAwaited: whether their sender waits for their end.
     mutating func open(_ message: Message, _ content: any MessageContent, isAwaited: Bool = false) {
         self.isAwaited = isAwaited
-        expiresAt = message.expiresAt
+        opened = (message, content)
         seed = message.id.seed
         ownID = content.pushID
-        isOnce = content.timeToLive(acceptedAt: message.acceptedAt) == .once
         activityToken = content.activityToken
         apps = []
         tracedID = notesTraced && message.id.isTraced ? message.id : nil
@@ -84,10 +86,11 @@ struct PushBatchBuilder {
     ///   not there, or the message can't be built any more.
     mutating func add(_ place: Int, look: (AppKey) -> (app: App?, push: (any ComposedPush)?)) {
         let index = plan(for: claims[place].registration.appKey, look)
+        let isOnce = apps[index].isOnce
         let traits = DeliveryTraits(
             pushID: ownID ?? PushID(seed: seed, registration: claims[place].registration.key), isOnce: isOnce,
-            isForActivity: activityToken != nil, canProbe: apps[index].canProbe)
-        if now < expiresAt, claims[place].registration.isActive, claims[place].history.probingSince == nil,
+            isForActivity: activityToken != nil, canProbe: apps[index].canProbe, expiresAt: apps[index].expiresAt)
+        if now < apps[index].expiresAt, claims[place].registration.isActive, claims[place].history.probingSince == nil,
             !isOnce || !claims[place].history.isInterrupted, let push = apps[index].push
         {
             let isSuspect = activityToken != nil || !claims[place].registration.isProven
@@ -152,7 +155,11 @@ struct PushBatchBuilder {
     private mutating func plan(for key: AppKey, _ look: (AppKey) -> (app: App?, push: (any ComposedPush)?)) -> Int {
         if let known = apps.firstIndex(where: { $0.key == key }) { return known }
         let (app, push) = look(key)
-        apps.append(AppPlan(key: key, app: app, push: push, canProbe: app?.reachesBothEnvironments ?? false))
+        let expiry = opened.map { $0.message.expiry(of: $0.content, on: key.platform) }
+        apps.append(
+            AppPlan(
+                key: key, app: app, push: push, canProbe: app?.reachesBothEnvironments ?? false,
+                expiresAt: expiry?.time ?? Timestamp(milliseconds: .max), isOnce: expiry?.isOnce ?? false))
         return apps.count - 1
     }
 
@@ -181,12 +188,14 @@ struct PushBatchBuilder {
 struct DeliveryTraits: Sendable {
     /// The `apns-id` of each of its attempts.
     var pushID: PushID
-    /// Whether APNs gets one attempt only (`apns-expiration: 0`).
+    /// Whether the push service gets one attempt only (`apns-expiration: 0`, a time to live of 0).
     var isOnce: Bool
     /// Whether it goes to the token of a Live Activity.
     var isForActivity: Bool
     /// Whether the app reaches the environment that the registration is not of.
     var canProbe: Bool
+    /// After this no attempt is started.
+    var expiresAt: Timestamp
 }
 
 /// Some of the deliveries that were claimed together, with their traits. The claims stay as the store gave them: a push
@@ -226,7 +235,7 @@ extension OpenDelivery {
     init(_ claim: ClaimedDelivery, lane: Lane, traits: DeliveryTraits) {
         self.init(
             claim: claim, lane: lane, isOnce: traits.isOnce, isForActivity: traits.isForActivity,
-            pushID: traits.pushID, canProbe: traits.canProbe)
+            pushID: traits.pushID, canProbe: traits.canProbe, endsAt: traits.expiresAt)
     }
 
     /// Opens a claimed delivery whose message is not known.

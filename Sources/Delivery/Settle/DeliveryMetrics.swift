@@ -7,6 +7,8 @@ import Synchronization
 final class DeliveryMetrics: Sendable {
     private struct Key: Hashable {
         var metric: MetricName
+        /// Whose devices it was for; `nil`: the store ended it without looking.
+        var platform: Platform?
         var outcome: String
         var reason: String
     }
@@ -59,34 +61,41 @@ final class DeliveryMetrics: Sendable {
 
     /// Counts attempts that ended.
     func count(_ attempts: AttemptCounts) {
-        if attempts.accepted > 0 {
-            counter(Key(metric: .attempts, outcome: Outcome.accepted.metricLabel, reason: "")).increment(
-                by: attempts.accepted)
+        for (platform, count) in attempts.accepted {
+            let key = Key(
+                metric: .attempts, platform: platform, outcome: Outcome.accepted.metricLabel, reason: "")
+            counter(key).increment(by: count)
         }
-        for (outcome, count) in attempts.others {
-            counter(Key(metric: .attempts, outcome: outcome.metricLabel, reason: outcome.reasonLabel)).increment(
-                by: count)
+        for (kind, count) in attempts.others {
+            let key = Key(
+                metric: .attempts, platform: kind.platform, outcome: kind.outcome.metricLabel,
+                reason: kind.outcome.reasonLabel)
+            counter(key).increment(by: count)
         }
     }
 
     /// Counts a recorded batch.
     func count(_ settlements: [Settlement]) {
-        var accepted = 0
+        var accepted: [Platform: Int] = [:]
         var others: [Key: Int] = [:]
         var latencies: [Int64: Int] = [:]
         for place in settlements.indices {
             guard case .ended(let entry) = settlements[place].result else { continue }
+            let platform = settlements[place].delivery.registration.channel.platform
             if case .accepted = entry.outcome {
-                accepted += 1
+                accepted[platform, default: 0] += 1
                 latencies[entry.latencyMilliseconds, default: 0] += 1
             } else {
                 let key = Key(
-                    metric: .deliveries, outcome: entry.outcome.rawValue, reason: labels.label(of: entry.reason))
+                    metric: .deliveries, platform: platform, outcome: entry.outcome.rawValue,
+                    reason: labels.label(of: entry.reason))
                 others[key, default: 0] += 1
             }
         }
-        if accepted > 0 {
-            others[Key(metric: .deliveries, outcome: LedgerOutcome.accepted.rawValue, reason: "")] = accepted
+        for (platform, count) in accepted {
+            let key = Key(
+                metric: .deliveries, platform: platform, outcome: LedgerOutcome.accepted.rawValue, reason: "")
+            others[key] = count
         }
         for (key, count) in others { counter(key).increment(by: count) }
         for (milliseconds, count) in latencies { latency.record(Double(milliseconds) / 1000, times: count) }
@@ -136,27 +145,35 @@ final class DeliveryMetrics: Sendable {
         counters.withLock { counters in
             if let counter = counters[key] { return counter }
             let counter = Counter(
-                label: key.metric.rawValue, dimensions: [("outcome", key.outcome), ("reason", key.reason)],
-                factory: factory)
+                label: key.metric.rawValue,
+                dimensions: [
+                    ("platform", key.platform?.rawValue ?? ""), ("outcome", key.outcome), ("reason", key.reason),
+                ], factory: factory)
             counters[key] = counter
             return counter
         }
     }
 }
 
-/// Attempts that ended, by outcome.
+/// Attempts that ended, by platform and outcome.
 struct AttemptCounts {
-    /// Those that APNs accepted: nearly all.
-    private(set) var accepted = 0
+    /// What was not accepted, and where.
+    struct Kind: Hashable {
+        let platform: Platform
+        let outcome: Outcome
+    }
+
+    /// Those that were accepted: nearly all.
+    private(set) var accepted: [Platform: Int] = [:]
     /// The others.
-    private(set) var others: [Outcome: Int] = [:]
+    private(set) var others: [Kind: Int] = [:]
 
     /// Counts an attempt.
-    mutating func add(_ outcome: Outcome) {
+    mutating func add(_ outcome: Outcome, on platform: Platform) {
         if case .accepted = outcome {
-            accepted += 1
+            accepted[platform, default: 0] += 1
         } else {
-            others[outcome, default: 0] += 1
+            others[Kind(platform: platform, outcome: outcome), default: 0] += 1
         }
     }
 }

@@ -7,7 +7,7 @@ struct OpenDelivery: Sendable {
     let claim: ClaimedDelivery
     /// The lane that claimed it.
     let lane: Lane
-    /// Whether APNs gets one attempt only (`apns-expiration: 0`).
+    /// Whether the push service gets one attempt only (`apns-expiration: 0`, a time to live of 0).
     let isOnce: Bool
     /// Whether it goes to the token of a Live Activity: what APNs says of that says nothing about the install.
     let isForActivity: Bool
@@ -15,11 +15,13 @@ struct OpenDelivery: Sendable {
     let pushID: PushID
     /// Whether the app reaches the environment that the registration is not of.
     let canProbe: Bool
+    /// The end of the message's life on the delivery's platform; `nil`: not known.
+    var endsAt: Timestamp?
 
     /// When the message was accepted.
     var acceptedAt: Timestamp { claim.acceptedAt }
     /// After this no attempt is started.
-    var expiresAt: Timestamp { claim.expiresAt }
+    var expiresAt: Timestamp { endsAt.map { min($0, claim.expiresAt) } ?? claim.expiresAt }
     /// Whether APNs has yet to accept the device token where it is sent. Of a Live Activity's token nothing is known.
     var isSuspect: Bool { isForActivity || isProbe || !claim.registration.isProven }
     /// Whether the attempt goes to the other environment, because the registration's own refused the device token. A

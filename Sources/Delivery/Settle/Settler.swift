@@ -128,7 +128,7 @@ struct Settler: Sendable {
                     let (result, end) = awaited.settlement(of: delivery, answer, random: random())
                     batches[place].append(
                         Settlement(delivery: delivery.claim, result: result), in: sent.lane, orEnd: end)
-                    if answer.isAttempt { attempts.add(answer.outcome) }
+                    if answer.isAttempt { attempts.add(answer.outcome, on: delivery.channel.platform) }
                 }
                 if let trace = sent.trace { batches[place].note(trace) }
             case .decided(let settlements, let lane, let worker):

@@ -40,9 +40,7 @@ package struct AndroidParts: Sendable {
         let fields = given.map { schema.fields(of: $0.value) } ?? []
         block = fields.filter { $0.name != "ttl" }.map { JSONValue.Member($0.name, $0.value) }
         func value(_ name: String) -> JSONValue? { fields.first { $0.name == name }?.value }
-        // What is no duration was refused at accept.
-        timeToLive = value("ttl")?.stringValue.flatMap { try? Duration(protoJSON: $0) }
-            .map { .seconds($0.components.seconds) }
+        timeToLive = BlockLifetime.android(content.fields)
         collapseKey = value("collapse_key")?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
         let own =
             value("notification")

@@ -34,7 +34,7 @@ package final class FCMMessage: Sendable {
         package var image: String?
     }
 
-    /// A platform that a message may have a block for and that nothing is sent to.
+    /// A platform beside Apple's that a message may have a block for.
     package enum OtherPlatform: String, Hashable, Sendable, CaseIterable {
         /// `android` or `android_v2`.
         case android
@@ -42,8 +42,10 @@ package final class FCMMessage: Sendable {
         case webpush
     }
 
-    /// The platforms that the message has blocks for and that nothing is sent to: the blocks were checked and are kept in
-    /// ``source``.
+    /// Whether the message has a block for Apple's devices.
+    package var hasAppleBlock: Bool { fields.contains { $0.name == "apns" } }
+
+    /// The platforms beside Apple's that the message has blocks for: they were checked and are kept in ``source``.
     package var otherPlatforms: [OtherPlatform] {
         let names = Set(fields.map(\.name))
         return OtherPlatform.allCases.filter { platform in
@@ -110,15 +112,30 @@ extension FCMMessage: MessageContent {
 
     package var activityToken: DeviceToken? { apns.liveActivityToken }
 
-    /// The time to live that the sender asked for with `apns-expiration`, counted from `time`.
-    ///
+    /// The time to live that the sender asked for on a platform, counted from `time`: `apns-expiration`, `android.ttl`, or the
+    /// `TTL` of `webpush.headers`. As at FCM none of them says anything to another platform.
+    package func timeToLive(acceptedAt time: Timestamp, on platform: Platform) -> TimeToLive {
+        switch platform {
+        case .apple: appleTimeToLive(acceptedAt: time)
+        case .android: BlockLifetime.android(fields).map(TimeToLive.init) ?? .fourWeeks
+        case .web: BlockLifetime.web(fields).map(TimeToLive.init) ?? .fourWeeks
+        }
+    }
+
     /// `0` and times that have passed mean ``TimeToLive/once``, as at APNs. A push type with a default of its own
     /// (Push to Talk: once) has it when the sender asked for nothing.
-    package func timeToLive(acceptedAt time: Timestamp) -> TimeToLive {
+    private func appleTimeToLive(acceptedAt time: Timestamp) -> TimeToLive {
         switch apns.headers.expiration ?? apns.headers.namedPushType?.defaultExpiration {
         case nil: .standard
         case .once: .once
         case .until(let end): end > time ? .lasting(min(end - time, TimeToLive.limit)) : .once
         }
+    }
+}
+
+extension TimeToLive {
+    /// A duration from accept on; none means now or never.
+    fileprivate init(_ duration: Duration) {
+        self = duration > .zero ? .lasting(min(duration, Self.limit)) : .once
     }
 }

@@ -7,7 +7,7 @@ package struct MessageWarning: Hashable, Sendable {
     package enum Reason: String, Hashable, Sendable, CaseIterable {
         /// A key of `aps` or `alert` that Apple does not have and that is nearly one it has.
         case misspelledKey = "MISSPELLED_KEY"
-        /// Blocks of other platforms, and nothing for Apple's devices.
+        /// Blocks of other platforms, and nothing for one that the message goes to.
         case onlyOtherPlatforms = "ONLY_OTHER_PLATFORMS"
         /// `apns-expiration` is in the past.
         case expired = "EXPIRED"
@@ -43,9 +43,9 @@ extension FCMMessage {
     /// As many keys are compared with Apple's at most: a payload full of keys must not cost more than others.
     private static let keyLimit = 20
 
-    /// What its sender may want to know of a message that is accepted at `time`.
+    /// What its sender may want to know of a message that is accepted at `time`, whomever it goes to.
     package func warnings(acceptedAt time: Timestamp) -> [MessageWarning] {
-        keyWarnings + platformWarnings + expirationWarnings(at: time)
+        keyWarnings + expirationWarnings(at: time)
     }
 
     private var keyWarnings: [MessageWarning] {
@@ -69,18 +69,33 @@ extension FCMMessage {
         }
     }
 
-    private var platformWarnings: [MessageWarning] {
-        let others = ["android", "android_v2", "webpush"]
+    /// What a message with blocks of other platforms alone is on this one; `nil`: it says something there, or nothing
+    /// anywhere.
+    package func emptyWarning(on platform: Platform) -> MessageWarning? {
+        let own = Self.blocks[platform] ?? []
+        let others = Self.blocks.values.joined().filter { !own.contains($0) }
         guard let first = fields.first(where: { others.contains($0.name) })?.name,
-            !fields.contains(where: { ["notification", "data", "apns"].contains($0.name) })
-        else { return [] }
-        return [
-            MessageWarning(
-                reason: .onlyOtherPlatforms, field: "message.\(first)",
-                description: "The message has nothing for Apple's devices: they get an empty background push. Add "
-                    + "notification, data or apns.")
-        ]
+            !fields.contains(where: { (["notification", "data"] + own).contains($0.name) })
+        else { return nil }
+        let description =
+            switch platform {
+            case .apple:
+                "The message has nothing for Apple's devices: they get an empty background push. Add notification, data "
+                    + "or apns."
+            case .android:
+                "The message has nothing for Android: its apps get an empty data message. Add notification, data or "
+                    + "android."
+            case .web:
+                "The message has nothing for browsers: their pages get a push without content, and Safari none. Add "
+                    + "notification, data or webpush."
+            }
+        return MessageWarning(reason: .onlyOtherPlatforms, field: "message.\(first)", description: description)
     }
+
+    /// The fields that are for one platform.
+    private static let blocks: [Platform: [String]] = [
+        .apple: ["apns"], .android: ["android", "android_v2"], .web: ["webpush"],
+    ]
 
     private func expirationWarnings(at time: Timestamp) -> [MessageWarning] {
         guard case .until(let end)? = apns.headers.expiration, end <= time else { return [] }

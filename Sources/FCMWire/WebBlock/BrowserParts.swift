@@ -29,7 +29,7 @@ package struct BrowserParts: Sendable {
     package init(of content: FCMMessage) {
         let block = MessageSchema.message.value("webpush", of: content.source) ?? .null
         let headers = Headers(MessageSchema.webpush.value("headers", of: block))
-        timeToLive = headers["ttl"].flatMap { Int64($0) }.map { .seconds($0) }
+        timeToLive = BlockLifetime.web(content.fields)
         urgency = headers["urgency"].flatMap(Urgency.init) ?? .normal
         topic = headers["topic"]
         notification = Self.notification(MessageSchema.webpush.value("notification", of: block), over: content)

@@ -170,6 +170,10 @@ extension LegacyMessage {
         let aps = composition.aps
         if !aps.isEmpty { apns.append(.init("payload", .object([.init("aps", .object(aps))]))) }
         if !apns.isEmpty { members.append(.init("apns", .object(apns))) }
+        if let timeToLive {
+            let headers = JSONValue.object([.init("TTL", .string(String(timeToLive)))])
+            members.append(.init("webpush", .object([.init("headers", headers)])))
+        }
         return .object(members)
     }
 

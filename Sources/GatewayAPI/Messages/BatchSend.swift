@@ -79,7 +79,8 @@ private struct MessageBatch {
                 switch accepted.next() {
                 case .success(let taken)?:
                     call.log(taken)
-                    return .object([.init("name", .string(call.name(of: taken.id)))] + item.warningMembers)
+                    return .object(
+                        [.init("name", .string(call.name(of: taken.id)))] + item.warningMembers(in: call.project))
                 case .failure(let refusal)?: return FCMError(refusal, project: call.project).result
                 case nil: return FCMError(.internal).result
                 }
@@ -109,7 +110,7 @@ private struct MessageBatch {
     ) async -> JSONValue {
         do throws(FCMError) {
             let view = try await call.preflight(submission.get())
-            return .object(view.members + (try item.get().warningMembers(adding: view.warnings)))
+            return .object(view.members + (try item.get().warningMembers(of: view)))
         } catch {
             return error.result
         }
@@ -194,11 +195,13 @@ private struct Multicast {
                     project: call.project, recipient: .list(addressees), content: item.content, options: item.options,
                     idempotency: idempotency, credential: call.credential, origin: call.trace), saying: item.content)
             if validatesOnly {
-                members = try await call.preflight(submission).members
+                let view = try await call.preflight(submission)
+                members = view.members + item.warningMembers(of: view)
             } else {
-                members = [.init("name", .string(call.name(of: try await call.accept(submission).id)))]
+                members =
+                    [.init("name", .string(call.name(of: try await call.accept(submission).id)))]
+                    + item.warningMembers(in: call.project)
             }
-            members += item.warningMembers
         }
         // One value for all that are alike: there may be a hundred thousand.
         let (valid, malformed) = (JSONValue.object([]), FCMError.malformedToken(nil, field: "tokens").result)
@@ -285,9 +288,9 @@ extension Target {
 }
 
 extension Result<SendItem, FCMError> {
-    fileprivate var warningMembers: [JSONValue.Member] {
+    fileprivate func warningMembers(in project: Project) -> [JSONValue.Member] {
         guard case .success(let item) = self else { return [] }
-        return item.warningMembers
+        return item.warningMembers(in: project)
     }
 }
 

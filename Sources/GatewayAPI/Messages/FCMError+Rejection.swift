@@ -25,7 +25,9 @@ struct Rejection {
     let subject: Subject
 
     /// The answer for a refusal, by what it is about.
-    init(_ scope: Refusal.Scope) {
+    ///
+    /// - Parameter platform: of the registration.
+    init(_ scope: Refusal.Scope, on platform: Platform) {
         self =
             switch scope {
             case .addressDead: Rejection(.unregistered, .deviceUnregistered, .registration)
@@ -36,7 +38,7 @@ struct Rejection {
                 Rejection(.invalidArgument, .headerRefused, .field("message.apns.headers.\(name)"))
             // The topic is the app's own, which its credential has to have.
             case .topic, .credential, .connection(.tokenExpired), .connection(.credential):
-                Rejection(.thirdPartyAuthError, .apnsCredentialRefused, .gateway)
+                .credential(on: platform)
             case .push(.request), .push(.unspecified), .connection, .load: .other
             }
     }
@@ -47,10 +49,25 @@ struct Rejection {
     /// The app has no upstream.
     private static let noUpstream = Rejection(.thirdPartyAuthError, .noUpstream, .gateway)
 
+    /// The credential is refused: that of the gateway, or the one that Google has for the app.
+    private static func credential(on platform: Platform) -> Rejection {
+        let reason: ErrorReason = platform == .apple ? .apnsCredentialRefused : .upstreamCredentialRefused
+        return Rejection(.thirdPartyAuthError, reason, .gateway)
+    }
+
     /// The answer for an end with this reason.
-    static func of(_ reason: String, _ refusals: RefusalCatalog) -> Rejection {
+    ///
+    /// - Parameter platform: of the registration.
+    static func of(_ reason: String, on platform: Platform, _ refusals: RefusalCatalog) -> Rejection {
         if reason == TransportCause.noRoute.rawValue { return noUpstream }
-        return refusals[reason].map { Rejection($0.refusal.scope) } ?? other
+        // Google's words that are FCM's own codes.
+        if platform == .android, reason == FCMError.Code.senderIDMismatch.errorCode {
+            return Rejection(.senderIDMismatch, .registrationOfOtherProject, .registration)
+        }
+        if platform == .android, reason == FCMError.Code.thirdPartyAuthError.errorCode {
+            return credential(on: platform)
+        }
+        return refusals[reason].map { Rejection($0.refusal.scope, on: platform) } ?? other
     }
 
     private init(_ code: FCMError.Code, _ reason: ErrorReason, _ subject: Subject) {
@@ -67,12 +84,15 @@ extension FCMError {
     ///
     /// - Parameters:
     ///   - item: what was sent.
+    ///   - platform: that of the registration.
     ///   - name: the message's resource name, under which its report is.
     ///   - refusals: what reasons stand for.
-    init?(_ end: DeliveryEnd, of item: SendItem, name: String, _ refusals: RefusalCatalog) {
+    init?(
+        _ end: DeliveryEnd, of item: SendItem, on platform: Platform, name: String, _ refusals: RefusalCatalog
+    ) {
         guard end.outcome == .rejected, end.reason != DeliveryEnd.unregisteredEarlier else { return nil }
         let reason = end.reason ?? ""
-        let rejection = Rejection.of(reason, refusals)
+        let rejection = Rejection.of(reason, on: platform, refusals)
         let text = refusals[reason]?.meaning ?? "The push was refused: \(reason.excerpt)."
         var field: String?
         switch rejection.subject {
@@ -87,16 +107,23 @@ extension FCMError {
         case .registration:
             let isGone = rejection.code == .unregistered
             self.init(rejection.code, isGone ? nil : text, reason: rejection.reason)
-            field = isGone ? nil : item.targetField
+            field = rejection.code == .invalidArgument ? item.targetField : nil
         case .field(let path):
             self.init(rejection.code, text, reason: rejection.reason)
             field = path
         case .gateway:
-            self.init(rejection.code, rejection.code == .thirdPartyAuthError ? nil : text, reason: rejection.reason)
+            // FCM's own text of that error is about Apple and browsers.
+            let isTold = rejection.code != .thirdPartyAuthError || rejection.reason == .upstreamCredentialRefused
+            self.init(rejection.code, isTold ? text : nil, reason: rejection.reason)
         }
         if let field { violations = [FieldViolation(field: field, description: message)] }
-        metadata = ["message": name, "apnsReason": reason.excerpt]
+        metadata = ["message": name, platform.reasonName: reason.excerpt]
     }
+}
+
+extension Platform {
+    /// The name of an error's metadata for a word of the push service.
+    var reasonName: String { self == .apple ? "apnsReason" : "upstreamReason" }
 }
 
 extension SendItem {

@@ -9,11 +9,14 @@ struct PreflightView {
     var preflight: Preflight
     let errors: [FCMError]
 
-    /// What the sender may want to know of the sizes.
-    var warnings: [MessageWarning] {
-        preflight.payloadBytes.sorted { $0.key < $1.key }.filter { $0.key.platform == .web }.compactMap {
-            .largePayload(of: label($0.key), bytes: $0.value)
+    /// What the sender may want to know of each platform that the message may go to.
+    func warnings(of content: FCMMessage) -> [MessageWarning] {
+        let apps = preflight.payloadBytes.sorted { $0.key < $1.key }
+        let platforms = Platform.allCases.filter { platform in apps.contains { $0.key.platform == platform } }
+        let large = apps.filter { $0.key.platform == .web }.compactMap {
+            MessageWarning.largePayload(of: label($0.key), bytes: $0.value)
         }
+        return platforms.compactMap { content.emptyWarning(on: $0) } + large
     }
 
     /// Two apps of one id are told apart by their platforms.

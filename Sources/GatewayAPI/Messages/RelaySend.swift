@@ -95,13 +95,13 @@ extension ProjectCall {
             // Nothing is in the store that could be counted.
             view.preflight.audience = 1
             try await askUpstream(submission, field: request.item.targetField)
-            return Response(json: .object(view.members + request.item.warningMembers))
+            return Response(json: .object(view.members + request.item.warningMembers(of: view)))
         }
         let wait = try wait(of: request, for: submission.recipient)
         let accepted = try await accept(submission, adopting: relayed, of: request.item)
         var members = [JSONValue.Member("name", .string(name(of: accepted.id)))]
         if wait != nil, !accepted.isRepeat { members.append(.init("outcome", .string("ACCEPTED"))) }
-        var response = Response(json: .object(members + request.item.warningMembers))
+        var response = Response(json: .object(members + request.item.warningMembers(in: project)))
         if let applied = wait?.applied { response.headers[.preferenceApplied] = applied }
         return response
     }

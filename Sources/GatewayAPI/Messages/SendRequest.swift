@@ -16,8 +16,8 @@ struct SendItem: Sendable {
     let wait: Duration?
     /// Whether the push service is to check the message, too.
     let asksUpstream: Bool
-    /// What the sender most likely did not mean.
-    let warnings: [MessageWarning]
+    /// What the sender most likely did not mean, whomever it goes to.
+    private let warnings: [MessageWarning]
 
     /// The members that an item has.
     static let names = ["message", "delivery", "target"]
@@ -57,7 +57,7 @@ struct SendItem: Sendable {
             throw .invalid("target", "The message names its own target: a target beside it is one too many.")
         }
         target = beside ?? named
-        options = try DeliveryOptions(in: body, at: now, timeToLive: content.timeToLive(acceptedAt: now))
+        options = try DeliveryOptions(in: body, at: now, timeToLive: content.timeToLive(acceptedAt: now, on: .apple))
         let delivery = try body.object("delivery", type: "TYPE_MESSAGE")
         wait = try delivery?.duration("wait")
         asksUpstream = try delivery?.bool("upstream") ?? false
@@ -65,11 +65,18 @@ struct SendItem: Sendable {
     }
 
     /// `warnings` beside the message's name; nothing when there is none. FCM's SDKs pass over it.
-    var warningMembers: [JSONValue.Member] { warningMembers() }
+    func warningMembers(in project: Project) -> [JSONValue.Member] {
+        // To whom it goes is known to a dry run only: what it lacks is told for Apple's devices, where there are any.
+        let empty = project.reaches(.apple) ? content.emptyWarning(on: .apple) : nil
+        return Self.members(warnings + [empty].compactMap(\.self))
+    }
 
-    /// The same with what only the finished pushes show.
-    func warningMembers(adding more: [MessageWarning] = []) -> [JSONValue.Member] {
-        let warnings = warnings + more
+    /// The same of a dry run, with what is wrong for the platforms that it goes to.
+    func warningMembers(of preflight: PreflightView) -> [JSONValue.Member] {
+        Self.members(warnings + preflight.warnings(of: content))
+    }
+
+    private static func members(_ warnings: [MessageWarning]) -> [JSONValue.Member] {
         guard !warnings.isEmpty else { return [] }
         return [
             .init(

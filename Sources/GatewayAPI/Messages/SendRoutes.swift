@@ -44,13 +44,15 @@ enum SendRoutes {
         guard !request.validatesOnly else {
             let view = try await call.preflight(submission)
             if request.item.asksUpstream { try await call.checkUpstream(submission, of: request.item) }
-            let members = view.members + request.item.warningMembers(adding: view.warnings)
+            let members = view.members + request.item.warningMembers(of: view)
             return Response(json: .object(try await members + call.standing(of: submission.recipient)))
         }
         if let wait { return try await call.respond(to: submission, of: request, waiting: wait) }
         let accepted = try await call.accept(submission)
         return Response(
-            json: .object([.init("name", .string(call.name(of: accepted.id)))] + request.item.warningMembers))
+            json: .object(
+                [.init("name", .string(call.name(of: accepted.id)))]
+                    + request.item.warningMembers(in: call.project)))
     }
 }
 

@@ -110,7 +110,12 @@ extension ProjectCall {
         }
         log(accepted)
         // Some ends are not told: of a repeat, which does not wait, and of what the store ended itself.
-        let known: DeliveryEnd? = if let end { end } else { await knownEnd(of: accepted.id) }
+        let known: (end: DeliveryEnd, platform: Platform)?
+        if let end, case .registration(let registration) = submission.recipient {
+            known = (end, registration.address.platform)
+        } else {
+            known = await knownEnd(of: accepted.id)
+        }
         return try response(
             for: accepted.id, known, of: request.item, applied: accepted.isWaitRefused ? nil : wait.applied)
     }
@@ -125,18 +130,19 @@ extension ProjectCall {
             let request = try? SendRequest(body, at: message.acceptedAt)
         else { return Response(json: .object([name])) }
         guard case .registration = message.recipient, let wait = SendWait(in: request, call.request.headers) else {
-            return Response(json: .object([name] + request.item.warningMembers))
+            return Response(json: .object([name] + request.item.warningMembers(in: project)))
         }
         return try response(for: id, await knownEnd(of: id), of: request.item, applied: wait.applied)
     }
 
-    /// How the one delivery of a message ended, as the ledger has it; `nil`: it has not, or the ledger can't be read.
-    private func knownEnd(of id: MessageID) async -> DeliveryEnd? {
+    /// How the one delivery of a message ended, as the ledger has it, and on which platform; `nil`: it has not, or the
+    /// ledger can't be read.
+    private func knownEnd(of id: MessageID) async -> (end: DeliveryEnd, platform: Platform)? {
         do throws(StoreError) {
             let page = try await services.store.deliveries(
                 of: id, in: project.id, outcome: nil, after: nil, limit: 1)
             guard let delivery = page.elements.first, let outcome = delivery.outcome else { return nil }
-            return DeliveryEnd(outcome: outcome, reason: delivery.reason)
+            return (DeliveryEnd(outcome: outcome, reason: delivery.reason), delivery.app.platform)
         } catch {
             // The message is accepted: that is the answer, whatever else fails.
             call.logger.warning(
@@ -146,15 +152,20 @@ extension ProjectCall {
     }
 
     private func response(
-        for id: MessageID, _ end: DeliveryEnd?, of item: SendItem, applied: String?
+        for id: MessageID, _ known: (end: DeliveryEnd, platform: Platform)?, of item: SendItem, applied: String?
     ) throws(FCMError) -> Response {
-        if let end, let error = FCMError(end, of: item, name: name(of: id), services.refusals) { throw error }
+        let end = known?.end
+        if let known,
+            let error = FCMError(known.end, of: item, on: known.platform, name: name(of: id), services.refusals)
+        {
+            throw error
+        }
         var members: [JSONValue.Member] = [
             .init("name", .string(name(of: id))),
             .init("outcome", .string(end?.outcome.rawValue.uppercased() ?? "IN_FLIGHT")),
         ]
         if let reason = end?.reason { members.append(.init("reason", .string(reason))) }
-        var response = Response(json: .object(members + item.warningMembers))
+        var response = Response(json: .object(members + item.warningMembers(in: project)))
         if let applied { response.headers[.preferenceApplied] = applied }
         return response
     }

@@ -97,7 +97,8 @@ extension OpenAPI {
             ).saying("Who asked for it."),
             "RegistrationVerdict": .object(
                 [
-                    "name": .string, "app": .string, "user": .string, "state": .string, "refreshTime": .time,
+                    "name": .string, "app": .string, "platform": .string, "user": .string, "state": .string,
+                    "refreshTime": .time,
                     "stale": .boolean, "quarantineTime": .time, "quarantineReason": .string, "endTime": .time,
                     "endCause": .string,
                     "verdict": .choice(RegistrationVerdict.Code.allCases.map(\.rawValue)), "text": .string,
@@ -106,7 +107,7 @@ extension OpenAPI {
                 required: ["name", "app", "state", "verdict", "text", "deliveries"]),
             "Delivery": .object(
                 [
-                    "message": .string, "registration": .string, "app": .string,
+                    "message": .string, "registration": .string, "app": .string, "platform": .string,
                     "outcome": .choice(LedgerOutcome.allCases.map { $0.rawValue.uppercased() } + ["IN_FLIGHT"]),
                     "reason": .string, "attempts": .integer, "unknownAttempts": .integer, "endTime": .time,
                     "latency": .duration, "apnsId": .string, "upstreamId": .string,

@@ -36,7 +36,8 @@ extension OpenAPI {
             "Pause": .object(
                 [
                     "upstream": .string, "part": .choice(["everything", "topic", "app", "unproven"]),
-                    "topic": .string, "project": .string, "app": .string, "environment": .string,
+                    "topic": .string, "project": .string, "app": .string, "platform": .string,
+                    "environment": .string,
                     "reason": .string, "since": .time, "nextProbe": .time,
                 ],
                 required: ["upstream", "part", "reason", "since", "nextProbe"]),

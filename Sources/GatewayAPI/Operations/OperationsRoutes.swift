@@ -106,6 +106,7 @@ struct Readiness: Sendable {
                 .init("project", .string(route.project.rawValue)),
                 .init("app", .string(route.app.rawValue)),
             ]
+            members += route.channel.platform.members
             if let environment = route.channel.environment {
                 members.append(.init("environment", .string(environment.rawValue)))
             }

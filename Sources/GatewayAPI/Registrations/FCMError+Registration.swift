@@ -11,7 +11,10 @@ extension FCMError {
             error.metadata = ["endCause": end.cause.rawValue.uppercased(), "endTime": end.time.rfc3339]
         } else if let quarantine = registration.quarantine {
             error = FCMError(.unregistered, reason: .registrationQuarantined)
-            error.metadata = ["apnsReason": quarantine.reason.rawValue, "quarantineTime": quarantine.time.rfc3339]
+            error.metadata = [
+                registration.address.platform.reasonName: quarantine.reason.rawValue,
+                "quarantineTime": quarantine.time.rfc3339,
+            ]
         } else {
             error = FCMError(.unregistered)
         }

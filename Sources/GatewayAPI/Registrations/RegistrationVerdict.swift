@@ -81,22 +81,21 @@ extension RegistrationVerdict {
         let registration = facts.registration
         if let end = registration.end {
             guard registration.channel.isOfDevices else { return endedChannel(end) }
-            return ended(end)
+            return ended(end, registration.channel)
         }
         guard let app = facts.app else {
             return Self(
                 .appUnknown, "The project has no app \(registration.app) any more: its project file names none.")
         }
-        guard app.platform == .apple else {
-            return Self(.platformNotServed, "It is a browser's, and nothing is sent to browsers yet.")
-        }
+        guard app.isServed else { return Self(.platformNotServed, unserved(app)) }
         if let quarantine = registration.quarantine {
             return Self(
                 .quarantined,
-                "It is quarantined since \(quarantine.time.rfc3339), because APNs refused its device token "
-                    + "(\(quarantine.reason)): broadcasts pass it over until its app registers again.")
+                "It is quarantined since \(quarantine.time.rfc3339), because \(registration.channel.serviceName) refused "
+                    + "its \(registration.channel.addressName) (\(quarantine.reason)): broadcasts pass it over until "
+                    + "its app registers again.")
         }
-        if let pause = pause(facts) { return Self(.routePaused, paused(pause)) }
+        if let pause = pause(facts) { return Self(.routePaused, paused(pause, registration.channel)) }
         if facts.stale.action == .skip, facts.stale.shows(registration, at: facts.now) {
             return Self(
                 .stale,
@@ -104,6 +103,15 @@ extension RegistrationVerdict {
                     + "\(registration.refreshedAt.rfc3339), more than \(facts.stale.afterDays) days ago.")
         }
         return nil
+    }
+
+    /// What the project file lacks.
+    private static func unserved(_ app: App) -> String {
+        switch app.service {
+        case .apple, .linksOnly: "The app \(app.id) is in the project file for links only: nothing is sent to it."
+        case .android: "The app \(app.id) has no fcm in the project file: nothing is sent to its Android devices."
+        case .web: "The app \(app.id) has no webPush in the project file: nothing is sent to its browsers."
+        }
     }
 
     private static func endedChannel(_ end: RegistrationEnd) -> RegistrationVerdict {
@@ -114,14 +122,10 @@ extension RegistrationVerdict {
             "The channel is lost since \(time): APNs has it no more. Make it anew; apps have to subscribe again.")
     }
 
-    private static func ended(_ end: RegistrationEnd) -> RegistrationVerdict {
+    private static func ended(_ end: RegistrationEnd, _ channel: Channel) -> RegistrationVerdict {
         let time = end.time.rfc3339
         return switch end.cause {
-        case .unregistered:
-            Self(
-                .endedUnregistered,
-                "It was ended by a 410 of APNs on \(time): the app is gone from the device, or has a "
-                    + "new device token that it did not register.")
+        case .unregistered: Self(.endedUnregistered, unregistered(channel, time))
         case .deleted:
             Self(.endedDeleted, "It was deleted on \(time): by its app, or by an operator.")
         case .replaced:
@@ -130,7 +134,24 @@ extension RegistrationVerdict {
                 "It was replaced on \(time): another registration has its device now, or its device has "
                     + "another user.")
         case .superseded:
-            Self(.endedSuperseded, "It was superseded on \(time): another installation registered its device token.")
+            Self(
+                .endedSuperseded,
+                "It was superseded on \(time): another installation registered its \(channel.addressName).")
+        }
+    }
+
+    /// By which answer the push service ended it, and what that may come from.
+    private static func unregistered(_ channel: Channel, _ time: String) -> String {
+        switch channel {
+        case .apns, .broadcast:
+            "It was ended by a 410 of APNs on \(time): the app is gone from the device, or has a new device token that "
+                + "it did not register."
+        case .fcm:
+            "It was ended by an UNREGISTERED of Google on \(time): the app is gone from the device, or has a new token "
+                + "that it did not register."
+        case .webPush:
+            "It was ended by a 404 or 410 of the browser's push service on \(time): the page's subscription is gone, or "
+                + "it has a new one that it did not register."
         }
     }
 
@@ -148,19 +169,21 @@ extension RegistrationVerdict {
         }
     }
 
-    private static func paused(_ pause: UpstreamPause) -> String {
-        "Pushes of its app are paused since \(pause.since.rfc3339), because APNs answered \(pause.reason): the next "
-            + "try is on \(pause.nextProbe.rfc3339)."
+    private static func paused(_ pause: UpstreamPause, _ channel: Channel) -> String {
+        "Pushes of its app are paused since \(pause.since.rfc3339), because \(channel.serviceName) answered "
+            + "\(pause.reason): the next try is on \(pause.nextProbe.rfc3339)."
     }
 
     /// How the delivery stands or ended.
     private static func delivery(_ facts: Facts) -> RegistrationVerdict? {
         guard let (message, record) = facts.delivery else { return nil }
         let time = record.endedAt?.rfc3339 ?? ""
+        let channel = facts.registration.channel
         let reason = (record.reason ?? record.history.lastCause).map { " (\($0))" } ?? ""
         switch record.outcome {
-        case .accepted: return Self(.accepted, "APNs accepted message \(message) on \(time).")
-        case .rejected: return Self(.rejected, "APNs refused message \(message) on \(time)\(reason).")
+        case .accepted: return Self(.accepted, "Message \(message) was accepted by \(channel.serviceName) on \(time).")
+        case .rejected:
+            return Self(.rejected, "Message \(message) was refused by \(channel.serviceName) on \(time)\(reason).")
         case .expired:
             return Self(
                 .expired,
@@ -169,7 +192,9 @@ extension RegistrationVerdict {
         case .cancelled:
             return Self(.cancelled, "Message \(message) was cancelled before it was sent, which was booked on \(time).")
         case nil:
-            if let pause = pause(facts) { return Self(.routePaused, "Message \(message) waits. " + paused(pause)) }
+            if let pause = pause(facts) {
+                return Self(.routePaused, "Message \(message) waits. " + paused(pause, channel))
+            }
             return Self(
                 .inFlight,
                 "Message \(message) is in flight or waits for its next attempt: "
@@ -182,7 +207,7 @@ extension RegistrationVerdict {
         let (message, registration) = (report.message, facts.registration)
         let accepted = "message \(message.id) was accepted on \(message.acceptedAt.rfc3339)"
         if let end = registration.end, end.time <= message.acceptedAt {
-            let ended = ended(end)
+            let ended = ended(end, registration.channel)
             return Self(ended.code, "Never claimed: \(accepted), later. " + ended.text)
         }
         if registration.createdAt > message.acceptedAt {
@@ -219,6 +244,27 @@ extension RegistrationVerdict {
                 "Never claimed: it subscribed to the topic \(topic) on "
                     + "\(subscription.createdAt.rfc3339), after the message was accepted.")
         case .registration, .user, .condition, .list: return nil
+        }
+    }
+}
+
+extension Channel {
+    /// Who answers, within a sentence.
+    fileprivate var serviceName: String {
+        switch self {
+        case .apns, .broadcast: "APNs"
+        case .fcm: "Google"
+        case .webPush: "the browser's push service"
+        }
+    }
+
+    /// What it knows a device by.
+    fileprivate var addressName: String {
+        switch self {
+        case .apns: "device token"
+        case .broadcast: "channel id"
+        case .fcm: "token"
+        case .webPush: "subscription"
         }
     }
 }

@@ -175,6 +175,7 @@ enum EventView {
             return (isReplaced ? "registration.replaced" : "registration.ended", data)
         case .route(let notice):
             var data: [JSONValue.Member] = [.init("app", .string(notice.route.app.rawValue))]
+            data += notice.route.channel.platform.members
             if let environment = notice.route.channel.environment {
                 data.append(.init("environment", .string(environment.rawValue)))
             }
@@ -195,6 +196,7 @@ enum EventView {
             .init("registration", .string(delivery.registration.rawValue)),
             .init("app", .string(delivery.app.id.rawValue)),
         ]
+        data += delivery.app.platform.members
         if let reason = delivery.reason { data.append(.init("reason", .string(reason))) }
         data.append(.init("attempts", .integer(delivery.history.attempts)))
         if let label = event.label { data.append(.init("label", .string(label.rawValue))) }

@@ -27,6 +27,7 @@ enum ExportColumn: String, CaseIterable, Sendable {
     case credentialName = "credential_name"
     case credentialRole = "credential_role"
     case credentialAddress = "credential_address"
+    case upstreamID = "upstream_id"
 
     /// The column's type in BigQuery.
     var type: String {
@@ -34,7 +35,7 @@ enum ExportColumn: String, CaseIterable, Sendable {
         case .eventTimestamp: "TIMESTAMP"
         case .projectNumber, .priority, .timeToLive, .bulkID, .attempts, .latency: "INTEGER"
         case .messageID, .instanceID, .messageType, .sdkPlatform, .appName, .collapseKey, .topic, .event,
-            .analyticsLabel, .outcome, .reason, .apnsID, .credentialID, .credentialName, .credentialRole,
+            .analyticsLabel, .outcome, .reason, .apnsID, .upstreamID, .credentialID, .credentialName, .credentialRole,
             .credentialAddress:
             "STRING"
         }
@@ -49,10 +50,11 @@ enum ExportColumn: String, CaseIterable, Sendable {
         case .instanceID: "The app install: its Firebase installation id."
         case .messageType: "DISPLAY_NOTIFICATION or DATA_MESSAGE."
         case .sdkPlatform: "IOS, ANDROID or WEB."
-        case .appName: "The bundle id, or the host of a web app."
-        case .collapseKey: "The apns-collapse-id."
-        case .priority: "The apns-priority."
-        case .timeToLive: "Seconds from accept to expiry."
+        case .appName: "The bundle id, the package name, or the host of a web app."
+        case .collapseKey:
+            "What replaces what on the device: apns-collapse-id, collapse_key or Topic, of the project's first app."
+        case .priority: "The priority as apns-priority has it, of the project's first app."
+        case .timeToLive: "Seconds from accept to expiry, on the platform where the message lives longest."
         case .topic: "The topic of a broadcast."
         case .bulkID: "The same for all deliveries of one broadcast."
         case .event:
@@ -60,14 +62,15 @@ enum ExportColumn: String, CaseIterable, Sendable {
                 + "MESSAGE_OPEN, MESSAGE_IMPRESSION."
         case .analyticsLabel: "The sender's label."
         case .outcome: "ACCEPTED, REJECTED, EXPIRED or CANCELLED; none for a receipt."
-        case .reason: "Apple's reason, or the last cause of an expired delivery."
+        case .reason: "The push service's reason, or the last cause of an expired delivery."
         case .attempts: "Attempts made."
         case .latency: "Milliseconds from accept to the end."
-        case .apnsID: "The apns-id."
+        case .apnsID: "The apns-id, of Apple's devices."
         case .credentialID: "Who sent the message: the id of an API key, or the email of a service account."
         case .credentialName: "The name of that key."
         case .credentialRole: "The role of that credential."
         case .credentialAddress: "The IP address that the message was sent from."
+        case .upstreamID: "The push service's own id of an accepted push: Google's message name."
         }
     }
 
@@ -95,11 +98,12 @@ enum ExportColumn: String, CaseIterable, Sendable {
         case .reason: delivery.reason.map { .text($0) }
         case .attempts: row.receipt == nil ? .number(Int64(delivery.history.attempts)) : nil
         case .latency: delivery.latencyMilliseconds.map { .number($0) }
-        case .apnsID: delivery.pushID.map { .text($0.rawValue) }
+        case .apnsID: delivery.app.platform == .apple ? delivery.pushID.map { .text($0.rawValue) } : nil
         case .credentialID: row.facts.credential.map { .text($0.id) }
         case .credentialName: row.facts.credential?.name.map { .text($0) }
         case .credentialRole: row.facts.credential?.role.map { .text($0.rawValue) }
         case .credentialAddress: row.facts.credential?.address.map { .text($0) }
+        case .upstreamID: delivery.upstreamID.map { .text($0) }
         }
     }
 

@@ -21,7 +21,7 @@ enum ExportEvent {
         }
     }
 
-    /// Apple's reasons in FCM's words.
+    /// The push services' reasons in FCM's words: Apple's, then Google's and those of browsers.
     static let rejections: [String: String] = [
         "BadDeviceToken": "INVALID_REGISTRATION",
         "ExpiredToken": "UNAUTHORIZED_REGISTRATION",
@@ -51,5 +51,30 @@ enum ExportEvent {
         "PayloadTooLarge": "PAYLOAD_TOO_LARGE",
         "TooManyProviderTokenUpdates": "QUOTA_EXCEEDED",
         "TooManyRequests": "QUOTA_EXCEEDED",
+        "UNREGISTERED": "UNAUTHORIZED_REGISTRATION",
+        "INVALID_TOKEN": "INVALID_REGISTRATION",
+        "SENDER_ID_MISMATCH": "MISMATCH_SENDER_ID",
+        "INVALID_ARGUMENT": "INVALID_PARAMETERS",
+        "REQUEST_TOO_LARGE": "PAYLOAD_TOO_LARGE",
+        "QUOTA_EXCEEDED": "QUOTA_EXCEEDED",
+        "DEVICE_QUOTA_EXCEEDED": "QUOTA_EXCEEDED",
+        "TOPIC_QUOTA_EXCEEDED": "QUOTA_EXCEEDED",
+        "UNAUTHENTICATED": "AUTHENTICATION_ERROR",
+        "PERMISSION_DENIED": "AUTHENTICATION_ERROR",
+        "NOT_FOUND": "AUTHENTICATION_ERROR",
+        "ACCESS_TOKEN_REFUSED": "AUTHENTICATION_ERROR",
+        "CLOCK_SKEW": "AUTHENTICATION_ERROR",
+        "THIRD_PARTY_AUTH_ERROR": "INVALID_APNS_CREDENTIAL",
+        "TIME_TO_LIVE_OVER": "INVALID_TTL",
+        "Unauthorized": "AUTHENTICATION_ERROR",
+        "SubscriptionGone": "UNAUTHORIZED_REGISTRATION",
+        "SubscriptionUnknown": "INVALID_REGISTRATION",
+        "KeyMismatch": "MISMATCH_SENDER_ID",
+        "KeyUnknown": "MISMATCH_SENDER_ID",
+        "NotEncrypted": "INVALID_REGISTRATION",
+        "Moved": "INVALID_REGISTRATION",
+        "ServiceNotAllowed": "INVALID_REGISTRATION",
+        "BadRequest": "INVALID_PARAMETERS",
+        "NothingToShow": "INVALID_PARAMETERS",
     ]
 }

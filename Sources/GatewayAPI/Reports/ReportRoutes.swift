@@ -181,17 +181,22 @@ enum ReportView {
             .filter { $0.1 > 0 }.map { .init($0.0, .integer($0.1)) }
     }
 
-    /// What becomes of a message's blocks: what is for Apple's devices is sent, and for the other platforms where the
-    /// project reaches them; blocks for platforms without an app were checked and are kept.
+    /// What becomes of a message's blocks: they are sent where the project reaches the platform; blocks for platforms
+    /// without an app were checked and are kept.
     static func blocks(_ content: FCMMessage, in project: Project) -> JSONValue {
-        var members: [JSONValue.Member] = [.init("apple", .string("SENT"))]
+        var members: [JSONValue.Member] = []
+        if project.reaches(.apple) {
+            members.append(.init("apple", .string("SENT")))
+        } else if content.hasAppleBlock {
+            members.append(.init("apple", .string("NOT_APPLICABLE")))
+        }
         for block in FCMMessage.OtherPlatform.allCases {
             let platform: Platform =
                 switch block {
                 case .android: .android
                 case .webpush: .web
                 }
-            if project.apps.values.contains(where: { $0.platform == platform && $0.isServed }) {
+            if project.reaches(platform) {
                 members.append(.init(block.rawValue, .string("SENT")))
             } else if content.otherPlatforms.contains(block) {
                 members.append(.init(block.rawValue, .string("NOT_APPLICABLE")))
@@ -209,7 +214,10 @@ enum ReportView {
         members += [
             .init("registration", .string("projects/\(project)/registrations/\(delivery.registration)")),
             .init("app", .string(delivery.app.id.rawValue)),
-            .init("outcome", .string(delivery.outcome?.rawValue.uppercased() ?? "IN_FLIGHT")),
+        ]
+        members += delivery.app.platform.members
+        members += [
+            .init("outcome", .string(delivery.outcome?.rawValue.uppercased() ?? "IN_FLIGHT"))
         ]
         if let reason = delivery.reason ?? delivery.history.lastCause {
             members.append(.init("reason", .string(reason)))

@@ -90,6 +90,7 @@ enum WhyRoutes {
             .init("name", .string(registration.resourceName)),
             .init("app", .string(registration.app.rawValue)),
         ]
+        members += registration.address.platform.members
         if let user = registration.user { members.append(.init("user", .string(user.rawValue))) }
         members += RegistrationView(registration, in: call).stateMembers
         members += [

@@ -12,8 +12,8 @@ package protocol MessageContent: Sendable {
     /// The token of a Live Activity, to which the push goes instead of the device's.
     var activityToken: DeviceToken? { get }
 
-    /// The time to live that the sender asked for, counted from `time`.
-    func timeToLive(acceptedAt time: Timestamp) -> TimeToLive
+    /// The time to live that the sender asked for on a platform, counted from `time`. No platform has another's.
+    func timeToLive(acceptedAt time: Timestamp, on platform: Platform) -> TimeToLive
 }
 
 /// The content of an accepted message: as it was decoded at accept, or as the store has it.

@@ -5,8 +5,11 @@ package enum TimeToLive: Hashable, Sendable {
     /// That long.
     case lasting(Duration)
 
-    /// What a sender gets who says nothing: FCM's 30 days for Apple's devices, as long as APNs stores a push.
+    /// What a sender gets who says nothing, on Apple's devices: FCM's 30 days, as long as APNs stores a push.
     package static let standard = TimeToLive.lasting(limit)
+
+    /// The same for Android and browsers: FCM's 4 weeks.
+    package static let fourWeeks = TimeToLive.lasting(.seconds(28 * 86_400))
 
     /// Longer lives end here: APNs stores no push longer than 30 days.
     package static let limit: Duration = .seconds(30 * 86_400)

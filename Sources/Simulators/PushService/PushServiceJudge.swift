@@ -20,6 +20,8 @@ struct WebPushAnswer: Sendable {
     var headers: HTTPHeaders = [:]
     var body = ""
     var delayMilliseconds = 0
+    /// Whether the stream ends without an answer.
+    var isReset = false
 }
 
 /// Judges pushes: the rules of RFC 8030, RFC 8188, RFC 8291 and RFC 8292 with the words of Mozilla's service, then what the
@@ -169,7 +171,8 @@ struct PushServiceJudge: Sendable {
 
     private static func ruled(_ rule: PushServiceRule, _ accepted: WebPushAnswer) -> WebPushAnswer {
         var answer = rule.status.map { WebPushAnswer(status: $0) } ?? accepted
-        if rule.neverAnswer == true { answer = WebPushAnswer(status: 0) }
+        if rule.neverAnswer == true || rule.reset == true { answer = WebPushAnswer(status: 0) }
+        answer.isReset = rule.reset == true
         answer.delayMilliseconds = rule.delayMilliseconds ?? 0
         if let body = rule.body { answer.body = body }
         if let seconds = rule.retryAfterSeconds { answer.headers.add(name: "retry-after", value: "\(seconds)") }

@@ -4,7 +4,7 @@ import Synchronization
 /// push that passes its checks.
 ///
 /// As JSON `{"status": 429, "body": "…", "retryAfterSeconds": 5, "location": "https://…", "delayMilliseconds": 20,
-/// "times": 3}` or `{"neverAnswer": true}`; every key is optional, without a status the push is accepted.
+/// "times": 3}`, `{"neverAnswer": true}` or `{"reset": true}`; every key is optional, without a status the push is accepted.
 package struct PushServiceRule: Sendable, Codable, Hashable {
     /// The status; `nil`: 201.
     package var status: Int?
@@ -18,13 +18,15 @@ package struct PushServiceRule: Sendable, Codable, Hashable {
     package var delayMilliseconds: Int?
     /// Whether there is no answer at all.
     package var neverAnswer: Bool?
+    /// Whether the stream ends behind the request, without an answer.
+    package var reset: Bool?
     /// How many pushes the rule holds for; `nil`: all.
     package var times: Int?
 
     /// Puts a rule together.
     package init(
         status: Int? = nil, body: String? = nil, retryAfterSeconds: Int? = nil, location: String? = nil,
-        delayMilliseconds: Int? = nil, neverAnswer: Bool? = nil, times: Int? = nil
+        delayMilliseconds: Int? = nil, neverAnswer: Bool? = nil, reset: Bool? = nil, times: Int? = nil
     ) {
         self.status = status
         self.body = body
@@ -32,11 +34,12 @@ package struct PushServiceRule: Sendable, Codable, Hashable {
         self.location = location
         self.delayMilliseconds = delayMilliseconds
         self.neverAnswer = neverAnswer
+        self.reset = reset
         self.times = times
     }
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
-        case status, body, retryAfterSeconds, location, delayMilliseconds, neverAnswer, times
+        case status, body, retryAfterSeconds, location, delayMilliseconds, neverAnswer, reset, times
     }
 
     /// Reads the JSON shape above; every other key and every value out of range is refused.
@@ -49,6 +52,7 @@ package struct PushServiceRule: Sendable, Codable, Hashable {
         location = try values.decodeIfPresent(String.self, forKey: .location)
         delayMilliseconds = try values.decodeIfPresent(Int.self, forKey: .delayMilliseconds)
         neverAnswer = try values.decodeIfPresent(Bool.self, forKey: .neverAnswer)
+        reset = try values.decodeIfPresent(Bool.self, forKey: .reset)
         times = try values.decodeIfPresent(Int.self, forKey: .times)
         guard status.map({ (200...599).contains($0) }) ?? true else {
             throw values.wrong(.status, "must be 200 to 599")

@@ -172,6 +172,8 @@ private final class WebPushStreamHandler: ChannelInboundHandler {
     }
 
     private func give(_ answer: WebPushAnswer, _ context: ChannelHandlerContext) {
+        // A stream that closes without an answer is reset.
+        guard !answer.isReset else { return context.close(promise: nil) }
         guard answer.status != 0 else { return }
         guard answer.delayMilliseconds > 0 else { return write(answer, context) }
         context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(Int64(answer.delayMilliseconds))) {

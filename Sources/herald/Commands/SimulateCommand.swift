@@ -43,6 +43,7 @@ struct SimulateCommand: AsyncParsableCommand {
         @Option(help: "What the draws of scenarios depend on: the same seed, the same run.") var seed: UInt64?
         @Option(help: "Seconds by which its clock is ahead of this machine's; behind when negative.")
         var clockOffset = 0
+        @Option(help: "A file that each push is appended to as a line of JSON.") var record: String?
         @Flag(help: "Print nothing for each push.") var quiet = false
 
         func validate() throws {
@@ -82,6 +83,7 @@ struct SimulateCommand: AsyncParsableCommand {
             configuration.controlPort = controlPort
             configuration.clientCAFile = clientCA
             configuration.scenarios = try scenarios()
+            configuration.recordingFile = record
             let channelPort = channelPort
             let simulator = SimulatedAPNS(configuration, logger: log.logger(label: "apns")) { port, controlPort in
                 Console.standard.print(

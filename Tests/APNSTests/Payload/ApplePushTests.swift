@@ -300,7 +300,8 @@ struct ApplePushTests {
             ),
         ] as [(String, TimeToLive, Int64)])
     func theTimeToLiveIsCountedFromAccept(message: String, expected: TimeToLive, seconds: Int64) throws {
-        let found = try FCMMessage(source: json(message)).timeToLive(acceptedAt: Timestamp(seconds: 1_700_000_000))
+        let found = try FCMMessage(source: json(message))
+            .timeToLive(acceptedAt: Timestamp(seconds: 1_700_000_000), on: .apple)
         #expect(found == expected)
         #expect(found.seconds == seconds)
     }

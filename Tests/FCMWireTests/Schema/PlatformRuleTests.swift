@@ -144,7 +144,7 @@ struct PlatformRuleTests {
     @Test func androidsLifeAndKeyAreNotApples() throws {
         let text = #"{"notification":{"title":"t"},"android":{"ttl":"0s","collapse_key":"k","priority":"normal"}}"#
         let content = try FCMMessage(source: json(text))
-        #expect(content.timeToLive(acceptedAt: Timestamp(seconds: 1_700_000_000)) == .standard)
+        #expect(content.timeToLive(acceptedAt: Timestamp(seconds: 1_700_000_000), on: .apple) == .standard)
         #expect(content.apns.headers == APNSHeaders())
         #expect(try AppleTemplate(content).composed(keys: .none).headers == APNSHeaders())
     }

@@ -52,7 +52,8 @@ struct CredentialUseTests {
             .get, "/v1/projects/demo/export?startTime=2026-01-01T00:00:00Z&format=csv", as: .sender)
         let lines = export.text.split(separator: "\r\n")
         #expect(
-            lines.first?.hasSuffix("apns_id,credential_id,credential_name,credential_role,credential_address") == true)
+            lines.first?.hasSuffix(
+                "apns_id,credential_id,credential_name,credential_role,credential_address,upstream_id") == true)
         #expect(lines.last?.hasSuffix(",\(key.record.id),news backend,sender,192.0.2.7") == true, "\(export.text)")
     }
 

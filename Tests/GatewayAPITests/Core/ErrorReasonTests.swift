@@ -20,12 +20,41 @@ struct ErrorReasonTests {
     }
 
     private static func error(
-        _ reason: String, _ message: String = #"{"token":"abcdefgh:APA91bxyz","notification":{"title":"Hi"}}"#
+        _ reason: String, _ message: String = #"{"token":"abcdefgh:APA91bxyz","notification":{"title":"Hi"}}"#,
+        on platform: Platform = .apple, _ refusals: RefusalCatalog = .sample
     ) throws -> FCMError {
         try #require(
             try FCMError(
-                DeliveryEnd(outcome: .rejected, reason: reason), of: item(message), name: "projects/demo/messages/m",
-                .sample))
+                DeliveryEnd(outcome: .rejected, reason: reason), of: item(message), on: platform,
+                name: "projects/demo/messages/m", refusals))
+    }
+
+    @Test(
+        arguments: [
+            (
+                .android, Refusal("SENDER_ID_MISMATCH", .addressDoubtful), "SENDER_ID_MISMATCH",
+                "REGISTRATION_OF_OTHER_PROJECT"
+            ),
+            (.android, Refusal("UNREGISTERED", .addressDead(since: nil)), "UNREGISTERED", "DEVICE_UNREGISTERED"),
+            (
+                .android, Refusal("PERMISSION_DENIED", .credential), "THIRD_PARTY_AUTH_ERROR",
+                "UPSTREAM_CREDENTIAL_REFUSED"
+            ),
+            (
+                .android, Refusal("THIRD_PARTY_AUTH_ERROR", .push(.unspecified)), "THIRD_PARTY_AUTH_ERROR",
+                "UPSTREAM_CREDENTIAL_REFUSED"
+            ),
+            (.web, Refusal("Unauthorized", .credential), "THIRD_PARTY_AUTH_ERROR", "UPSTREAM_CREDENTIAL_REFUSED"),
+            (.web, Refusal("SubscriptionGone", .addressDead(since: nil)), "UNREGISTERED", "DEVICE_UNREGISTERED"),
+        ] as [(Platform, Refusal, String, String)])
+    func otherPlatformsRefusalsAreToldInTheirOwnWords(
+        platform: Platform, refusal: Refusal, code: String, cause: String
+    ) throws {
+        let catalog = RefusalCatalog([RefusalCatalog.Entry(refusal, meaning: "It means this.")])
+        let error = try Self.error(refusal.reason.rawValue, on: platform, catalog)
+        #expect(error.code.errorCode == code && error.reason.rawValue == cause)
+        #expect(error.metadata["upstreamReason"] == refusal.reason.rawValue && error.metadata["apnsReason"] == nil)
+        if code == "THIRD_PARTY_AUTH_ERROR" { #expect(error.message == "It means this.") }
     }
 
     @Test func theArticleHasALineForEachReason() throws {
@@ -94,7 +123,7 @@ struct ErrorReasonTests {
         // What reaches `other` is the gateway's own fault, or news.
         let others = Refusal.samples.filter { refusal in
             (refusal.scope.isFinal || refusal.scope.isAboutCredential)
-                && Rejection(refusal.scope).reason == Rejection.other.reason
+                && Rejection(refusal.scope, on: .apple).reason == Rejection.other.reason
         }
         #expect(others == [.duplicateHeaders, .badPath])
     }
@@ -151,7 +180,7 @@ struct ErrorReasonTests {
     @Test func endsThatAreNoRefusalAreNoErrors() throws {
         let item = try Self.item(#"{"topic":"x","notification":{"title":"Hi"}}"#)
         for outcome in [LedgerOutcome.accepted, .expired, .cancelled] {
-            #expect(FCMError(DeliveryEnd(outcome: outcome, reason: "x"), of: item, name: "m", .sample) == nil)
+            #expect(FCMError(DeliveryEnd(outcome: outcome, reason: "x"), of: item, on: .apple, name: "m", .sample) == nil)
         }
     }
 }

@@ -106,7 +106,10 @@ struct LegacyMessageTests {
         }
         #expect(try push(alert + "0").push.expiration == .once)
         let longest = try request(alert + "2419200").content.get()
-        #expect(longest.timeToLive(acceptedAt: Self.now).seconds == 2_419_200)
+        for platform in Platform.allCases {
+            #expect(longest.timeToLive(acceptedAt: Self.now, on: platform).seconds == 2_419_200)
+        }
+        #expect(try request(alert + "60").content.get().timeToLive(acceptedAt: Self.now, on: .web).seconds == 60)
         for text in ["-1", "2419201", "1.5", #""-1""#, "1e99"] {
             #expect(throws: LegacyError.invalidTimeToLive) { try request(alert + text).content.get() }
         }

@@ -97,17 +97,18 @@ struct WhyTests {
 
     // MARK: Verdicts from facts
 
-    private static func facts() throws -> RegistrationVerdict.Facts {
-        let app = try #require(AppID(rawValue: "com.example.app"))
+    private static func facts(_ other: (address: Address, app: App)? = nil) throws -> RegistrationVerdict.Facts {
+        let app = try other?.app.id ?? #require(AppID(rawValue: "com.example.app"))
         let now = Timestamp(milliseconds: 1_000_000_000_000)
         let registration = Registration(
             key: RegistrationKey(rawValue: 1), id: try #require(RegistrationID(rawValue: "cAAAAAAAAAAAAAAAAAAAAA")),
             token: try #require(RegistrationToken(rawValue: "cAAAAAAAAAAAAAAAAAAAAA:APA91bAAAAAAAA")),
             project: try #require(ProjectID(rawValue: "demo")), app: app,
-            address: .apple(try #require(DeviceToken(hex: "00aa")), .production), appVersion: nil,
+            address: try other?.address ?? .apple(#require(DeviceToken(hex: "00aa")), .production), appVersion: nil,
             createdAt: now + .seconds(-86_400), refreshedAt: now + .seconds(-86_400), end: nil)
         return RegistrationVerdict.Facts(
-            registration: registration, app: App(id: app, environment: .production, firebaseKeys: .standard), now: now)
+            registration: registration,
+            app: other?.app ?? App(id: app, environment: .production, firebaseKeys: .standard), now: now)
     }
 
     @Test func quarantineComesBeforeThePauseAndThePauseBeforeStaleness() throws {
@@ -126,6 +127,67 @@ struct WhyTests {
         #expect(RegistrationVerdict(facts).code == .quarantined)
         facts.app = nil
         #expect(RegistrationVerdict(facts).code == .appUnknown)
+    }
+
+    /// A registration of a platform, and what a sentence about it names.
+    private static let others: [(address: Address, app: App, service: String, addressName: String)] = [
+        (
+            .android(AndroidToken(rawValue: "device-0001:APA91bExample")!),
+            App(id: AppID(rawValue: "com.example.app")!, service: .android(isReached: true)), "Google", "token"
+        ),
+        (
+            .web(
+                WebSubscription(
+                    endpoint: "https://push.example.com/send/one", key: Array(repeating: 4, count: 65),
+                    secret: Array(repeating: 1, count: 16), applicationKey: nil)!),
+            App(
+                web: AppID(rawValue: "www.example.com")!, service: BrowserService(publicKeys: [[4]])),
+            "the browser's push service", "subscription"
+        ),
+    ]
+
+    @Test(arguments: 0..<2) func eachPlatformIsToldInTheWordsOfItsService(number: Int) throws {
+        let (address, app, service, addressName) = Self.others[number]
+        var facts = try Self.facts((address, app))
+        // It is served: nothing stands in the way.
+        #expect(RegistrationVerdict(facts).code == .nothingSent)
+        let message = try #require(MessageID(rawValue: "0:1-ab"))
+        func verdict(_ outcome: LedgerOutcome) -> RegistrationVerdict {
+            var facts = facts
+            facts.delivery = (
+                message,
+                DeliveryRecord(
+                    registration: facts.registration.id, app: app.key, outcome: outcome, reason: "REASON",
+                    history: AttemptHistory(attempts: 1), endedAt: facts.now, latencyMilliseconds: 1, pushID: nil)
+            )
+            return RegistrationVerdict(facts)
+        }
+        #expect(verdict(.accepted).text.contains("accepted by \(service) on"))
+        #expect(verdict(.rejected).text.contains("refused by \(service) on"))
+        facts.registration.quarantine = Quarantine(time: facts.now, reason: "REASON")
+        #expect(
+            RegistrationVerdict(facts).text.contains("\(service) refused its \(addressName) (REASON)"),
+            "\(RegistrationVerdict(facts).text)")
+        facts.registration.quarantine = nil
+        facts.pauses = [
+            UpstreamPause(part: .everything, reason: "REASON", since: facts.now, nextProbe: facts.now)
+        ]
+        #expect(RegistrationVerdict(facts).text.contains("\(service) answered REASON"))
+        facts.registration.end = RegistrationEnd(time: facts.now, cause: .unregistered)
+        let ended = RegistrationVerdict(facts)
+        #expect(ended.code == .endedUnregistered && ended.text.contains(service) && !ended.text.contains("APNs"))
+    }
+
+    @Test func anAppThatNothingIsSentToIsNamedWithWhatItLacks() throws {
+        var facts = try Self.facts()
+        let services: [(App.Service, String)] = [
+            (.android(isReached: false), "no fcm"), (.web(nil), "no webPush"), (.linksOnly(.apple), "links only"),
+        ]
+        for (service, text) in services {
+            facts.app = App(id: facts.registration.app, service: service)
+            let verdict = RegistrationVerdict(facts)
+            #expect(verdict.code == .platformNotServed && verdict.text.contains(text), "\(verdict)")
+        }
     }
 
     @Test func anotherAppsPauseIsNoReason() throws {

@@ -27,8 +27,10 @@ struct AndroidGateway {
     }
 
     /// Starts Google and the gateway of a test that has the rest, runs `body`, and stops both.
+    ///
+    /// - Parameter settings: further lines of the app's `fcm` block; given the port of Google.
     static func run(
-        in test: GatewayUnderTest, relays: Bool = false,
+        in test: GatewayUnderTest, relays: Bool = false, settings: (Int) throws -> [String] = { _ in [] },
         google change: (inout SimulatedGoogle.Configuration) -> Void = { _ in },
         _ body: (AndroidGateway) async throws -> Void
     ) async throws {
@@ -46,7 +48,8 @@ struct AndroidGateway {
             guard let port = await ports.first(where: { _ in true }) else { throw CancellationError() }
             try addApp(
                 to: test.directory.file("projects/demo.yaml"), account: configuration.identity.accountFile,
-                endpoint: "127.0.0.1:\(port)", trust: configuration.identity.caFile, relays: relays)
+                endpoint: "127.0.0.1:\(port)", trust: configuration.identity.caFile, relays: relays,
+                settings: try settings(port))
             let process = try await test.start()
             try await body(AndroidGateway(test: test, google: google, process: process))
             // One that a test has killed is gone already.
@@ -58,7 +61,8 @@ struct AndroidGateway {
 
     /// Adds the Android app to a project file.
     static func addApp(
-        to file: String, account: String, endpoint: String, trust: String, relays: Bool = false
+        to file: String, account: String, endpoint: String, trust: String, relays: Bool = false,
+        settings: [String] = []
     ) throws {
         let text = try String(contentsOfFile: file, encoding: .utf8)
         let block = """
@@ -69,7 +73,7 @@ struct AndroidGateway {
                   endpoint: \(endpoint)
                   trust: \(trust)
                   unknownTokens: \(relays ? "relay" : "reject")
-            registrations:
+            \(settings.map { "      \($0)\n" }.joined())registrations:
             """
         try text.replacing("registrations:", with: block).write(toFile: file, atomically: true, encoding: .utf8)
     }

@@ -98,11 +98,11 @@ enum ErrorReason: String, CaseIterable, Sendable {
     /// The idempotency key stands for another request.
     case idempotencyKeyReused = "IDEMPOTENCY_KEY_REUSED"
 
-    // What APNs answered, when the outcome was waited for.
+    // What the push service answered, when the outcome was waited for.
 
-    /// 410: the app is gone from the device.
+    /// The app is gone from the device, or the browser's subscription.
     case deviceUnregistered = "DEVICE_UNREGISTERED"
-    /// The device token is malformed, or of another environment or app.
+    /// The address is malformed, or of another environment or app.
     case deviceTokenRefused = "DEVICE_TOKEN_REFUSED"
     /// The token of the Live Activity is refused; the registration is not concerned.
     case activityTokenRefused = "ACTIVITY_TOKEN_REFUSED"
@@ -112,7 +112,9 @@ enum ErrorReason: String, CaseIterable, Sendable {
     case headerRefused = "HEADER_REFUSED"
     /// The gateway's credential is refused, or may not push to the app.
     case apnsCredentialRefused = "APNS_CREDENTIAL_REFUSED"
-    /// The gateway has no way to APNs for the app and its environment.
+    /// Google or a browser's push service refuses the credential that the gateway has for the app.
+    case upstreamCredentialRefused = "UPSTREAM_CREDENTIAL_REFUSED"
+    /// The gateway has no way to the push service for the app and its environment.
     case noUpstream = "NO_UPSTREAM"
     /// The push service was asked before anything was kept, and does not take messages now.
     case upstreamUnavailable = "UPSTREAM_UNAVAILABLE"
