@@ -12,5 +12,6 @@ struct HeraldBench: ParsableCommand {
             LedgerCommand.self, SettleCommand.self, RetentionCommand.self, EchoCommand.self, SinkCommand.self,
             SendCommand.self, SendAPNSCommand.self, MeasureCommand.self, LinksCommand.self, RedirectCommand.self,
             PostCommand.self, EncryptionCommand.self, EncryptCommand.self, MixedCommand.self,
+            WebhooksCommand.self,
         ])
 }

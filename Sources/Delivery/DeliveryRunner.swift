@@ -107,6 +107,9 @@ package final class DeliveryRunner: Service {
         metrics.recentReasons(of: project, at: wallTime())
     }
 
+    /// Whether pushes are under way.
+    package var isDelivering: Bool { gates.contains { $0.inFlight > 0 } }
+
     private var gates: [LaneGate] { [interactive, bulk] }
 
     private func gate(_ lane: Lane) -> LaneGate {

@@ -26,6 +26,8 @@ final class GatewayBench {
         var threads = 1
         var delay = Duration.zero
         var isEncrypted = false
+        /// Whether webhooks may go to this machine.
+        var allowsReceivers = false
     }
 
     /// The longest that one broadcast may take.
@@ -43,7 +45,8 @@ final class GatewayBench {
         let apps = setup.platforms.map { [sinks] platform in PlatformApp(platform, sinkPort: sinks[platform]!.port) }
         files = try GatewayFiles(
             GatewayFiles.Setup(
-                apps: apps, connections: setup.connections, threads: setup.threads, isEncrypted: setup.isEncrypted),
+                apps: apps, connections: setup.connections, threads: setup.threads, isEncrypted: setup.isEncrypted,
+                allowsReceivers: setup.allowsReceivers),
             scratch: scratch, in: options.directory)
         tokens = try await Audience.make(setup.sizes, of: apps, in: files.data)
         key = try files.makeAPIKey()

@@ -15,6 +15,8 @@ final class GatewayFiles {
         var isEncrypted = false
         /// A store that is there already; `nil`: an empty one.
         var data: String?
+        /// Whether webhooks may go to this machine.
+        var allowsReceivers = false
         /// Whether the project has the links of ``LinkRows``.
         var hasLinks = false
     }
@@ -52,11 +54,14 @@ final class GatewayFiles {
               messages: 10000000
               upstreamThreads: \(setup.threads)
               upstreamConnections: \(setup.connections)
+            \(setup.allowsReceivers ? Self.receivers : "")
             log:
               level: notice
             """, to: configuration)
         try write(setup.apps)
     }
+
+    private static let receivers = "webhooks:\n  allowHTTP: [127.0.0.1]\n  allowNetworks: [127.0.0.0/8]"
 
     deinit { Cleanup.remove(folder: root) }
 

@@ -1,6 +1,7 @@
 import Delivery
 import GatewayAPI
 import HTTPListener
+import IPAddresses
 import Logging
 import PushModel
 import Upstream
@@ -25,6 +26,8 @@ struct GatewayConfiguration: Sendable {
     var retention = Retention()
     /// `apns.badDeviceTokens`: when a share of BadDeviceToken stops an app's pushes.
     var badDeviceTokens = BadDeviceTokens()
+    /// `webhooks`.
+    var webhooks = Webhooks()
     /// `log`.
     var log = Log()
     /// `https_proxy` and `no_proxy` of the environment: for apps whose project file names no proxy.
@@ -167,6 +170,14 @@ struct GatewayConfiguration: Sendable {
         var atLeast = 100
         /// `apns.badDeviceTokens.windowSeconds`: how far back answers count.
         var windowSeconds = 60
+    }
+
+    /// Where webhooks may go beside https to the Internet.
+    struct Webhooks: Hashable, Sendable {
+        /// `webhooks.allowHTTP`: hosts that may be asked without TLS.
+        var allowHTTP: [String] = []
+        /// `webhooks.allowNetworks`: networks that hosts may lead to.
+        var allowNetworks: [IPNetwork] = []
     }
 
     /// The level and the form of log lines.
