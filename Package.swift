@@ -68,8 +68,9 @@ let libraries: [Target] = [
     .target(name: "Signing", dependencies: ["COpenSSL", "JSON"]),
     .target(name: "PushModel"),
     .target(name: "FCMWire", dependencies: ["PushModel", "JSON"]),
-    .target(name: "HTTP2Client", dependencies: ["CNghttp2", "COpenSSL", "CLinux", deque, logging]),
-    .target(name: "Upstream", dependencies: ["HTTP2Client", "PushModel", deque, logging]),
+    .target(name: "IPAddresses"),
+    .target(name: "HTTP2Client", dependencies: ["CNghttp2", "COpenSSL", "CLinux", "IPAddresses", deque, logging]),
+    .target(name: "Upstream", dependencies: ["HTTP2Client", "IPAddresses", "PushModel", deque, logging]),
     .target(name: "APNS", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
     .target(name: "WebPush", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
     .target(name: "FCMRelay", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
@@ -91,11 +92,17 @@ let libraries: [Target] = [
             metrics,
             mustache, nioCore,
         ]),
+    .target(
+        name: "Webhooks",
+        dependencies: [
+            "Delivery", "Store", "IPAddresses", "PushModel", "JSON", asyncHTTPClient, coreMetrics, crypto, lifecycle,
+            logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL,
+        ]),
     .target(name: "HeraldLinks"),
     .target(
         name: "GatewayAPI",
         dependencies: [
-            "Links", "HTTPListener", "Delivery", "Traces", "Store", "FCMWire", "PushModel", "JSON", hummingbird,
+            "Webhooks", "Links", "HTTPListener", "Delivery", "Traces", "Store", "FCMWire", "PushModel", "JSON", hummingbird,
             hummingbirdCore, nioCore, tracing,
             nioEmbedded, nioHTTP1, nioCompression, crypto, cryptoExtras, deque, jwt, coreMetrics, lifecycle, logging,
             metrics,
@@ -109,8 +116,8 @@ let libraries: [Target] = [
     .executableTarget(
         name: "herald",
         dependencies: [
-            "GatewayAPI", "Links", "HTTPListener", "Delivery", "APNS", "WebPush", "FCMRelay", "Upstream", "Signing",
-            "Store",
+            "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "APNS", "WebPush", "FCMRelay", "Upstream",
+            "Signing", "Store", "IPAddresses",
             "SQLiteStorage", "Simulators", "FCMWire", "PushModel", "JSON",
             argumentParser, asyncHTTPClient, configuration, hummingbird, hummingbirdCore, coreMetrics,
             lifecycle, unixSignals, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, tracing, "Traces", yams,
@@ -191,12 +198,20 @@ let tests: [Target] = [
             logging, mustache,
         ],
         exclude: ["Pages/page_browser.py", "QR/qr_readers.py"]),
+    .testTarget(name: "IPAddressesTests", dependencies: ["IPAddresses"]),
+    .testTarget(
+        name: "WebhooksTests",
+        dependencies: [
+            "Webhooks", "Store", "SQLiteStorage", "StoreConformance", "IPAddresses", "PushModel", "JSON", "TestSupport",
+            crypto, logging,
+        ],
+        exclude: ["webhook_judges.py"]),
     .testTarget(name: "HeraldLinksTests", dependencies: ["HeraldLinks"]),
     .testTarget(
         name: "GatewayAPITests",
         dependencies: [
-            "GatewayAPI", "Links", "HTTPListener", "Delivery", "Store", "SQLiteStorage", "APNS", "FCMWire", "PushModel",
-            "JSON",
+            "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLiteStorage", "APNS", "FCMWire",
+            "PushModel", "JSON",
             "TestSupport", crypto, cryptoExtras, hummingbird,
             hummingbirdTesting, logging,
         ],

@@ -113,6 +113,9 @@ package final class DeliveryRunner: Service {
     /// How many deliveries ended how, by app, topic and label.
     package var endsByName: [NamedEnds] { metrics.endsByName }
 
+    /// Whether pushes are under way.
+    package var isDelivering: Bool { gates.contains { $0.inFlight > 0 } }
+
     private var gates: [LaneGate] { [interactive, bulk] }
 
     private func gate(_ lane: Lane) -> LaneGate {

@@ -223,7 +223,7 @@ extension FCMRelaySender {
             guard let source = accounts.sources[key], let failure = source.failure else { continue }
             let left = max(.zero, failure.notBefore - now, source.isAsking ? Self.answerTime : .zero)
             if left > held[route]?.retryAfter ?? .zero - .nanoseconds(1) {
-                held[route] = HeldRoute(retryAfter: left, limit: 1)
+                held[route] = HeldRoute(retryAfter: left, limit: 1, isOfCredential: true)
             }
         }
         return held

@@ -87,6 +87,18 @@ package enum MetricName: String, Sendable, CaseIterable {
     case traceSpansExported = "herald_trace_spans_exported_total"
     /// Counter by `reason`: spans that did not reach the collector.
     case traceSpansDropped = "herald_trace_spans_dropped_total"
+    /// Counter by `result`: requests to endpoints of webhooks.
+    case webhookAttempts = "herald_webhook_attempts_total"
+    /// Gauge: requests to endpoints of webhooks under way.
+    case webhookInFlight = "herald_webhook_in_flight"
+    /// Gauge: the most of them.
+    case webhookInFlightLimit = "herald_webhook_in_flight_limit"
+    /// Gauge: requests that wait for their turn.
+    case webhookWaiting = "herald_webhook_waiting"
+    /// Gauge by `state`: endpoints of webhooks.
+    case webhookEndpoints = "herald_webhook_endpoints"
+    /// Gauge: events that the endpoint which is furthest behind has not got.
+    case webhookLag = "herald_webhook_lag_events"
     /// Gauge by `version`: 1.
     case buildInfo = "herald_build_info"
     /// Counter by `route` and `status`: HTTP requests answered.
@@ -142,6 +154,12 @@ package enum MetricName: String, Sendable, CaseIterable {
         case .httpConnections: "Open connections, by listener."
         case .httpConnectionLimit: "The most connections that may be open, by listener."
         case .httpConnectionsRefused: "Connections that were not taken, or had to make room, by listener and reason."
+        case .webhookAttempts: "Requests to endpoints of webhooks, by result."
+        case .webhookInFlight: "Requests to endpoints of webhooks under way."
+        case .webhookInFlightLimit: "The most requests to endpoints of webhooks under way."
+        case .webhookWaiting: "Requests to endpoints of webhooks that wait for their turn."
+        case .webhookEndpoints: "Endpoints of webhooks, by state."
+        case .webhookLag: "Events that the endpoint of webhooks which is furthest behind has not got."
         case .buildInfo: "1; the label says which version runs."
         case .httpRequests: "HTTP requests answered, by route and status."
         case .httpDuration: "Seconds to answer an HTTP request, by route."

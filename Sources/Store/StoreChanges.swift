@@ -21,6 +21,8 @@ package struct StoreChange: OptionSet, Hashable, Sendable {
     package static let keys = StoreChange(rawValue: 1 << 4)
     /// What waits of a project changed, see ``MessageStore/load``.
     package static let projects = StoreChange(rawValue: 1 << 5)
+    /// Endpoints of webhooks changed.
+    package static let webhooks = StoreChange(rawValue: 1 << 6)
 
     /// New work of a lane.
     package static func work(_ lane: Lane) -> StoreChange {

@@ -22,7 +22,7 @@ struct Herald: AsyncParsableCommand {
                 name: "Talking to a gateway",
                 subcommands: [
                     RegisterCommand.self, QuarantineCommand.self, UserCommand.self, TopicCommand.self,
-                    ChannelCommand.self,
+                    ChannelCommand.self, WebhookCommand.self,
                     SendCommand.self,
                     MessageCommand.self, ReportCommand.self, WhyCommand.self, StatusCommand.self, TailCommand.self,
                     ExportCommand.self, LinksCommand.self,

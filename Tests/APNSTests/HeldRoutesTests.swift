@@ -53,22 +53,22 @@ struct HeldRoutesTests {
         _ = await scene.fixture.send([try makePush(1)])
         #expect(
             scene.held == [
-                routes[0]: HeldRoute(retryAfter: .seconds(30), limit: 1),
-                routes[1]: HeldRoute(retryAfter: .seconds(30), limit: 1),
+                routes[0]: HeldRoute(retryAfter: .seconds(30), limit: 1, isOfCredential: true),
+                routes[1]: HeldRoute(retryAfter: .seconds(30), limit: 1, isOfCredential: true),
             ])
         #expect(scene.changeCount == 1)
         scene.fixture.time.advance(by: .seconds(10))
         #expect(scene.held[routes[0]]?.retryAfter == .seconds(20))
         scene.fixture.time.advance(by: .seconds(25))
-        #expect(scene.held[routes[0]] == HeldRoute(retryAfter: .zero, limit: 1))
+        #expect(scene.held[routes[0]] == HeldRoute(retryAfter: .zero, limit: 1, isOfCredential: true))
         #expect(scene.changeCount == 1, "the passing of time is no change")
         scene.answers(nil)
         let probe = await leaveOpen([try makePush(2)], scene)
-        #expect(scene.held[routes[1]] == HeldRoute(retryAfter: SendPause.answerTime, limit: 1))
+        #expect(scene.held[routes[1]] == HeldRoute(retryAfter: SendPause.answerTime, limit: 1, isOfCredential: true))
         #expect(scene.changeCount == 2)
         scene.pool.completeHeld(answer(403, #"{"reason":"Forbidden"}"#))
         await probe.wait(for: 1)
-        #expect(scene.held[routes[1]] == HeldRoute(retryAfter: .seconds(60), limit: 1))
+        #expect(scene.held[routes[1]] == HeldRoute(retryAfter: .seconds(60), limit: 1, isOfCredential: true))
         #expect(scene.changeCount == 3)
         scene.fixture.time.advance(by: .seconds(60))
         scene.answers(answer(200))
@@ -198,7 +198,7 @@ struct HeldRoutesTests {
             #expect(!report.isAttempt)
         }
         // The pause goes on as it would have: what was given back is no answer.
-        #expect(scene.held[try Self.route()] == HeldRoute(retryAfter: .seconds(30), limit: 1))
+        #expect(scene.held[try Self.route()] == HeldRoute(retryAfter: .seconds(30), limit: 1, isOfCredential: true))
     }
 
     @Test func `A pause of a topic or an app leaves what else is queued alone`() async throws {

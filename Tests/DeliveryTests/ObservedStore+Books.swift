@@ -79,7 +79,7 @@ extension ObservedStore {
         switch event.kind {
         case .delivery(let ended): note(ended)
         case .message(let id, .complete): books[id, default: Book()].isComplete = true
-        case .message, .registrationEnded, .route, .referral, .forgotten: break
+        case .message, .receipt, .registrationEnded, .route, .webhook, .click, .referral, .forgotten: break
         }
     }
 

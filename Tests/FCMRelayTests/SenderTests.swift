@@ -96,7 +96,7 @@ struct FCMRelaySenderTests {
         }
         #expect(refusal == FCMRelayReasonTable.refusal(.tokenUnavailable))
         #expect(after == .seconds(1) || after == .seconds(2))
-        #expect(rig.sender.heldRoutes[Sample.route] == HeldRoute(retryAfter: after, limit: 1))
+        #expect(rig.sender.heldRoutes[Sample.route] == HeldRoute(retryAfter: after, limit: 1, isOfCredential: true))
         rig.google.state.withLock { $0.token = { FakeGoogle.granted("late-\($0)") } }
         rig.time.advance(by: .seconds(2))
         #expect(await rig.outcomes([try Sample.push()]) == [.accepted])

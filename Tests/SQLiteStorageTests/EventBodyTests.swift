@@ -1,4 +1,5 @@
 import Foundation
+import PushModel
 import Store
 import TestSupport
 import Testing
@@ -13,7 +14,18 @@ struct EventBodyTests {
         .settled(EventBody.Settled(blocks: 8...(1 << 40), deliveries: 3, unregistered: [2, 9], complete: [1, 4])),
         .controlled(message: 3, .paused), .controlled(message: .max, .cancelled),
         .registrationEnded(key: 12, .deleted), .registrationEnded(key: 1 << 33, .superseded),
-        .route(4, isPaused: true), .route(4, isPaused: false),
+        .route(4, isPaused: true), .route(4, isPaused: false), .route(4, isPaused: true, isOfCredential: true),
+        .route(4, isPaused: false, isOfCredential: true), .progress(messages: [3, 9]),
+        .receipts([
+            EventBody.Receipt(message: 4, key: 1 << 40, kind: .dismissed, time: 1_767_323_045_678),
+            EventBody.Receipt(message: 5, key: 1, kind: .received, time: -1),
+        ]),
+        .clicks([
+            EventBody.Click(app: AppKey(.android, AppID(rawValue: "a.b")!), link: 7, invitation: .random()),
+            EventBody.Click(app: AppKey(.apple, AppID(rawValue: "c")!), link: 0, invitation: nil),
+        ]),
+        .webhook(WebhookNotice(endpoint: .random(), percent: 90)),
+        .webhook(WebhookNotice(endpoint: .random(), percent: 100, isGone: true)),
         .referral(ReferralStep(invitation: .random(), state: .invited)),
         .referral(ReferralStep(invitation: .random(), referral: .random(), state: .firstOpen)),
         .referral(ReferralStep(invitation: .random(), referral: .random(), state: .rejected, rejection: .velocity)),

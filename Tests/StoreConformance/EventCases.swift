@@ -34,7 +34,7 @@ extension Scene {
                 #expect(before == nil, "a delivery ended twice")
                 #expect(changes[delivery.message]?.first == .accepted && changes[delivery.message]?.last != .complete)
             case .message(let id, let change): changes[id, default: []].append(change)
-            case .registrationEnded, .route, .referral, .forgotten: break
+            case .receipt, .registrationEnded, .route, .webhook, .click, .referral, .forgotten: break
             }
         }
         for id in sent {

@@ -121,7 +121,7 @@ extension ConformanceCase {
                 switch event.kind {
                 case .message(let id, _): id
                 case .delivery(let delivery): delivery.message
-                case .registrationEnded, .route, .referral, .forgotten: nil
+                case .receipt, .registrationEnded, .route, .webhook, .click, .referral, .forgotten: nil
                 }
             }
             #expect(Set(messages) == [next.id])

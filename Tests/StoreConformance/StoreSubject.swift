@@ -1,5 +1,5 @@
 import JSON
-import PushModel
+package import PushModel
 package import Store
 import Testing
 
@@ -61,7 +61,7 @@ package final class StoreSubject: Sendable {
 /// The protocols of a store that a conformance case asks.
 package enum StorePart: Hashable, Sendable, CaseIterable {
     case registrations, subscriptions, deviceGroups, messages, deliveries, ledger, credentials, serviceAccounts
-    case installations, receipts, audit, events, links, clicks, referrals, retention, channels
+    case installations, receipts, audit, events, links, clicks, referrals, retention, channels, webhooks
 }
 
 /// One claim about stores. Every implementation runs all of ``all``.
@@ -120,6 +120,11 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
         ([.links, .messages], messageLinks),
         ([.clicks], clicks),
         ([.clicks, .referrals, .events], referrals),
+        (
+            [
+                .registrations, .subscriptions, .messages, .deliveries, .ledger, .receipts, .events, .clicks, .webhooks,
+            ], webhooks
+        ),
         (
             [.registrations, .subscriptions, .messages, .deliveries, .ledger, .receipts, .events, .retention], retention
         ),
@@ -338,7 +343,7 @@ extension MessageStore {
 
 extension NewMessage {
     /// A message that was accepted at `time`, in milliseconds, and lives for an hour.
-    init(
+    package init(
         sampleFor recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID, at time: Int64,
         number: UInt64? = nil
     ) {
@@ -371,7 +376,7 @@ extension Recipient<RegistrationKey, [RegistrationKey]> {
 
 extension ClaimedDelivery {
     /// The delivery ended.
-    func ended(
+    package func ended(
         _ outcome: LedgerOutcome = .accepted, reason: String? = nil, verdict: DeviceTokenVerdict? = nil,
         refusesDeviceToken: Bool = false, at time: Int64 = 3000, latency: Int64 = 40
     ) -> Settlement {

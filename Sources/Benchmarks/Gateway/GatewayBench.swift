@@ -28,6 +28,8 @@ final class GatewayBench {
         var isEncrypted = false
         /// `nil`: nothing is traced.
         var tracing: GatewayFiles.Tracing?
+        /// Whether webhooks may go to this machine.
+        var allowsReceivers = false
     }
 
     /// The longest that one broadcast may take.
@@ -46,7 +48,7 @@ final class GatewayBench {
         files = try GatewayFiles(
             GatewayFiles.Setup(
                 apps: apps, connections: setup.connections, threads: setup.threads, isEncrypted: setup.isEncrypted,
-                tracing: setup.tracing),
+                tracing: setup.tracing, allowsReceivers: setup.allowsReceivers),
             scratch: scratch, in: options.directory)
         tokens = try await Audience.make(setup.sizes, of: apps, in: files.data)
         key = try files.makeAPIKey()

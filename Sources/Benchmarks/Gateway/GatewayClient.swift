@@ -41,6 +41,18 @@ struct GatewayClient: Sendable {
         try await HTTP.post(message, to: sendAddress, key: key, as: Name.self).name
     }
 
+    /// Makes a webhook that gets some types of events from now on; its name.
+    func createWebhook(_ url: String, types: [String]) async throws -> String {
+        let list = types.map { "\"\($0)\"" }.joined(separator: ",")
+        let body = #"{"url":"\#(url)","types":[\#(list)]}"#
+        return try await HTTP.post(body, to: project + "/webhooks", key: key, as: Name.self).name
+    }
+
+    /// Stops a webhook.
+    func deleteWebhook(_ name: String) async throws {
+        try await HTTP.delete("\(address)/v1/\(name)", key: key)
+    }
+
     private struct BatchAnswer: Decodable {
         let responses: [Item]
 

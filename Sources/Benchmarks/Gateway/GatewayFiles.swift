@@ -21,6 +21,8 @@ final class GatewayFiles {
         var isEncrypted = false
         /// A store that is there already; `nil`: an empty one.
         var data: String?
+        /// Whether webhooks may go to this machine.
+        var allowsReceivers = false
         /// Whether the project has the links of ``LinkRows``.
         var hasLinks = false
         /// `nil`: nothing is traced.
@@ -61,11 +63,14 @@ final class GatewayFiles {
               upstreamThreads: \(setup.threads)
               upstreamConnections: \(setup.connections)
             \(setup.tracing.map { "tracing:\n  endpoint: \($0.endpoint)\n  sample: \($0.sample)" } ?? "")
+            \(setup.allowsReceivers ? Self.receivers : "")
             log:
               level: notice
             """, to: configuration)
         try write(setup.apps)
     }
+
+    private static let receivers = "webhooks:\n  allowHTTP: [127.0.0.1]\n  allowNetworks: [127.0.0.0/8]"
 
     deinit { Cleanup.remove(folder: root) }
 

@@ -32,6 +32,11 @@ enum HTTP {
         try JSONDecoder().decode(type, from: try await send(.POST, address, key: key, body: body))
     }
 
+    /// Deletes a resource.
+    static func delete(_ address: String, key: String) async throws {
+        _ = try await send(.DELETE, address, key: key, body: nil)
+    }
+
     /// - Throws: ``BenchFailure`` for another answer than 200.
     private static func send(_ method: HTTPMethod, _ address: String, key: String?, body: String?) async throws -> Data
     {

@@ -17,7 +17,8 @@ final class RouteNotifier: Sendable {
     private let clock: any Clock<Duration>
     private let wallTime: WallTime
     private let logger: Logger
-    private let paused = Mutex<Set<PushRoute>>([])
+    /// Whether their credentials are refused.
+    private let paused = Mutex<[PushRoute: Bool]>([:])
     private let changed = AutoResetEvent()
 
     /// - Parameters:
@@ -37,7 +38,7 @@ final class RouteNotifier: Sendable {
 
     /// The routes that the sender holds now. Cheap; from any thread.
     func hold(_ routes: [PushRoute: HeldRoute]) {
-        let now = Set(routes.filter { $0.value.limit == 1 && !$0.value.isBulkOnly }.keys)
+        let now = routes.filter { $0.value.limit == 1 && !$0.value.isBulkOnly }.mapValues(\.isOfCredential)
         let isChanged = paused.withLock { paused in
             defer { paused = now }
             return paused != now
@@ -50,17 +51,24 @@ final class RouteNotifier: Sendable {
         changed.raise()
     }
 
+    /// What is in one and not the same in the other.
+    private static func notices(
+        _ routes: [PushRoute: Bool], without others: [PushRoute: Bool], isPaused: Bool
+    ) -> [RouteNotice] {
+        routes.filter { others[$0.key] != $0.value }
+            .map { RouteNotice($0.key, isPaused: isPaused, isOfCredential: $0.value) }
+    }
+
     /// Writes what changes until the task is cancelled. A note that fails is tried again after ``retryPause``.
     func run() async {
-        var (noted, notedBy): (Set<PushRoute>, WorkerID?) = ([], nil)
+        var (noted, notedBy): ([PushRoute: Bool], WorkerID?) = ([:], nil)
         while !Task.isCancelled {
             await changed.wait()
             guard !Task.isCancelled, let worker = lease.worker else { continue }
-            if worker != notedBy { (noted, notedBy) = ([], worker) }
+            if worker != notedBy { (noted, notedBy) = ([:], worker) }
             let now = paused.withLock { $0 }
             let notices =
-                now.subtracting(noted).map { RouteNotice($0, isPaused: true) }
-                + noted.subtracting(now).map { RouteNotice($0, isPaused: false) }
+                Self.notices(noted, without: now, isPaused: false) + Self.notices(now, without: noted, isPaused: true)
             guard !notices.isEmpty else { continue }
             do throws(StoreError) {
                 try await store.note(notices, by: worker, at: wallTime())

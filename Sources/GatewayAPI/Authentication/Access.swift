@@ -68,6 +68,8 @@ struct Access: Hashable, Sendable {
     static let manageLinks = Access(roles: [.admin, .sender], action: "managing links")
     /// Broadcast channels, made by backends for what they publish.
     static let manageChannels = Access(roles: [.admin, .sender], action: "managing channels")
+    /// Webhooks: where events of the project go.
+    static let manageWebhooks = Access(roles: [.admin], action: "managing webhooks")
     /// How often links were opened.
     static let readLinkStats = Access(roles: [.admin, .sender], action: "reading the statistics of links")
 

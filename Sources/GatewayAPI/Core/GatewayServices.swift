@@ -4,6 +4,7 @@ package import Logging
 package import PushModel
 package import Store
 package import Traces
+package import Webhooks
 
 /// What the HTTP API stands on.
 package struct GatewayServices: Sendable {
@@ -72,6 +73,8 @@ package struct RequestServices: Sendable {
     package var attribution: LinkAttribution?
     /// Makes and deletes broadcast channels; `nil`: there is no way to their management.
     package var channels: ChannelController?
+    /// Keeps and tests endpoints of webhooks; `nil`: none are sent.
+    package var webhooks: WebhookController?
     /// Makes the digests that stand for users who were erased; `nil`: erasing is not offered.
     package var digestKey: DigestKey?
     /// The hosts of links, and the policies of their projects.

@@ -4,7 +4,8 @@ import Hummingbird
 extension OpenAPI {
     /// Every part of the API; the order is the document's.
     static let areas: [Area] = [
-        sending, message, batches, registrations, devices, topics, channels, instanceID, reports, deliveryData, audit,
+        sending, message, batches, registrations, devices, topics, channels, instanceID, reports, webhooks,
+        deliveryData, audit,
         status,
         export, legacy, tokens, links, attribution, referral, serverOperations, errors,
     ]

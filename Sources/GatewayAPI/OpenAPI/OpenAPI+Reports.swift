@@ -1,6 +1,7 @@
 import HTTPTypes
 import PushModel
 import Store
+import Webhooks
 
 extension OpenAPI {
     /// What became of messages.
@@ -32,6 +33,7 @@ extension OpenAPI {
                         "Events after this sequence; `now`: after the newest. Without: from startTime, or the oldest."),
                     .query("startTime", .time, "Events of this time or later."),
                     .query("onlyFailures", .boolean, "Only what was not accepted, dead registrations and routes."),
+                    .query("types", .string, "Only these types, separated by commas."),
                     .query("wait", .duration, "While there is none: wait for one so long, at most 30 s."),
                 ],
                 answer: .object(

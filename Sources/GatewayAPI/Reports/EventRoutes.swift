@@ -4,6 +4,7 @@ import JSON
 import PushModel
 import ServiceLifecycle
 import Store
+import Webhooks
 
 /// `GET …/events`: what happens in a project, in order, for those who follow it.
 enum EventRoutes {
@@ -17,7 +18,8 @@ enum EventRoutes {
     @Sendable private static func list(_ call: ProjectCall) async throws -> Response {
         let query = call.query
         let size = try query.pageSize(default: 100, maximum: 1000)
-        let filter = EventFilter(project: call.project.id, isOnlyFailures: try query.flag("onlyFailures"))
+        let filter = EventFilter(
+            project: call.project.id, isOnlyFailures: try query.flag("onlyFailures"), types: try types(query))
         let wait = try query.wait("wait", atMost: longestWait)
         // Before the first look: nothing that is committed after it goes unseen.
         let changes = call.services.store.changes.makeAsyncIterator()
@@ -28,6 +30,19 @@ enum EventRoutes {
             page = try await EventWait(call.services, changes, filter, limit: size).page(after: page, within: wait)
         }
         return answer(page)
+    }
+
+    /// The types that are asked for, separated by commas; `nil`: all.
+    private static func types(_ query: Query) throws(FCMError) -> Set<EventType>? {
+        guard let text = query["types"] else { return nil }
+        var types: Set<EventType> = []
+        for word in text.split(separator: ",") {
+            guard let type = EventType(rawValue: String(word)) else {
+                throw .badRequest("types", "There is no type of events '\(String(word).excerpt)'.")
+            }
+            types.insert(type)
+        }
+        return types
     }
 
     /// Where a list begins, and whether the caller named the number.
@@ -128,79 +143,5 @@ private struct EventWait: Sendable {
             if page.events.isEmpty, page.isAtEnd { try? await clock.sleep(for: Self.rest) }
         }
         return page
-    }
-}
-
-/// Events as callers see them: neither tokens nor texts are in them.
-enum EventView {
-    /// `{sequence, type, timestamp, data}`.
-    static func json(_ event: Event) -> JSONValue {
-        let (type, data) = content(of: event)
-        return .object([
-            .init("sequence", .integer(event.number.rawValue)), .init("type", .string(type)),
-            .init("timestamp", .string(event.time.rfc3339)), .init("data", .object(data)),
-        ])
-    }
-
-    /// The words for changes of messages.
-    static func type(of change: MessageChange) -> String {
-        switch change {
-        case .accepted, .paused, .resumed, .cancelled: "message.\(change.rawValue)"
-        case .complete: "message.finished"
-        }
-    }
-
-    /// Every type that an event may have.
-    static let types =
-        MessageChange.allCases.map(type(of:)) + LedgerOutcome.allCases.map { "delivery.\($0.rawValue)" }
-        + ["delivery.gap", "registration.ended", "registration.replaced", "route.paused", "route.resumed"]
-        + ReferralState.allCases.map { "referral.\($0.word)" }
-
-    private static func content(of event: Event) -> (type: String, data: [JSONValue.Member]) {
-        switch event.kind {
-        case .message(let id, let change):
-            return (type(of: change), [.init("message", .string("projects/\(event.project)/messages/\(id)"))])
-        case .delivery(let delivery):
-            let outcome = delivery.delivery.outcome ?? .accepted
-            return ("delivery.\(outcome.rawValue)", data(of: delivery, in: event.project))
-        case .registrationEnded(let ended):
-            var data: [JSONValue.Member] = [
-                .init("registration", .string(ended.registration.rawValue)),
-                .init("app", .string(ended.app.rawValue)), .init("cause", .string(ended.cause.rawValue.uppercased())),
-            ]
-            if let replacement = ended.replacement {
-                data.append(.init("replacement", .string(replacement.rawValue)))
-            }
-            let isReplaced = ended.cause == .replaced || ended.cause == .superseded
-            return (isReplaced ? "registration.replaced" : "registration.ended", data)
-        case .route(let notice):
-            var data: [JSONValue.Member] = [.init("app", .string(notice.route.app.rawValue))]
-            data += notice.route.channel.platform.members
-            if let environment = notice.route.channel.environment {
-                data.append(.init("environment", .string(environment.rawValue)))
-            }
-            return (notice.isPaused ? "route.paused" : "route.resumed", data)
-        case .referral(let step):
-            var data: [JSONValue.Member] = [.init("invitation", .string(step.invitation.rawValue))]
-            if let referral = step.referral { data.append(.init("referral", .string(referral.rawValue))) }
-            if let reason = step.rejection { data.append(.init("reason", .string(reason.word))) }
-            return ("referral.\(step.state.word)", data)
-        case .forgotten(let count): return ("delivery.gap", [.init("count", .integer(count))])
-        }
-    }
-
-    private static func data(of event: DeliveryEvent, in project: ProjectID) -> [JSONValue.Member] {
-        let delivery = event.delivery
-        var data: [JSONValue.Member] = [
-            .init("message", .string("projects/\(project)/messages/\(event.message)")),
-            .init("registration", .string(delivery.registration.rawValue)),
-            .init("app", .string(delivery.app.id.rawValue)),
-        ]
-        data += delivery.app.platform.members
-        if let reason = delivery.reason { data.append(.init("reason", .string(reason))) }
-        data.append(.init("attempts", .integer(delivery.history.attempts)))
-        if let label = event.label { data.append(.init("label", .string(label.rawValue))) }
-        if let topic = event.topic { data.append(.init("topic", .string(topic.rawValue))) }
-        return data
     }
 }

@@ -18,6 +18,7 @@ enum ExportEvent {
         case .received: "MESSAGE_DELIVERED"
         case .opened: "MESSAGE_OPEN"
         case .impression: "MESSAGE_IMPRESSION"
+        case .dismissed: "MESSAGE_DISMISSED"
         }
     }
 

@@ -4,6 +4,7 @@ import Hummingbird
 import JSON
 import PushModel
 import Store
+import Webhooks
 
 /// What became of messages: our own resources beside FCM's.
 enum ReportRoutes {
@@ -161,24 +162,8 @@ enum ReportView {
         members += [
             .init("audience", .integer(message.audience))
         ]
-        let passedOver = passedOver(report.passedOver)
-        if !passedOver.isEmpty { members.append(.init("passedOver", .object(passedOver))) }
-        members += [
-            .init("ledger", ledger(report)),
-            .init("platforms", platforms(report)),
-            .init("rejectedByReason", reasons(report.rejectedByReason)),
-        ]
-        if let latency = report.latency { members.append(.init("latency", percentiles(latency))) }
-        if !report.receipts.isEmpty {
-            members.append(.init("receipts", receipts(report.receipts) { .integer($0) }))
-        }
+        members += ReportFigures.figures(report)
         return .object(members)
-    }
-
-    /// Whom the fan-out passed by, by cause; causes that hold for none are left out.
-    private static func passedOver(_ counts: PassedOver) -> [JSONValue.Member] {
-        [("ended", counts.ended), ("quarantined", counts.quarantined), ("stale", counts.stale)]
-            .filter { $0.1 > 0 }.map { .init($0.0, .integer($0.1)) }
     }
 
     /// What becomes of a message's blocks: they are sent where the project reaches the platform; blocks for platforms
@@ -233,17 +218,9 @@ enum ReportView {
         if let id = delivery.pushID { members.append(.init("apnsId", .string(id.rawValue))) }
         if let id = delivery.upstreamID { members.append(.init("upstreamId", .string(id))) }
         if !delivery.receipts.isEmpty {
-            members.append(.init("receipts", receipts(delivery.receipts) { .string($0.rfc3339) }))
+            members.append(.init("receipts", ReportFigures.receipts(delivery.receipts) { .string($0.rfc3339) }))
         }
         return .object(members)
-    }
-
-    /// What devices reported, in the order of the kinds: how many did, or when one did.
-    private static func receipts<Value>(_ values: [ReceiptKind: Value], _ view: (Value) -> JSONValue) -> JSONValue {
-        .object(
-            ReceiptKind.allCases.compactMap { kind in
-                values[kind].map { JSONValue.Member(kind.rawValue, view($0)) }
-            })
     }
 
     private static func target(_ message: MessageSummary) -> JSONValue {
@@ -264,46 +241,5 @@ enum ReportView {
     private static func pace(_ options: DeliveryOptions) -> JSONValue? {
         if let rate = options.rate { return .object([.init("rate", .integer(rate))]) }
         return options.finishBy.map { .object([.init("finishBy", .string($0.rfc3339))]) }
-    }
-
-    // recipients == accepted + rejected + expired + cancelled + inFlight, always.
-    private static func ledger(_ report: DeliveryReport) -> JSONValue {
-        .object(ledger(report.recipients, report.ended, inFlight: report.inFlight))
-    }
-
-    private static func ledger(
-        _ recipients: Int, _ ended: [LedgerOutcome: Int], inFlight: Int
-    ) -> [JSONValue.Member] {
-        let ended = LedgerOutcome.allCases.map { outcome in
-            JSONValue.Member(outcome.rawValue, .integer(ended[outcome] ?? 0))
-        }
-        return [.init("recipients", .integer(recipients))] + ended + [.init("inFlight", .integer(inFlight))]
-    }
-
-    // audience == recipients + passedOver, and the law of the ledger, for each platform.
-    private static func platforms(_ report: DeliveryReport) -> JSONValue {
-        .object(
-            Platform.allCases.compactMap { platform in
-                report.platforms[platform].map { figures in
-                    let members: [JSONValue.Member] = [
-                        .init("audience", .integer(figures.audience)),
-                        .init("passedOver", .integer(figures.passedOver)),
-                    ]
-                    let law = ledger(figures.recipients, figures.ended, inFlight: figures.inFlight)
-                    return .init(platform.rawValue, .object(members + law))
-                }
-            })
-    }
-
-    private static func reasons(_ counts: [String: Int]) -> JSONValue {
-        .object(counts.sorted { $0.key < $1.key }.map { .init($0.key, .integer($0.value)) })
-    }
-
-    private static func percentiles(_ latency: LatencyPercentiles) -> JSONValue {
-        .object([
-            .init("p50", .string(durationText(milliseconds: latency.p50))),
-            .init("p90", .string(durationText(milliseconds: latency.p90))),
-            .init("p99", .string(durationText(milliseconds: latency.p99))),
-        ])
     }
 }

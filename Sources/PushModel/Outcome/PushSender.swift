@@ -145,12 +145,15 @@ package struct HeldRoute: Hashable, Sendable {
     package var limit: Int
     /// Whether interactive pushes go on all the same: the upstream is slow, and takes these first.
     package var isBulkOnly: Bool
+    /// Whether it is held because its credential is refused.
+    package var isOfCredential: Bool
 
     /// Describes a held route.
-    package init(retryAfter: Duration, limit: Int, isBulkOnly: Bool = false) {
+    package init(retryAfter: Duration, limit: Int, isBulkOnly: Bool = false, isOfCredential: Bool = false) {
         self.retryAfter = retryAfter
         self.limit = limit
         self.isBulkOnly = isBulkOnly
+        self.isOfCredential = isOfCredential
     }
 }
 

@@ -68,6 +68,11 @@ struct EventReader {
         let body: EventBody
     }
 
+    static let receiptMessage = """
+        SELECT m.seq, m.id, t.name, m.label FROM json_each(?) k CROSS JOIN every_message m ON m.seq = k.value
+        LEFT JOIN topic t ON t.id = m.topic
+        """
+
     private let db: Database
     private let filter: EventFilter
     private let limit: Int
@@ -120,16 +125,19 @@ struct EventReader {
 
     private mutating func add(_ number: Int64, _ step: Step, at time: Timestamp? = nil, _ kind: Event.Kind) {
         guard number > after, events.count < limit else { return }
-        events.append(
-            Event(
-                number: EventNumber(rawValue: number), project: step.project, time: time ?? step.time, kind: kind))
+        let event = Event(
+            number: EventNumber(rawValue: number), project: step.project, time: time ?? step.time, kind: kind)
+        if filter.keeps(event.type) { events.append(event) }
     }
 
     private mutating func read(_ step: Step) throws {
         switch step.body {
         case .accepted(let messages):
-            guard !filter.isOnlyFailures else { return }
+            guard !filter.isOnlyFailures, filter.keeps(.messageAccepted) else { return }
             try add(messages, .accepted, from: step.first, step)
+        case .progress(let messages):
+            guard !filter.isOnlyFailures, filter.keeps(.messageProgress) else { return }
+            try add(messages, .progress, from: step.first, step)
         case .settled(let settled): try add(settled, step)
         case .controlled(let message, let control):
             guard !filter.isOnlyFailures else { return }
@@ -141,9 +149,18 @@ struct EventReader {
                 }
             try add([message], change, from: step.first, step)
         case .registrationEnded(let key, let cause): try add([key], cause, from: step.first, step)
-        case .route(let route, let isPaused):
+        case .route(let route, let isPaused, let isOfCredential):
             let route = try RouteTable(db: db).route(route)
-            add(step.first, step, .route(RouteNotice(route, isPaused: isPaused)))
+            add(
+                step.first, step,
+                .route(RouteNotice(route, isPaused: isPaused, isOfCredential: isOfCredential)))
+        case .receipts(let receipts):
+            guard !filter.isOnlyFailures, receipts.contains(where: { filter.keeps(EventType($0.kind)) }) else { return }
+            try add(receipts, step)
+        case .clicks(let clicks):
+            guard !filter.isOnlyFailures, filter.keeps(.linkClicked) else { return }
+            try add(clicks, step)
+        case .webhook(let notice): add(step.first, step, .webhook(notice))
         case .referral(let referral):
             guard !filter.isOnlyFailures || referral.rejection != nil else { return }
             add(step.first, step, .referral(referral))
@@ -162,7 +179,9 @@ struct EventReader {
     }
 
     private mutating func add(_ keys: [Int64], _ cause: EventBody.Cause, from first: Int64, _ step: Step) throws {
-        guard !keys.isEmpty, !filter.isOnlyFailures || cause == .unregistered else { return }
+        guard !keys.isEmpty, !filter.isOnlyFailures || cause == .unregistered,
+            filter.keeps(EventType(RegistrationEnd.Cause(cause)))
+        else { return }
         let names = try LedgerReader(db: db).knownNames(of: keys)
         for (index, name) in names.enumerated() where first + Int64(index) > after && events.count < limit {
             guard let name else { continue }
@@ -180,12 +199,15 @@ struct EventReader {
         let rest = step.first + Int64(settled.deliveries)
         if rest - 1 > after { try addDeliveries(settled, step) }
         try add(settled.unregistered, .unregistered, from: rest, step)
-        guard !filter.isOnlyFailures else { return }
+        guard !filter.isOnlyFailures, filter.keeps(.messageFinished) else { return }
         try add(settled.complete, .complete, from: rest + Int64(settled.unregistered.count), step)
     }
 
     /// The entries of the blocks in their order; blocks without any that is wanted are not unpacked.
     private mutating func addDeliveries(_ settled: EventBody.Settled, _ step: Step) throws {
+        let outcomes = wantedOutcomes
+        guard !outcomes.isEmpty else { return }
+        let wanted = outcomes.reduce(0) { $0 | LedgerBlock.bit(of: $1) }
         let blocks = try Row.fetchAll(
             db.cachedStatement(sql: Self.blocks),
             arguments: [step.project.rawValue, settled.blocks.lowerBound, settled.blocks.upperBound])
@@ -195,20 +217,60 @@ struct EventReader {
         }
         var picks: [(number: Int64, pick: LedgerReader.Pick)] = []
         var first = step.first
-        let accepted = LedgerBlock.bit(of: .accepted)
         for block in blocks where events.count + picks.count < limit {
             defer { first += block[1] }
-            guard first + (block[1] as Int64) - 1 > after, !filter.isOnlyFailures || block[2] != accepted,
+            guard first + (block[1] as Int64) - 1 > after, (block[2] as Int64) & wanted != 0,
                 let row = try db.row(StoredBlock.byID, [block[0] as Int64])
             else { continue }
             let stored = try StoredBlock(row: row)
-            let indices = stored.block.entries.indices.dropFirst(Int(max(0, after - first + 1)))
-                .prefix(limit - events.count - picks.count)
+            let entries = stored.block.entries
+            let indices = entries.indices.dropFirst(Int(max(0, after - first + 1))).lazy
+                .filter { outcomes.contains(entries[$0].outcome) }.prefix(limit - events.count - picks.count)
             picks += try LedgerReader(db: db).picks(Array(indices), of: stored).map { (first + Int64($0.index), $0) }
         }
         let deliveries = try LedgerReader(db: db).events(picks.map(\.pick))
         for ((number, pick), delivery) in zip(picks, deliveries) {
             add(number, step, at: Timestamp(milliseconds: pick.entry.endedAt), .delivery(delivery))
+        }
+    }
+
+    /// The ends of deliveries that are read.
+    private var wantedOutcomes: Set<LedgerOutcome> {
+        Set(
+            LedgerOutcome.allCases.filter {
+                filter.keeps(EventType($0)) && !(filter.isOnlyFailures && $0 == .accepted)
+            })
+    }
+
+    /// Receipts of messages and registrations that are known still.
+    private mutating func add(_ receipts: [EventBody.Receipt], _ step: Step) throws {
+        var messages: [Int64: (id: MessageID, topic: Topic?, label: AnalyticsLabel?)] = [:]
+        let numbers = Set(receipts.map(\.message)).map(String.init).joined(separator: ",")
+        let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.receiptMessage), arguments: ["[\(numbers)]"])
+        while let row = try rows.next() {
+            messages[row[0]] = (
+                try MessageID(column: row[1]), try (row[2] as String?).map { try Topic(stored: $0) },
+                try (row[3] as String?).map { try AnalyticsLabel(stored: $0) }
+            )
+        }
+        let names = try LedgerReader(db: db).knownNames(of: receipts.map(\.key))
+        for (index, (receipt, name)) in zip(receipts, names).enumerated() {
+            guard let name, let message = messages[receipt.message] else { continue }
+            let event = ReceiptEvent(
+                message: message.id, topic: message.topic, label: message.label, registration: name.id, app: name.app,
+                kind: receipt.kind)
+            add(
+                step.first + Int64(index), step, at: Timestamp(milliseconds: receipt.time), .receipt(event))
+        }
+    }
+
+    private mutating func add(_ clicks: [EventBody.Click], _ step: Step) throws {
+        for (index, click) in clicks.enumerated() where step.first + Int64(index) > after && events.count < limit {
+            let link =
+                click.link == 0 ? nil : try db.row(LinkTable.byID, [click.link]).map { try Link(row: $0).key.name }
+            add(
+                step.first + Int64(index), step,
+                .click(ClickEvent(app: click.app, link: link, invitation: click.invitation)))
         }
     }
 }

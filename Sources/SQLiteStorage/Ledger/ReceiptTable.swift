@@ -16,7 +16,15 @@ extension SQLiteStore: ReceiptStore {
             try await write(rows: rows.count) { db in
                 let recordedAt = try LedgerClock(db: db).advance(to: time)
                 let table = ReceiptTable(db: db)
-                for row in rows { try table.insert(row, of: registration.rawValue, in: project, recordedAt) }
+                var new: [EventBody.Receipt] = []
+                for row in rows
+                where try table.insert(row, of: registration.rawValue, in: project, recordedAt) {
+                    new.append(
+                        EventBody.Receipt(
+                            message: row.message, key: registration.rawValue, kind: row.kind,
+                            time: row.time.milliseconds))
+                }
+                if !new.isEmpty { try EventTable(db: db).add(.receipts(new), of: project, at: time) }
             }
         }
         return found.map { $0 != nil }
@@ -30,6 +38,7 @@ extension ReceiptKind {
         case .received: 0
         case .opened: 1
         case .impression: 2
+        case .dismissed: 3
         }
     }
 
@@ -145,15 +154,17 @@ struct ReceiptTable {
         return false
     }
 
-    func insert(_ row: Found, of key: Int64, in project: ProjectID, _ recordedAt: Timestamp) throws {
+    /// - Returns: whether it was not known before.
+    func insert(_ row: Found, of key: Int64, in project: ProjectID, _ recordedAt: Timestamp) throws -> Bool {
         let isNew = try db.change(
             Self.insertion,
             [
                 row.message, key, row.kind.code, project.rawValue, row.time.milliseconds, recordedAt.milliseconds,
             ])
-        guard isNew > 0 else { return }
+        guard isNew > 0 else { return false }
         try db.change(Self.count, [row.message, row.kind.code])
         if row.kind == .received { try db.change(Self.countDay, [row.message, key]) }
+        return true
     }
 
     /// How many receipts of each kind a message has.

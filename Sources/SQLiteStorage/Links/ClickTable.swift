@@ -23,6 +23,7 @@ struct ClickTable {
         SELECT \(columns) FROM link_click INDEXED BY link_click_open
         WHERE used_at IS NULL AND time >= ?1 AND (time, id) > (?1, ?2) ORDER BY time, id LIMIT ?3
         """
+    static let isThere = "SELECT 1 FROM link_click WHERE id = ?"
     static let isUsed = "SELECT used_at IS NOT NULL FROM link_click WHERE id = ?"
     static let use = "UPDATE link_click SET used_at = ? WHERE id = ?"
     static let forget = """
@@ -47,7 +48,12 @@ struct ClickTable {
         return [UInt8](row[0] as Data)
     }
 
-    func insert(_ click: LinkClick) throws {
+    /// Adds a click, or what is known of its device by now.
+    ///
+    /// - Returns: whether it was not known before.
+    @discardableResult
+    func insert(_ click: LinkClick) throws -> Bool {
+        let isNew = try db.number(Self.isThere, [click.id.value.data]) == nil
         let traits = click.traits
         try db.change(
             Self.insert,
@@ -57,6 +63,19 @@ struct ClickTable {
                 click.expiresAt.milliseconds, traits.address?.value.data, traits.screen?.short, traits.screen?.long,
                 traits.language, traits.timeZone, traits.system?.major, traits.system?.minor, traits.device?.rawValue,
             ])
+        return isNew
+    }
+
+    /// Writes the events of clicks that are new.
+    func note(_ clicks: [LinkClick]) throws {
+        var projects: [ProjectID: [LinkClick]] = [:]
+        for click in clicks { projects[click.project, default: []].append(click) }
+        for (project, clicks) in projects.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            let bodies = clicks.map {
+                EventBody.Click(app: $0.app, link: $0.link?.rawValue ?? 0, invitation: $0.invitation)
+            }
+            try EventTable(db: db).add(.clicks(bodies), of: project, at: clicks.map(\.time).max() ?? clicks[0].time)
+        }
     }
 
     func find(_ id: ClickID, at time: Timestamp) throws -> LinkClick? {
@@ -83,7 +102,7 @@ struct ClickTable {
         if attribution.install != nil, try db.number(Self.isKnown, app) != nil { return .installKnown }
         if let click = attribution.click {
             if try db.number(Self.isUsed, [click.id.value.data]) == 1 { return .clickTaken }
-            try insert(click)
+            if try insert(click) { try note([click]) }
             try db.change(Self.use, [attribution.time.milliseconds, click.id.value.data])
         }
         if attribution.install != nil {

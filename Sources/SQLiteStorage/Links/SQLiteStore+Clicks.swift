@@ -13,10 +13,12 @@ extension SQLiteStore: ClickStore {
     package func add(_ clicks: [LinkClick]) async throws(StoreError) {
         guard !clicks.isEmpty else { return }
         try await write(rows: clicks.count) { db in
+            var new: [LinkClick] = []
             for click in clicks {
-                try ClickTable(db: db).insert(click)
+                if try ClickTable(db: db).insert(click) { new.append(click) }
                 try ReferralTable(db: db).clicked(click)
             }
+            if !new.isEmpty { try ClickTable(db: db).note(new) }
         }
     }
 

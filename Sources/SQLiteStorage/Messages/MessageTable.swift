@@ -48,6 +48,7 @@ struct MessageTable {
     }
 
     static let entries = "SELECT entries FROM ledger_block WHERE id = ?"
+    static let openNumber = "SELECT seq FROM message WHERE id = ? AND project = ? AND completed_at IS NULL"
     static let project = "SELECT project FROM message WHERE seq = ?"
     static let load = "SELECT project, bytes FROM message WHERE seq = ?"
 

@@ -12,6 +12,7 @@ extension Schema {
         CREATE TABLE route_pause (
             route INTEGER NOT NULL REFERENCES route (id),
             worker INTEGER NOT NULL REFERENCES worker (id),
+            is_credential INTEGER NOT NULL CHECK (is_credential IN (0, 1)),
             PRIMARY KEY (route, worker)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX route_pause_by_worker ON route_pause (worker);

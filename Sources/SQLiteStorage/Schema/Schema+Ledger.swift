@@ -55,7 +55,8 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// A receipt lives as long as the ledger entry of its delivery. `kind`: 0 received, 1 opened, 2 impression.
+    /// A receipt lives as long as the ledger entry of its delivery. `kind`: 0 received, 1 opened, 2 impression,
+    /// 3 dismissed.
     /// `recorded_at` follows `meta.ledger_clock` as that of the blocks does. `receipt_tally` are the sums that a report
     /// shows.
     static let receipts = """
@@ -63,7 +64,7 @@ extension Schema {
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             message INTEGER NOT NULL,
             registration INTEGER NOT NULL,
-            kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 2),
+            kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 3),
             project TEXT NOT NULL,
             time INTEGER NOT NULL,
             recorded_at INTEGER NOT NULL
@@ -73,7 +74,7 @@ extension Schema {
 
         CREATE TABLE receipt_tally (
             message INTEGER NOT NULL,
-            kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 2),
+            kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 3),
             count INTEGER NOT NULL CHECK (count > 0),
             PRIMARY KEY (message, kind)
         ) STRICT, WITHOUT ROWID;

@@ -7,8 +7,9 @@ import Store
 struct RoutePauseTable {
     let db: Database
 
-    static let insert = "INSERT OR IGNORE INTO route_pause (route, worker) VALUES (?, ?)"
+    static let insert = "INSERT OR IGNORE INTO route_pause (route, worker, is_credential) VALUES (?, ?, ?)"
     static let delete = "DELETE FROM route_pause WHERE route = ? AND worker = ?"
+    static let cause = "SELECT is_credential FROM route_pause WHERE route = ? AND worker = ?"
     static let count = "SELECT count(*) FROM route_pause WHERE route = ?"
     static let ofWorker =
         "SELECT route FROM route_pause INDEXED BY route_pause_by_worker WHERE worker = ? ORDER BY route"
@@ -17,8 +18,11 @@ struct RoutePauseTable {
     func note(_ notice: RouteNotice, by worker: Int64, at time: Timestamp) throws {
         let route = try RouteTable(db: db).id(of: notice.route)
         guard notice.isPaused else { return try resume(route, of: notice.route.project, by: worker, at: time) }
-        guard try db.change(Self.insert, [route, worker]) > 0, try db.number(Self.count, [route]) == 1 else { return }
-        try EventTable(db: db).add(.route(route, isPaused: true), of: notice.route.project, at: time)
+        guard try db.change(Self.insert, [route, worker, notice.isOfCredential]) > 0,
+            try db.number(Self.count, [route]) == 1
+        else { return }
+        try EventTable(db: db).add(
+            .route(route, isPaused: true, isOfCredential: notice.isOfCredential), of: notice.route.project, at: time)
     }
 
     /// A worker has ended: so have its pauses.
@@ -29,7 +33,9 @@ struct RoutePauseTable {
     }
 
     private func resume(_ route: Int64, of project: ProjectID, by worker: Int64, at time: Timestamp) throws {
+        let isOfCredential = try db.number(Self.cause, [route, worker]) == 1
         guard try db.change(Self.delete, [route, worker]) > 0, try db.number(Self.count, [route]) == 0 else { return }
-        try EventTable(db: db).add(.route(route, isPaused: false), of: project, at: time)
+        try EventTable(db: db).add(
+            .route(route, isPaused: false, isOfCredential: isOfCredential), of: project, at: time)
     }
 }

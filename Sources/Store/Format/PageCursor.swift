@@ -17,13 +17,15 @@ package struct PageCursor: Equatable {
         case audit = "a"
         case links = "l"
         case channels = "b"
+        case webhookAttempts = "h"
+        case deadLetters = "z"
 
         /// Whether its rows are parts of blocks or pages.
         fileprivate var hasIndex: Bool {
             switch self {
             case .endedDeliveries, .claimedDeliveries, .export, .registrationDeliveries: true
             case .messages, .waitingDeliveries, .registrations, .receipts, .subscribers, .audit, .links,
-                .channels:
+                .channels, .webhookAttempts, .deadLetters:
                 false
             }
         }

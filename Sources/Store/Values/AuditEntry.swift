@@ -51,6 +51,16 @@ package enum AuditAction: String, Hashable, Sendable, CaseIterable {
     case channelCreated = "channel.create"
     /// A broadcast channel was deleted.
     case channelDeleted = "channel.delete"
+    /// A webhook was made; the subject is its id, as in the next four.
+    case webhookCreated = "webhook.create"
+    /// A webhook's settings or state were changed.
+    case webhookChanged = "webhook.change"
+    /// A webhook was deleted.
+    case webhookDeleted = "webhook.delete"
+    /// A webhook got new secrets.
+    case webhookSecretRotated = "webhook.rotateSecret"
+    /// Events were sent to a webhook once more.
+    case webhookReplayed = "webhook.replay"
     /// Links were taken over from a file; the subject is the project.
     case linksImported = "link.import"
 }

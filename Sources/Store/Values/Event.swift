@@ -35,10 +35,16 @@ package struct Event: Sendable {
         case message(MessageID, MessageChange)
         /// A delivery ended.
         case delivery(DeliveryEvent)
+        /// A device reported something of a delivery.
+        case receipt(ReceiptEvent)
         /// A registration ended.
         case registrationEnded(EndedRegistration)
         /// Nothing is taken for a route for a while, or it goes on.
         case route(RouteNotice)
+        /// An endpoint of webhooks fails for long, or is disabled.
+        case webhook(WebhookNotice)
+        /// Somebody tapped a link.
+        case click(ClickEvent)
         /// An invitation was made, or somebody who followed it came further.
         case referral(ReferralStep)
         /// So many deliveries ended of which the ledger holds nothing any more; the number is that of the last one.
@@ -64,6 +70,8 @@ package enum MessageChange: String, Hashable, Sendable, CaseIterable {
     case resumed
     /// It was cancelled; deliveries of it may still be open.
     case cancelled
+    /// More of its deliveries ended.
+    case progress
     /// Its last delivery ended, also when it was cancelled.
     case complete
 }
@@ -85,6 +93,52 @@ package struct DeliveryEvent: Sendable {
         self.topic = topic
         self.label = label
         self.delivery = delivery
+    }
+}
+
+/// What a device reported of a delivery.
+package struct ReceiptEvent: Hashable, Sendable {
+    /// The message.
+    package var message: MessageID
+    /// Its topic.
+    package var topic: Topic?
+    /// Its label.
+    package var label: AnalyticsLabel?
+    /// The registration's FID.
+    package var registration: RegistrationID
+    /// Its app.
+    package var app: AppKey
+    /// What.
+    package var kind: ReceiptKind
+
+    /// Puts an event together.
+    package init(
+        message: MessageID, topic: Topic?, label: AnalyticsLabel?, registration: RegistrationID, app: AppKey,
+        kind: ReceiptKind
+    ) {
+        self.message = message
+        self.topic = topic
+        self.label = label
+        self.registration = registration
+        self.app = app
+        self.kind = kind
+    }
+}
+
+/// A tap on a link that led to a store or a preview page.
+package struct ClickEvent: Hashable, Sendable {
+    /// The app that the link is for.
+    package var app: AppKey
+    /// The short link, as `prefix/suffix` names it; `nil`: it is none, or is not known any more.
+    package var link: String?
+    /// The invitation that the link is.
+    package var invitation: InvitationID?
+
+    /// Puts an event together.
+    package init(app: AppKey, link: String? = nil, invitation: InvitationID? = nil) {
+        self.app = app
+        self.link = link
+        self.invitation = invitation
     }
 }
 
@@ -116,11 +170,14 @@ package struct RouteNotice: Hashable, Sendable {
     package var route: PushRoute
     /// Whether it is held from now on.
     package var isPaused: Bool
+    /// Whether it is, or was, held because its credential is refused.
+    package var isOfCredential: Bool
 
     /// Puts a notice together.
-    package init(_ route: PushRoute, isPaused: Bool) {
+    package init(_ route: PushRoute, isPaused: Bool, isOfCredential: Bool = false) {
         self.route = route
         self.isPaused = isPaused
+        self.isOfCredential = isOfCredential
     }
 }
 
@@ -130,11 +187,21 @@ package struct EventFilter: Hashable, Sendable {
     package var project: ProjectID?
     /// Only deliveries that were not accepted, registrations that ended and routes that were paused or resumed.
     package var isOnlyFailures: Bool
+    /// Only these; `nil`: all. What is lost of deliveries is among them when any deliveries are.
+    package var types: Set<EventType>?
 
     /// Puts a filter together.
-    package init(project: ProjectID? = nil, isOnlyFailures: Bool = false) {
+    package init(project: ProjectID? = nil, isOnlyFailures: Bool = false, types: Set<EventType>? = nil) {
         self.project = project
         self.isOnlyFailures = isOnlyFailures
+        self.types = types
+    }
+
+    /// Whether events of a type are read.
+    package func keeps(_ type: EventType) -> Bool {
+        guard let types else { return true }
+        if type == .deliveryGap, types.contains(where: \.isOfDevice) { return true }
+        return types.contains(type)
     }
 }
 

@@ -8,6 +8,8 @@ package enum ReceiptKind: String, Hashable, Sendable, CaseIterable {
     case opened
     /// The user saw it.
     case impression
+    /// The user swiped it away.
+    case dismissed
 }
 
 /// One thing that a device reports of one message.

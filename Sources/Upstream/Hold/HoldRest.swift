@@ -10,6 +10,8 @@ struct HoldRest: Equatable {
     var limit: Int?
     /// Whether interactive pushes are wanted all the same.
     var isBulkOnly = false
+    /// Whether the credential is refused.
+    var isOfCredential = false
 
     /// An upstream whose circuit is half-open wants so many pushes: one would do for the dial, but may be one that is
     /// refused for its own sake or takes the other pool.
@@ -27,13 +29,15 @@ struct HoldRest: Equatable {
     func joined(with other: HoldRest) -> HoldRest {
         HoldRest(
             until: max(until, other.until), isTrying: isTrying || other.isTrying,
-            limit: [limit, other.limit].compactMap { $0 }.min())
+            limit: [limit, other.limit].compactMap { $0 }.min(),
+            isOfCredential: isOfCredential || other.isOfCredential)
     }
 
     /// As others see it at `now`; `nil`: it is over.
     func route(at now: Duration) -> HeldRoute? {
         let left = max(.zero, until - now, isTrying ? Self.answerTime : .zero)
         if limit == nil, left == .zero { return nil }
-        return HeldRoute(retryAfter: left, limit: limit ?? .max, isBulkOnly: isBulkOnly)
+        return HeldRoute(
+            retryAfter: left, limit: limit ?? .max, isBulkOnly: isBulkOnly, isOfCredential: isOfCredential)
     }
 }

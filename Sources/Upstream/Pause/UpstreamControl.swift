@@ -127,6 +127,8 @@ extension UpstreamControl {
         var hold = UpstreamHold()
         guard isHolding else { return hold }
         hold.everything = everything.rest
+        // What pauses an upstream as a whole is its credential.
+        hold.everything?.isOfCredential = true
         for (group, pause) in routes {
             guard let rest = pause.rest, group.isProven || !provenRoutes.contains(group.route) else { continue }
             hold.routes[group.route] = hold.routes[group.route].map { $0.joined(with: rest) } ?? rest

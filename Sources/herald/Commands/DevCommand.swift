@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import IPAddresses
 import Logging
 import PushModel
 import ServiceLifecycle
@@ -114,6 +115,9 @@ struct Development {
         configuration.places[.port] = ConfigurationPlace(source: "--port", line: nil)
         configuration.log.level = log.level
         configuration.limits.shutdownSeconds = Self.shutdownSeconds
+        // A receiver that is being written runs beside it.
+        configuration.webhooks.allowHTTP = ["localhost", "127.0.0.1"]
+        configuration.webhooks.allowNetworks = ["127.0.0.0/8", "::1"].compactMap { IPNetwork($0) }
         return configuration
     }
 

@@ -1,12 +1,16 @@
 import Configuration
 import Foundation
+import IPAddresses
 import Logging
 import PushModel
 
 extension GatewayConfiguration {
     /// Every key of the file, by section; `""` is the top.
     static let keys: [String: [String]] = [
-        "": ["listen", "publicURL", "data", "projects", "operations", "limits", "retention", "apns", "tracing", "log"],
+        "": [
+            "listen", "publicURL", "data", "projects", "operations", "limits", "retention", "apns", "webhooks", "tracing",
+            "log",
+        ],
         "listen": ["host", "port", "certificate", "key", "certificates"],
         "operations": ["host", "port"],
         "limits": [
@@ -20,11 +24,14 @@ extension GatewayConfiguration {
         "apns": ["badDeviceTokens"],
         "apns.badDeviceTokens": ["share", "atLeast", "windowSeconds"],
         "tracing": ["endpoint", "sample"],
+        "webhooks": ["allowHTTP", "allowNetworks"],
         "log": ["level", "format"],
     ]
 
     /// The keys of the lists' elements, by list. No environment variable overrides a list.
-    static let lists: [String: [String]] = ["listen.certificates": ["certificate", "key"]]
+    static let lists: [String: [String]] = [
+        "listen.certificates": ["certificate", "key"], "webhooks.allowHTTP": [], "webhooks.allowNetworks": [],
+    ]
 
     /// Reads the file, then lets the environment override it value by value (`HERALD_LISTEN_PORT` for `listen.port`).
     static func read(
@@ -117,6 +124,7 @@ extension GatewayConfiguration {
         settings.integer(
             "apns.badDeviceTokens.windowSeconds", in: 1...3600, into: &badDeviceTokens.windowSeconds,
             problems: &problems)
+        readWebhooks(settings, problems: &problems)
         settings.choice("log.level", into: &log.level, problems: &problems)
         settings.choice("log.format", into: &log.format, problems: &problems)
         for setting in Setting.allCases { places[setting] = settings.place(setting.rawValue) }
@@ -160,6 +168,24 @@ extension GatewayConfiguration {
         settings.share("tracing.sample", fromZero: true, into: &sample, problems: &problems)
         TracingSection(environment: environment).complete(
             &tracing, sample: sample < 0 ? nil : sample, problems: &problems)
+    }
+
+    private mutating func readWebhooks(_ settings: SettingsReader, problems: inout [ConfigurationProblem]) {
+        webhooks.allowHTTP = settings.items("webhooks.allowHTTP", problems: &problems).compactMap { item in
+            let host = item.text.lowercased()
+            guard HostName(rawValue: host) != nil || IPAddress(host) != nil else {
+                problems.append(item.problem("\"\(item.text)\" is no host; use a name as hooks.example.com"))
+                return nil
+            }
+            return host
+        }
+        webhooks.allowNetworks = settings.items("webhooks.allowNetworks", problems: &problems).compactMap { item in
+            guard let network = IPNetwork(item.text) else {
+                problems.append(item.problem("\"\(item.text)\" is no network; write it like 10.0.0.0/8"))
+                return nil
+            }
+            return network
+        }
     }
 
     private mutating func readOperations(_ settings: SettingsReader, problems: inout [ConfigurationProblem]) {
@@ -300,6 +326,12 @@ private struct SettingsReader {
         let (section, key) = split(field)
         guard let section = sections[section], section.has(key), !section.isEmpty(key) else { return [] }
         return section.sections(key, problems: &problems) ?? []
+    }
+
+    /// The texts of a list.
+    func items(_ field: String, problems: inout [ConfigurationProblem]) -> [ConfigurationSection.Item] {
+        let (section, key) = split(field)
+        return sections[section]?.items(key, problems: &problems) ?? []
     }
 
     func text(_ field: String, into value: inout String, problems: inout [ConfigurationProblem]) {

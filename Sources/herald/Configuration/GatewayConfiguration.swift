@@ -1,6 +1,7 @@
 import Delivery
 import GatewayAPI
 import HTTPListener
+import IPAddresses
 import Logging
 import PushModel
 import Traces
@@ -28,6 +29,8 @@ struct GatewayConfiguration: Sendable {
     var badDeviceTokens = BadDeviceTokens()
     /// `tracing`.
     var tracing = Tracing()
+    /// `webhooks`.
+    var webhooks = Webhooks()
     /// `log`.
     var log = Log()
     /// `https_proxy` and `no_proxy` of the environment: for apps whose project file names no proxy.
@@ -190,6 +193,14 @@ struct GatewayConfiguration: Sendable {
         var serviceName = "herald"
         /// Fields of each request to the collector.
         var headers: [Header] = []
+    }
+
+    /// Where webhooks may go beside https to the Internet.
+    struct Webhooks: Hashable, Sendable {
+        /// `webhooks.allowHTTP`: hosts that may be asked without TLS.
+        var allowHTTP: [String] = []
+        /// `webhooks.allowNetworks`: networks that hosts may lead to.
+        var allowNetworks: [IPNetwork] = []
     }
 
     /// The level and the form of log lines.

@@ -11,6 +11,7 @@ import ServiceLifecycle
 import Store
 import UnixSignals
 import WebPush
+import Webhooks
 
 /// A whole gateway: store, upstream, delivery and HTTP API, wired from a configuration.
 ///
@@ -34,6 +35,7 @@ struct Gateway: Service {
     private let clicks: ClickRecorder
     private let channelClient: APNSChannelClient
     private let channels: ChannelWatch
+    private let webhooks: WebhookService
     private let disk: DiskSpace
     /// `nil`: nothing is traced.
     private let telemetry: Telemetry?
@@ -121,6 +123,7 @@ struct Gateway: Service {
                 .installationTokens(of: store), .installations(of: store), .auditEntries(of: store),
                 .linkCounts(of: store), .clicks(of: store),
                 .attributedInstalls(of: store), .clickedReferrals(of: store),
+                .webhookAttempts(of: store), .deadLetters(of: store),
                 .events(of: store, lifetime: .seconds(3600 * configuration.retention.eventHours)),
             ]
                 + Housekeeper.Chore.retention(of: store) {
@@ -173,6 +176,11 @@ struct Gateway: Service {
         services.request.channels = channelController
         channels = ChannelWatch(
             channelController, store: store, projects: directory, clock: ContinuousClock(), logger: logger)
+        let outgoing = try WebhookWiring(
+            configuration, store: store, isDelivering: { runner.isDelivering }, wallTime: { time.now() },
+            logger: logger)
+        services.request.webhooks = outgoing.controller
+        webhooks = outgoing.service
         services.pages = pages
         services.tracer = telemetry?.tracer
         services.request.digestKey = digestKey
@@ -182,6 +190,7 @@ struct Gateway: Service {
                 var holder = holder
                 holder.address = configuration.listen.url(port: port)
                 publicURL.listens(at: holder.address)
+                outgoing.listeners.add(configuration.listen.host, port: port)
                 store.note(holder)
                 onListening(port)
             }
@@ -279,6 +288,7 @@ struct Gateway: Service {
             housekeeper,
             idleConnections,
             channels,
+            webhooks,
             FileCleaner(store, clock: ContinuousClock(), logger: logger),
             keyUses,
             linkDirectory,

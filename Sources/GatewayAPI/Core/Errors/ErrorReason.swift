@@ -132,6 +132,10 @@ enum ErrorReason: String, CaseIterable, Sendable {
 
     /// The broadcast channel is lost at Apple, or still being made.
     case channelUnusable = "CHANNEL_UNUSABLE"
+    /// A URL that webhooks may not go to; `rule` names the rule.
+    case urlNotAllowed = "URL_NOT_ALLOWED"
+    /// A replay to the webhook has not ended.
+    case replayUnderWay = "REPLAY_UNDER_WAY"
 
     // Limits.
 

@@ -35,7 +35,8 @@ struct RouteTable: Sendable {
             + DeviceGroupRoutes.all
             + RegistrationRoutes.all + UserRoutes.all + TopicRoutes.all + TopicListRoutes.all + InstanceIDRoutes.all
             + InstallationRoutes.all + ReceiptRoutes.all + ChannelRoutes.all
-            + ReportRoutes.all + EventRoutes.all + WhyRoutes.all(state) + DeliveryDataRoutes.all + AuditRoutes.all
+            + ReportRoutes.all + EventRoutes.all + WebhookRoutes.all + WhyRoutes.all(state) + DeliveryDataRoutes.all
+            + AuditRoutes.all
             + StatusRoutes.all(state)
             + ControlRoutes.all + ExportRoutes.all + TokenRoutes.all
             + LinkRoutes.all + AttributionRoutes.all + ReferralRoutes.all

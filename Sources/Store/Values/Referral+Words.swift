@@ -1,8 +1,6 @@
-import Store
-
 extension ReferralState {
     /// The state in events.
-    var word: String {
+    package var word: String {
         switch self {
         case .invited: "invited"
         case .clicked: "clicked"
@@ -15,12 +13,12 @@ extension ReferralState {
     }
 
     /// The state in answers.
-    var name: String { self == .firstOpen ? "FIRST_OPEN" : word.uppercased() }
+    package var name: String { self == .firstOpen ? "FIRST_OPEN" : word.uppercased() }
 }
 
 extension ReferralRejection {
     /// The reason in events and answers.
-    var word: String {
+    package var word: String {
         switch self {
         case .selfInvitation: "SELF_INVITATION"
         case .addressCluster: "ADDRESS_CLUSTER"

@@ -1,0 +1,48 @@
+import PushModel
+import Store
+
+/// Which events an endpoint gets, beside what its types say.
+struct EventSelection {
+    let filter: WebhookFilter
+
+    /// Whether the labels or topics of messages have to be known.
+    var needsMessages: Bool { !filter.labels.isEmpty || !filter.topics.isEmpty }
+
+    /// Whether an event is kept; of events of messages it is said once their report is there.
+    func keeps(_ event: Event) -> Bool {
+        if filter.isOnlyFailures, !event.type.isFailure { return false }
+        switch event.kind {
+        case .delivery(let delivery):
+            return keeps(app: delivery.delivery.app.id) && keeps(delivery.label, delivery.topic)
+        case .receipt(let receipt):
+            return keeps(app: receipt.app.id) && keeps(receipt.label, receipt.topic) && isSampled(receipt.registration)
+        case .registrationEnded(let ended): return keeps(app: ended.app)
+        case .route(let notice): return keeps(app: notice.route.app)
+        case .click(let click): return keeps(app: click.app.id)
+        case .message, .webhook, .referral, .forgotten: return true
+        }
+    }
+
+    /// Whether an event of a message is kept.
+    func keeps(_ report: DeliveryReport) -> Bool {
+        var topic: Topic?
+        if case .topic(let named) = report.message.recipient { topic = named }
+        return keeps(report.message.facts.label, topic)
+    }
+
+    private func keeps(app: AppID) -> Bool { filter.apps.isEmpty || filter.apps.contains(app) }
+
+    private func keeps(_ label: AnalyticsLabel?, _ topic: Topic?) -> Bool {
+        (filter.labels.isEmpty || label.map(filter.labels.contains) ?? false)
+            && (filter.topics.isEmpty || topic.map(filter.topics.contains) ?? false)
+    }
+
+    /// The same registrations each time, whatever the process: FNV-1a over the FID.
+    private func isSampled(_ registration: RegistrationID) -> Bool {
+        guard filter.sampling > 1 else { return true }
+        let hash = registration.rawValue.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { hash, byte in
+            (hash ^ UInt64(byte)) &* 0x100_0000_01b3
+        }
+        return hash % UInt64(filter.sampling) == 0
+    }
+}

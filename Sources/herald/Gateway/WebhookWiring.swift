@@ -1,0 +1,72 @@
+import IPAddresses
+import Logging
+import NIOCore
+import PushModel
+import Store
+import Synchronization
+import Upstream
+import Webhooks
+
+/// What sends webhooks, from the configuration.
+struct WebhookWiring {
+    let service: WebhookService
+    let listeners: OwnListeners
+    let controller: WebhookController
+
+    /// - Parameter isDelivering: whether pushes are under way, which come first. Cheap.
+    init(
+        _ configuration: GatewayConfiguration, store: any WebhookServices.Stores,
+        isDelivering: @escaping @Sendable () -> Bool, wallTime: @escaping WallTime, logger: Logger
+    ) throws {
+        let listeners = OwnListeners(configuration)
+        self.listeners = listeners
+        let policy = WebhookPolicy(
+            allowedHTTP: Set(configuration.webhooks.allowHTTP), allowedNetworks: configuration.webhooks.allowNetworks,
+            isOwnListener: { listeners.contains($0, port: $1) })
+        for network in policy.allowedNetworks {
+            logger.notice("webhooks may go to a network that is not the Internet", metadata: ["network": "\(network)"])
+        }
+        let names = HostLookup()
+        let lookup: HTTPWebhookTransport.Lookup = { host in
+            await names.addresses(of: host).mapError { WebhookLookupFailure($0.message) }
+        }
+        let transport = try HTTPWebhookTransport(
+            policy: policy, lookup: lookup, wallTime: wallTime, logger: logger)
+        let clock = ContinuousClock()
+        let services = WebhookServices(
+            store: store, transport: transport, budget: ReadingBudget(clock: clock, isBusy: isDelivering), clock: clock,
+            wallTime: wallTime, random: { Double.random(in: 0..<1) }, logger: logger)
+        service = WebhookService(services) { await transport.shutdown() }
+        controller = WebhookController(services, policy: policy, lookup: lookup)
+    }
+}
+
+/// The addresses on which the gateway itself listens: no webhook goes there.
+final class OwnListeners: Sendable {
+    private let listeners: Mutex<[(host: String, port: Int)]>
+
+    /// Those of a configuration; what takes a free port is added once it is known.
+    init(_ configuration: GatewayConfiguration) {
+        var listeners = [(host: configuration.listen.host, port: configuration.listen.port)]
+        if let operations = configuration.operations { listeners.append((operations.host, operations.port)) }
+        self.listeners = Mutex(listeners)
+    }
+
+    /// A listener has its port.
+    func add(_ host: String, port: Int) {
+        listeners.withLock { $0.append((host, port)) }
+    }
+
+    /// Whether an address and port are of a listener.
+    func contains(_ address: IPAddress, port: Int) -> Bool {
+        let hosts = listeners.withLock { $0.filter { $0.port == port }.map(\.host) }
+        return hosts.contains { IPAddress($0) == address } || !hosts.isEmpty && Self.isOfThisMachine(address)
+    }
+
+    private static func isOfThisMachine(_ address: IPAddress) -> Bool {
+        if address.bytes.count == 4, address.bytes.first == 127 { return true }
+        // Interfaces that can't be listed leave loopback.
+        let devices = (try? System.enumerateDevices()) ?? []
+        return devices.contains { $0.address?.ipAddress.flatMap { IPAddress($0) } == address }
+    }
+}

@@ -1,0 +1,182 @@
+import IPAddresses
+import Logging
+import PushModel
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Webhooks
+
+/// Requests over real sockets to receivers that behave in every way.
+@Suite(.timeLimit(.minutes(2)))
+struct HTTPWebhookTransportTests {
+    private static let endpoint = WebhookID.random()
+
+    private static func request(_ url: String, _ body: String = "{}") -> WebhookRequest {
+        WebhookRequest(endpoint: endpoint, url: url, headers: [("webhook-id", "msg_1")], body: Array(body.utf8))
+    }
+
+    private static let loopback = WebhookPolicy(
+        allowedHTTP: ["127.0.0.1", "hooks.test"], allowedNetworks: [IPNetwork("127.0.0.0/8")].compactMap { $0 })
+
+    private static func with<Result>(
+        policy: WebhookPolicy = loopback, timeout: Duration = .seconds(30),
+        lookup: @escaping HTTPWebhookTransport.Lookup = { _ in .failure(WebhookLookupFailure("no name server")) },
+        _ body: (HTTPWebhookTransport) async throws -> Result
+    ) async throws -> Result {
+        let transport = try HTTPWebhookTransport(
+            policy: policy, lookup: lookup, timeout: timeout, wallTime: { Timestamp(seconds: 1_767_225_600) },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        do {
+            let result = try await body(transport)
+            await transport.shutdown()
+            return result
+        } catch {
+            await transport.shutdown()
+            throw error
+        }
+    }
+
+    private func answer(_ reply: WebhookReceiver.Reply, timeout: Duration = .seconds(30)) async throws -> WebhookAnswer
+    {
+        let receiver = try WebhookReceiver { _, _ in reply }
+        return try await Self.with(timeout: timeout) { await $0.send(Self.request(receiver.url())) }
+    }
+
+    @Test func aReceiverGetsWhatIsSentOnOneConnection() async throws {
+        let receiver = try WebhookReceiver { request, _ in .answer("200 OK", body: "got \(request.text)") }
+        let answers = try await Self.with { transport in
+            [
+                await transport.send(Self.request(receiver.url("/a?b=c"), #"{"n":1}"#)),
+                await transport.send(Self.request(receiver.url("/a?b=c"), #"{"n":2}"#)),
+            ]
+        }
+        #expect(answers.map(\.status) == [200, 200] && answers.allSatisfy { $0.failure == nil })
+        #expect(answers.map(\.text) == [#"got {"n":1}"#, #"got {"n":2}"#])
+        let request = try #require(receiver.requests.first)
+        #expect(request.path == "/a?b=c" && request.id == "msg_1" && request.text == #"{"n":1}"#)
+        #expect(request.headers["content-type"] == "application/json; charset=utf-8")
+        #expect(request.headers["user-agent"] == "Herald-Webhooks/1")
+        #expect(request.headers["host"] == "127.0.0.1:\(receiver.port)")
+    }
+
+    @Test(arguments: [
+        ("200 OK", WebhookAnswer.Failure?.none), ("204 No Content", nil), ("202 Accepted", nil),
+        ("400 Bad Request", .status), ("404 Not Found", .status), ("500 Internal Server Error", .status),
+        ("503 Service Unavailable", .status), ("410 Gone", .gone), ("304 Not Modified", .redirect),
+    ])
+    func onlySuccessIsSuccess(status: String, failure: WebhookAnswer.Failure?) async throws {
+        let answer = try await answer(.answer(status))
+        #expect(answer.failure == failure && answer.status == Int(status.prefix(3)))
+    }
+
+    /// The place that it points to is never asked, be it the gateway's own network.
+    @Test func redirectsAreNotFollowed() async throws {
+        let other = try WebhookReceiver()
+        let answer = try await answer(.answer("301 Moved Permanently", headers: ["location: \(other.url("/x"))"]))
+        #expect(answer.failure == .redirect && other.requests.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("7", Duration?.some(.seconds(7))), ("0", .seconds(0)), ("Thu, 01 Jan 2026 00:02:00 GMT", .seconds(120)),
+        ("Wed, 31 Dec 2025 00:00:00 GMT", nil), ("soon", nil), ("-5", nil), ("99999999999999999999", nil),
+    ])
+    func retryAfterIsSecondsOrADate(text: String, rest: Duration?) async throws {
+        let answer = try await answer(.answer("429 Too Many Requests", headers: ["retry-after: \(text)"]))
+        #expect(answer.retryAfter == rest && answer.honouredRest == rest)
+    }
+
+    @Test func aRestIsTakenFromThoseAloneThatAreBusy() async throws {
+        let answer = try await answer(.answer("500 Internal Server Error", headers: ["retry-after: 7"]))
+        #expect(answer.retryAfter == .seconds(7) && answer.honouredRest == nil)
+    }
+
+    @Test func aReceiverThatHangsIsLeftAfterTheTime() async throws {
+        for reply in [WebhookReceiver.Reply.silence, .headOnly] {
+            let answer = try await answer(reply, timeout: .milliseconds(300))
+            #expect(answer.failure == .timeout && answer.status == nil)
+        }
+    }
+
+    @Test func aBodyWithoutEndIsReadNoFurtherThanItsBeginning() async throws {
+        let answer = try await answer(.endless)
+        #expect(answer.failure == nil && answer.status == 200)
+        #expect(answer.text?.utf8.count == WebhookAttempt.answerLimitBytes)
+    }
+
+    @Test func brokenConnectionsAndOtherProtocolsAreFailures() async throws {
+        #expect(try await answer(.reset).failure == .reset)
+        let garbage = try await answer(.garbage).failure
+        #expect(garbage == .notHTTP || garbage == .reset)
+    }
+
+    @Test func nobodyListens() async throws {
+        let port = try WebhookReceiver().port
+        let answer = try await Self.with { await $0.send(Self.request("http://127.0.0.1:\(port)/")) }
+        #expect(answer.failure == .connect)
+    }
+
+    /// A receiver that speaks no TLS.
+    @Test func withoutTLSNothingIsSent() async throws {
+        let receiver = try WebhookReceiver()
+        let answer = try await Self.with { await $0.send(Self.request("https://127.0.0.1:\(receiver.port)/")) }
+        #expect([.tls, .reset, .timeout].contains(answer.failure) && receiver.requests.isEmpty)
+    }
+
+    // MARK: Names
+
+    @Test func theConnectionGoesToTheAddressThatWasCheckedWithTheName() async throws {
+        let receiver = try WebhookReceiver()
+        let url = "http://hooks.test:\(receiver.port)/"
+        let answer = try await Self.with(lookup: { _ in .success([IPAddress("127.0.0.1")].compactMap { $0 }) }) {
+            await $0.send(Self.request(url))
+        }
+        #expect(answer.status == 204 && receiver.requests.first?.headers["host"] == "hooks.test:\(receiver.port)")
+    }
+
+    /// A name that leads to the Internet for the check and to this machine afterwards: each request is checked anew, and one
+    /// bad address is enough.
+    @Test func aNameThatMovesIsCheckedEachTime() async throws {
+        let receiver = try WebhookReceiver()
+        let policy = WebhookPolicy(
+            allowedHTTP: ["hooks.test"], allowedNetworks: [IPNetwork("127.0.0.1/32")].compactMap { $0 })
+        let steps = [["127.0.0.1"], ["127.0.0.2"], ["127.0.0.1", "169.254.169.254"], ["127.0.0.1"], []]
+        let next = Mutex(steps)
+        let answers = try await Self.with(
+            policy: policy,
+            lookup: { _ in
+                .success(next.withLock { $0.isEmpty ? [] : $0.removeFirst() }.compactMap { IPAddress($0) })
+            }
+        ) { transport in
+            var answers: [WebhookAnswer] = []
+            for _ in steps { answers.append(await transport.send(Self.request("http://hooks.test:\(receiver.port)/"))) }
+            return answers
+        }
+        #expect(answers.map(\.failure) == [nil, .refused, .refused, nil, .lookup])
+        #expect(receiver.requests.count == 2)
+    }
+
+    @Test func whatTheRulesRefuseIsNotLookedUp() async throws {
+        let asked = Mutex(0)
+        let answer = try await Self.with(
+            lookup: { _ in
+                asked.withLock { $0 += 1 }
+                return .success([])
+            }
+        ) { await $0.send(Self.request("https://user@hooks.test/")) }
+        #expect(answer.failure == .refused && asked.withLock { $0 } == 0)
+    }
+
+    @Test func aNameServerThatHangsIsLeftAfterTheTime() async throws {
+        let answer = try await Self.with(
+            timeout: .milliseconds(200),
+            lookup: { _ in
+                // Until it is cancelled.
+                try? await Task.sleep(for: .longerThanAnyTest)
+                return .success([])
+            }
+        ) { await $0.send(Self.request("https://hooks.test/")) }
+        #expect(answer.failure == .timeout)
+    }
+}
