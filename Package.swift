@@ -103,10 +103,18 @@ let libraries: [Target] = [
             "PushModel", "JSON", nioCore, nioPosix, nioHTTP1, nioSSL, nioTLS, http2, crypto, cryptoExtras, certificates,
             lifecycle, logging,
         ]),
+    .target(
+        name: "Console",
+        dependencies: [
+            "Links", "HTTPListener", "Delivery", "Store", "FCMWire", "PushModel", "JSON", asyncHTTPClient, crypto,
+            cryptoExtras, hummingbird, hummingbirdCore, jwt, mustache, nioCore, coreMetrics, lifecycle, logging,
+            metrics,
+        ]),
     .executableTarget(
         name: "herald",
         dependencies: [
-            "GatewayAPI", "Links", "HTTPListener", "Delivery", "APNS", "WebPush", "FCMRelay", "Upstream", "Signing",
+            "Console", "GatewayAPI", "Links", "HTTPListener", "Delivery", "APNS", "WebPush", "FCMRelay", "Upstream",
+            "Signing",
             "Store",
             "SQLiteStorage", "Simulators", "FCMWire", "PushModel", "JSON",
             argumentParser, asyncHTTPClient, configuration, hummingbird, hummingbirdCore, coreMetrics,

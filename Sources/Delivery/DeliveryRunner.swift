@@ -107,6 +107,11 @@ package final class DeliveryRunner: Service {
         metrics.recentReasons(of: project, at: wallTime())
     }
 
+    /// How deliveries of a project ended within a span, step by step. Only what this process has recorded.
+    package func traffic(of project: ProjectID, _ span: TrafficSpan) -> TrafficSeries {
+        metrics.traffic(of: project, span, at: wallTime())
+    }
+
     private var gates: [LaneGate] { [interactive, bulk] }
 
     private func gate(_ lane: Lane) -> LaneGate {

@@ -16,6 +16,8 @@ package struct GatewayServices: Sendable {
     package var links: LinkResponder?
     /// Files that are served beside the API, by path.
     package var pages: [String: DevelopmentPage] = [:]
+    /// The console for operators; `nil`: there is none.
+    package var console: ConsoleMount?
     /// Logs requests.
     package var logger: Logger
 
