@@ -206,6 +206,12 @@ let tests: [Target] = [
         ],
         exclude: ["Listener/h2_client.py", "Resources"]),
     .testTarget(
+        name: "ConsoleTests",
+        dependencies: [
+            "Console", "GatewayAPI", "Links", "HTTPListener", "Delivery", "Store", "SQLiteStorage", "APNS", "FCMWire",
+            "PushModel", "JSON", "TestSupport", hummingbird, hummingbirdTesting, logging, nioCore,
+        ]),
+    .testTarget(
         name: "SimulatorsTests",
         dependencies: [
             "Simulators", "PushModel", "TestSupport", asyncHTTPClient, crypto, cryptoExtras, logging, nioCore, nioHTTP1,

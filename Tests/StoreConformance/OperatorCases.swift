@@ -112,9 +112,9 @@ extension ConformanceCase {
             #expect(try await !store.useOneTimeCode(ofStep: 7, by: ada))
             #expect(try await !store.useOneTimeCode(ofStep: 6, by: ada))
             #expect(try await store.useOneTimeCode(ofStep: 8, by: ada))
-            let nobody = OperatorName(rawValue: "nobody")!
+            let unknown = OperatorName(rawValue: "unknown")!
             #expect(
-                try await !store.set(.password(hash: nil), of: nobody, keeping: nil, at: scene.time(1), by: command))
+                try await !store.set(.password(hash: nil), of: unknown, keeping: nil, at: scene.time(1), by: command))
         },
         ConformanceCase("drafts are an operator's own, and the oldest of too many are dropped") { scene in
             try await scene.grant()

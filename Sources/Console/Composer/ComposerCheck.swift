@@ -65,7 +65,7 @@ struct ComposerCheck: Sendable {
             return
         }
         audience = answer.json["audience"]?.integerValue
-        if audience == 0 { warnings.append("Nobody would get it: no active registration fits.") }
+        if audience == 0 { warnings.append("No device would get it: no active registration fits.") }
         warnings += answer.json["warnings"]?.elements.compactMap { $0["description"]?.stringValue } ?? []
         warnings += answer.json["refusals"]?.elements.compactMap { $0["message"]?.stringValue } ?? []
         if let text = answer.json["expectedDuration"]?.stringValue, let seconds = Double(text.dropLast()) {

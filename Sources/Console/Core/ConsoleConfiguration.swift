@@ -4,8 +4,6 @@ package struct ConsoleConfiguration: Hashable, Sendable {
     package var isEnabled = true
     /// Where it is on the listener: begins with a slash and does not end with one.
     package var path = "/console"
-    /// How operators sign in with an identity provider; `nil`: not.
-    package var openID: OpenIDConfiguration?
 
     /// The console as it is without configuration.
     package init() {}
@@ -17,25 +15,5 @@ package struct ConsoleConfiguration: Hashable, Sendable {
         let taken = ["v1", "v1beta1", "fcm", "iid", "batch", "token", "healthz", "readyz", "metrics", "openapi.json"]
         return !taken.contains(String(segments[1]))
             && segments.dropFirst().allSatisfy { $0.wholeMatch(of: /[A-Za-z0-9_-]+/) != nil }
-    }
-}
-
-/// An identity provider by which operators sign in.
-package struct OpenIDConfiguration: Hashable, Sendable {
-    /// Its issuer: a URL below which `/.well-known/openid-configuration` is.
-    package var issuer: String
-    /// The gateway's id there.
-    package var clientID: String
-    /// The gateway's secret there; `nil`: it is a public client.
-    package var clientSecret: String?
-    /// The claim that holds an operator's name.
-    package var nameClaim: String
-
-    /// Describes a provider.
-    package init(issuer: String, clientID: String, clientSecret: String? = nil, nameClaim: String = "email") {
-        self.issuer = issuer
-        self.clientID = clientID
-        self.clientSecret = clientSecret
-        self.nameClaim = nameClaim
     }
 }

@@ -31,7 +31,7 @@ package struct ConsoleResponder: Sendable {
         path = configuration.path
         templates = try ConsoleTemplates()
         assets = ConsoleAssets()
-        signIn = SignInPages(services: services, path: configuration.path, openID: configuration.openID)
+        signIn = SignInPages(services: services, path: configuration.path)
         feeds = LiveFeeds(clock: services.clock)
         routes = ConsolePages.routes
     }

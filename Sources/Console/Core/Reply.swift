@@ -81,8 +81,8 @@ extension HTTPFields {
         .cacheControl: "no-store",
         .contentSecurityPolicy: "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
             + "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-        .contentTypeOptions: "nosniff", .referrerPolicy: "same-origin", .openerPolicy: "same-origin",
-        .resourcePolicy: "same-origin", .robotsTag: "noindex",
+        .xContentTypeOptions: "nosniff", .referrerPolicy: "same-origin", .openerPolicy: "same-origin",
+        .crossOriginResourcePolicy: "same-origin", .robotsTag: "noindex",
     ]
 }
 

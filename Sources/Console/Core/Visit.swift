@@ -63,7 +63,7 @@ struct Visit: Sendable {
         return origin == "http://" + host || origin == "https://" + host
     }
 
-    /// Whether a page is only fetched ahead: nobody has asked for it yet.
+    /// Whether a page is only fetched ahead: it was not asked for yet.
     var isPrefetch: Bool {
         (request.headers[.secPurpose] ?? request.headers[.purpose] ?? "").contains("prefetch")
     }
@@ -71,12 +71,8 @@ struct Visit: Sendable {
 
 extension HTTPField.Name {
     static let secFetchSite = HTTPField.Name("Sec-Fetch-Site")!
-    static let secPurpose = HTTPField.Name("Sec-Purpose")!
     static let purpose = HTTPField.Name("Purpose")!
-    static let contentSecurityPolicy = HTTPField.Name("Content-Security-Policy")!
-    static let contentTypeOptions = HTTPField.Name("X-Content-Type-Options")!
     static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
     static let openerPolicy = HTTPField.Name("Cross-Origin-Opener-Policy")!
-    static let resourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy")!
     static let robotsTag = HTTPField.Name("X-Robots-Tag")!
 }

@@ -9,14 +9,12 @@ import Store
 struct SignInPages: Sendable {
     let services: ConsoleServices
     let path: String
-    let openID: OpenIDConfiguration?
     private let throttle = SignInThrottle()
     private let passwords = PasswordChecker()
 
-    init(services: ConsoleServices, path: String, openID: OpenIDConfiguration?) {
+    init(services: ConsoleServices, path: String) {
         self.services = services
         self.path = path
-        self.openID = openID
     }
 
     /// An operator whose projects are all gone.
@@ -64,7 +62,7 @@ struct SignInPages: Sendable {
 
     // MARK: Signing in
 
-    /// Signs in by a link. A page that is only fetched ahead uses it up for nobody.
+    /// Signs in by a link. A page that is only fetched ahead does not use it up.
     private func redeem(_ visit: Visit, _ base: String) async throws -> Response {
         guard visit.request.method == .get, !visit.isPrefetch else {
             return .console("", "text/plain", status: .noContent)
@@ -85,7 +83,7 @@ struct SignInPages: Sendable {
         let model: Model = ["back": back(visit.form["back"] ?? visit.query["back"], base), "wide": false]
         return page(
             .signIn, "Sign in",
-            model.with("error", error).with("name", visit.form["name"]).with("openID", openID?.issuer), nil, base,
+            model.with("error", error).with("name", visit.form["name"]), nil, base,
             templates, status: status)
     }
 
@@ -117,8 +115,8 @@ struct SignInPages: Sendable {
         return .seeOther(back(visit.form["back"], base), cookie: cookie)
     }
 
-    /// Whether a form has the password and one-time code of an operator; `nil`: too many ask. As slow for nobody as for
-    /// somebody.
+    /// Whether a form has the password and one-time code of an operator; `nil`: too many ask. As slow for an unknown name as for
+    /// a known one.
     private func isProof(_ visit: Visit, of owner: Operator?) async throws -> Bool? {
         let password = String(visit.form.text("password").prefix(PasswordHash.longest))
         guard let isRight = try await passwords.matches(password, owner?.passwordHash) else { return nil }

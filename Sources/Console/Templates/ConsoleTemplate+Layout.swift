@@ -65,7 +65,6 @@ extension ConsoleTemplate {
         <label>One-time code <span class="dim">if you use them</span><input name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 ]*"></label>
         <button class="primary">Sign in</button>
         </form>
-        {{#openID}}<p><a class="button wide" href="{{base}}/openid">Sign in with {{openID}}</a></p>{{/openID}}
         <p class="dim">No password yet? On the gateway’s machine, <code>herald operator link NAME</code> prints a link that signs you in once.</p>
         </div>
         """)
