@@ -138,9 +138,10 @@ enum StyleSheet {
         .cards thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
         .cards, .cards tbody, .cards tr, .cards td { display: block; width: 100% }
         .cards tr { padding: 10px 0; border-bottom: 1px solid var(--line) } .cards tr:last-child { border: 0 }
-        .cards td { display: flex; gap: 12px; justify-content: space-between; padding: 3px 0; border: 0; text-align: right;
+        .cards td { display: flex; gap: 4px 12px; align-items: center; justify-content: space-between; padding: 3px 0; border: 0; text-align: right;
         flex-wrap: wrap; overflow-wrap: anywhere }
-        .cards td[data-label]::before { content: attr(data-label); color: var(--dim); font-size: 13px; text-align: left }
+        .cards td[data-label]::before { content: attr(data-label); margin-right: auto; color: var(--dim); font-size: 13px;
+        text-align: left } .cards td .actions { margin: 0 }
         .cards td:first-child { display: block; text-align: left } .cards td:first-child::before { display: none }
         .cards .bar { flex: 1 1 100px; align-self: center }
         }
@@ -156,8 +157,8 @@ enum StyleSheet {
         form { margin: 0 } .inline { display: inline }
         label { display: block; font-weight: 550; margin: 0 0 12px }
         input:not([type=hidden]), select, textarea { display: block; width: 100%; min-height: 40px; margin-top: 4px;
-        padding: 8px 11px; border: 1px solid #8a92a1; border-radius: 8px; background: var(--card); color: inherit; font: inherit }
-        textarea { resize: vertical } ::placeholder { color: var(--dim); opacity: 1 }
+        padding: 8px 11px; border: 1px solid #8a92a1; border-radius: 8px; background: var(--card); color: inherit; font: inherit; font-weight: 400 }
+        input, select, textarea { font-weight: 400 !important } textarea { resize: vertical } ::placeholder { color: var(--dim); opacity: 1 }
         button, .button { display: inline-flex; align-items: center; justify-content: center; min-height: 38px;
         padding: 7px 15px; border: 1px solid #8a92a1; border-radius: 8px; background: var(--card); color: var(--text);
         font: inherit; font-weight: 600; text-decoration: none; cursor: pointer }
@@ -182,8 +183,8 @@ enum StyleSheet {
         box-shadow: 0 8px 24px rgb(0 0 0 / .18) }
         .pager { text-align: center } .qr svg, img.qr { border-radius: 8px; background: #fff }
         .size { padding: 6px 0 } .size > div { display: flex; justify-content: space-between; gap: 8px }
-        .verdict { border-left: 5px solid var(--accent) } .verdict.warn { border-left-color: var(--warn) }
-        .verdict.good { border-left-color: var(--good) } .verdict h2 { font-size: 19px; margin-bottom: 4px }
+        .verdict { border-left: 5px solid var(--accent); color: var(--text) } .verdict.warn { border-left-color: var(--warn) }
+        .verdict.good { border-left-color: var(--good) } .verdict p + h2 { font-size: 19px; margin: 2px 0 4px } .verdict .label { margin: 0 }
         /* Devices */
         .preview { display: grid; gap: 12px; margin-bottom: 16px }
         .device { margin: 0; border: 1px solid var(--line); border-radius: 18px; overflow: hidden; background: var(--card) }

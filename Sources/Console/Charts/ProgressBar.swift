@@ -13,7 +13,7 @@ enum ProgressBar {
             x += width
         }
         let label = parts.map { "\(Format.number($0.count)) \($0.name)" }.joined(separator: ", ")
-        return ["parts": shown, "label": "\(label) of \(Format.number(whole))"]
+        return ["parts": shown, "barLabel": "\(label) of \(Format.number(whole))"]
     }
 
     /// How a message's deliveries ended, of its audience.

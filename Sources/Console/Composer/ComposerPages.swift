@@ -162,7 +162,7 @@ enum ComposerPages {
         model.merge(
             [
                 "draft": id, "target": "\(form.kind.title) \(form["target"])",
-                "audience": Format.number(audience) as String, "audienceText": audience == 1 ? "device" : "devices now",
+                "audienceFigure": Format.number(audience), "audienceText": audience == 1 ? "device" : "devices now",
                 "duration": check.duration ?? "–",
                 "durationText": check.duration == nil
                     ? "known once pushes were sent lately" : "at today’s rate or pace",

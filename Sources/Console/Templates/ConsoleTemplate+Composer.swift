@@ -69,7 +69,7 @@ extension ConsoleTemplate {
         <div class="split">
         <div>
         <section class="card"><h2>{{target}}</h2>
-        <section class="tiles"><div class="tile"><p class="label">Audience</p><p class="figure">{{audience}}</p><p class="dim">{{audienceText}}</p></div>
+        <section class="tiles"><div class="tile"><p class="label">Audience</p><p class="figure">{{audienceFigure}}</p><p class="dim">{{audienceText}}</p></div>
         <div class="tile"><p class="label">Expected duration</p><p class="figure">{{duration}}</p><p class="dim">{{durationText}}</p></div></section>
         {{#warnings}}<p class="note warn">{{.}}</p>{{/warnings}}
         {{^hasWarnings}}<p class="note good">No warnings: the message fits every platform that it goes to.</p>{{/hasWarnings}}

@@ -131,6 +131,6 @@ extension ConsoleTemplate {
         """
 
     static let progressText = """
-        <svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="{{label}}">{{#parts}}<rect class="c-{{kind}}" x="{{x}}" y="0" width="{{width}}" height="8"/>{{/parts}}</svg>
+        <svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="{{barLabel}}">{{#parts}}<rect class="c-{{kind}}" x="{{x}}" y="0" width="{{width}}" height="8"/>{{/parts}}</svg>
         """
 }

@@ -35,7 +35,7 @@ extension ConsoleTemplate {
         <section class="card"><h2>Content</h2>
         {{#isRemoved}}<p class="dim">The payload was removed by the retention of the project. The figures stay.</p>{{/isRemoved}}
         {{#json}}<details><summary>The message as it was sent</summary><pre><code>{{json}}</code></pre></details>{{/json}}
-        {{#sizes}}<p>{{title}} <span class="num">{{bytes}} of 4,096 bytes</span></p>{{/sizes}}
+        {{#sizes}}<div class="size"><div>{{title}} <span class="num">{{bytes}} of 4,096 bytes</span></div></div>{{/sizes}}
         </section>
         <section class="card"><h2>Who sent it</h2>
         <dl><dt>Sender</dt><dd>{{sender}}</dd>{{#address}}<dt>Address</dt><dd>{{address}}</dd>{{/address}}<dt>Role</dt><dd>{{senderRole}}</dd>
