@@ -83,6 +83,11 @@ enum ComposerPages {
     @Sendable private static func act(_ call: ConsoleCall) async throws -> Reply {
         let form = ComposerForm(call.visit.form)
         let draft = try await save(form, call)
+        guard !form.isEmpty else {
+            let drafts = try await call.store.drafts(of: call.signedIn.owner.name, in: call.project.id)
+            return try await page(
+                form, draft: draft, drafts: drafts, call, error: "Say to whom it goes, and what it says.")
+        }
         switch call.visit.form.text("act") {
         case "test": return try await test(form, draft: draft, call)
         case "review": return .redirect("\(call.root)/compose/review?draft=\(draft)")

@@ -1,4 +1,5 @@
 import Delivery
+import HTTPListener
 import HTTPTypes
 import Hummingbird
 package import HummingbirdCore
@@ -18,6 +19,7 @@ package struct ConsoleResponder: Sendable {
     private let signIn: SignInPages
     private let feeds: LiveFeeds
     private let routes: [ConsoleRoute]
+    private let metrics = RequestMetrics()
 
     /// The largest body of a form.
     private static let formLimit = 256 << 10
@@ -54,7 +56,9 @@ package struct ConsoleResponder: Sendable {
         to request: Request, from peer: String?, calls: @escaping ServiceCalls
     ) async -> Response {
         let isHead = request.method == .head
+        let start = ContinuousClock.now
         let response = await answer(request, peer, calls)
+        metrics.record(route: "console", status: response.status.code, duration: ContinuousClock.now - start)
         // A body after the answer to HEAD would be taken for the next answer (RFC 9110 §9.3.2).
         return isHead ? response.createHeadResponse() : response
     }
@@ -137,7 +141,8 @@ package struct ConsoleResponder: Sendable {
         case .page(let page):
             let layout = Layout(call.signedIn, project: call.project, role: call.role, base: base, services: services)
             return .html(
-                templates.render(page, layout.model(for: page, at: call.visit.request.uri.string)),
+                templates.render(
+                    page, layout.model(for: page, at: base + call.visit.request.uri.string.dropFirst(path.utf8.count))),
                 status: page.status)
         }
     }

@@ -162,7 +162,7 @@ enum LinkPage {
     /// How far referrals of the project came, in a sentence.
     private static func referral(_ call: ConsoleCall) async throws -> String {
         let answer = try await call.api(.get, call.apiPath("referral", "stats"))
-        let rows = answer.json["stats"]?.elements ?? answer.json["campaigns"]?.elements ?? []
+        let rows = answer.json["referralStats"]?.elements ?? []
         guard answer.isSuccess, !rows.isEmpty else {
             return
                 "Links that invite are made by backends with the referral API; how far their referrals came is shown here."

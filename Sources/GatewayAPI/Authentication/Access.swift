@@ -68,6 +68,8 @@ struct Access: Hashable, Sendable {
     static let attribution = Access(roles: [.admin, .sender, .client], action: "asking for links")
     /// Invitations and conversions: rewards hang on them.
     static let referral = Access(roles: [.admin, .sender], action: "managing referrals")
+    /// How far referrals came.
+    static let readReferral = Access(roles: [.admin, .sender], action: "reading referrals", operators: .viewer)
     /// Rewards that wait for a decision, and the end of what is known of a user.
     static let decideReferral = Access(roles: [.admin], action: "deciding on referrals")
     /// A short link.
