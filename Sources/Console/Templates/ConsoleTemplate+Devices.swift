@@ -56,7 +56,7 @@ extension ConsoleTemplate {
         <div class="head"><h1>Topics</h1></div>
         <form method="get" action="{{root}}/topics" class="filter card" role="search">
         <label class="grow">Name begins with<input name="prefix" value="{{prefix}}"></label><div class="actions"><button class="primary">Find</button></div></form>
-        {{#hasTopics}}<div class="table card"><table class="cards"><thead><tr><th scope="col">Topic</th><th scope="col" class="num">Subscribers</th><th scope="col">Share of the largest shown</th><th scope="col"></th></tr></thead><tbody>
+        {{#hasTopics}}<div class="table card"><table class="cards"><thead><tr><th scope="col">Topic</th><th scope="col" class="num">Subscribers</th><th scope="col">Share of the largest shown</th><th scope="col"><span class="hidden">Act</span></th></tr></thead><tbody>
         {{#topics}}<tr><td data-label="Topic"><a href="{{url}}"><strong>{{name}}</strong></a></td><td data-label="Subscribers" class="num">{{count}}</td><td data-label="Share" class="bar-cell">{{>progress}}</td><td><a href="{{compose}}">Send<span class="hidden"> to {{name}}</span></a></td></tr>{{/topics}}
         </tbody></table></div>{{/hasTopics}}
         {{^hasTopics}}<section class="card empty"><h2>No topic here</h2><p>A topic begins with its first subscriber. Apps and backends subscribe devices, for example:</p><pre><code>herald topic subscribe news TOKEN</code></pre></section>{{/hasTopics}}

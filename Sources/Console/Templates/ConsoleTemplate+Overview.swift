@@ -26,9 +26,9 @@ extension ConsoleTemplate {
         {{^hasReasons}}<p class="dim">Every delivery of the last hour was accepted, or none has ended. Failures appear here with what they mean.</p>{{/hasReasons}}
         </section>
         <section class="card"><h2>Lanes and backlog</h2>
-        {{#hasLanes}}<table><thead><tr><th scope="col">Lane</th><th scope="col">App</th><th scope="col" class="num">Waiting</th><th scope="col" class="num">In flight</th><th scope="col" class="num">Paused</th></tr></thead><tbody>
-        {{#lanes}}<tr><td>{{lane}}</td><td>{{app}}</td><td class="num">{{waiting}}</td><td class="num">{{inFlight}}</td><td class="num">{{paused}}</td></tr>{{/lanes}}
-        </tbody></table>{{/hasLanes}}{{^hasLanes}}<p class="dim">Nothing waits: everything that was accepted has ended.</p>{{/hasLanes}}
+        {{#hasLanes}}<div class="table"><table class="cards"><thead><tr><th scope="col">Lane</th><th scope="col">App</th><th scope="col" class="num">Waiting</th><th scope="col" class="num">In flight</th><th scope="col" class="num">Paused</th></tr></thead><tbody>
+        {{#lanes}}<tr><td data-label="Lane">{{lane}}</td><td data-label="App">{{app}}</td><td data-label="Waiting" class="num">{{waiting}}</td><td data-label="In flight" class="num">{{inFlight}}</td><td data-label="Paused" class="num">{{paused}}</td></tr>{{/lanes}}
+        </tbody></table></div>{{/hasLanes}}{{^hasLanes}}<p class="dim">Nothing waits: everything that was accepted has ended.</p>{{/hasLanes}}
         <h3>Pauses</h3>
         {{#pauses}}<p class="note warn"><strong>{{part}}</strong> since {{{since}}}: {{reason}}. Next try {{{next}}}.</p>{{/pauses}}{{^pauses}}<p class="dim">No push service is paused.</p>{{/pauses}}
         </section>
