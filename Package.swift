@@ -113,10 +113,17 @@ let libraries: [Target] = [
             "PushModel", "JSON", nioCore, nioPosix, nioHTTP1, nioSSL, nioTLS, http2, crypto, cryptoExtras, certificates,
             lifecycle, logging,
         ]),
+    .target(
+        name: "Console",
+        dependencies: [
+            "Links", "HTTPListener", "Delivery", "Store", "FCMWire", "PushModel", "JSON", asyncHTTPClient, crypto,
+            cryptoExtras, hummingbird, hummingbirdCore, jwt, mustache, nioCore, coreMetrics, lifecycle, logging,
+            metrics,
+        ]),
     .executableTarget(
         name: "herald",
         dependencies: [
-            "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "APNS", "WebPush", "FCMRelay", "Upstream",
+            "Console", "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "APNS", "WebPush", "FCMRelay", "Upstream",
             "Signing", "Store", "IPAddresses",
             "SQLiteStorage", "Simulators", "FCMWire", "PushModel", "JSON",
             argumentParser, asyncHTTPClient, configuration, hummingbird, hummingbirdCore, coreMetrics,
@@ -216,6 +223,12 @@ let tests: [Target] = [
             hummingbirdTesting, logging,
         ],
         exclude: ["Listener/h2_client.py", "Resources"]),
+    .testTarget(
+        name: "ConsoleTests",
+        dependencies: [
+            "Console", "GatewayAPI", "Links", "HTTPListener", "Delivery", "Store", "SQLiteStorage", "APNS", "FCMWire",
+            "PushModel", "JSON", "TestSupport", hummingbird, hummingbirdTesting, logging, nioCore,
+        ]),
     .testTarget(
         name: "SimulatorsTests",
         dependencies: [

@@ -116,6 +116,11 @@ package final class DeliveryRunner: Service {
     /// Whether pushes are under way.
     package var isDelivering: Bool { gates.contains { $0.inFlight > 0 } }
 
+    /// How deliveries of a project ended within a span, step by step. Only what this process has recorded.
+    package func traffic(of project: ProjectID, _ span: TrafficSpan) -> TrafficSeries {
+        metrics.traffic(of: project, span, at: wallTime())
+    }
+
     private var gates: [LaneGate] { [interactive, bulk] }
 
     private func gate(_ lane: Lane) -> LaneGate {

@@ -54,6 +54,15 @@ package struct Housekeeper: Service {
             }
         }
 
+        /// Forgets sign-in links that are over, and sessions that began a week ago or were not used for a day.
+        package static func signIns(of store: any OperatorStore) -> Chore {
+            Chore("sign-ins") { now, limit throws(StoreError) in
+                try await store.forgetSignIns(
+                    linksBefore: now, sessionsBegunBefore: now + .seconds(-7 * 86_400),
+                    usedBefore: now + .seconds(-86_400), limit: limit)
+            }
+        }
+
         /// How long an audit entry is kept: a year.
         package static let auditLifetime: Duration = .seconds(365 * 86_400)
 

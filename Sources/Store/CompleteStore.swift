@@ -4,7 +4,8 @@ package typealias APIStore = RegistrationStore & SubscriptionStore & DeviceGroup
     & UserStore & ChannelStore
 
 /// Everything that a gateway asks of its store.
-package typealias CompleteStore = APIStore & DeliveryStore & ClickStore & ReferralStore & StoreRetention & WebhookStore
+package typealias CompleteStore = APIStore & DeliveryStore & ClickStore & ReferralStore & OperatorStore & StoreRetention
+    & WebhookStore
 
 /// A complete store with what commands do to it.
 package typealias AdministeredStore = CompleteStore & StoreAdministration

@@ -14,7 +14,8 @@ struct Herald: AsyncParsableCommand {
             CommandGroup(
                 name: "Administering",
                 subcommands: [
-                    KeyCommand.self, ServiceAccountCommand.self, RegistrationCommand.self, LinksCommand.self,
+                    OperatorCommand.self, KeyCommand.self, ServiceAccountCommand.self, RegistrationCommand.self,
+                    LinksCommand.self,
                     AuditCommand.self,
                     DoctorCommand.self,
                 ]),

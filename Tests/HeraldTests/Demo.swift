@@ -13,6 +13,8 @@ struct Demo {
     let python: String
     /// The address of the control endpoint of the simulated push service.
     let pushControlURL: String
+    /// The link that signs in to the console.
+    let signInLink: String
 
     init(state: String) async throws {
         process = try ChildProcess(
@@ -28,6 +30,8 @@ struct Demo {
         adminKey = try #require(text.firstMatch(of: /Admin key: (hk_\S+)/)).output.1.description
         python = try #require(text.firstMatch(of: /(?s)\nimport firebase_admin\n.*?\n\n/)).output.description
         keys = text.matches(of: /Bearer (hk_[A-Za-z0-9_-]+)/).map(\.output.1.description)
+        signInLink = try #require(text.firstMatch(of: /http:\/\/127\.0\.0\.1:\d+\/console\/link\/\S+/)).output
+            .description
         pushControlURL = try #require(text.firstMatch(of: /(http:\/\/127\.0\.0\.1:\d+)\/subscriptions/)).output.1
             .description
     }

@@ -61,7 +61,7 @@ package final class StoreSubject: Sendable {
 /// The protocols of a store that a conformance case asks.
 package enum StorePart: Hashable, Sendable, CaseIterable {
     case registrations, subscriptions, deviceGroups, messages, deliveries, ledger, credentials, serviceAccounts
-    case installations, receipts, audit, events, links, clicks, referrals, retention, channels, webhooks
+    case installations, receipts, audit, events, links, clicks, referrals, retention, channels, webhooks, operators
 }
 
 /// One claim about stores. Every implementation runs all of ``all``.
@@ -111,6 +111,7 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
         ([.messages, .deliveries, .receipts, .ledger], deliveryDays + receipts),
         ([.credentials], credentials),
         ([.credentials, .audit], audit),
+        ([.operators, .audit], operators),
         ([.serviceAccounts], serviceAccounts),
         ([.registrations, .messages, .deliveries, .ledger, .events], events),
         ([.registrations, .deviceGroups], deviceGroups),

@@ -16,6 +16,7 @@ final class DeliveryMetrics: Sendable {
     /// Counters that were used, so that the factory is asked once for each.
     private let counters = Mutex<[Key: Counter]>([:])
     private let reasons = Mutex(RecentReasons())
+    private let traffic = Mutex(RecentTraffic())
     private let latency: CountedHistogram
     private let inFlightGauges: [Lane: Gauge]
     private let backlogGauges: [Lane: Gauge]
@@ -79,8 +80,10 @@ final class DeliveryMetrics: Sendable {
         var accepted: [Platform: Int] = [:]
         var others: [Key: Int] = [:]
         var latencies: [Int64: Int] = [:]
+        var tally = TrafficTally()
         for place in settlements.indices {
             guard case .ended(let entry) = settlements[place].result else { continue }
+            tally.add(settlements[place].delivery.project, entry.outcome, at: entry.time)
             let platform = settlements[place].delivery.registration.channel.platform
             if case .accepted = entry.outcome {
                 accepted[platform, default: 0] += 1
@@ -99,6 +102,9 @@ final class DeliveryMetrics: Sendable {
         }
         for (key, count) in others { counter(key).increment(by: count) }
         for (milliseconds, count) in latencies { latency.record(Double(milliseconds) / 1000, times: count) }
+        traffic.withLock { traffic in
+            for run in tally.runs { traffic.add(run.project, run.outcome, run.count, at: run.time) }
+        }
         note(settlements)
         names.count(settlements, subjects: subjects)
     }
@@ -112,12 +118,18 @@ final class DeliveryMetrics: Sendable {
             let label = labels.label(of: end.reason)
             counter(Key(metric: .deliveries, outcome: end.outcome.rawValue, reason: label)).increment(by: end.count)
             reasons.withLock { $0.count(end.project, end.outcome, label, at: now, times: end.count) }
+            traffic.withLock { $0.add(end.project, end.outcome, end.count, at: now) }
         }
     }
 
     /// Why deliveries of a project ended within the last hour that were not accepted.
     func recentReasons(of project: ProjectID, at now: Timestamp) -> [ReasonCount] {
         reasons.withLock { $0.counts(of: project, at: now) }
+    }
+
+    /// How deliveries of a project ended within a span.
+    func traffic(of project: ProjectID, _ span: TrafficSpan, at now: Timestamp) -> TrafficSeries {
+        traffic.withLock { $0.series(of: project, span, at: now) }
     }
 
     /// Notes for the last hour's reasons what of a batch was not accepted.

@@ -50,6 +50,7 @@ struct Authenticator: Sendable {
     /// - Throws: UNAUTHENTICATED without a credential that is known and works; RESOURCE_EXHAUSTED for an address that
     ///   failed too often; UNAVAILABLE when the store fails.
     func caller(of call: Call, takesQueryKey: Bool = false) async throws(FCMError) -> Caller {
+        if let use = call.context.operatorUse { return Caller(use) }
         let queryKey = { takesQueryKey ? call.query["key"] : nil }
         guard let text = Self.credential(in: call.request.headers) ?? queryKey() else {
             throw FCMError(.unauthenticated).hinting(SenderHint.credential(in: call.request.headers))

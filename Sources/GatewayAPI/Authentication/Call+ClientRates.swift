@@ -62,7 +62,8 @@ extension Call {
     }
 
     var forwardedAddress: String? {
-        ClientAddress.forwarded(
+        if let use = context.operatorUse { return use.address }
+        return ClientAddress.forwarded(
             request.headers, peer: context.address, proxies: services.clientLimits.rates.proxies)
     }
 }

@@ -9,8 +9,10 @@ struct Caller: Hashable, Sendable {
     let project: ProjectID
     /// What it may do.
     let role: Role
-    /// The name of the API key.
+    /// The name of the API key, or of the operator.
     var name: String?
+    /// What an operator of the console may do; `nil`: the caller is none.
+    var operatorRole: OperatorRole?
 
     /// What a caller presents.
     enum Credential: Hashable, Sendable {
@@ -18,12 +20,15 @@ struct Caller: Hashable, Sendable {
         case apiKey(String)
         /// An access token or a JWT of a service account.
         case serviceAccount(ServiceAccountEmail)
+        /// A session of the console.
+        case console(OperatorName)
 
         /// Its public id.
         var id: String {
             switch self {
             case .apiKey(let id): id
             case .serviceAccount(let email): email.rawValue
+            case .console(let name): CredentialUse.id(of: name)
             }
         }
 
@@ -32,6 +37,7 @@ struct Caller: Hashable, Sendable {
             switch self {
             case .apiKey: "The API key"
             case .serviceAccount: "The service account"
+            case .console: "The operator"
             }
         }
     }
@@ -43,6 +49,13 @@ extension Caller {
         self.init(
             credential: .serviceAccount(identity.account.email), project: identity.account.email.project,
             role: identity.account.role)
+    }
+
+    /// An operator of the console.
+    init(_ use: OperatorUse) {
+        self.init(
+            credential: .console(use.name), project: use.project, role: use.role.stored, name: use.name.rawValue,
+            operatorRole: use.role)
     }
 }
 

@@ -2,6 +2,7 @@ import HTTPListener
 import Hummingbird
 import Logging
 import NIOCore
+import Store
 import Traces
 
 /// What travels with a request through the router.
@@ -18,6 +19,8 @@ struct GatewayRequestContext: IdentifiedRequestContext {
     var trace: RequestTrace?
     /// Whether the request is a part of a multipart batch.
     private(set) var isPart = false
+    /// The operator in whose name the console asks; `nil`: the request came from outside. No request can say it.
+    private(set) var operatorUse: OperatorUse?
 
     /// Starts an empty context.
     init(source: Source) {
@@ -31,5 +34,13 @@ struct GatewayRequestContext: IdentifiedRequestContext {
         self = batch
         coreContext = CoreRequestContextStorage(source: batch)
         isPart = true
+    }
+
+    /// Starts the context of what the console asks in an operator's name.
+    init(of use: OperatorUse, within page: GatewayRequestContext) {
+        self = page
+        coreContext = CoreRequestContextStorage(source: page)
+        id = ""
+        operatorUse = use
     }
 }

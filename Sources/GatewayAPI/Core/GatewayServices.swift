@@ -20,6 +20,8 @@ package struct GatewayServices: Sendable {
     package var pages: [String: DevelopmentPage] = [:]
     /// Records requests and their messages; `nil`: nothing is traced.
     package var tracer: StepTracer?
+    /// The console for operators; `nil`: there is none.
+    package var console: ConsoleMount?
     /// Logs requests.
     package var logger: Logger
 

@@ -13,7 +13,7 @@ enum ReferralRoutes {
         .project(.post, "referral/invitations", .referral, invite),
         .project(.post, "referral/conversions", .referral, convert),
         .project(.post, "referral/referrals/{referral}/decision", .decideReferral, decide),
-        .project(.get, "referral/stats", .referral, stats),
+        .project(.get, "referral/stats", .readReferral, stats),
         .project(.delete, "referral/users/{user}", .decideReferral, erase),
         Route(method: .post, path: legacyPath, scope: .keyProject(.referral, convertLegacy)).withQueryKey,
     ]

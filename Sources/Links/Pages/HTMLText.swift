@@ -1,19 +1,19 @@
-import Mustache
+package import Mustache
 
 /// Text as HTML, between tags and in quoted attributes.
 ///
 /// The library's own escaping goes by characters as people see them: `<` after U+0600, or a quotation mark before an
 /// accent, is another character to it and stays. To browsers they are what they are.
-struct HTMLText: MustacheContentType {
+package struct HTMLText: MustacheContentType {
     /// Its name in the pragma that begins each template.
-    static let name = "HERALD"
+    package static let name = "HERALD"
 
     /// Makes the name known to the library; it may be called again.
-    static func register() {
+    package static func register() {
         MustacheContentTypes.register(HTMLText(), named: name)
     }
 
-    func escapeText(_ text: String) -> String {
+    package func escapeText(_ text: String) -> String {
         var escaped = ""
         escaped.reserveCapacity(text.utf8.count)
         for scalar in text.unicodeScalars {

@@ -35,12 +35,14 @@ struct ReportReader {
             + (try db.number(Self.pending, [row.seq]) ?? 0)
         let sums = try sums(of: row)
         let fanOut = try fanOut(row.seq)
-        return DeliveryReport(
+        var report = DeliveryReport(
             message: row.summary, state: row.state, completedAt: row.completedAt,
             recipients: row.singles + fanOut.claimed, passedOver: fanOut.passed, ended: try Self.ended(sums),
             inFlight: Int(inFlight), platforms: try platforms(row, sums, fanOut),
             rejectedByReason: Self.rejectedByReason(sums), latency: Self.latency(sums),
             receipts: try ReceiptTable(db: db).sums(of: row.seq))
+        report.latencies = LatencyHistogram(counts: sums.latencies)
+        return report
     }
 
     static let fanOut = """

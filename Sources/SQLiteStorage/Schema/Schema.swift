@@ -20,7 +20,7 @@ enum Schema {
         imports, topics, subscriptions, deviceGroups, installations, messages, messageLists,
         idempotencyKeys, workers, fanOuts, pending, addressMoves, ledger, messageSums, receipts, deliveryDays, channels,
         apiKeys,
-        serviceAccounts, auditLog, events, webhooks, links, messageLinks, clicks, referrals,
+        serviceAccounts, operators, auditLog, events, webhooks, links, messageLinks, clicks, referrals,
         retention, endedSingles,
     ]
 }

@@ -63,6 +63,22 @@ package enum AuditAction: String, Hashable, Sendable, CaseIterable {
     case webhookReplayed = "webhook.replay"
     /// Links were taken over from a file; the subject is the project.
     case linksImported = "link.import"
+    /// An operator got a role; the subject is the name, as in the next five.
+    case operatorGranted = "operator.grant"
+    /// An operator lost a role.
+    case operatorRevoked = "operator.revoke"
+    /// An admin made a link that signs an operator in.
+    case operatorLinked = "operator.link"
+    /// An operator signed in to the console.
+    case operatorSignedIn = "operator.signIn"
+    /// An operator has another password, or none.
+    case operatorPassword = "operator.setPassword"
+    /// An operator's one-time codes have another key, or are not asked for.
+    case operatorOneTimeKey = "operator.setOneTimeCodes"
+    /// A message was sent from the console; the subject is its id.
+    case messageSent = "message.send"
+    /// A registration was ended from the console; the subject is its FID.
+    case registrationEnded = "registration.end"
 }
 
 /// One line of the audit log: who did what to which thing. It never holds a secret, a device token or a payload.

@@ -44,7 +44,7 @@ package struct ProvenCredential: Hashable, Sendable {
 
     /// `apiKey:ID installation:FID customToken:EMAIL`, as the audit of a registration shows it.
     package var text: String {
-        let kind = use.role == nil ? "" : use.id.contains("@") ? "serviceAccount:" : "apiKey:"
+        let kind = use.role == nil || use.isOperator ? "" : use.id.contains("@") ? "serviceAccount:" : "apiKey:"
         return ([kind + use.id] + proofs).joined(separator: " ")
     }
 }

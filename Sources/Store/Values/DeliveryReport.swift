@@ -23,6 +23,8 @@ package struct DeliveryReport: Sendable {
     package var rejectedByReason: [String: Int]
     /// Milliseconds from accept to APNs' answer of accepted deliveries; `nil` while there are none.
     package var latency: LatencyPercentiles?
+    /// The latencies that ``latency`` sums up.
+    package var latencies = LatencyHistogram()
     /// What devices reported, by kind; kinds that none did are left out.
     package var receipts: [ReceiptKind: Int]
 

@@ -8,6 +8,15 @@ extension PushEnvironment: ExpressibleByArgument {}
 
 extension AuditAction: ExpressibleByArgument {}
 
+extension OperatorRole: ExpressibleByArgument {}
+
+extension OperatorName: ExpressibleByArgument {
+    /// The operator that an argument names.
+    package init?(argument: String) {
+        self.init(rawValue: argument)
+    }
+}
+
 extension ProjectID: ExpressibleByArgument {
     /// The project that an argument names.
     package init?(argument: String) {

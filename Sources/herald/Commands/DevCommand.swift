@@ -1,4 +1,5 @@
 import ArgumentParser
+import Console
 import Foundation
 import IPAddresses
 import Logging
@@ -124,7 +125,8 @@ struct Development {
     fileprivate static func base(port: Int) -> String { "http://127.0.0.1:\(port)" }
 
     fileprivate func greet(
-        _ keys: DevelopmentState.Keys, _ android: DevelopmentAndroid, _ browsers: DevelopmentBrowsers, port: Int,
+        _ link: ConsoleSignInLink, _ keys: DevelopmentState.Keys, _ android: DevelopmentAndroid,
+        _ browsers: DevelopmentBrowsers, port: Int,
         _ ports: DevelopmentPorts
     ) {
         let base = Self.base(port: port)
@@ -134,6 +136,9 @@ struct Development {
             base: base, credential: URL(filePath: state.account.path).standardizedFileURL.path)
         Console.standard.print(
             """
+            Open the console with this link, which signs in once within 15 minutes:
+            \(link.url(below: base, path: ConsoleConfiguration().path))
+
             Herald listens on \(base); beside it simulated services take its pushes: APNs on 127.0.0.1:\(ports.apns), Google
             on 127.0.0.1:\(ports.google) and a push service of browsers on 127.0.0.1:\(ports.push).
             Everything is kept in \(state.directory). Admin key: \(keys.admin)
@@ -199,6 +204,7 @@ private struct DevelopmentGateway: Service {
         let logger = development.log.logger(label: "herald")
         let keys = try await state.keys(logger: logger)
         let credential = try await state.account.credential(state, logger: logger)
+        let link = try await state.signInLink(logger: logger)
         let gateway = try await Gateway(
             configuration: development.gatewayConfiguration(), command: "herald dev", metrics: development.metrics,
             pages: browsers.pages(clientKey: keys.client), logger: logger
@@ -208,7 +214,7 @@ private struct DevelopmentGateway: Service {
             } catch {
                 Console.standard.error(error.description)
             }
-            development.greet(keys, android, browsers, port: port, ports)
+            development.greet(link, keys, android, browsers, port: port, ports)
         }
         try await gateway.run()
     }

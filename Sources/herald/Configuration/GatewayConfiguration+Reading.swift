@@ -1,4 +1,5 @@
 import Configuration
+import Console
 import Foundation
 import IPAddresses
 import Logging
@@ -8,11 +9,12 @@ extension GatewayConfiguration {
     /// Every key of the file, by section; `""` is the top.
     static let keys: [String: [String]] = [
         "": [
-            "listen", "publicURL", "data", "projects", "operations", "limits", "retention", "apns", "webhooks", "tracing",
-            "log",
+            "listen", "publicURL", "data", "projects", "operations", "console", "limits", "retention", "apns", "webhooks",
+            "tracing", "log",
         ],
         "listen": ["host", "port", "certificate", "key", "certificates"],
         "operations": ["host", "port"],
+        "console": ["enabled", "path"],
         "limits": [
             "messages", "bytes", "projectMessages", "projectBytes", "activeMessages", "pageSize", "inFlight",
             "shutdownSeconds", "bodyBytes", "batchBodyBytes", "upstreamThreads", "upstreamConnections",
@@ -72,6 +74,7 @@ extension GatewayConfiguration {
         settings.text("data", into: &dataDirectory, problems: &problems)
         settings.text("projects", into: &projectsDirectory, problems: &problems)
         readOperations(settings, problems: &problems)
+        readConsole(settings, problems: &problems)
         // The name of earlier versions; the new one wins.
         settings.integer("limits.activeMessages", in: 1...100_000_000, into: &limits.messages, problems: &problems)
         settings.integer("limits.messages", in: 1...100_000_000, into: &limits.messages, problems: &problems)
@@ -207,6 +210,24 @@ extension GatewayConfiguration {
                     settings.place("operations.host"), field: "operations.host",
                     "needs its port; add \"port: 9090\" to operations"))
         }
+    }
+
+    /// The words of a switch, as YAML and variables have them.
+    private enum Switch: String, CaseIterable {
+        case on = "true"
+        case off = "false"
+    }
+
+    private mutating func readConsole(_ settings: SettingsReader, problems: inout [ConfigurationProblem]) {
+        var isEnabled = Switch.on
+        settings.choice("console.enabled", into: &isEnabled, problems: &problems)
+        console.isEnabled = isEnabled == .on
+        settings.text("console.path", into: &console.path, problems: &problems)
+        guard !ConsoleConfiguration.isPath(console.path) else { return }
+        problems.append(
+            ConfigurationProblem(
+                settings.place("console.path"), field: "console.path",
+                "\"\(console.path)\" can't be the console's path; write one that the API does not have, like /console"))
     }
 
     /// A terabyte: more would be a slip of the keyboard.

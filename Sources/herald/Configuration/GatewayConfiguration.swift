@@ -1,3 +1,4 @@
+import Console
 import Delivery
 import GatewayAPI
 import HTTPListener
@@ -21,6 +22,8 @@ struct GatewayConfiguration: Sendable {
     var places: [Setting: ConfigurationPlace] = [:]
     /// `operations`: a listener of their own for health, readiness and metrics; `nil`: they are on the API's.
     var operations: Operations?
+    /// `console`: pages for operators.
+    var console = ConsoleConfiguration()
     /// `limits`.
     var limits = Limits()
     /// `retention`.

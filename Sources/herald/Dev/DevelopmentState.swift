@@ -1,3 +1,4 @@
+import Console
 import Foundation
 import GatewayAPI
 import Logging
@@ -169,6 +170,25 @@ struct DevelopmentState {
         }
         let text = { (role: Role) in stored[role.rawValue]?.key ?? "" }
         return Keys(admin: text(.admin), sender: text(.sender), client: text(.client))
+    }
+
+    /// A new link that signs the operator `dev` in to the console, as admin of the demo project.
+    func signInLink(logger: Logger) async throws(Failure) -> ConsoleSignInLink {
+        guard let project = ProjectID(rawValue: Self.projectName), let name = OperatorName(rawValue: "dev") else {
+            preconditionFailure("constant names")
+        }
+        let link = ConsoleSignInLink(for: name, at: Timestamp.systemTime())
+        do {
+            let store = try await configuration.openStore(as: .command, logger: logger)
+            _ = try await store.grant(.admin, in: project, to: name, at: Timestamp.systemTime(), by: .command)
+            _ = try await store.insert(link.record)
+            try store.close()
+        } catch let error as StoreError {
+            throw Failure(store: error, in: configuration)
+        } catch {
+            throw Failure(.software, "\(error)")
+        }
+        return link
     }
 
     /// The stored key when it works, or a new one.

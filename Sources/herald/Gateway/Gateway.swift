@@ -1,4 +1,5 @@
 import APNS
+import Console
 import Delivery
 import FCMRelay
 import Foundation
@@ -120,6 +121,7 @@ struct Gateway: Service {
         housekeeper = Housekeeper(
             [
                 .idempotencyKeys(of: store), .endedRegistrations(of: store), .accessTokens(of: store),
+                .signIns(of: store),
                 .installationTokens(of: store), .installations(of: store), .auditEntries(of: store),
                 .linkCounts(of: store), .clicks(of: store),
                 .attributedInstalls(of: store), .clickedReferrals(of: store),
@@ -184,6 +186,16 @@ struct Gateway: Service {
         services.pages = pages
         services.tracer = telemetry?.tracer
         services.request.digestKey = digestKey
+        services.console = try configuration.consoleMount(
+            ConsoleServices(
+                store: store, projects: directory, publicURL: { publicURL.text }, refusals: refusals,
+                composer: composer,
+                traffic: { runner.traffic(of: $0, $1) }, linkHosts: linkHosts,
+                makeKey: { project, role, time, name, end in
+                    let key = APIKey(project: project, role: role, at: time, name: name, expiresAt: end)
+                    return (key.text, key.record)
+                }, settings: configuration.shownSettings, proxies: configuration.limits.proxies,
+                wallTime: Timestamp.systemTime, logger: logger))
         do {
             operations = try Self.operationsListener(configuration, services)
             server = try Self.server(configuration, services) { port in

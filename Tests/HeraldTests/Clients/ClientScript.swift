@@ -22,6 +22,9 @@ struct ClientScript: Sendable {
     /// http-ece, py-vapid and pywebpush, and Firefox.
     static let webPush = ClientScript("webpush", .webPush)
 
+    /// playwright 1.65 and axe-core, and Chromium.
+    static let console = ClientScript("console", .chromium)
+
     private let name: String
     private let python: Python
 
@@ -47,7 +50,7 @@ struct ClientScript: Sendable {
         let members = [
             "base": demo.baseURL, "control": demo.pushControlURL, "project": "demo", "admin": demo.adminKey,
             "client": try #require(demo.keys.first), "account": state + "/sa.json", "directory": directory.path,
-            "state": state, "gateway": "\(demo.process.id)",
+            "state": state, "gateway": "\(demo.process.id)", "link": demo.signInLink,
         ]
         try await run(group, members, in: directory)
     }
@@ -95,6 +98,12 @@ struct Python: Sendable {
         "HERALD_PYTHON", needs: "firebase_admin, h2, py_vapid, pywebpush, aiohttp, marionette_driver",
         program: "/usr/bin/firefox-esr",
         "needs Firefox, and HERALD_PYTHON with the libraries of Web Push and marionette-driver 3.7")
+
+    /// What drives Chromium, and Chromium.
+    static let chromium = Python(
+        "HERALD_PYTHON", needs: "playwright.sync_api, axe_playwright_python.sync_playwright",
+        program: "/usr/bin/chromium",
+        "needs Chromium, and HERALD_PYTHON with playwright 1.65 and axe-playwright-python")
 
     /// Where it is; `nil`: the variable is not set.
     private let path: String?

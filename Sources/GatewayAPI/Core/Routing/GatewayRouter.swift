@@ -43,7 +43,8 @@ struct GatewayRouter {
         let api = responder(of: table.routes(on: routes, parts: parts), authenticator, call)
         return HostResponder(
             api: api, links: routes == .operations ? nil : services.links,
-            pages: routes == .operations ? [:] : services.pages)
+            pages: routes == .operations ? [:] : services.pages,
+            console: routes == .operations ? nil : services.console)
     }
 
     private func responder(

@@ -9,10 +9,15 @@ struct HostResponder: HTTPResponder {
     let links: LinkResponder?
     /// By path; none but in `herald dev`.
     let pages: [String: DevelopmentPage]
+    /// `nil`: the listener has no console.
+    var console: ConsoleMount?
 
     func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
         if !pages.isEmpty, request.method == .get, let page = pages[request.uri.path] { return page.response }
         guard let links, let role = links.role(of: request) else {
+            if let console, console.takes(request) {
+                return await console.respond(to: request, context: context, api: api)
+            }
             return try await api.respond(to: request, context: context)
         }
         return await links.respond(to: request, as: role, from: context.address)

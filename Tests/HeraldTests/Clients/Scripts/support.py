@@ -34,6 +34,8 @@ class Setting:
         self.directory = values.get("directory")
         self.state = values.get("state")
         self.gateway = values.get("gateway")
+        # A link that signs in to the console.
+        self.link = values.get("link")
 
 
 def check(group):

@@ -1,0 +1,140 @@
+import HTTPTypes
+import JSON
+import PushModel
+import Store
+
+/// The answer of the API's status, in words and colours.
+struct GatewayHealth {
+    /// What templates see of it.
+    private(set) var model: Model = [:]
+    /// Deliveries that wait.
+    let waiting: Int
+    /// Deliveries that a worker has.
+    let inFlight: Int
+
+    init(_ status: JSONValue, in call: ConsoleCall) {
+        let backlog = status["backlog"]?.elements ?? []
+        let number = { (share: JSONValue, name: String) in share[name]?.integerValue ?? 0 }
+        waiting = backlog.reduce(0) { $0 + number($1, "waiting") }
+        inFlight = backlog.reduce(0) { $0 + number($1, "inFlight") }
+        model["lanes"] = backlog.map { share -> Model in
+            [
+                "lane": share["lane"]?.stringValue ?? "", "app": share["app"]?.stringValue ?? "broadcasts",
+                "waiting": Format.number(number(share, "waiting")),
+                "inFlight": Format.number(number(share, "inFlight")), "paused": Format.number(number(share, "paused")),
+            ]
+        }
+        model["hasLanes"] = !backlog.isEmpty
+        let pauses = status["pauses"]?.elements ?? []
+        model["pauses"] = pauses.map { pause -> Model in
+            [
+                "part": [pause["app"]?.stringValue ?? pause["topic"]?.stringValue, pause["upstream"]?.stringValue]
+                    .compactMap(\.self).joined(separator: " at "),
+                "reason": pause["reason"]?.stringValue ?? "", "since": Self.time(pause["since"]),
+                "next": Self.time(pause["nextProbe"]),
+            ]
+        }
+        let upstreams = (status["upstreams"]?.elements ?? []).map(Self.upstream)
+        model["upstreams"] = upstreams
+        let certificates = (status["certificates"]?.elements ?? []).map { Self.certificate($0, call.now) }
+        model["certificates"] = certificates
+        if let disk = status["disk"] { model["disk"] = Self.disk(disk) }
+        let reasons = status["reasons"]?.elements ?? []
+        let most = reasons.map { number($0, "count") }.max() ?? 0
+        model["reasons"] = reasons.map { reason -> Model in
+            let (word, count) = (reason["reason"]?.stringValue ?? "", number(reason, "count"))
+            let outcome = reason["outcome"]?.stringValue?.lowercased() ?? ""
+            let row: Model = [
+                "reason": word, "outcome": outcome, "count": Format.number(count), "meaning": call.meaning(of: word),
+            ]
+            return row.merging(ProgressBar.model([(outcome, outcome, count)], of: most)) { own, _ in own }
+        }
+        model["hasReasons"] = !reasons.isEmpty
+        model["problems"] = Self.problems(status, pauses.count)
+    }
+
+    private static func problems(_ status: JSONValue, _ pauses: Int) -> [Model] {
+        var problems: [Model] = []
+        if status["store"]?["writable"]?.boolValue == false {
+            let text = status["store"]?["problems"]?.elements.compactMap(\.stringValue).joined(separator: " ") ?? ""
+            problems.append(["kind": "bad", "title": "The store can’t be written.", "text": text])
+        }
+        if status["disk"]?["low"]?.boolValue == true {
+            problems.append([
+                "kind": "bad", "title": "The disk is nearly full.",
+                "text": "New messages are refused until there is room.",
+            ])
+        }
+        if pauses > 0 {
+            problems.append([
+                "kind": "warn", "title": Format.count(pauses, "pause") + ".",
+                "text": "A push service does not take pushes of some of the apps; they wait and are tried again.",
+            ])
+        }
+        return problems
+    }
+
+    private static func upstream(_ upstream: JSONValue) -> Model {
+        let isReachable = upstream["reachable"]?.boolValue == true
+        let number = { (name: String) in Format.number(upstream[name]?.integerValue ?? 0) }
+        let isOpen = upstream["circuit"]?.stringValue == "open"
+        let model: Model = [
+            "name": upstream["name"]?.stringValue ?? "", "kind": isReachable ? (isOpen ? "warn" : "good") : "bad",
+            "text": "\(isReachable ? "reachable" : "not reachable") · \(number("connections")) connections · "
+                + "\(number("streamsInUse")) of \(number("streamLimit")) streams in use · \(number("queued")) queued",
+        ]
+        return model.with("failure", upstream["lastFailure"]?.stringValue)
+    }
+
+    private static func certificate(_ certificate: JSONValue, _ now: Timestamp) -> Model {
+        let end = certificate["validUntil"]?.stringValue.flatMap(Timestamp.init(rfc3339:))
+        let days = end.map { ($0 - now).components.seconds / 86_400 } ?? 0
+        return [
+            "subject": certificate["subject"]?.stringValue ?? "", "file": certificate["file"]?.stringValue ?? "",
+            "until": end.map(Format.time) ?? Markup("–"), "kind": days > 30 ? "good" : days > 7 ? "warn" : "bad",
+        ]
+    }
+
+    private static func disk(_ disk: JSONValue) -> Model {
+        let days = disk["daysLeft"]?.integerValue.map { ", enough for \(Format.count($0, "day")) at this pace" } ?? ""
+        return [
+            "kind": disk["low"]?.boolValue == true ? "bad" : "good",
+            "free": Format.bytes(disk["freeBytes"]?.integerValue ?? 0),
+            "text": "New messages are refused below \(Format.bytes(disk["limitBytes"]?.integerValue ?? 0))\(days).",
+        ]
+    }
+
+    private static func time(_ value: JSONValue?) -> Markup {
+        value?.stringValue.flatMap(Timestamp.init(rfc3339:)).map(Format.time) ?? Markup("–")
+    }
+}
+
+/// The apps of a project, and what they are reached by.
+enum AppPage {
+    @Sendable static func page(_ call: ConsoleCall) async throws -> Reply {
+        let status = try await call.act(.get, call.apiPath("status"))
+        var model = GatewayHealth(status, in: call).model
+        model["apps"] = call.project.apps.values.sorted { $0.key < $1.key }.map(app)
+        return .page(.apps, "Apps and credentials", menu: .overview, model)
+    }
+
+    private static func app(_ app: App) -> Model {
+        var facts: [Model] = []
+        func fact(_ name: String, _ text: String) { facts.append(["name": name, "text": text]) }
+        switch app.service {
+        case .apple(let service):
+            fact("Environment", service.environment.rawValue)
+            fact("Signs in with", service.credential == .providerToken ? "a key (.p8)" : "a certificate")
+            fact("Firebase keys", "\(service.firebaseKeys)")
+        case .android(let isReached):
+            fact("Sends as", isReached ? "a Google service account" : "no account: devices register, nothing is sent")
+        case .web(let service):
+            fact("VAPID keys", service.map { Format.number($0.publicKeys.count) } ?? "none: nothing is sent")
+        case .linksOnly: fact("Used for", "links only")
+        }
+        return [
+            "id": app.id.rawValue, "platform": app.platform.rawValue, "facts": facts,
+            "health": app.isServed ? "reached" : "not reached", "kind": app.isServed ? "good" : "dim",
+        ]
+    }
+}

@@ -1,0 +1,84 @@
+import Crypto
+import CryptoExtras
+import Foundation
+import JSON
+
+/// Hashes of passwords by scrypt (RFC 7914), written as `scrypt$N$r$p$salt$code`.
+enum PasswordHash {
+    /// The fewest characters of a password.
+    static let shortest = 12
+    /// The most bytes of a password: what is hashed has a limit.
+    static let longest = 1024
+
+    private static let rounds = 1 << 15
+    private static let blockSize = 8
+    private static let length = 32
+    /// What is kept is a code made with the derived key, not the key.
+    private static let purpose = Data("herald operator password".utf8)
+
+    /// The hash of a password, with a salt of its own.
+    static func make(_ password: String) throws -> String {
+        var generator = SystemRandomNumberGenerator()
+        let salt = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        let key = try derive(password, salt: salt, rounds: rounds, blockSize: blockSize, parallelism: 1)
+        let hash = HMAC<SHA256>.authenticationCode(for: purpose, using: key)
+        return "scrypt$\(rounds)$\(blockSize)$1$\(Base64URL.text(salt))$\(Base64URL.text(hash))"
+    }
+
+    /// Whether a password is the one of a hash; takes as long for a hash that is none (`nil`).
+    static func matches(_ password: String, _ text: String?) throws -> Bool {
+        let parts = (text ?? "").split(separator: "$")
+        guard parts.count == 6, parts[0] == "scrypt", let rounds = Int(parts[1]), let blockSize = Int(parts[2]),
+            let parallelism = Int(parts[3]), let salt = Base64URL.bytes(parts[4]), let hash = Base64URL.bytes(parts[5])
+        else {
+            _ = try derive(password, salt: [], rounds: rounds, blockSize: blockSize, parallelism: 1)
+            return false
+        }
+        let key = try derive(
+            password, salt: salt, rounds: rounds, blockSize: blockSize, parallelism: parallelism)
+        return HMAC<SHA256>.isValidAuthenticationCode(hash, authenticating: purpose, using: key)
+    }
+
+    private static func derive(
+        _ password: String, salt: [UInt8], rounds: Int, blockSize: Int, parallelism: Int
+    ) throws -> SymmetricKey {
+        try KDF.Scrypt.deriveKey(
+            from: Data(password.utf8), salt: salt, outputByteCount: length, rounds: rounds, blockSize: blockSize,
+            parallelism: parallelism)
+    }
+}
+
+/// Hashes passwords one after the other: each takes 32 MiB and some tens of milliseconds.
+actor PasswordChecker {
+    /// How many may wait; more are told to come again.
+    private static let limit = 16
+    private var waiting = 0
+
+    /// Whether a password is the one of a hash; `nil`: too many wait.
+    nonisolated func matches(_ password: String, _ hash: String?) async throws -> Bool? {
+        guard await enter() else { return nil }
+        do {
+            let isRight = try await check(password, hash)
+            await leave()
+            return isRight
+        } catch {
+            await leave()
+            throw error
+        }
+    }
+
+    /// The hash of a new password.
+    func hash(_ password: String) throws -> String { try PasswordHash.make(password) }
+
+    private func enter() -> Bool {
+        guard waiting < Self.limit else { return false }
+        waiting += 1
+        return true
+    }
+
+    private func leave() { waiting -= 1 }
+
+    private func check(_ password: String, _ hash: String?) throws -> Bool {
+        try PasswordHash.matches(password, hash)
+    }
+}

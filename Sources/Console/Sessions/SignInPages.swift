@@ -1,0 +1,272 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Links
+import PushModel
+import Store
+
+/// The pages of signing in and out, and of the operator's own account.
+struct SignInPages: Sendable {
+    let services: ConsoleServices
+    let path: String
+    private let throttle = SignInThrottle()
+    private let passwords = PasswordChecker()
+
+    init(services: ConsoleServices, path: String) {
+        self.services = services
+        self.path = path
+    }
+
+    /// An operator whose projects are all gone.
+    static let noProject = ConsoleError(
+        .forbidden, "You have no project", "An admin can give you a role: herald operator create NAME --project …")
+
+    /// Keeps the sessions of a console that the browser sees at `base`.
+    func keeper(base: String) -> SessionKeeper {
+        SessionKeeper(
+            store: services.store, wallTime: services.wallTime, path: base, publicURL: services.publicURL)
+    }
+
+    /// The way to the sign-in page, from which the browser comes back.
+    func challenge(_ visit: Visit, base: String) -> Response {
+        if visit.query["live"] != nil { return .console("Sign in again.\n", "text/plain", status: .unauthorized) }
+        let isPage = visit.request.method == .get && !visit.segments.isEmpty
+        let back = isPage ? "?back=" + (base + visit.request.uri.string.dropFirst(path.utf8.count)).urlEncoded : ""
+        return .seeOther("\(base)/sign-in\(back)")
+    }
+
+    /// Answers what is no project's; `nil`: it is one's.
+    func respond(
+        to visit: Visit, _ signedIn: SignedIn?, base: String, _ templates: ConsoleTemplates
+    ) async throws -> Response? {
+        let isPost = visit.request.method == .post
+        switch (visit.segments.first, visit.segments.count) {
+        case ("link", 2) where !isPost: return try await redeem(visit, base)
+        case ("sign-in", 1):
+            return isPost
+                ? try await signIn(visit, base, templates) : signInPage(visit, base: base, templates)
+        case ("sign-out", 1) where isPost:
+            guard let signedIn else { return .seeOther("\(base)/sign-in") }
+            return .seeOther("\(base)/sign-in", cookie: try await keeper(base: base).end(signedIn))
+        case ("prove", 1):
+            guard let signedIn else { return challenge(visit, base: base) }
+            return isPost
+                ? try await prove(visit, signedIn, base, templates)
+                : proofPage(visit, signedIn, back: back(visit.query["back"], base), base: base, templates)
+        case ("account", _):
+            guard let signedIn else { return challenge(visit, base: base) }
+            return try await account(visit, signedIn, base, templates)
+        default: return nil
+        }
+    }
+
+    // MARK: Signing in
+
+    /// Signs in by a link. A page that is only fetched ahead does not use it up.
+    private func redeem(_ visit: Visit, _ base: String) async throws -> Response {
+        guard visit.request.method == .get, !visit.isPrefetch else {
+            return .console("", "text/plain", status: .noContent)
+        }
+        let digest = SessionSecret.digest(of: visit.segments[1])
+        guard let name = try await services.store.redeem(link: digest, at: services.wallTime()) else {
+            throw ConsoleError(
+                .gone, "This sign-in link has been used, or is over",
+                "A link works once, within 15 minutes. Make another one with: herald operator link NAME")
+        }
+        return .seeOther(base, cookie: try await keeper(base: base).begin(for: name, visit))
+    }
+
+    private func signInPage(
+        _ visit: Visit, base: String, _ templates: ConsoleTemplates, error: String? = nil,
+        status: HTTPResponse.Status = .ok
+    ) -> Response {
+        let model: Model = ["back": back(visit.form["back"] ?? visit.query["back"], base), "wide": false]
+        return page(
+            .signIn, "Sign in",
+            model.with("error", error).with("name", visit.form["name"]), nil, base,
+            templates, status: status)
+    }
+
+    private func signIn(_ visit: Visit, _ base: String, _ templates: ConsoleTemplates) async throws -> Response {
+        let (name, now) = (visit.form["name"] ?? "", services.wallTime())
+        if let wait = throttle.wait(name: name, address: visit.address, at: now) {
+            return signInPage(
+                visit, base: base, templates,
+                error:
+                    "Too many attempts. Wait \(Format.span(milliseconds: wait.wholeMilliseconds)), or use a sign-in link.",
+                status: .tooManyRequests)
+        }
+        var owner: Operator?
+        if let name = OperatorName(rawValue: name) { owner = try await services.store.console(operator: name) }
+        if owner?.revokedAt != nil { owner = nil }
+        guard let isRight = try await isProof(visit, of: owner) else {
+            return signInPage(
+                visit, base: base, templates, error: "Too many are signing in at this moment. Try again.",
+                status: .serviceUnavailable)
+        }
+        guard isRight, let owner else {
+            throttle.failed(name: name, address: visit.address, at: now)
+            return signInPage(
+                visit, base: base, templates,
+                error: "Name, password or one-time code is wrong.", status: .unauthorized)
+        }
+        throttle.succeeded(name: name)
+        let cookie = try await keeper(base: base).begin(for: owner.name, visit)
+        return .seeOther(back(visit.form["back"], base), cookie: cookie)
+    }
+
+    /// Whether a form has the password and one-time code of an operator; `nil`: too many ask. As slow for an unknown name as for
+    /// a known one.
+    private func isProof(_ visit: Visit, of owner: Operator?) async throws -> Bool? {
+        let password = String(visit.form.text("password").prefix(PasswordHash.longest))
+        guard let isRight = try await passwords.matches(password, owner?.passwordHash) else { return nil }
+        guard isRight, let owner else { return false }
+        guard let key = owner.oneTimeKey else { return true }
+        guard let step = OneTimeCode.step(of: visit.form.text("code"), key: key, at: services.wallTime()) else {
+            return false
+        }
+        return try await services.store.useOneTimeCode(ofStep: step, by: owner.name)
+    }
+
+    // MARK: Proving again
+
+    /// The page that asks who the operator is, before something that needs it.
+    func proofPage(
+        _ visit: Visit, _ signedIn: SignedIn, back: String, base: String, _ templates: ConsoleTemplates,
+        error: String? = nil, status: HTTPResponse.Status = .ok
+    ) -> Response {
+        let model: Model = [
+            "back": self.back(back, base), "hasPassword": signedIn.owner.passwordHash != nil,
+            "hasCode": signedIn.owner.oneTimeKey != nil,
+        ]
+        return page(
+            .prove, "Confirm that it is you", model.with("error", error), signedIn, base, templates, status: status)
+    }
+
+    private func prove(
+        _ visit: Visit, _ signedIn: SignedIn, _ base: String, _ templates: ConsoleTemplates
+    ) async throws -> Response {
+        let (name, now) = (signedIn.owner.name.rawValue, services.wallTime())
+        let place = back(visit.form["back"], base)
+        guard throttle.wait(name: name, address: visit.address, at: now) == nil else {
+            return proofPage(
+                visit, signedIn, back: place, base: base, templates, error: "Too many attempts. Wait some minutes.",
+                status: .tooManyRequests)
+        }
+        guard try await isProof(visit, of: signedIn.owner) == true else {
+            throttle.failed(name: name, address: visit.address, at: now)
+            return proofPage(
+                visit, signedIn, back: place, base: base, templates, error: "Password or one-time code is wrong.",
+                status: .unauthorized)
+        }
+        throttle.succeeded(name: name)
+        try await keeper(base: base).prove(signedIn)
+        return .seeOther(place)
+    }
+
+    /// Where to go on: a page of this console, nothing else.
+    private func back(_ text: String?, _ base: String) -> String {
+        guard let text, text.hasPrefix(base + "/p/"), !text.contains("//"), !text.contains("\\"),
+            text.unicodeScalars.allSatisfy({ $0.value > 32 && $0.value < 127 })
+        else { return base }
+        return text
+    }
+
+    // MARK: The account
+
+    private func account(
+        _ visit: Visit, _ signedIn: SignedIn, _ base: String, _ templates: ConsoleTemplates
+    ) async throws -> Response {
+        let store = services.store
+        let owner = signedIn.owner
+        guard visit.request.method == .post else {
+            return try await accountPage(visit, signedIn, base, templates)
+        }
+        let keeper = keeper(base: base)
+        let credential = signedIn.credential(from: visit.address)
+        switch visit.segments.dropFirst().first {
+        case "sessions":
+            _ = try await store.endSession(visit.form.text("id"), of: owner.name)
+            return .seeOther("\(base)/account")
+        case _ where !keeper.isProven(signedIn):
+            return proofPage(visit, signedIn, back: "\(base)/account", base: base, templates)
+        case "password":
+            let password = visit.form.text("password")
+            guard password.count >= PasswordHash.shortest, password.utf8.count <= PasswordHash.longest else {
+                return try await accountPage(
+                    visit, signedIn, base, templates,
+                    error: "A password has at least \(PasswordHash.shortest) characters.")
+            }
+            _ = try await store.set(
+                .password(hash: try await passwords.hash(password)), of: owner.name,
+                keeping: signedIn.session.digest, at: services.wallTime(), by: credential)
+            return .seeOther("\(base)/account?done=password")
+        case "codes":
+            guard let key = OneTimeCode.key(base32: visit.form.text("key")),
+                OneTimeCode.step(of: visit.form.text("code"), key: key, at: services.wallTime()) != nil
+            else {
+                return try await accountPage(
+                    visit, signedIn, base, templates,
+                    error: "The code does not fit the key. Check the clock of your device and try again.")
+            }
+            _ = try await store.set(
+                .oneTimeKey(key), of: owner.name, keeping: signedIn.session.digest, at: services.wallTime(),
+                by: credential)
+            return .seeOther("\(base)/account?done=codes")
+        case "no-codes":
+            _ = try await store.set(
+                .oneTimeKey(nil), of: owner.name, keeping: signedIn.session.digest, at: services.wallTime(),
+                by: credential)
+            return .seeOther("\(base)/account?done=no-codes")
+        default: throw ConsoleError.notFound
+        }
+    }
+
+    private func accountPage(
+        _ visit: Visit, _ signedIn: SignedIn, _ base: String, _ templates: ConsoleTemplates, error: String? = nil
+    ) async throws -> Response {
+        let owner = signedIn.owner
+        let sessions = try await services.store.sessions(of: owner.name).map { session in
+            [
+                "id": session.id,
+                "address": session.address ?? "–",
+                "browser": session.browser ?? "–",
+                "created": Format.time(session.createdAt),
+                "used": Format.time(session.usedAt),
+                "current": session.id == signedIn.session.id,
+            ] as Model
+        }
+        let key = OneTimeCode.key(base32: visit.form.text("key")) ?? OneTimeCode.randomKey()
+        let url = OneTimeCode.url(
+            key: key, name: owner.name.rawValue,
+            issuer: "Herald \(services.publicURL().split(separator: "/").last ?? "")")
+        let roles = owner.roles.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+            [
+                "project": $0.key.rawValue,
+                "role": $0.value.rawValue,
+            ] as Model
+        }
+        let model: Model = [
+            "sessions": sessions, "roles": roles, "hasPassword": owner.passwordHash != nil,
+            "hasCodes": owner.oneTimeKey != nil, "key": OneTimeCode.base32(key),
+            "qr": Markup(try QRCode(url).svg(pixels: 180)), "shortest": PasswordHash.shortest,
+        ]
+        let done = [
+            "password": "The password is set.", "codes": "One-time codes are asked for from now on.",
+            "no-codes": "One-time codes are not asked for any more.",
+        ]
+        return page(
+            .account, "Your account",
+            model.with("error", error).with("done", visit.query["done"].flatMap { done[$0] }), signedIn, base,
+            templates, status: error == nil ? .ok : .badRequest)
+    }
+
+    private func page(
+        _ template: ConsoleTemplate, _ title: String, _ model: Model, _ signedIn: SignedIn?, _ base: String,
+        _ templates: ConsoleTemplates, status: HTTPResponse.Status = .ok
+    ) -> Response {
+        let page = Reply.Page(template: template, title: title, model: model)
+        let layout = Layout(signedIn, project: nil, role: nil, base: base, services: services)
+        return .html(templates.render(page, layout.model(for: page, at: "")), status: status)
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import GRDB
+import PushModel
+import Store
+
+/// The operators within one transaction.
+struct OperatorTable {
+    let db: Database
+
+    /// The row of an operator who is there, and not revoked.
+    func active(_ name: OperatorName) throws -> Int64? {
+        try db.number("SELECT seq FROM operator WHERE name = ? AND revoked_at IS NULL", [name.rawValue])
+    }
+
+    /// One operator, also a revoked one.
+    func find(_ name: OperatorName) throws -> Operator? {
+        try db.row("SELECT \(Self.columns) FROM operator WHERE name = ?", [name.rawValue]).map(value)
+    }
+
+    /// The operators of a project, or all, by name.
+    func all(of project: ProjectID?) throws -> [Operator] {
+        guard let project else {
+            return try Row.fetchAll(db, sql: "SELECT \(Self.columns) FROM operator ORDER BY name").map(value)
+        }
+        let sql = """
+            SELECT \(Self.columns) FROM operator
+            WHERE seq IN (SELECT operator FROM operator_role WHERE project = ?) ORDER BY name
+            """
+        return try Row.fetchAll(db, sql: sql, arguments: [project.rawValue]).map(value)
+    }
+
+    /// Makes an operator, or lets a revoked one sign in again; the row.
+    func activate(_ name: OperatorName, at time: Timestamp) throws -> Int64 {
+        try db.change(
+            """
+            INSERT INTO operator (name, created_at) VALUES (?, ?)
+            ON CONFLICT (name) DO UPDATE SET revoked_at = NULL
+            """, [name.rawValue, time.milliseconds])
+        guard let row = try active(name) else { throw StoreError.invalid("an operator") }
+        return row
+    }
+
+    /// Takes away everything that an operator signs in with.
+    func revoke(_ row: Int64, at time: Timestamp) throws {
+        try db.change(
+            """
+            UPDATE operator SET revoked_at = ?, password_hash = NULL, one_time_key = NULL, one_time_step = -1
+            WHERE seq = ?
+            """, [time.milliseconds, row])
+        for table in ["sign_in_link", "operator_session", "composer_draft"] {
+            try db.change("DELETE FROM \(table) WHERE operator = ?", [row])
+        }
+    }
+
+    /// The projects in which an operator has a role.
+    func projects(of row: Int64) throws -> [ProjectID] {
+        try Row.fetchAll(
+            db, sql: "SELECT project FROM operator_role WHERE operator = ? ORDER BY project", arguments: [row]
+        ).map { try ProjectID(stored: $0[0]) }
+    }
+
+    /// Adds an audit entry in each of some projects.
+    func audit(
+        _ action: AuditAction, _ name: OperatorName, in projects: [ProjectID], _ details: [String: String] = [:],
+        at time: Timestamp, by credential: CredentialUse
+    ) throws {
+        for project in projects {
+            try AuditLogTable(db: db).add(
+                AuditEntry(
+                    time: time, project: project, action: action, subject: name.rawValue, details: details,
+                    credential: credential))
+        }
+    }
+
+    private static let columns = "seq, name, created_at, revoked_at, password_hash, one_time_key"
+
+    private func value(_ row: Row) throws -> Operator {
+        let roles = try Row.fetchAll(
+            db, sql: "SELECT project, role FROM operator_role WHERE operator = ?", arguments: [row[0] as Int64])
+        return Operator(
+            name: try OperatorName(stored: row[1]),
+            roles: Dictionary(
+                uniqueKeysWithValues: try roles.map {
+                    (try ProjectID(stored: $0[0]), try OperatorRole(storedCase: $0[1]))
+                }),
+            createdAt: Timestamp(milliseconds: row[2]), revokedAt: Timestamp(stored: row[3]), passwordHash: row[4],
+            oneTimeKey: (row[5] as Data?).map { [UInt8]($0) })
+    }
+}

@@ -1,0 +1,215 @@
+import HTTPTypes
+import JSON
+import PushModel
+import SQLiteStorage
+import Store
+import Testing
+
+@testable import Console
+
+/// The pages: who may see and do what, what they say, how large they are.
+struct PageTests {
+    private static let hostile = #"<script>alert(1)</script>"'&"#
+
+    /// Pages of a project with something on each.
+    private static func fill(_ scene: ConsoleScene) async throws -> (message: String, device: Registration) {
+        let device = try await scene.register(user: "user<b>")
+        let topic = try #require(Topic(rawValue: "news"))
+        _ = try await scene.store.subscribe([device.key], to: topic, at: scene.clock.now)
+        var browser = try await scene.signIn("sender")
+        _ = try await browser.get("/console/p/demo/compose")
+        let sent = try await browser.post(
+            "/console/p/demo/compose",
+            [
+                "act": "send", "kind": "topic", "target": "news", "title": hostile, "body": hostile,
+                "data": "k=\(hostile)",
+                "label": "spring", "draft": "draft-000001",
+            ])
+        let place = try #require(sent.location, "\(sent.text)")
+        return (String(try #require(place.split(separator: "/").last)), device)
+    }
+
+    private static func paths(_ message: String, _ device: Registration) -> [String] {
+        [
+            "", "?span=day", "?span=week", "/messages", "/messages?state=COMPLETE&target=x", "/messages/\(message)",
+            "/messages/\(message)/deliveries", "/messages/\(message)/export.csv", "/messages/\(message)/export.ndjson",
+            "/device", "/device/\(device.id)", "/device/\(device.id)?message=\(message)", "/users",
+            "/users?user=user%3Cb%3E",
+            "/topics", "/topics/news", "/apps", "/webhooks", "/links", "/access", "/settings",
+        ]
+    }
+
+    @Test func everyPageIsSmallEscapedAndLoadsNothingFromElsewhere() async throws {
+        let scene = try await ConsoleScene()
+        let (message, device) = try await Self.fill(scene)
+        var browser = try await scene.signIn("admin")
+        let more = ["/compose", "/compose?from=\(message)", "/links/new", "/audit"]
+        for path in Self.paths(message, device) + more {
+            let answer = try await browser.get("/console/p/demo" + path)
+            #expect(answer.status == 200, "\(path): \(answer.text.prefix(2000))")
+            #expect(answer.text.utf8.count < 100_000, "\(path)")
+            #expect(!answer.text.contains("<script>alert"), "\(path)")
+            #expect(answer.headers[.cacheControl] == "no-store")
+            #expect(answer.headers[.contentSecurityPolicy]?.hasPrefix("default-src 'none'") == true)
+            #expect(!answer.text.contains(#/(src|href)="(https?:)?//(?!go\.)/#), "\(path)")
+            #expect(!answer.text.contains(#/ (style|on[a-z]+)="/#), "\(path)")
+            #expect(!answer.text.contains("{{"), "\(path)")
+        }
+        for asset in [ConsoleAssets.styleName, ConsoleAssets.scriptName, "icon.svg"] {
+            #expect(try await browser.get("/console/assets/\(asset)").status == 200)
+        }
+        #expect(ConsoleScript.text.utf8.count < 10_000 && StyleSheet.text.utf8.count < 30_000)
+    }
+
+    @Test func anotherProjectIsNotThere() async throws {
+        let scene = try await ConsoleScene()
+        let (message, device) = try await Self.fill(scene)
+        var browser = try await scene.signIn("admin")
+        for path in Self.paths(message, device) + ["/nothing"] {
+            #expect(try await browser.get("/console/p/other" + path).status == 404)
+            #expect(try await browser.get("/console/p/unknown" + path).status == 404)
+        }
+        _ = try await scene.grant(.admin, in: scene.other, to: "admin")
+        #expect(try await browser.get("/console/p/other/messages/\(message)").status == 404)
+        #expect(try await browser.get("/console/p/other/device/\(device.id)").status == 404)
+        #expect(try await browser.post("/console/p/other/messages/\(message)/cancel").status == 404)
+    }
+
+    /// The least role of each page and act, as a table of its own.
+    @Test func rolesAreEnforcedInTheRoutes() async throws {
+        let scene = try await ConsoleScene()
+        let (message, device) = try await Self.fill(scene)
+        let table: [(HTTPRequest.Method, String, OperatorRole)] =
+            Self.paths(message, device).map { (.get, $0, .viewer) } + [
+                (.get, "/compose", .sender), (.get, "/links/new", .sender), (.get, "/audit", .admin),
+                (.post, "/compose", .sender), (.post, "/compose/check", .sender), (.post, "/compose/send", .sender),
+                (.post, "/links", .sender), (.post, "/messages/\(message)/pause", .operator),
+                (.post, "/messages/\(message)/resume", .operator), (.post, "/device/\(device.id)/lift", .operator),
+                (.post, "/links/show", .operator), (.post, "/users/erase", .admin), (.post, "/access/operator", .admin),
+                (.post, "/access/link", .admin), (.post, "/access/revoke", .admin), (.post, "/access/key", .admin),
+                (.post, "/access/revoke-key", .admin), (.post, "/access/account", .admin),
+            ]
+        for role in OperatorRole.allCases {
+            var browser = try await scene.signIn(role.rawValue)
+            _ = try await browser.get("/console/account")
+            for (method, path, least) in table {
+                let answer =
+                    method == .get
+                    ? try await browser.get("/console/p/demo" + path)
+                    : try await browser.post("/console/p/demo" + path)
+                #expect((answer.status == 403) == (role < least), "\(role) \(method) \(path): \(answer.status)")
+            }
+        }
+    }
+
+    @Test func theComposerSendsByTheAPIAndItsActsAreAudited() async throws {
+        let scene = try await ConsoleScene()
+        let (message, _) = try await Self.fill(scene)
+        let id = try #require(MessageID(rawValue: message))
+        let report = try #require(try await scene.store.report(id, in: scene.demo))
+        #expect(
+            report.message.facts.credential?.id == "operator:sender" && report.message.facts.label?.rawValue == "spring"
+        )
+        let entries = try await scene.store.auditEntries(
+            AuditFilter(project: scene.demo, action: .messageSent), after: nil, limit: 10)
+        #expect(entries.elements.map(\.subject) == [message] && entries.elements[0].credential.id == "operator:sender")
+        var browser = try await scene.signIn("operator")
+        _ = try await browser.get("/console/p/demo/messages/\(message)")
+        #expect(try await browser.post("/console/p/demo/messages/\(message)/pause").status == 303)
+        #expect(try await scene.store.report(id, in: scene.demo)?.state == .paused)
+        let paused = try await scene.store.auditEntries(
+            AuditFilter(project: scene.demo, action: .messagePaused), after: nil, limit: 10)
+        #expect(paused.elements.map(\.credential.id) == ["operator:operator"])
+    }
+
+    @Test func aMassSendAsksForTheNumberAndForAProof() async throws {
+        let scene = try await ConsoleScene()
+        let topic = try #require(Topic(rawValue: "all"))
+        var keys: [RegistrationKey] = []
+        for number in 1...(ComposerCheck.massLimit + 1) {
+            keys.append(try await scene.register(String(number, radix: 16)).key)
+        }
+        _ = try await scene.store.subscribe(keys, to: topic, at: scene.clock.now)
+        var browser = try await scene.signIn("sender")
+        _ = try await browser.get("/console/p/demo/compose")
+        let form = [
+            "act": "send", "kind": "topic", "target": "all", "title": "Hello", "draft": "draft-000002",
+        ]
+        let review = try await browser.post("/console/p/demo/compose", form)
+        #expect(review.status == 200 && review.text.contains("type the number <strong>1001</strong>"))
+        let send = "/console/p/demo/compose/send"
+        for count in ["", "1000", "yes"] {
+            let answer = try await browser.post(send, ["draft": "draft-000002", "count": count])
+            #expect(answer.status == 400 && answer.text.contains("1001"))
+        }
+        scene.clock.advance(by: SessionKeeper.proofLimit)
+        let unproven = try await browser.post(send, ["draft": "draft-000002", "count": "1,001"])
+        #expect(unproven.location?.hasPrefix("/console/prove") == true)
+        let messages = try await scene.store.reports(in: scene.demo, after: nil, limit: 10).elements
+        #expect(messages.isEmpty)
+        var proven = try await scene.signIn("sender")
+        _ = try await proven.get("/console/p/demo/compose")
+        let sent = try await proven.post(send, ["draft": "draft-000002", "count": "1,001"])
+        #expect(sent.location?.hasPrefix("/console/p/demo/messages/") == true)
+        #expect(try await proven.post(send, ["draft": "draft-000002", "count": "1001"]).status == 410)
+    }
+
+    @Test func theComposerSaysWhatIsWrongAndKeepsTheDraft() async throws {
+        let scene = try await ConsoleScene()
+        var browser = try await scene.signIn("sender")
+        _ = try await browser.get("/console/p/demo/compose")
+        let form = [
+            "kind": "condition", "target": "'a' in topics &&", "title": "Hello", "badge": "many",
+            "draft": "draft-000003",
+        ]
+        let check = try await browser.post("/console/p/demo/compose/check", form)
+        #expect(check.text.contains("<strong>Badge</strong>") && !check.text.contains("<html"))
+        var fixed = form
+        fixed["badge"] = "3"
+        #expect(
+            try await browser.post("/console/p/demo/compose/check", fixed).text.contains("<strong>Send to</strong>"))
+        fixed["target"] = "'a' in topics && !('b' in topics)"
+        let good = try await browser.post("/console/p/demo/compose/check", fixed).text
+        #expect(
+            good.contains("of 4,096 bytes")
+                && good.contains("curl http://127.0.0.1:8080/v1/projects/demo/messages:send"))
+        #expect(good.contains("No device would get it"))
+        let page = try await browser.get("/console/p/demo/compose").text
+        #expect(page.contains(#"name="title" value="Hello""#) && page.contains("draft-000003"))
+        for label in [
+            "Send to", "Title", "Body", "Image", "Data", "Badge", "Sound", "Category", "Link", "Label", "Expiry",
+            "Pace",
+        ] {
+            #expect(page.contains("<label>\(label)<"), "\(label)")
+        }
+    }
+
+    @Test func keysAreShownOnceAndNeedAProof() async throws {
+        let scene = try await ConsoleScene()
+        var browser = try await scene.signIn("admin")
+        _ = try await browser.get("/console/p/demo/access")
+        let made = try await browser.post("/console/p/demo/access/key", ["role": "sender", "name": "news"])
+        let text = try #require(made.text.firstMatch(of: /hk_[0-9a-f]+_[A-Za-z0-9_-]+/)?.output)
+        let key = try #require(try await scene.store.apiKeys(of: scene.demo).first)
+        #expect(text.contains(key.id) && key.name == "news" && key.role == .sender)
+        #expect(!(try await browser.get("/console/p/demo/access").text.contains(String(text))))
+        scene.clock.advance(by: SessionKeeper.proofLimit)
+        let asked = try await browser.post("/console/p/demo/access/revoke-key", ["id": key.id])
+        #expect(asked.text.contains("Confirm that it is you"))
+        #expect(try await scene.store.apiKey(key.id)?.revokedAt == nil)
+    }
+
+    @Test func aDeviceIsFoundByWhateverOneHas() async throws {
+        let scene = try await ConsoleScene()
+        let device = try await scene.register("00aa11", user: "alice")
+        var browser = try await scene.signIn("viewer")
+        let hex = String(repeating: "0", count: 58) + "00aa11"
+        for text in [device.id.rawValue, device.token.rawValue, "alice", hex] {
+            let answer = try await browser.get("/console/p/demo/device?q=\(text.urlEncoded)")
+            #expect(answer.location == "/console/p/demo/device/\(device.id)", "\(text)")
+        }
+        #expect(try await browser.get("/console/p/demo/device?q=nothing").status == 404)
+        let page = try await browser.get("/console/p/demo/device/\(device.id)").text
+        #expect(page.contains("Why did it not get it?") && !page.contains(device.token.rawValue))
+    }
+}
