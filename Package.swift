@@ -89,6 +89,7 @@ let libraries: [Target] = [
             mustache, nioCore,
         ]),
     .target(name: "HeraldLinks"),
+    .target(name: "HeraldMessaging"),
     .target(
         name: "GatewayAPI",
         dependencies: [
@@ -189,6 +190,8 @@ let tests: [Target] = [
         exclude: ["Pages/page_browser.py", "QR/qr_readers.py"]),
     .testTarget(name: "HeraldLinksTests", dependencies: ["HeraldLinks"]),
     .testTarget(
+        name: "HeraldMessagingTests", dependencies: ["HeraldMessaging", "TestSupport"], exclude: ["StandIns"]),
+    .testTarget(
         name: "GatewayAPITests",
         dependencies: [
             "GatewayAPI", "Links", "HTTPListener", "Delivery", "Store", "SQLiteStorage", "APNS", "FCMWire", "PushModel",
@@ -206,7 +209,7 @@ let tests: [Target] = [
     .testTarget(
         name: "HeraldTests",
         dependencies: [
-            "herald", "GatewayAPI", "HeraldLinks", "Links", "HTTPListener", "Delivery", "APNS", "WebPush", "FCMRelay",
+            "herald", "GatewayAPI", "HeraldLinks", "HeraldMessaging", "Links", "HTTPListener", "Delivery", "APNS", "WebPush", "FCMRelay",
             "Upstream",
             "Signing", "Store",
             "SQLiteStorage", "Simulators", "PushModel",
@@ -247,6 +250,7 @@ let package = Package(
         ? [
             .executable(name: "herald", targets: ["herald"]),
             .library(name: "HeraldLinks", targets: ["HeraldLinks"]),
+            .library(name: "HeraldMessaging", targets: ["HeraldMessaging"]),
         ] : [],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
