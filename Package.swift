@@ -190,7 +190,8 @@ let tests: [Target] = [
         exclude: ["Pages/page_browser.py", "QR/qr_readers.py"]),
     .testTarget(name: "HeraldLinksTests", dependencies: ["HeraldLinks"]),
     .testTarget(
-        name: "HeraldMessagingTests", dependencies: ["HeraldMessaging", "TestSupport"], exclude: ["StandIns"]),
+        name: "HeraldMessagingTests", dependencies: ["HeraldMessaging", "TestSupport"],
+        exclude: ["Samples", "StandIns"]),
     .testTarget(
         name: "GatewayAPITests",
         dependencies: [
@@ -209,7 +210,8 @@ let tests: [Target] = [
     .testTarget(
         name: "HeraldTests",
         dependencies: [
-            "herald", "GatewayAPI", "HeraldLinks", "HeraldMessaging", "Links", "HTTPListener", "Delivery", "APNS", "WebPush", "FCMRelay",
+            "herald", "GatewayAPI", "HeraldLinks", "HeraldMessaging", "Links", "HTTPListener", "Delivery", "APNS",
+            "WebPush", "FCMRelay",
             "Upstream",
             "Signing", "Store",
             "SQLiteStorage", "Simulators", "PushModel",

@@ -4,9 +4,12 @@ import Testing
 @testable import HeraldMessaging
 
 struct RetryDelayTests {
-    @Test("waits double up to fifteen minutes, half of each left to chance", arguments: [
-        (1, 1.0, 2.0), (2, 1.0, 4.0), (2, 0.0, 2.0), (9, 1.0, 512.0), (10, 1.0, 900.0), (4000, 1.0, 900.0), (4000, 0.0, 450.0),
-    ])
+    @Test(
+        "waits double up to fifteen minutes, half of each left to chance",
+        arguments: [
+            (1, 1.0, 2.0), (2, 1.0, 4.0), (2, 0.0, 2.0), (9, 1.0, 512.0), (10, 1.0, 900.0), (4000, 1.0, 900.0),
+            (4000, 0.0, 450.0),
+        ])
     func doubles(failures: Int, jitter: Double, seconds: Double) {
         #expect(RetryDelay.seconds(failures: failures, jitter: jitter) == seconds)
     }

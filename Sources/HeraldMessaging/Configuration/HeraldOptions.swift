@@ -64,27 +64,40 @@ public struct HeraldOptions: Hashable, Sendable {
     private init?(_ data: Data) {
         // What can't be read has no options in it: that is the question here.
         guard let list = try? PropertyListDecoder().decode(PropertyList.self, from: data),
-            let url = URL(string: list.BaseURL), url.host() != nil
+            let url = URL(string: list.baseURL), url.host() != nil
         else { return nil }
         self.init(
-            baseURL: url, project: list.Project, clientKey: list.ClientKey, appID: list.AppID,
-            senderID: list.SenderID, environment: MessagingAPNSTokenType(name: list.Environment),
-            appGroup: list.AppGroup, isAutoInitEnabled: list.AutoInitEnabled ?? true,
-            isReceiptReportingEnabled: list.ReceiptReportingEnabled ?? true,
-            isInstallationIdEnabled: list.InstallationIdEnabled ?? false)
+            baseURL: url, project: list.project, clientKey: list.clientKey, appID: list.appID,
+            senderID: list.senderID, environment: MessagingAPNSTokenType(name: list.environment),
+            appGroup: list.appGroup, isAutoInitEnabled: list.isAutoInitEnabled ?? true,
+            isReceiptReportingEnabled: list.isReceiptReportingEnabled ?? true,
+            isInstallationIdEnabled: list.isInstallationIdEnabled ?? false)
     }
 
     private struct PropertyList: Decodable {
-        let BaseURL: String
-        let Project: String
-        let ClientKey: String
-        let AppID: String?
-        let SenderID: String?
-        let Environment: String?
-        let AppGroup: String?
-        let AutoInitEnabled: Bool?
-        let ReceiptReportingEnabled: Bool?
-        let InstallationIdEnabled: Bool?
+        let baseURL: String
+        let project: String
+        let clientKey: String
+        let appID: String?
+        let senderID: String?
+        let environment: String?
+        let appGroup: String?
+        let isAutoInitEnabled: Bool?
+        let isReceiptReportingEnabled: Bool?
+        let isInstallationIdEnabled: Bool?
+
+        enum CodingKeys: String, CodingKey {
+            case baseURL = "BaseURL"
+            case project = "Project"
+            case clientKey = "ClientKey"
+            case appID = "AppID"
+            case senderID = "SenderID"
+            case environment = "Environment"
+            case appGroup = "AppGroup"
+            case isAutoInitEnabled = "AutoInitEnabled"
+            case isReceiptReportingEnabled = "ReceiptReportingEnabled"
+            case isInstallationIdEnabled = "InstallationIdEnabled"
+        }
     }
 
     /// The options of `Herald-Info.plist` in the app, or of the dictionary `Herald` of its Info.plist.

@@ -56,7 +56,7 @@ public enum MessagingAPNSTokenType: Int, Hashable, Sendable, Codable {
             let list = try? PropertyListDecoder().decode(
                 Profile.self, from: profile[start.lowerBound..<end.upperBound])
         else { return .unknown }
-        return MessagingAPNSTokenType(name: list.Entitlements.iOS ?? list.Entitlements.macOS)
+        return MessagingAPNSTokenType(name: list.entitlements.iOS ?? list.entitlements.macOS)
     }
 
     private struct Profile: Decodable {
@@ -70,6 +70,10 @@ public enum MessagingAPNSTokenType: Int, Hashable, Sendable, Codable {
             }
         }
 
-        let Entitlements: Entitlements
+        let entitlements: Entitlements
+
+        enum CodingKeys: String, CodingKey {
+            case entitlements = "Entitlements"
+        }
     }
 }

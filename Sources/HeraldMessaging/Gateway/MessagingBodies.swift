@@ -18,27 +18,27 @@ struct RenewBody: Encodable {
 /// The body of `registrations`.
 struct RegisterBody: Encodable {
     struct IOS: Encodable {
-        let apns_token: String
-        let bundle_id: String
-        let apns_environment: String?
-        let app_version: String?
+        let apnsToken: String
+        let bundleId: String
+        let apnsEnvironment: String?
+        let appVersion: String?
     }
 
     let ios: IOS
-    let fcm_sdk_version = MessagingGateway.sdkVersion
+    let fcmSdkVersion = MessagingGateway.sdkVersion
     /// Empty: no user.
     let user: String?
-    let user_token: String?
+    let userToken: String?
 
     init(facts: RegistrationFacts, user: UserChange?, app: String) {
         ios = IOS(
-            apns_token: facts.apnsToken.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined(),
-            bundle_id: app, apns_environment: facts.environment.wire,
-            app_version: facts.appVersion.isEmpty ? nil : facts.appVersion)
+            apnsToken: facts.apnsToken.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined(),
+            bundleId: app, apnsEnvironment: facts.environment.wire,
+            appVersion: facts.appVersion.isEmpty ? nil : facts.appVersion)
         switch user {
-        case .token(let token): (self.user, user_token) = (nil, token)
-        case .signedOut: (self.user, user_token) = ("", nil)
-        case nil: (self.user, user_token) = (nil, nil)
+        case .token(let token): (self.user, userToken) = (nil, token)
+        case .signedOut: (self.user, userToken) = ("", nil)
+        case nil: (self.user, userToken) = (nil, nil)
         }
     }
 }

@@ -85,7 +85,8 @@ extension Messaging {
             do {
                 if let data { record = try JSONDecoder().decode(MessagingRecord.self, from: data) }
             } catch {
-                note(MessagingError(.unknown, "What was kept can't be read; the app registers anew.", underlying: error))
+                note(
+                    MessagingError(.unknown, "What was kept can't be read; the app registers anew.", underlying: error))
             }
             begin(with: record, isKept: data != nil, options)
         } catch {
@@ -149,7 +150,8 @@ extension Messaging {
             finish(.registration, nil)
         case .registrationFailed(let error): finish(.registration, error)
         case .unregistered(let registration): await tellUnregistered(registration)
-        case .topicSettled(let change, let error): finish(.topic(change.topic, isSubscription: change.isSubscription), error)
+        case .topicSettled(let change, let error):
+            finish(.topic(change.topic, isSubscription: change.isSubscription), error)
         case .userSettled(let error): finish(.user, error)
         case .deletionSettled(let error): finish(.deletion, error)
         case .failed(let error): note(error)

@@ -1,5 +1,7 @@
 public import Foundation
 
+// Firebase's name.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 /// The domain of ``MessagingError`` as an `NSError`: Firebase's.
 public let MessagingErrorDomain = "com.google.fcm"
 

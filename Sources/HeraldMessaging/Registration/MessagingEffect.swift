@@ -14,7 +14,7 @@ enum MessagingEffect: Hashable, Sendable {
     case userSettled(MessagingError?)
     /// A deletion was answered.
     case deletionSettled(MessagingError?)
-    /// A request failed; for whoever looks for the cause.
+    /// A request failed; for those who look for the cause.
     case failed(MessagingError)
 }
 

@@ -32,8 +32,10 @@ struct RegistrationState: Sendable {
         let isOfNetwork: Bool
         let error: MessagingError
 
-        /// Whether it holds. It does not when the clock jumped back behind its begin.
-        func holds(at now: Date) -> Bool { now < until && now >= since.addingTimeInterval(-1) }
+        /// Whether it holds. It does not when the clock jumped back behind its begin; timers may be a little early.
+        func holds(at now: Date) -> Bool {
+            now < until.addingTimeInterval(-0.001) && now >= since.addingTimeInterval(-1)
+        }
     }
 
     /// What has to be kept.

@@ -197,7 +197,7 @@ private struct DevelopmentGateway: Service {
         let credential = try await state.account.credential(state, logger: logger)
         let gateway = try await Gateway(
             configuration: development.gatewayConfiguration(), command: "herald dev", metrics: development.metrics,
-            pages: browsers.pages(clientKey: keys.client), logger: logger
+            files: browsers.files(clientKey: keys.client), logger: logger
         ) { [android, browsers, ports] port in
             do throws(Failure) {
                 try state.account.write(credential, base: Development.base(port: port))

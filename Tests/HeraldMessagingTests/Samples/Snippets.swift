@@ -15,6 +15,16 @@ enum Snippets {
                 appGroup: "group.com.example.app"))
     }
 
+    static func readme(deviceToken: Data, userInfo: [AnyHashable: Any]) async throws {
+        HeraldApp.configure()  // gateway, project and client key are in Herald-Info.plist
+        Messaging.messaging().apnsToken = deviceToken
+        let token = try await Messaging.messaging().token()
+        try await Messaging.messaging().subscribe(toTopic: "weather")
+        Messaging.messaging().appDidReceiveMessage(userInfo)
+        Messaging.messaging().appDidOpenMessage(userInfo)
+        print(token)
+    }
+
     static func permission() async throws {
         let center = UNUserNotificationCenter.current()
         let isAllowed = try await center.requestAuthorization(options: [.alert, .badge, .sound])

@@ -1,3 +1,4 @@
+// swift-format-ignore-file
 // What HeraldMessaging uses of ActivityKit, by Apple's documentation.
 public import Foundation
 

@@ -1,3 +1,4 @@
+// swift-format-ignore-file
 // What HeraldMessaging uses of AppKit, by Apple's documentation.
 @MainActor
 open class NSApplication {

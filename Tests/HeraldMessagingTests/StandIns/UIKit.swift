@@ -1,5 +1,5 @@
+// swift-format-ignore-file
 // What HeraldMessaging and the article's snippets use of UIKit, by Apple's documentation.
-
 
 public enum UIBackgroundFetchResult: UInt, Sendable { case newData, noData, failed }
 

@@ -1,3 +1,4 @@
+// swift-format-ignore-file
 // What HeraldMessaging and the article's snippets use of UserNotifications, by Apple's documentation.
 public import Foundation
 

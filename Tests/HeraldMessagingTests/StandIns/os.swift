@@ -1,3 +1,4 @@
+// swift-format-ignore-file
 // What HeraldMessaging uses of os, by Apple's documentation. It is type-checked and never run.
 
 public struct OSAllocatedUnfairLock<State>: @unchecked Sendable {

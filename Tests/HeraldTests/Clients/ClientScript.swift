@@ -92,6 +92,12 @@ struct Python: Sendable {
         program: "/usr/bin/firefox-esr",
         "needs Firefox, and HERALD_PYTHON with the libraries of Web Push and marionette-driver 3.7")
 
+    /// The same, with what drives Chromium, and Chromium.
+    static let chromium = Python(
+        "HERALD_PYTHON", needs: "firebase_admin, h2, py_vapid, pywebpush, aiohttp, playwright.sync_api",
+        program: "/usr/bin/chromium",
+        "needs Chromium, and HERALD_PYTHON with the libraries of Web Push and playwright 1.65")
+
     /// Where it is; `nil`: the variable is not set.
     private let path: String?
     /// What tests that need it say when it is not there.

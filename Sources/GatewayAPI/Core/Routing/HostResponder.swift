@@ -7,12 +7,12 @@ struct HostResponder: HTTPResponder {
     let api: RouterResponder<GatewayRequestContext>
     /// `nil`: the listener has no links.
     let links: LinkResponder?
-    /// By path; none but in `herald dev`.
-    let pages: [String: DevelopmentPage]
+    /// By path: the module for browsers, and the page of `herald dev`.
+    let files: [String: ServedFile]
 
     func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
-        if !pages.isEmpty, request.method == .get, let page = pages[request.uri.path] { return page.response }
         guard let links, let role = links.role(of: request) else {
+            if request.method == .get, let file = files[request.uri.path] { return file.response }
             return try await api.respond(to: request, context: context)
         }
         return await links.respond(to: request, as: role, from: context.address)
