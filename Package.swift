@@ -240,6 +240,14 @@ func selection(of targets: [Target]) -> [Target] {
 }
 
 let targets = selection(of: libraries + benchmarks + tests)
+// What the gateway stands on belongs to its trait: an app that takes a library without the trait fetches none of it.
+for target in targets {
+    target.dependencies = target.dependencies.map { dependency in
+        guard case .productItem(let name, let package, let aliases, _) = dependency else { return dependency }
+        return .product(
+            name: name, package: package ?? name, moduleAliases: aliases, condition: .when(traits: ["Gateway"]))
+    }
+}
 let served = Set(libraries.map(\.name))
 for target in targets where target.type != .system && target.name != "CTestDefaults" {
     target.swiftSettings = settings + (served.contains(target.name) ? callers : []) + warnings + sanitizer
@@ -254,6 +262,10 @@ let package = Package(
             .library(name: "HeraldLinks", targets: ["HeraldLinks"]),
             .library(name: "HeraldMessaging", targets: ["HeraldMessaging"]),
         ] : [],
+    traits: [
+        .default(enabledTraits: ["Gateway"]),
+        .trait(name: "Gateway", description: "The gateway's own dependencies; libraries for apps need none."),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),

@@ -144,8 +144,7 @@ public final class Messaging: Sendable {
     /// Applies an event of the app, now or once what is kept has been read.
     func change(_ body: @escaping @Sendable (inout RegistrationState) -> Void) {
         state.withLock { state in
-            guard state.core != nil else { return state.early.append(body) }
-            body(&state.core!)
+            if state.core?.apply(body) == nil { state.early.append(body) }
         }
         wake()
     }

@@ -96,6 +96,9 @@ struct RegistrationState: Sendable {
 
     // MARK: Events of the app
 
+    /// Has an event happen.
+    mutating func apply(_ event: (inout RegistrationState) -> Void) { event(&self) }
+
     /// APNs gave a device token.
     mutating func setAPNSToken(_ token: Data, environment: MessagingAPNSTokenType) {
         apns = (token, environment)
