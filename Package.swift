@@ -99,6 +99,7 @@ let libraries: [Target] = [
             logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL,
         ]),
     .target(name: "HeraldLinks"),
+    .target(name: "HeraldMessaging"),
     .target(
         name: "GatewayAPI",
         dependencies: [
@@ -215,6 +216,9 @@ let tests: [Target] = [
         exclude: ["webhook_judges.py"]),
     .testTarget(name: "HeraldLinksTests", dependencies: ["HeraldLinks"]),
     .testTarget(
+        name: "HeraldMessagingTests", dependencies: ["HeraldMessaging", "TestSupport"],
+        exclude: ["Samples", "StandIns"]),
+    .testTarget(
         name: "GatewayAPITests",
         dependencies: [
             "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLiteStorage", "APNS", "FCMWire",
@@ -238,7 +242,8 @@ let tests: [Target] = [
     .testTarget(
         name: "HeraldTests",
         dependencies: [
-            "herald", "GatewayAPI", "HeraldLinks", "Links", "HTTPListener", "Delivery", "APNS", "WebPush", "FCMRelay",
+            "herald", "GatewayAPI", "HeraldLinks", "HeraldMessaging", "Links", "HTTPListener", "Delivery", "APNS",
+            "WebPush", "FCMRelay",
             "Upstream",
             "Signing", "Store",
             "SQLiteStorage", "Simulators", "PushModel",
@@ -268,6 +273,14 @@ func selection(of targets: [Target]) -> [Target] {
 }
 
 let targets = selection(of: libraries + benchmarks + tests)
+// What the gateway stands on belongs to its trait: an app that takes a library without the trait fetches none of it.
+for target in targets {
+    target.dependencies = target.dependencies.map { dependency in
+        guard case .productItem(let name, let package, let aliases, _) = dependency else { return dependency }
+        return .product(
+            name: name, package: package ?? name, moduleAliases: aliases, condition: .when(traits: ["Gateway"]))
+    }
+}
 let served = Set(libraries.map(\.name))
 for target in targets where target.type != .system && target.name != "CTestDefaults" {
     target.swiftSettings = settings + (served.contains(target.name) ? callers : []) + warnings + sanitizer
@@ -280,7 +293,12 @@ let package = Package(
         ? [
             .executable(name: "herald", targets: ["herald"]),
             .library(name: "HeraldLinks", targets: ["HeraldLinks"]),
+            .library(name: "HeraldMessaging", targets: ["HeraldMessaging"]),
         ] : [],
+    traits: [
+        .default(enabledTraits: ["Gateway"]),
+        .trait(name: "Gateway", description: "The gateway's own dependencies; libraries for apps need none."),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),

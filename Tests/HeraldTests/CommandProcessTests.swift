@@ -139,7 +139,8 @@ struct CommandProcessTests {
         let text = demo.process.output.lines.joined(separator: "\n")
         let key = try #require(text.firstMatch(of: /"applicationServerKey":"([A-Za-z0-9_-]+)"/)).output.1
         #expect(script.contains(key) && !script.contains(demo.adminKey))
-        #expect(try await page.get("/try/worker.js").text.contains("showNotification"))
+        let worker = try await page.get("/client/herald-messaging-sw.js")
+        #expect(worker.text.contains("showNotification") && worker.headers["service-worker-allowed"] == "/")
         let block = try #require(text.firstMatch(of: /(?s)SUBSCRIPTION=.*?weather:subscribe"; echo\n/)).output
         let played = try await ChildProcess.run("/bin/bash", ["-euo", "pipefail", "-c", String(block)])
         #expect(played.status == 0, "\(played.lines)")

@@ -16,8 +16,8 @@ package struct GatewayServices: Sendable {
     package var keyUses: KeyUses
     /// Answers on the hosts of links; `nil`: there are none.
     package var links: LinkResponder?
-    /// Files that are served beside the API, by path.
-    package var pages: [String: DevelopmentPage] = [:]
+    /// Files that are served beside the API and the module for browsers, by path.
+    package var files: [String: ServedFile] = [:]
     /// Records requests and their messages; `nil`: nothing is traced.
     package var tracer: StepTracer?
     /// The console for operators; `nil`: there is none.

@@ -102,6 +102,6 @@ extension FCMError {
         FCMError(
             .unauthenticated,
             "The installation's auth token is not valid: it is unknown or expired. Get another one by "
-                + "authTokens:generate.")
+                + "authTokens:generate.", reason: .installationInvalid)
     }
 }

@@ -91,7 +91,8 @@ enum InstallationRoutes {
             throw FCMError(.notFound)
         }
         guard InstallationSecret.matches(token, installation.refreshDigest) else {
-            throw FCMError(.unauthenticated, "The refresh token is not that of the installation.")
+            throw FCMError(
+                .unauthenticated, "The refresh token is not that of the installation.", reason: .installationInvalid)
         }
         return installation
     }

@@ -207,7 +207,7 @@ private struct DevelopmentGateway: Service {
         let link = try await state.signInLink(logger: logger)
         let gateway = try await Gateway(
             configuration: development.gatewayConfiguration(), command: "herald dev", metrics: development.metrics,
-            pages: browsers.pages(clientKey: keys.client), logger: logger
+            files: browsers.files(clientKey: keys.client), logger: logger
         ) { [android, browsers, ports] port in
             do throws(Failure) {
                 try state.account.write(credential, base: Development.base(port: port))

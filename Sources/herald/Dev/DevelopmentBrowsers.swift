@@ -47,15 +47,14 @@ struct DevelopmentBrowsers {
         try Data(text.utf8).write(to: URL(filePath: file), options: .atomic)
     }
 
-    /// The page that subscribes and shows pushes, with its worker.
+    /// The page that subscribes and shows pushes; its worker is the one that the gateway serves to all.
     ///
     /// - Parameter clientKey: what pages may know.
-    func pages(clientKey: String) -> [String: DevelopmentPage] {
+    func files(clientKey: String) -> [String: ServedFile] {
         [
-            Self.path: DevelopmentPage(type: "text/html; charset=utf-8", text: Self.html),
-            Self.path + "page.js": DevelopmentPage(
+            Self.path: ServedFile(type: "text/html; charset=utf-8", text: Self.html),
+            Self.path + "page.js": ServedFile(
                 type: "text/javascript; charset=utf-8", text: script(clientKey: clientKey)),
-            Self.path + "worker.js": DevelopmentPage(type: "text/javascript; charset=utf-8", text: Self.worker),
         ]
     }
 
@@ -79,66 +78,43 @@ struct DevelopmentBrowsers {
         <meta name="viewport" content="width=device-width">
         <title>Herald: Web Push</title>
         <h1>Web Push</h1>
-        <p><button id="subscribe">Subscribe this browser</button></p>
+        <p><button id="subscribe">Subscribe this browser</button> <button id="leave">Leave</button></p>
         <p>Registration token: <code id="token">none yet</code></p>
         <p>It joins the topic <code>weather</code>. What arrives:</p>
         <ol id="pushes"></ol>
         <p id="problem" role="alert"></p>
-        <script src="page.js"></script>
+        <script type="module" src="page.js"></script>
         </html>
 
         """
 
     private func script(clientKey: String) -> String {
         """
-        "use strict";
-        const project = "/v1/projects/\(DevelopmentState.projectName)";
+        import {deleteToken, getMessaging, getToken, onMessage, subscribe} from "\(BrowserModule.path)";
+        const messaging = getMessaging({
+          gateway: location.origin, project: "\(DevelopmentState.projectName)", clientKey: "\(clientKey)",
+          vapidKey: "\(publicKey)", appId: "1:123456789012:web:0a1b2c3d", origin: "\(Self.app)",
+          worker: "\(BrowserModule.workerPath)", scope: "\(Self.path)"});
+        // For a console: the module has further functions.
+        document.messaging = messaging;
         const show = (id, text) => { document.getElementById(id).textContent = text; };
-        async function call(path, body, headers = {}) {
-          const answer = await fetch(project + path, {
-            method: "POST", body: body && JSON.stringify(body),
-            headers: {"Authorization": "Bearer \(clientKey)", "Content-Type": "application/json", ...headers}});
-          if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-          return answer.json();
-        }
-        async function subscribe() {
-          if (await Notification.requestPermission() !== "granted") throw new Error("the browser may not notify");
-          await navigator.serviceWorker.register("worker.js");
-          const worker = await navigator.serviceWorker.ready;
-          const subscription = await worker.pushManager.subscribe(
-            {userVisibleOnly: true, applicationServerKey: "\(publicKey)"});
-          const installation = await call("/installations", {appId: "1:123456789012:web:0a1b2c3d"});
-          const proof = {"X-Goog-Firebase-Installations-Auth": installation.authToken.token};
-          const registration = await call("/registrations", {
-            web: {...subscription.toJSON(), origin: "\(Self.app)", applicationPubKey: "\(publicKey)"}}, proof);
-          show("token", registration.token);
-          await call(`/registrations/${encodeURIComponent(registration.token)}/topicSubscriptions/weather:subscribe`,
-            undefined, proof);
-        }
-        document.getElementById("subscribe").onclick =
-          () => subscribe().catch((error) => show("problem", String(error)));
-        navigator.serviceWorker.addEventListener("message", (event) => {
+        const onClick = (id, action) => {
+          document.getElementById(id).onclick = () => action().catch((error) => show("problem", String(error)));
+        };
+        onClick("subscribe", async () => {
+          show("token", await getToken(messaging));
+          await subscribe(messaging, "weather");
+        });
+        onClick("leave", async () => {
+          await deleteToken(messaging);
+          show("token", "none yet");
+        });
+        onMessage(messaging, (push) => {
           const line = document.createElement("li");
-          line.textContent = event.data;
+          line.textContent = JSON.stringify(push);
           document.getElementById("pushes").append(line);
         });
 
         """
     }
-
-    private static let worker = """
-        "use strict";
-        self.addEventListener("push", (event) => {
-          const push = event.data ? event.data.json() : {};
-          const {title = "A push without a title", ...options} = push.notification ?? {};
-          event.waitUntil((async () => {
-            await self.registration.showNotification(title, options);
-            for (const page of await self.clients.matchAll({includeUncontrolled: true})) {
-              page.postMessage(JSON.stringify(push));
-            }
-          })());
-        });
-        self.addEventListener("notificationclick", (event) => { event.notification.close(); });
-
-        """
 }

@@ -50,16 +50,16 @@ struct Gateway: Service {
     /// - Parameters:
     ///   - command: what a second gateway on the same data directory calls this one.
     ///   - metrics: where `/metrics` reads; the process bootstraps swift-metrics with the same one.
-    ///   - pages: files that are served beside the API, by path.
+    ///   - files: files that are served beside the API, by path.
     ///   - onListening: called with the bound port once the gateway listens.
     /// - Throws: ``Failure`` with the line to print and the exit code.
     init(
         configuration: GatewayConfiguration, command: String = "herald serve",
-        metrics: PrometheusRegistry = PrometheusRegistry(), pages: [String: DevelopmentPage] = [:], logger: Logger,
+        metrics: PrometheusRegistry = PrometheusRegistry(), files: [String: ServedFile] = [:], logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) -> Void = { _ in }
     ) async throws(Failure) {
         do {
-            try await self.init(configuration, command, metrics, pages, logger, onListening)
+            try await self.init(configuration, command, metrics, files, logger, onListening)
         } catch {
             throw Failure(starting: configuration, error)
         }
@@ -67,7 +67,7 @@ struct Gateway: Service {
 
     private init(
         _ configuration: GatewayConfiguration, _ command: String, _ metrics: PrometheusRegistry,
-        _ pages: [String: DevelopmentPage], _ logger: Logger, _ onListening: @escaping @Sendable (_ port: Int) -> Void
+        _ files: [String: ServedFile], _ logger: Logger, _ onListening: @escaping @Sendable (_ port: Int) -> Void
     ) async throws {
         let projects = try ProjectSet.read(
             directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
@@ -183,7 +183,7 @@ struct Gateway: Service {
             logger: logger)
         services.request.webhooks = outgoing.controller
         webhooks = outgoing.service
-        services.pages = pages
+        services.files = files
         services.tracer = telemetry?.tracer
         services.request.digestKey = digestKey
         services.console = try configuration.consoleMount(

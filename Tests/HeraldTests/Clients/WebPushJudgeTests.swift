@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// What others make of Web Push as `herald dev` sends it: libraries that read it, and a browser at the page that it serves.
+/// What others make of Web Push as `herald dev` sends it: libraries that read it, and browsers at the page that it serves,
+/// which uses the module that every gateway serves.
 ///
 /// The push service that stands between is a script too, so that nothing of ours judges itself.
 @Suite(
@@ -15,6 +16,11 @@ struct WebPushJudgeTests {
     @Test(.enabled(Python.firefox.expectation, { try await Python.firefox.isFound() }))
     func firefoxSubscribesAtThePageAndShowsWhatIsSent() async throws {
         try await judge("firefox")
+    }
+
+    @Test(.enabled(Python.chromium.expectation, { try await Python.chromium.isFound() }))
+    func chromiumUsesTheModuleThatTheGatewayServes() async throws {
+        try await judge("chromium")
     }
 
     private func judge(_ group: String) async throws {

@@ -56,6 +56,8 @@ enum ErrorReason: String, CaseIterable, Sendable {
     case projectNotConfigured = "PROJECT_NOT_CONFIGURED"
     /// A client's request that needs the auth token of an installation, or that of another one.
     case installationRequired = "INSTALLATION_REQUIRED"
+    /// The auth token or the refresh token of an installation is unknown or expired.
+    case installationInvalid = "INSTALLATION_INVALID"
     /// A client says a user without proof, or with one that does not count.
     case userNotProven = "USER_NOT_PROVEN"
 

@@ -43,7 +43,7 @@ struct GatewayRouter {
         let api = responder(of: table.routes(on: routes, parts: parts), authenticator, call)
         return HostResponder(
             api: api, links: routes == .operations ? nil : services.links,
-            pages: routes == .operations ? [:] : services.pages,
+            files: routes == .operations ? [:] : BrowserModule.files.merging(services.files) { $1 },
             console: routes == .operations ? nil : services.console)
     }
 

@@ -7,14 +7,14 @@ struct HostResponder: HTTPResponder {
     let api: RouterResponder<GatewayRequestContext>
     /// `nil`: the listener has no links.
     let links: LinkResponder?
-    /// By path; none but in `herald dev`.
-    let pages: [String: DevelopmentPage]
+    /// By path: the module for browsers, and the page of `herald dev`.
+    let files: [String: ServedFile]
     /// `nil`: the listener has no console.
     var console: ConsoleMount?
 
     func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
-        if !pages.isEmpty, request.method == .get, let page = pages[request.uri.path] { return page.response }
         guard let links, let role = links.role(of: request) else {
+            if request.method == .get, let file = files[request.uri.path] { return file.response }
             if let console, console.takes(request) {
                 return await console.respond(to: request, context: context, api: api)
             }

@@ -1,5 +1,6 @@
 """Web Push as others read it: http-ece decrypts what the gateway sends, py-vapid checks who sent it, pywebpush sends to
-the simulated push service, and Firefox subscribes at the page of `herald dev` and shows what comes.
+the simulated push service, and Firefox subscribes at the page of `herald dev` and shows what comes. The page uses the module
+that the gateway serves to all; Chromium, whose push service is Google's alone, gets by its debugger what http-ece has read.
 
 The gateway is told of the push service of these tests as an operator would do it: a line of the project file, SIGHUP.
 """
@@ -38,7 +39,7 @@ class Judge:
         self.service = PushService(identity / "server.pem", identity / "server-key.pem")
         self.app = admin_sdk.app(setting, "herald")
         self.trust = ssl.create_default_context(cafile=identity / "ca.pem")
-        self.key = re.search('applicationServerKey: "([^"]+)"', page(setting, "page.js"))[1]
+        self.key = re.search('vapidKey: "([^"]+)"', page(setting, "page.js"))[1]
         allow(setting, self.service.place)
         self.reader = self.first_reader(setting)
         self.browser = None
@@ -46,6 +47,9 @@ class Judge:
             # Only here, so that the other group needs neither.
             from firefox import Firefox  # pylint: disable=import-outside-toplevel
             self.browser = Firefox(setting.directory, self.service.browser_address)
+        if sys.argv[2] == "chromium":
+            from chromium import Chromium  # pylint: disable=import-outside-toplevel
+            self.browser = Chromium(setting.base.replace("127.0.0.1", "localhost"), self.reader.info)
 
     def first_reader(self, setting):
         """Registers until the gateway has read its project file again."""
@@ -107,6 +111,12 @@ def register(setting, reader):
     return call(
         "POST", project + "/registrations", {"web": {"origin": "localhost", **reader.info}}, setting.client,
         {"X-Goog-Firebase-Installations-Auth": installation["authToken"]["token"]})
+
+
+def receipts(setting, message):
+    """How many devices have reported each kind."""
+    name = f"{setting.base}/v1/projects/{setting.project}/messages/{message}"
+    return call("GET", name, key=setting.admin)[1].get("receipts", {})
 
 
 def registration_state(setting, token):
@@ -291,6 +301,7 @@ def firefox_shows_what_goes_to_a_topic(setting, judge):
     push, notification = shown(judge, "Rain \N{UMBRELLA}")
     expect_equal((push["from"], push["fcmMessageId"]), ("/topics/weather", message))
     expect_equal(notification["body"], "from noon")
+    until(lambda: receipts(setting, message) == {"received": 1}, "the worker's receipt")
     expect_unrefused(judge.service)
 
 
@@ -350,6 +361,70 @@ def an_unsubscribed_firefox_ends_its_registration(setting, judge):
     name = messaging.send(messaging.Message(token=judge.token, data={"a": "b"}), app=judge.app)
     expect_equal(complete(setting, name)["rejectedByReason"], {"SubscriptionGone": 1})
     expect("ENDED" in registration_state(setting, judge.token))
+
+
+@check("firefox")
+def firefox_leaves_by_the_module(setting, judge):
+    text = "const text = (id) => document.getElementById(id).textContent;"
+    judge.browser.click("#subscribe")
+    token = judge.browser.wait(
+        f"{text} return ['none yet', '{judge.token}'].includes(text('token')) ? null : text('token');")
+    # The subscription is another one, and so is the registration, of the same installation.
+    expect_equal(token.split(":")[0], judge.token.split(":")[0])
+    url = f"{setting.base}/v1/projects/{setting.project}/registrations/{token}/topicSubscriptions/weather"
+    until(lambda: call("GET", url, key=setting.admin)[0] == 200, "the topic weather")
+    judge.browser.click("#leave")
+    judge.browser.wait(f"{text} return text('token') === 'none yet';")
+    expect("ENDED" in registration_state(setting, token))
+    expect_equal(judge.browser.ask("return document.getElementById('problem').textContent;"), "")
+
+
+# Chromium
+
+
+@check("chromium")
+def chromium_subscribes_at_the_page(setting, judge):
+    judge.browser.open(TRY)
+    judge.browser.click("#subscribe")
+    judge.token = judge.browser.text("#token", lambda text: text != "none yet")
+    expect_equal(judge.browser.text("#problem"), "")
+    expect("ENDED" not in registration_state(setting, judge.token), judge.token)
+    url = f"{setting.base}/v1/projects/{setting.project}/registrations/{judge.token}/topicSubscriptions/weather"
+    until(lambda: call("GET", url, key=setting.admin)[0] == 200, "the topic weather")
+
+
+@check("chromium")
+def chromium_shows_what_is_read_and_acknowledges_it(setting, judge):
+    message = judge.send(topic="weather", notification=messaging.Notification("Rain", "from noon"))
+    judge.browser.deliver(judge.reader.next()[1].decode())
+    line = judge.browser.text("#pushes li")
+    expect_equal(json.loads(line)["fcmMessageId"], message)
+    expect_equal(judge.browser.notifications(), [["Rain", "from noon"]])
+    until(lambda: receipts(setting, message) == {"received": 1}, "the worker's receipt")
+
+
+@check("chromium")
+def chromium_uses_the_module_on_a_page(setting, judge):
+    """Each function of the module that the page of `herald dev` has no button for."""
+    message = judge.send(token=judge.token, data={"score": "2:1"})
+    judge.browser.deliver(judge.reader.next()[1].decode())
+    judge.browser.call("sendReceipt", message, "OPENED")
+    until(lambda: receipts(setting, message).get("opened") == 1, "the page's receipt")
+    url = f"{setting.base}/v1/projects/{setting.project}/registrations/{judge.token}/topicSubscriptions/a%25b"
+    judge.browser.call("subscribe", "a%b")
+    expect_equal(call("GET", url, key=setting.admin)[0], 200)
+    judge.browser.call("unsubscribe", "a%b")
+    expect_equal(call("GET", url, key=setting.admin)[0], 404)
+    # The same subscription, within a week: nothing is asked.
+    expect_equal(judge.browser.call("getToken"), judge.token)
+
+
+@check("chromium")
+def chromium_leaves_by_the_module(setting, judge):
+    judge.browser.click("#leave")
+    judge.browser.text("#token", lambda text: text == "none yet")
+    expect("ENDED" in registration_state(setting, judge.token))
+    expect_equal(judge.browser.faults, [])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,37 @@
+import Foundation
+
+/// What an install keeps between two launches.
+struct MessagingRecord: Hashable, Sendable, Codable {
+    /// What the gateway knows of the install.
+    enum Stage: Hashable, Sendable, Codable {
+        /// Nothing. Next: installed.
+        case uninstalled
+        /// It has tokens of its own. Next: registered; uninstalled when the gateway does not know it any more.
+        case installed(Installation)
+        /// Senders reach it. Next: registered otherwise; installed when the registration was ended; uninstalled.
+        case registered(Installation, AppRegistration)
+    }
+
+    /// As many topic changes wait at most; a further one is refused.
+    static let topicLimit = 1000
+    /// As many receipts wait at most; the oldest go.
+    static let receiptLimit = 1000
+    /// As many messages are remembered, to know one that comes again.
+    static let seenLimit = 100
+
+    var stage = Stage.uninstalled
+    /// In the order in which they were asked for.
+    var topics: [TopicChange] = []
+    var nextTopicID: UInt64 = 0
+    var receipts: [MessagingReceipt] = []
+    /// The receipts that went for others.
+    var droppedReceipts = 0
+    /// The ids of the last messages.
+    var seen: [String] = []
+    var user: UserChange?
+    /// The gateway's clock less the device's, in seconds, as of the last answer.
+    var clockOffset: TimeInterval = 0
+    /// What the app has set; `nil`: what its options say.
+    var isAutoInitEnabled: Bool?
+    var isReceiptReportingEnabled: Bool?
+}
