@@ -45,7 +45,7 @@ struct SessionTests {
         var browser = try await scene.signIn("viewer")
         scene.clock.advance(by: SessionKeeper.idleLimit - .seconds(1))
         #expect(try await browser.get("/console/p/demo").status == 200)
-        for _ in 0..<13 {
+        for _ in 0..<14 {
             scene.clock.advance(by: SessionKeeper.idleLimit - .seconds(1))
             _ = try await browser.get("/console/p/demo")
         }

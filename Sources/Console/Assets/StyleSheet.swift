@@ -78,7 +78,8 @@ enum StyleSheet {
         fieldset { min-inline-size: 0 } legend { float: left; width: 100%; padding: 0; margin: 0 0 12px; font-weight: 600;
         font-size: 16px } legend + * { clear: both }
         .card > :last-child, .card > form:last-child > :last-child { margin-bottom: 0 }
-        .narrow { max-width: 420px; margin: 8vh auto 0 } .narrow h1 { margin-bottom: 14px } .center { text-align: center }
+        .narrow { max-width: 420px; margin: 8vh auto 0 } .narrow h1 { margin-bottom: 14px;
+        text-align: center } .narrow form + p { margin-top: 14px } .plain .foot { display: none } .center { text-align: center }
         .page > h1 { margin-bottom: 16px }
         .grid { display: grid; gap: 16px; grid-template-columns: minmax(0, 1fr) } .grid > .card { margin: 0 }
         .grid { margin-bottom: 16px }

@@ -8,7 +8,7 @@ enum MessagePages {
 
     /// How many rows a page has, and how many messages one look goes through for them.
     private static let size = 30
-    private static let lookLimit = 600
+    private static let lookLimit = 200
 
     /// What a list keeps.
     private struct Filter {

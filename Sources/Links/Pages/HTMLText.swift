@@ -1,4 +1,4 @@
-package import Mustache
+import Mustache
 
 /// Text as HTML, between tags and in quoted attributes.
 ///

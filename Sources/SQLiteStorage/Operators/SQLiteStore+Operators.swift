@@ -166,7 +166,7 @@ extension SQLiteStore: OperatorStore {
         ofSession digest: [UInt8], at time: Timestamp, isProof: Bool
     ) async throws(StoreError) {
         try await write { db in
-            try db.change(
+            _ = try db.change(
                 """
                 UPDATE operator_session SET used_at = max(used_at, ?1),
                     proven_at = CASE WHEN ?2 THEN max(proven_at, ?1) ELSE proven_at END
@@ -238,7 +238,7 @@ extension SQLiteStore: OperatorStore {
     /// Drops a draft of the operator.
     package func dropDraft(_ id: String, of name: OperatorName) async throws(StoreError) {
         try await write { db in
-            try db.change(
+            _ = try db.change(
                 "DELETE FROM composer_draft WHERE id = ? AND operator = (SELECT seq FROM operator WHERE name = ?)",
                 [id, name.rawValue])
         }
