@@ -16,7 +16,9 @@ struct AnswerBufferTests {
         for place in 0..<count {
             list.append(
                 place,
-                DeliveryTraits(pushID: delivery.pushID, isOnce: false, isForActivity: false, canProbe: false))
+                DeliveryTraits(
+                    pushID: delivery.pushID, isOnce: false, isForActivity: false, canProbe: false,
+                    expiresAt: delivery.expiresAt))
         }
         return SentBatch(list, lane: .bulk, worker: WorkerID(rawValue: 1))
     }

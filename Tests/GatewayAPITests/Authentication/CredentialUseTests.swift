@@ -54,7 +54,7 @@ struct CredentialUseTests {
         #expect(
             lines.first?.hasSuffix(
                 "apns_id,credential_id,credential_name,credential_role,credential_address,upstream_id") == true)
-        #expect(lines.last?.hasSuffix(",\(key.record.id),news backend,sender,192.0.2.7") == true, "\(export.text)")
+        #expect(lines.last?.hasSuffix(",\(key.record.id),news backend,sender,192.0.2.7,") == true, "\(export.text)")
     }
 
     @Test func everyKindOfSendKeepsTheCredential() async throws {

@@ -180,7 +180,8 @@ struct ErrorReasonTests {
     @Test func endsThatAreNoRefusalAreNoErrors() throws {
         let item = try Self.item(#"{"topic":"x","notification":{"title":"Hi"}}"#)
         for outcome in [LedgerOutcome.accepted, .expired, .cancelled] {
-            #expect(FCMError(DeliveryEnd(outcome: outcome, reason: "x"), of: item, on: .apple, name: "m", .sample) == nil)
+            let end = DeliveryEnd(outcome: outcome, reason: "x")
+            #expect(FCMError(end, of: item, on: .apple, name: "m", .sample) == nil)
         }
     }
 }

@@ -1,4 +1,5 @@
 import FCMWire
+import HTTPTypes
 import JSON
 import PushModel
 import SQLiteStorage
