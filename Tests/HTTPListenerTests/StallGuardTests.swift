@@ -15,16 +15,21 @@ struct StallGuardTests {
         return channel
     }
 
-    private var stallGuard: StallGuard {
-        StallGuard(limits: StallLimits(request: .seconds(30), answer: .seconds(120))) { fault, _ in
-            let status: HTTPResponse.Status =
-                switch fault {
-                case .incomplete: .requestTimeout
-                case .stopping: .serviceUnavailable
-                case .malformed, .headerTooLarge, .ambiguousHost: .badRequest
-                }
-            return FaultAnswer(status: status, contentType: "text/plain", body: ByteBuffer(string: "late"))
-        }
+    private var stallGuard: StallGuard { stallGuard(isOfStream: false) }
+
+    private func stallGuard(isOfStream: Bool) -> StallGuard {
+        let limits = StallLimits(request: .seconds(30), answer: .seconds(120))
+        return StallGuard(
+            limits: limits,
+            faultAnswer: { fault, _ in
+                let status: HTTPResponse.Status =
+                    switch fault {
+                    case .incomplete: .requestTimeout
+                    case .stopping: .serviceUnavailable
+                    case .malformed, .headerTooLarge, .ambiguousHost: .badRequest
+                    }
+                return FaultAnswer(status: status, contentType: "text/plain", body: ByteBuffer(string: "late"))
+            }, isOfStream: isOfStream)
     }
 
     private func head(_ fields: HTTPFields = [:]) -> HTTPRequestPart {
@@ -39,8 +44,9 @@ struct StallGuardTests {
         return found
     }
 
-    @Test func aRequestWithoutEndIsAnswered408() throws {
-        let channel = try channel(stallGuard)
+    @Test(arguments: [true, false])
+    func aRequestWithoutEndIsAnswered408(isOfStream: Bool) throws {
+        let channel = try channel(stallGuard(isOfStream: isOfStream))
         try channel.writeInbound(head())
         channel.embeddedEventLoop.advanceTime(by: .seconds(20))
         try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: "{")))
@@ -63,7 +69,7 @@ struct StallGuardTests {
 
     @Test(arguments: [true, false])
     func aStoppingGatewayWaitsTwoSecondsForTheRestOfARequest(comes: Bool) throws {
-        let channel = try channel(stallGuard)
+        let channel = try channel(stallGuard(isOfStream: comes))
         try channel.writeInbound(head())
         channel.embeddedEventLoop.advanceTime(by: .seconds(10))
         channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
@@ -73,6 +79,17 @@ struct StallGuardTests {
         channel.embeddedEventLoop.advanceTime(by: .seconds(1))
         #expect(try statuses(channel) == (comes ? [] : [503]))
         #expect(channel.isActive == comes)
+    }
+
+    /// Most requests of a stream are there as a whole when their head is read.
+    @Test func aRequestThatCameAtOnceHasNoDeadline() throws {
+        let channel = try channel(stallGuard(isOfStream: true))
+        channel.pipeline.fireChannelRead(head())
+        channel.pipeline.fireChannelRead(HTTPRequestPart.end(nil))
+        channel.pipeline.fireChannelReadComplete()
+        channel.embeddedEventLoop.advanceTime(by: .seconds(300))
+        #expect(channel.isActive)
+        #expect(try statuses(channel) == [])
     }
 
     @Test func aCompleteRequestMayBeAnsweredLate() throws {

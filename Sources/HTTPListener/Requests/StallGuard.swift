@@ -28,6 +28,10 @@ final class StallGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var isQuiescing = false
     private var readDeadline: Scheduled<Void>?
     private var writeDeadline: Scheduled<Void>?
+    /// Whether a request began in this read of its stream: most end in it, and need no deadline.
+    private var isReadDeadlineDue = false
+    /// The end of an answer that was written and not flushed.
+    private var unflushed: WrittenEnd?
 
     init(limits: StallLimits, faultAnswer: @escaping FaultAnswer.Make, isOfStream: Bool = false) {
         self.limits = limits
@@ -40,13 +44,22 @@ final class StallGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(let head):
             unanswered += 1
             self.head = head
-            beginReading(context)
+            if isOfStream { isReadDeadlineDue = true } else { beginReading(context) }
         case .body: break
         case .end:
             head = nil
+            isReadDeadlineDue = false
             endReading()
         }
         context.fireChannelRead(data)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if isReadDeadlineDue {
+            isReadDeadlineDue = false
+            beginReading(context)
+        }
+        context.fireChannelReadComplete()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -88,12 +101,25 @@ final class StallGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private func limited(
         _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
     ) -> EventLoopPromise<Void> {
-        let deadline = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.answer)) {
-            self.close(context)
-        }
+        let end = WrittenEnd()
         let written = promise ?? context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.whenComplete { _ in deadline.cancel() }
+        written.futureResult.assumeIsolated().whenComplete { _ in end.left() }
+        unflushed = end
         return written
+    }
+
+    /// What is flushed leaves in this turn of the loop, but for what the peer has no room for: only that needs a deadline.
+    func flush(context: ChannelHandlerContext) {
+        context.flush()
+        guard let end = unflushed else { return }
+        unflushed = nil
+        guard !end.hasLeft else { return }
+        context.eventLoop.assumeIsolated().execute {
+            guard !end.hasLeft else { return }
+            end.deadline = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(self.limits.answer)) {
+                self.close(context)
+            }
+        }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -165,9 +191,24 @@ final class StallGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func endTimers() {
+        isReadDeadlineDue = false
         endReading()
         writeDeadline?.cancel()
         writeDeadline = nil
+    }
+}
+
+/// The end of an answer on its way to the peer.
+private final class WrittenEnd {
+    private(set) var hasLeft = false
+    /// Closes the channel while it has not left.
+    var deadline: Scheduled<Void>?
+
+    /// It left, or never will.
+    func left() {
+        hasLeft = true
+        deadline?.cancel()
+        deadline = nil
     }
 }
 

@@ -13,6 +13,8 @@ import Testing
 struct EventTests {
     private static let path = "/v1/projects/demo/events"
 
+    private struct NoNumber: Error {}
+
     private static func types(_ answer: Answer) throws -> [String] {
         try #require(try answer.list("events")).map { try #require($0["type"]?.stringValue) }
     }
@@ -129,6 +131,44 @@ struct EventTests {
         let answer = try await waiting
         #expect(answer.status == 200)
         #expect(try Self.types(answer).isEmpty && answer.json["lastSequence"] == .number("0"))
+    }
+
+    /// What `herald report --watch` and `herald tail` ask for, while retention removes what ended long ago: a message that is
+    /// open stays as a whole, its end is told, and only then does its time begin.
+    @Test func aWatchedMessageComesToItsEndAcrossTheEdgeOfRetention() async throws {
+        let gateway = try await TestGateway()
+        let install = try await gateway.register()
+        let old = try await gateway.send(#""token":"\#(install.token)""#)
+        try await gateway.finish(.interactive)
+        let name = try await gateway.send(#""token":"\#(install.token)""#)
+        let now = try await gateway.request(.get, Self.path + "?after=now").json
+        guard case .number(let last)? = now["lastSequence"] else { throw NoNumber() }
+        let clock = TestClock()
+        let services = gateway.services(waitingBy: clock)
+        async let waiting = gateway.request(.get, Self.path + "?after=\(last)&wait=20s&pageSize=1", over: services)
+        await clock.sleepers(1, within: .seconds(20))
+        gateway.clock.advance(by: .seconds(200 * 86_400))
+        try await gateway.removeWhatIsOutOfDate()
+        #expect(try await gateway.request(.get, "/v1/\(old)").status == 404)
+        let open = try await gateway.request(.get, "/v1/\(name)").json
+        #expect(open["state"] == .string("ACTIVE") && open["payloadRemoved"] == nil)
+        #expect(open["ledger"]?["inFlight"] == .number("1"))
+        // Who follows from the start is told how many deliveries are gone, and nothing of their message.
+        let all = try await gateway.request(.get, Self.path)
+        #expect(try Self.types(all) == ["delivery.gap", "message.accepted"])
+        try await gateway.finish(.interactive)
+        #expect(try Self.types(await waiting) == ["delivery.accepted"])
+        try await gateway.removeWhatIsOutOfDate()
+        let end = try await gateway.request(.get, "/v1/\(name)").json
+        #expect(end["state"] == .string("COMPLETE") && end["payloadRemoved"] == nil)
+        #expect(end["ledger"]?["accepted"] == .number("1") && end["ledger"]?["inFlight"] == .number("0"))
+        #expect(try await gateway.store.check() == [])
+        gateway.clock.advance(by: .seconds(91 * 86_400))
+        try await gateway.removeWhatIsOutOfDate()
+        #expect(try await gateway.request(.get, "/v1/\(name)").status == 404)
+        let rest = try await gateway.request(.get, Self.path + "?after=\(last)")
+        #expect(try Self.types(rest) == ["delivery.gap"])
+        #expect(try await gateway.store.check() == [])
     }
 
     /// Otherwise each wait for what is rare would begin at the same place again.

@@ -32,6 +32,14 @@ extension TestGateway {
         clock.advance(by: .milliseconds(1))
     }
 
+    /// Removes what is past its time now, as the gateway does once an hour.
+    func removeWhatIsOutOfDate() async throws {
+        let rules = RetentionRules(standard: RetentionPolicy())
+        for part in RetentionPart.allCases {
+            while try await !store.remove(part, by: rules, at: clock.now).isDone {}
+        }
+    }
+
     /// Registers installs and subscribes them to `news`.
     func subscribe(_ count: Int) async throws -> [(id: String, token: String)] {
         var installs: [(id: String, token: String)] = []
