@@ -103,9 +103,9 @@ let libraries: [Target] = [
     .target(
         name: "GatewayAPI",
         dependencies: [
-            "Webhooks", "Links", "HTTPListener", "Delivery", "Traces", "Store", "FCMWire", "PushModel", "JSON", hummingbird,
-            hummingbirdCore, nioCore, tracing,
-            nioEmbedded, nioHTTP1, nioCompression, crypto, cryptoExtras, deque, jwt, coreMetrics, lifecycle, logging,
+            "Webhooks", "Links", "HTTPListener", "Delivery", "Traces", "Store", "FCMWire", "PushModel", "JSON",
+            hummingbird, hummingbirdCore, nioCore, tracing, nioEmbedded, nioHTTP1, nioCompression, crypto, cryptoExtras,
+            deque, jwt, coreMetrics, lifecycle, logging,
             metrics,
         ]),
     .target(
@@ -124,9 +124,9 @@ let libraries: [Target] = [
     .executableTarget(
         name: "herald",
         dependencies: [
-            "Console", "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "APNS", "WebPush", "FCMRelay", "Upstream",
-            "Signing", "Store", "IPAddresses",
-            "SQLiteStorage", "Simulators", "FCMWire", "PushModel", "JSON",
+            "Console", "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "APNS", "WebPush", "FCMRelay",
+            "Upstream", "Signing", "Store", "IPAddresses", "SQLiteStorage", "Simulators", "FCMWire", "PushModel",
+            "JSON",
             argumentParser, asyncHTTPClient, configuration, hummingbird, hummingbirdCore, coreMetrics,
             lifecycle, unixSignals, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, tracing, "Traces", yams,
         ]),

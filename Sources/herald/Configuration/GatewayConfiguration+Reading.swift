@@ -9,8 +9,8 @@ extension GatewayConfiguration {
     /// Every key of the file, by section; `""` is the top.
     static let keys: [String: [String]] = [
         "": [
-            "listen", "publicURL", "data", "projects", "operations", "console", "limits", "retention", "apns", "webhooks",
-            "tracing", "log",
+            "listen", "publicURL", "data", "projects", "operations", "console", "limits", "retention", "apns",
+            "webhooks", "tracing", "log",
         ],
         "listen": ["host", "port", "certificate", "key", "certificates"],
         "operations": ["host", "port"],

@@ -102,7 +102,8 @@ struct Python: Sendable {
     /// What drives Chromium, and Chromium.
     static let chromium = Python(
         "HERALD_PYTHON",
-        needs: "firebase_admin, h2, py_vapid, pywebpush, aiohttp, playwright.sync_api, axe_playwright_python.sync_playwright",
+        needs: "firebase_admin, h2, py_vapid, pywebpush, aiohttp, playwright.sync_api, "
+            + "axe_playwright_python.sync_playwright",
         program: "/usr/bin/chromium",
         "needs Chromium, and HERALD_PYTHON with the libraries of Web Push, playwright 1.65 and axe-playwright-python")
 
