@@ -82,6 +82,9 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
         load = UpstreamLoad(limit: 2 * self.loadLimit)
     }
 
+    /// The clock that upstreams go by.
+    package var uptime: Uptime { opener.uptime }
+
     /// Sends the pushes of `batch` at `indices` to one upstream; each gets one report.
     ///
     /// - Parameter describe: says how it is reached, when it is not open.

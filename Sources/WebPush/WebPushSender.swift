@@ -142,7 +142,7 @@ package final class WebPushSender: PushSender {
             endpoint: UpstreamEndpoint(host: service.host, port: service.port), trustFile: destination.trustFile)
         configuration.isNamedByOthers = !destination.isNamed
         return UpstreamDescription(
-            configuration: configuration, service: WebPushService(host: service.host, wallTime: wallTime),
+            configuration: configuration, service: WebPushService(host: service.host, wallTime: wallTime, uptime: onDemand.uptime),
             tokens: VAPIDTokenSource(
                 key: key, subject: destination.subject, origin: service.origin, wallTime: wallTime))
     }

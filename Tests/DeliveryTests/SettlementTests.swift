@@ -51,6 +51,18 @@ struct SettlementTests {
         #expect(entry.time == Self.now)
     }
 
+    /// The sender's own time to live is shorter than that of the delivery.
+    @Test(arguments: [(nil, "TIME_TO_LIVE_OVER"), ("UNAVAILABLE", "UNAVAILABLE")] as [(String?, String)])
+    func whatIsOverForItsSenderExpires(lastCause: String?, reason: String) throws {
+        let history = AttemptHistory(attempts: lastCause == nil ? 0 : 1, unknownAttempts: 0, lastCause: lastCause)
+        let entry = try ended(
+            Self.delivery(history: history).settlement(
+                of: .rejected(Refusal("TIME_TO_LIVE_OVER", .push(.timeToLive))), isAttempt: false, at: Self.now,
+                random: 0))
+        #expect(entry.outcome == .expired && entry.reason == reason && entry.history.attempts == history.attempts)
+        #expect(entry.verdict == nil)
+    }
+
     @Test func onlyWhatWasSentToASuspectProvesIt() throws {
         var delivery = Self.delivery()
         #expect(delivery.isSuspect)

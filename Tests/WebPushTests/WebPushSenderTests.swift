@@ -42,13 +42,13 @@ struct WebPushSenderTests {
 
     private func push(
         _ endpoint: String, key: ES256PrivateKey? = nil, browser: [UInt8]? = nil, payload: [UInt8]? = nil,
-        lane: Lane = .interactive
+        lane: Lane = .interactive, json: String = #"{"notification":{"title":"Hello"}}"#
     ) throws -> Push {
         let content = try BrowserPush(
-            FCMMessage(source: JSONValue(parsing: Array(#"{"notification":{"title":"Hello"}}"#.utf8))),
+            FCMMessage(source: JSONValue(parsing: Array(json.utf8))),
             in: PushContext(
                 message: MessageID(rawValue: "m-1")!, projectNumber: 123, broadcastTopic: nil, app: App(web: Self.app),
-                expiresAt: Self.now + .seconds(3600)))
+                expiresAt: Self.now + .seconds(3600), acceptedAt: Self.now))
         let subscription = try #require(
             WebSubscription(
                 endpoint: endpoint, key: browser ?? Array(P256.KeyAgreement.PrivateKey().publicKey.x963Representation),
@@ -59,16 +59,18 @@ struct WebPushSenderTests {
             id: PushID(message: MessageID(rawValue: "m-1")!, registration: RegistrationKey(rawValue: 1)))
     }
 
-    private func outcomes(_ batch: [Push]) async -> [Outcome] {
-        let reports = Mutex<[Int: Outcome]>([:])
+    private func reports(_ batch: [Push]) async -> [PushReport] {
+        let reports = Mutex<[Int: PushReport]>([:])
         await sender.send(batch) { pieces in
             reports.withLock { reports in
-                for piece in pieces { #expect(reports.updateValue(piece.outcome, forKey: piece.index) == nil) }
+                for piece in pieces { #expect(reports.updateValue(piece, forKey: piece.index) == nil) }
             }
         }
         let all = reports.withLock { $0 }
         return batch.indices.compactMap { all[$0] }
     }
+
+    private func outcomes(_ batch: [Push]) async -> [Outcome] { await reports(batch).map(\.outcome) }
 
     @Test func eachOriginAndKeyHasConnectionsOfItsOwn() async throws {
         let batch = [
@@ -111,6 +113,132 @@ struct WebPushSenderTests {
     func nothingGoesToAnyOtherHost(endpoint: String) async throws {
         #expect(await outcomes([try push(endpoint)]) == [.rejected(Refusal(.serviceNotAllowed, .push(.address)))])
         #expect(transport.pools.isEmpty)
+    }
+
+    // MARK: What the services answer (webpush.md §5)
+
+    private static let google = "https://fcm.googleapis.com/"
+
+    /// The fault of other senders: one wrong key, and all browsers of the app are gone.
+    @Test func aKeyThatNoSubscriptionTakesParksAndEndsNothing() async throws {
+        transport.set(403, #"{"reason":"VapidPkHashMismatch"}"#, for: "/a")
+        let parked = Outcome.throttled(Refusal(.keyMismatch, .credential), after: nil)
+        #expect(await outcomes([try push(Self.google + "a")]) == [parked])
+        let held = try #require(await reports([try push(Self.google + "b")]).first)
+        #expect(!held.isAttempt && held.outcome == .throttled(Refusal(.keyMismatch, .credential), after: .seconds(30)))
+        #expect(sender.upstreams.first?.pauses.map(\.reason) == [.keyMismatch])
+        #expect(await outcomes([try push("https://web.push.apple.com/c")]) == [.accepted])
+        // One at a time is tried, and the first that is accepted ends it.
+        clock.advance(by: .seconds(30))
+        #expect(await outcomes([try push(Self.google + "b")]) == [.accepted])
+        // Another of the key is accepted there: now it is the subscription.
+        #expect(
+            await outcomes([try push(Self.google + "a")]) == [.rejected(Refusal(.keyMismatch, .addressDoubtful))])
+        #expect(await outcomes([try push(Self.google + "b")]) == [.accepted])
+    }
+
+    @Test(arguments: [(401, Reason.unauthorized), (403, .forbidden)])
+    func aTokenThatIsNotTakenParksItsOriginAlone(status: Int, reason: Reason) async throws {
+        transport.set(status, "", for: "/a")
+        let refusal = Refusal(reason, .credential)
+        #expect(await outcomes([try push(Self.google + "a")]) == [.throttled(refusal, after: nil)])
+        #expect(await reports([try push(Self.google + "b")]).map(\.isAttempt) == [false])
+        #expect(await outcomes([try push("https://web.push.apple.com/c")]) == [.accepted])
+        clock.advance(by: .seconds(30))
+        #expect(await outcomes([try push(Self.google + "a")]) == [.throttled(refusal, after: nil)])
+        clock.advance(by: .seconds(60))
+        #expect(await outcomes([try push(Self.google + "b")]) == [.accepted])
+        #expect(sender.upstreams.allSatisfy { $0.pauses.isEmpty })
+    }
+
+    @Test(arguments: [406, 429])
+    func aServiceThatSlowsTheSenderDownIsLeftAlone(status: Int) async throws {
+        transport.set(status, "", for: "/a")
+        let slowed = Refusal(.tooManyRequests, .load(.sender), firstWait: .seconds(60))
+        for minutes in [1, 2, 4] {
+            #expect(await outcomes([try push(Self.google + "a")]) == [.throttled(slowed, after: nil)])
+            guard case .throttled(_, let after?) = await outcomes([try push(Self.google + "b")]).first else {
+                Issue.record("not held")
+                return
+            }
+            #expect(after == .seconds(60 * minutes))
+            #expect(await outcomes([try push("https://web.push.apple.com/c")]) == [.accepted])
+            clock.advance(by: .seconds(60 * minutes))
+        }
+        #expect(await outcomes([try push(Self.google + "b")]) == [.accepted])
+    }
+
+    @Test func aRestThatTheServiceAsksForIsKept() async throws {
+        transport.set(429, "", for: "/a", fields: [HeaderField("retry-after", "7")])
+        #expect(
+            await outcomes([try push(Self.google + "a")])
+                == [.throttled(Refusal(.tooManyRequests, .load(.sender), firstWait: .seconds(60)), after: .seconds(7))])
+        #expect(await reports([try push(Self.google + "b")]).map(\.isAttempt) == [false])
+        clock.advance(by: .seconds(7))
+        #expect(await outcomes([try push(Self.google + "b")]) == [.accepted])
+    }
+
+    @Test func aSubscriptionThatGetsTooMuchWaitsAlone() async throws {
+        transport.set(429, "Too many messages for this subscription", for: "/a")
+        #expect(
+            await outcomes([try push(Self.google + "a")])
+                == [.throttled(Refusal(.tooManyRequests, .load(.address), firstWait: .seconds(60)), after: nil)])
+        #expect(await reports([try push(Self.google + "b")]).map(\.outcome) == [.accepted])
+        clock.advance(by: .seconds(59))
+        #expect(await reports([try push(Self.google + "a")]).map(\.isAttempt) == [false])
+        clock.advance(by: .seconds(1))
+        #expect(await reports([try push(Self.google + "a")]).map(\.isAttempt) == [true])
+    }
+
+    @Test(arguments: [
+        (500, Refusal(.serviceFailed, .load(.failure))), (502, Refusal(.serviceUnavailable, .load(.service))),
+        (503, Refusal(.serviceUnavailable, .load(.service))), (504, Refusal(.serviceUnavailable, .load(.service))),
+    ])
+    func aServiceThatFailsIsTriedAgain(status: Int, refusal: Refusal) async throws {
+        transport.set(status, "", for: "/a")
+        #expect(await outcomes([try push(Self.google + "a")]) == [.throttled(refusal, after: nil)])
+        transport.set(201, "", for: "/a")
+        #expect(await outcomes([try push(Self.google + "a")]) == [.accepted])
+    }
+
+    @Test func noRedirectIsFollowed() async throws {
+        transport.set(301, "", for: "/a", fields: [HeaderField("location", "https://web.push.apple.com/b")])
+        #expect(await outcomes([try push(Self.google + "a")]) == [.rejected(Refusal(.moved, .push(.address)))])
+        #expect(transport.pools.flatMap(\.paths) == ["/a"])
+    }
+
+    @Test func whatIsLostAfterSendingIsUnknown() async throws {
+        transport.set(.unanswered(TransportFailure(.connectionLost, "gone")), for: "/a")
+        #expect(await outcomes([try push(Self.google + "a")]) == [.unknown(.connectionLost)])
+    }
+
+    @Test func aSizeThatAServiceRefusesIsRemembered() async throws {
+        let large = [UInt8](repeating: 65, count: 3000)
+        let tooLarge = Outcome.rejected(Refusal(.payloadTooLarge, .push(.payloadSize)))
+        transport.set(413, "", for: "/a")
+        #expect(await outcomes([try push(Self.google + "a", payload: large)]) == [tooLarge])
+        let next = await reports([
+            try push(Self.google + "b", payload: large + [65]), try push(Self.google + "c", payload: large.dropLast()),
+            try push("https://web.push.apple.com/d", payload: large),
+        ])
+        #expect(next.map(\.outcome) == [tooLarge, .accepted, .accepted] && next.map(\.isAttempt) == [false, true, true])
+        clock.advance(by: .seconds(24 * 3600))
+        #expect(await outcomes([try push(Self.google + "b", payload: large)]) == [.accepted])
+    }
+
+    /// A retry after it would go out with `TTL: 0`.
+    @Test func whatIsOverForItsSenderIsNotSent() async throws {
+        let limited = try push(
+            Self.google + "a", json: #"{"notification":{"title":"Hi"},"webpush":{"headers":{"TTL":"60"}}}"#)
+        let once = try push(
+            Self.google + "b", json: #"{"notification":{"title":"Hi"},"webpush":{"headers":{"TTL":"0"}}}"#)
+        clock.advance(by: .seconds(59))
+        #expect(await outcomes([limited, once]) == [.accepted, .accepted])
+        clock.advance(by: .seconds(1))
+        let answers = await reports([limited, once])
+        #expect(
+            answers.map(\.outcome) == [.rejected(Refusal(.timeToLiveOver, .push(.timeToLive))), .accepted]
+                && answers.map(\.isAttempt) == [false, true])
     }
 
     /// A name may lead anywhere: what the project does not name itself is dialed on the Internet only.
@@ -230,6 +358,19 @@ private final class AnsweringTransport: RequestTransport {
 
     private let silent = Mutex<Set<String>>([])
 
+    private let exchanges = Mutex<[String: Exchange]>([:])
+
+    /// Answers the requests for a path so from now on.
+    func set(_ exchange: Exchange, for path: String) { exchanges.withLock { $0[path] = exchange } }
+
+    func set(_ status: Int, _ body: String, for path: String, fields: [HeaderField] = []) {
+        set(.answered(Response(status: status, headers: fields, body: Array(body.utf8))), for: path)
+    }
+
+    func exchange(for path: String) -> Exchange {
+        exchanges.withLock { $0[path] } ?? .answered(Response(status: 201, headers: [], body: []))
+    }
+
     /// Leaves the requests to a host without an answer.
     func silence(_ host: String) { silent.withLock { _ = $0.insert(host) } }
 
@@ -279,11 +420,11 @@ private final class AnsweringPool: RequestPool {
         completion: @escaping @Sendable ([RequestCompletion]) -> Void
     ) async {
         state.withLock { $0.paths += requests.map(\.path) }
-        let answer: @Sendable () -> Void = {
+        let answer: @Sendable () -> Void = { [transport] in
             completion(
                 requests.indices.map {
                     RequestCompletion(
-                        index: $0, exchange: .answered(Response(status: 201, headers: [], body: [])), latency: .zero)
+                        index: $0, exchange: transport.exchange(for: requests[$0].path), latency: .zero)
                 })
         }
         guard transport.isSilent(configuration.host) else { return answer() }

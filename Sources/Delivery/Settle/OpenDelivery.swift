@@ -51,6 +51,7 @@ extension OpenDelivery {
     /// |-----------|--------------------------------------------------------------------------------|
     /// | accepted  | ended, accepted; a suspect's registration is proven, in the environment that took it |
     /// | rejected  | ended, rejected with its reason; a dead address ends the registration (2); a doubtful one: see ``refused(_:at:)`` |
+    /// | rejected, the push's own time to live is over | ended, expired                             |
     /// | throttled | retry after ``RetryWindow``; a message for one attempt: expired (1)            |
     /// | throttled, no attempt | retry after ``RetryWindow``, also a message for one attempt        |
     /// | unknown   | as throttled, and one more unknown attempt; retry at once if the gateway cut it off |
@@ -90,6 +91,9 @@ extension OpenDelivery {
             return standing(verdict: verdict(), after: refusal.reason.rawValue, at: now)
         case .notSent(.noRoute) where isProbe:
             return standing(verdict: verdict(), after: TransportCause.noRoute.rawValue, at: now)
+        case .rejected(let refusal) where refusal.scope == .push(.timeToLive):
+            let reason = claim.history.lastCause ?? refusal.reason.rawValue
+            return ended(.expired, reason: reason, history: claim.history, at: now)
         case .rejected(let refusal):
             let history = isAttempt ? claim.history.adding(refusal.reason.rawValue) : claim.history
             return ended(by: refusal, history: history, at: now)
