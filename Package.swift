@@ -69,7 +69,13 @@ let libraries: [Target] = [
     .target(name: "HTTP2Client", dependencies: ["CNghttp2", "COpenSSL", "CLinux", deque, logging]),
     .target(name: "Upstream", dependencies: ["HTTP2Client", "PushModel", deque, logging]),
     .target(name: "APNS", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
-    .target(name: "WebPush", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
+    .target(
+        name: "WebPush",
+        dependencies: [
+            "Upstream", "Signing", "FCMWire", "PushModel", "JSON", asyncHTTPClient, logging, nioCore, nioHTTP1,
+            nioPosix,
+            nioSSL,
+        ]),
     .target(name: "FCMRelay", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
     .target(name: "Store", dependencies: ["PushModel", "JSON"]),
     .target(
@@ -140,8 +146,9 @@ let tests: [Target] = [
     .testTarget(
         name: "WebPushTests",
         dependencies: [
-            "WebPush", "Upstream", "HTTP2Client", "Signing", "FCMWire", "PushModel", "JSON", "TestSupport", crypto,
-            logging,
+            "WebPush", "Upstream", "HTTP2Client", "Signing", "Simulators", "FCMWire", "PushModel", "JSON",
+            "TestSupport",
+            crypto, logging, nioCore, nioHTTP1, nioPosix, nioSSL,
         ]),
     .testTarget(
         name: "FCMRelayTests",

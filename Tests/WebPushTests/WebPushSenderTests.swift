@@ -108,7 +108,10 @@ struct WebPushSenderTests {
     @Test(arguments: [
         "https://127.0.0.1/x", "https://push.example.com/x", "https://push.example.com:8444/x",
         "https://fcm.googleapis.com:8443/x", "https://fcm.googleapis.com.evil.example/x",
-        "https://evilpush.apple.com/x", "https://metadata.google.internal/x",
+        "https://evilpush.apple.com/x", "https://metadata.google.internal/x", "https://[::1]/x",
+        "https://[::ffff:127.0.0.1]:8443/x", "https://[fd00::1]/x", "https://fcm.googleapis.com./x",
+        "https://push.example.com.:8443/x", "https://2130706433/x", "https://0x7f000001/x", "https://0177.0.0.1/x",
+        "https://xn--push-example.com:8443/x",
     ])
     func nothingGoesToAnyOtherHost(endpoint: String) async throws {
         #expect(await outcomes([try push(endpoint)]) == [.rejected(Refusal(.serviceNotAllowed, .push(.address)))])
@@ -221,7 +224,8 @@ struct WebPushSenderTests {
             try push(Self.google + "b", payload: large + [65]), try push(Self.google + "c", payload: large.dropLast()),
             try push("https://web.push.apple.com/d", payload: large),
         ])
-        #expect(next.map(\.outcome) == [tooLarge, .accepted, .accepted] && next.map(\.isAttempt) == [false, true, true])
+        #expect(
+            next.map(\.outcome) == [tooLarge, .accepted, .accepted] && next.map(\.isAttempt) == [false, true, true])
         clock.advance(by: .seconds(24 * 3600))
         #expect(await outcomes([try push(Self.google + "b", payload: large)]) == [.accepted])
     }
@@ -269,6 +273,23 @@ struct WebPushSenderTests {
         clock.advance(by: .seconds(600))
         sender.closeIdle()
         #expect(sender.upstreams.isEmpty)
+    }
+
+    /// Of a thousand origins each would have four.
+    @Test func manyOriginsHaveOneConnectionEach() async throws {
+        let sender = WebPushSender(
+            transport: transport, originLimit: 3, wideLimit: 1, connectionLimit: 4, wallTime: { Self.now },
+            uptime: { .zero }, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        sender.use([
+            WebPushAppConfiguration(
+                project: Self.project, app: Self.app, subject: "mailto:push@example.com", keys: [key])
+        ])
+        for host in ["a", "b", "c"] { await sender.send([try push("https://\(host).push.apple.com/x")]) { _ in } }
+        let limits = Dictionary(grouping: transport.pools, by: \.configuration.host).mapValues { pools in
+            pools.map(\.configuration.connectionLimit)
+        }
+        #expect(
+            limits == ["a.push.apple.com": [4, 4], "b.push.apple.com": [1], "c.push.apple.com": [1]])
     }
 
     @Test func idleOriginsMakeRoomForOthers() async throws {
@@ -341,6 +362,40 @@ struct WebPushSenderTests {
         // The next one to try it finds that nothing was heard.
         await sender.send([bulk]) { _ in }
         #expect(sender.heldRoutes.isEmpty)
+        transport.answer("slow.push.apple.com")
+        #expect(sender.heldRoutes.isEmpty)
+    }
+
+    /// One origin of many must not hold up the app's other browsers.
+    @Test func aCrowdedOriginHoldsBackItsOwnPushesAlone() async throws {
+        let clock = clock
+        let sender = WebPushSender(
+            transport: transport, loadLimit: 10, connectionLimit: 1, wallTime: { Self.now },
+            uptime: { clock.now.offset }, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        sender.use([
+            WebPushAppConfiguration(
+                project: Self.project, app: Self.app, subject: "mailto:push@example.com", keys: [key])
+        ])
+        let (slow, fast) = (
+            try push("https://slow.push.apple.com/x", lane: .bulk),
+            try push("https://fast.push.apple.com/x", lane: .bulk)
+        )
+        await sender.send([fast]) { _ in }
+        transport.silence("slow.push.apple.com")
+        await sender.send([slow, slow]) { _ in }
+        #expect(sender.heldRoutes.isEmpty)
+        // What is too much comes again when about half of it has gone.
+        let late = Mutex<[Outcome]>([])
+        await sender.send([Push](repeating: slow, count: 9)) { pieces in
+            late.withLock { $0 += pieces.map(\.outcome) }
+        }
+        guard case .throttled(_, .seconds(2))? = late.withLock({ $0.first }) else {
+            Issue.record("\(late.withLock { $0 })")
+            return
+        }
+        #expect(late.withLock { $0.count } == 1)
+        // Both together have a fifth of what all may have.
+        #expect(sender.heldRoutes[slow.route]?.isBulkOnly == true)
         transport.answer("slow.push.apple.com")
         #expect(sender.heldRoutes.isEmpty)
     }
