@@ -18,6 +18,8 @@ struct PushBatchBuilder {
         let app: App?
         let push: (any ComposedPush)?
         let canProbe: Bool
+        /// Whether what was sent and got no answer is sent again.
+        let repeatsUnanswered: Bool
         /// The batches of its channels: an app has two at most.
         var first: (channel: Channel, slot: Int)?
         var second: (channel: Channel, slot: Int)?
@@ -69,9 +71,10 @@ struct PushBatchBuilder {
         let index = plan(for: claims[place].registration.appKey, look)
         let traits = DeliveryTraits(
             pushID: ownID ?? PushID(seed: seed, registration: claims[place].registration.key), isOnce: isOnce,
-            isForActivity: activityToken != nil, canProbe: apps[index].canProbe)
+            isForActivity: activityToken != nil, canProbe: apps[index].canProbe,
+            repeatsUnanswered: apps[index].repeatsUnanswered)
         if now < expiresAt, claims[place].registration.isActive, claims[place].history.probingSince == nil,
-            !isOnce || !claims[place].history.isInterrupted, let push = apps[index].push
+            traits.mayRepeat || !claims[place].history.isInterrupted, let push = apps[index].push
         {
             let isSuspect = activityToken != nil || !claims[place].registration.isProven
             append(place, traits, push, claims[place].registration.channel, index, isSuspect: isSuspect)
@@ -104,7 +107,7 @@ struct PushBatchBuilder {
     private func early(_ delivery: OpenDelivery, _ plan: AppPlan) -> Settlement.Result? {
         if now >= delivery.expiresAt { return delivery.expired(at: now) }
         if !delivery.claim.registration.isActive { return delivery.unregistered(at: now) }
-        if delivery.isOnce, delivery.claim.history.isInterrupted { return delivery.spent(at: now) }
+        if !delivery.mayRepeat, delivery.claim.history.isInterrupted { return delivery.spent(at: now) }
         if plan.app == nil { return delivery.setBack(by: .noRoute, at: now, random: random()) }
         if let app = plan.app, !app.isServed { return delivery.unserved(at: now) }
         if delivery.isProbe, !delivery.canProbe { return delivery.unprobed(at: now) }
@@ -134,7 +137,10 @@ struct PushBatchBuilder {
     private mutating func plan(for key: AppKey, _ look: (AppKey) -> (app: App?, push: (any ComposedPush)?)) -> Int {
         if let known = apps.firstIndex(where: { $0.key == key }) { return known }
         let (app, push) = look(key)
-        apps.append(AppPlan(key: key, app: app, push: push, canProbe: app?.reachesBothEnvironments ?? false))
+        apps.append(
+            AppPlan(
+                key: key, app: app, push: push, canProbe: app?.reachesBothEnvironments ?? false,
+                repeatsUnanswered: app?.repeatsUnanswered ?? true || push?.collapseID != nil))
         return apps.count - 1
     }
 
@@ -169,6 +175,11 @@ struct DeliveryTraits: Sendable {
     var isForActivity: Bool
     /// Whether the app reaches the environment that the registration is not of.
     var canProbe: Bool
+    /// Whether what was sent and got no answer is sent again.
+    var repeatsUnanswered = true
+
+    /// Whether an attempt may be made after another that may have been.
+    var mayRepeat: Bool { !isOnce && repeatsUnanswered }
 }
 
 /// Some of the deliveries that were claimed together, with their traits. The claims stay as the store gave them: a push
@@ -208,7 +219,7 @@ extension OpenDelivery {
     init(_ claim: ClaimedDelivery, lane: Lane, traits: DeliveryTraits) {
         self.init(
             claim: claim, lane: lane, isOnce: traits.isOnce, isForActivity: traits.isForActivity,
-            pushID: traits.pushID, canProbe: traits.canProbe)
+            pushID: traits.pushID, canProbe: traits.canProbe, repeatsUnanswered: traits.repeatsUnanswered)
     }
 
     /// Opens a claimed delivery whose message is not known.

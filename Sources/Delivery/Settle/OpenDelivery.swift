@@ -15,6 +15,11 @@ struct OpenDelivery: Sendable {
     let pushID: PushID
     /// Whether the app reaches the environment that the registration is not of.
     let canProbe: Bool
+    /// Whether what was sent and got no answer is sent again.
+    var repeatsUnanswered = true
+
+    /// Whether an attempt may be made after another that may have been.
+    var mayRepeat: Bool { !isOnce && repeatsUnanswered }
 
     /// When the message was accepted.
     var acceptedAt: Timestamp { claim.acceptedAt }
@@ -54,7 +59,7 @@ extension OpenDelivery {
     /// | rejected, the push's own time to live is over | ended, expired                             |
     /// | throttled | retry after ``RetryWindow``; a message for one attempt: expired (1)            |
     /// | throttled, no attempt | retry after ``RetryWindow``, also a message for one attempt        |
-    /// | unknown   | as throttled, and one more unknown attempt; retry at once if the gateway cut it off |
+    /// | unknown   | as throttled, and one more unknown attempt; retry at once if the gateway cut it off; expired where the app does not repeat it |
     /// | notSent   | retry after ``RetryWindow``, also a message for one attempt                    |
     ///
     /// (1) unless APNs refused the connection or its credential, and did not look at the push
@@ -221,7 +226,7 @@ extension OpenDelivery {
         _ setback: Setback, history: AttemptHistory, at now: Timestamp, random: Double
     ) -> Settlement.Result {
         let window = RetryWindow.after(setback, attempt: history.attempts(like: setback))
-        let isSpent = isOnce && setback.reachedPeer
+        let isSpent = isOnce ? setback.reachedPeer : !repeatsUnanswered && setback.isUnknown
         if !isSpent, let delay = window.delay(random: random, within: lastMoment - now) {
             return .retry(history, notBefore: now + delay)
         }

@@ -107,6 +107,14 @@ enum Setback: Hashable {
         }
     }
 
+    /// Whether it was sent and got no answer.
+    var isUnknown: Bool {
+        switch self {
+        case .unknown: true
+        case .throttled, .held, .notSent: false
+        }
+    }
+
     /// Whether the service may have processed the push. It has not looked at it when it refused the connection.
     var reachedPeer: Bool {
         switch self {
