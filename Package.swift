@@ -72,7 +72,13 @@ let libraries: [Target] = [
     .target(name: "HTTP2Client", dependencies: ["CNghttp2", "COpenSSL", "CLinux", "IPAddresses", deque, logging]),
     .target(name: "Upstream", dependencies: ["HTTP2Client", "IPAddresses", "PushModel", deque, logging]),
     .target(name: "APNS", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
-    .target(name: "WebPush", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
+    .target(
+        name: "WebPush",
+        dependencies: [
+            "Upstream", "Signing", "FCMWire", "PushModel", "JSON", asyncHTTPClient, logging, nioCore, nioHTTP1,
+            nioPosix,
+            nioSSL,
+        ]),
     .target(name: "FCMRelay", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
     .target(name: "Store", dependencies: ["PushModel", "JSON"]),
     .target(
@@ -158,8 +164,9 @@ let tests: [Target] = [
     .testTarget(
         name: "WebPushTests",
         dependencies: [
-            "WebPush", "Upstream", "HTTP2Client", "Signing", "FCMWire", "PushModel", "JSON", "TestSupport", crypto,
-            logging,
+            "WebPush", "Upstream", "HTTP2Client", "Signing", "Simulators", "FCMWire", "PushModel", "JSON",
+            "TestSupport",
+            crypto, logging, nioCore, nioHTTP1, nioPosix, nioSSL,
         ]),
     .testTarget(
         name: "FCMRelayTests",

@@ -18,13 +18,12 @@ struct APNSService: PushService {
 
     /// Those of another topic than the certificate's are `TopicDisallowed` here: APNs would say the same, and hold it
     /// against the connection.
-    func refusedPushes(among indices: [Int], of batch: [Push]) -> RefusedPushes? {
+    func refusedPushes(among indices: [Int], of batch: [Push]) -> [Int: Refusal] {
         switch credential {
-        case .providerKey: return nil
+        case .providerKey: return [:]
         case .certificate(let certificate, _):
             let refused = indices.filter { !((batch[$0].content as? ApplePush).map(certificate.allows) ?? false) }
-            if refused.isEmpty { return nil }
-            return RefusedPushes(indices: refused, refusal: Refusal(.topicDisallowed, .topic))
+            return Dictionary(uniqueKeysWithValues: refused.map { ($0, Refusal(.topicDisallowed, .topic)) })
         }
     }
 

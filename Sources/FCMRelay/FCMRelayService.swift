@@ -6,6 +6,7 @@ struct FCMRelayService: PushService {
     private let path: String
     private let head: PushRequestHead
     private let quota: QuotaWatch
+    private let otherPlatforms = OtherPlatforms()
     private let wallTime: WallTime
 
     init(projectID: String, wallTime: @escaping WallTime, uptime: @escaping Uptime) {
@@ -29,16 +30,32 @@ struct FCMRelayService: PushService {
         return requests
     }
 
-    func topic(of push: Push) -> String { push.content.topic }
+    /// The app's; for tokens behind which Google has another push service one of their own, so that they wait by themselves
+    /// while Google's credential for that one is refused.
+    func topic(of push: Push) -> String {
+        otherPlatforms.contains(push.address) ? "\(push.content.topic) beyond Google" : push.content.topic
+    }
 
-    /// Those whose sender's own time to live is over.
-    func refusedPushes(among indices: [Int], of batch: [Push]) -> RefusedPushes? {
+    /// Those whose sender's own time to live is over, and those of a message that Google does not take.
+    func refusedPushes(among indices: [Int], of batch: [Push]) -> [Int: Refusal] {
         let now = wallTime()
-        let over = indices.filter { index in
-            (batch[index].content as? AndroidPush)?.endsAt.map { $0 <= now } ?? false
+        var refused: [Int: Refusal] = [:]
+        for index in indices {
+            guard let content = batch[index].content as? AndroidPush else { continue }
+            if content.endsAt.map({ $0 <= now }) ?? false {
+                refused[index] = FCMRelayReasonTable.refusal(.timeToLiveOver)
+            } else if let refusal = content.answers(isWhole: batch[index].address.isRelayed).refusal {
+                refused[index] = refusal
+            }
         }
-        if over.isEmpty { return nil }
-        return RefusedPushes(indices: over, refusal: FCMRelayReasonTable.refusal(.timeToLiveOver))
+        return refused
+    }
+
+    var notesAnswers: Bool { true }
+
+    func note(_ outcome: Outcome, of push: Push) {
+        (push.content as? AndroidPush)?.answers(isWhole: push.address.isRelayed).note(outcome)
+        if outcome.refusal?.reason == .thirdParty { otherPlatforms.insert(push.address) }
     }
 
     func refusal(status: Int, body: [UInt8]) -> Refusal {
@@ -46,8 +63,6 @@ struct FCMRelayService: PushService {
     }
 
     func meaning(of reason: Reason) -> String? { FCMRelayReasonTable.catalog[reason]?.meaning }
-
-    func wait(after refusal: Refusal) -> Duration? { FCMRelayReasonTable.wait(after: refusal) }
 
     /// The last part of `{"name":"projects/p/messages/<id>"}`, as it stands there.
     func id(of body: [UInt8]) -> String? {
@@ -63,6 +78,10 @@ struct FCMRelayService: PushService {
     private static let nameLimitBytes = 1024
 
     var seesDeathAtOnce: Bool { true }
+    /// Above 20 % of the answers the account is what is wrong (fcm-relay.md §4), and with nothing accepted too.
+    var mismatches: MismatchLimits? {
+        MismatchLimits(reason: .senderMismatch, confirmations: 2, withoutAcceptance: 3, share: 0.2)
+    }
     var firstAddressPause: Duration { .seconds(60) }
     var overload: Refusal { FCMRelayReasonTable.refusal(.unavailable) }
     var addressOverload: Refusal { FCMRelayReasonTable.refusal(.deviceQuotaExceeded) }

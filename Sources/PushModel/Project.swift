@@ -71,6 +71,9 @@ package struct App: Hashable, Sendable {
     /// Whether a message to one of Google's registration tokens that is not known here goes to Google as this app's. At
     /// most one app of a project does so.
     package var relaysUnknownTokens = false
+    /// Whether a push that was sent and got no answer is sent again, and may be shown twice then. One that replaces the first
+    /// on the screen is in any case.
+    package var repeatsUnanswered = true
 
     /// Describes an app.
     package init(id: AppID, service: Service, links: AppLinkIdentity = AppLinkIdentity()) {

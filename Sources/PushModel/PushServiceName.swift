@@ -1,22 +1,32 @@
 /// Where a push service is: host and port of endpoints.
 package struct PushServiceName: Hashable, Sendable, CustomStringConvertible {
-    /// Host name or address, in lower case.
+    /// Host name or address, in lower case; an IPv6 address without its brackets.
     package let host: String
     /// TCP port.
     package let port: Int
 
-    /// Reads `host` or `host:port`; `nil`: it is neither.
+    /// Reads `host` or `host:port`, an IPv6 address in brackets (RFC 3986 §3.2.2); `nil`: it is neither.
     package init?(_ text: String) {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count <= 2, let host = parts.first, !host.isEmpty,
-            host.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") || $0.isAlphanumeric })
-        else { return nil }
+        let host: Substring
+        let rest: Substring
+        if text.hasPrefix("[") {
+            guard let end = text.firstIndex(of: "]") else { return nil }
+            host = text[text.index(after: text.startIndex)..<end]
+            rest = text[text.index(after: end)...]
+            guard host.contains(":"), host.utf8.allSatisfy(\.isOfIPv6) else { return nil }
+        } else {
+            host = text.prefix { $0 != ":" }
+            rest = text[host.endIndex...]
+            guard host.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") || $0.isAlphanumeric })
+            else { return nil }
+        }
+        guard !host.isEmpty, rest.isEmpty || rest.hasPrefix(":") else { return nil }
         self.host = host.lowercased()
-        guard parts.count == 2 else {
+        guard !rest.isEmpty else {
             port = 443
             return
         }
-        guard let port = Int(parts[1]), (1...65_535).contains(port) else { return nil }
+        guard let port = Int(rest.dropFirst()), (1...65_535).contains(port) else { return nil }
         self.port = port
     }
 
@@ -30,7 +40,10 @@ package struct PushServiceName: Hashable, Sendable, CustomStringConvertible {
     package var origin: String { "https://" + description }
 
     /// `host`, or `host:port` where the port is another than 443.
-    package var description: String { port == 443 ? host : "\(host):\(port)" }
+    package var description: String {
+        let name = host.contains(":") ? "[\(host)]" : host
+        return port == 443 ? name : "\(name):\(port)"
+    }
 
     /// Whether it is one of the services of the browsers that there are (webpush.md §6). An endpoint comes from a client:
     /// nothing is sent to any other host, unless the project names it.
@@ -43,6 +56,16 @@ package struct PushServiceName: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension UInt8 {
+    /// What an IPv6 address is written with; one in it of IPv4 has dots.
+    fileprivate var isOfIPv6: Bool {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: ":"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+
     fileprivate var isAlphanumeric: Bool {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -33,26 +33,6 @@ package struct WebSubscription: Hashable, Sendable {
         guard url.utf8.count > prefix.utf8.count, url.prefix(prefix.count).lowercased() == prefix,
             url.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
         else { return nil }
-        let authority = url.dropFirst(prefix.count).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        let host = authority.prefix { $0 != ":" }
-        guard !host.isEmpty,
-            host.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || $0.isAlphanumeric })
-        else { return nil }
-        guard
-            authority.utf8.count == host.utf8.count
-                || Int(authority.dropFirst(host.count + 1)).map((1...65_535).contains) == true
-        else { return nil }
-        return host.lowercased()
-    }
-}
-
-extension UInt8 {
-    fileprivate var isAlphanumeric: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"):
-            true
-        default: false
-        }
+        return PushServiceName(endpoint: url)?.host
     }
 }

@@ -47,6 +47,10 @@ package protocol StoreAdministration: Sendable {
     /// How many active registrations a project has with keys after `key`.
     func activeRegistrations(of project: ProjectID, after key: RegistrationKey) async throws(StoreError) -> Int
 
+    /// How many active registrations of a web app subscribed with each application key, by its point of 65 bytes; an empty
+    /// one: the page did not say. Reads all of them, for an operator who wants to know whether a former key is still needed.
+    func applicationKeys(of app: AppID, in project: ProjectID) async throws(StoreError) -> [[UInt8]: Int]
+
     /// Changes what a second gateway is told about this one, once more is known.
     func note(_ holder: GatewayHolder)
 

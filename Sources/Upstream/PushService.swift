@@ -13,8 +13,9 @@ package protocol PushService: Sendable {
     /// What the pushes have in common that a refused topic stops.
     func topic(of push: Push) -> String
 
-    /// The pushes of `batch` at `indices` that the credential may not send; `nil`: none.
-    func refusedPushes(among indices: [Int], of batch: [Push]) -> RefusedPushes?
+    /// The pushes of `batch` at `indices` that are not to be sent at all, by their places, and why: because the service
+    /// would refuse them and hold it against the connection, or has refused their like.
+    func refusedPushes(among indices: [Int], of batch: [Push]) -> [Int: Refusal]
 
     /// Whether a status from 200 to 299 is one with which the service accepts pushes by its own documents; any other of
     /// them counts as accepted too, and is told.
@@ -32,9 +33,12 @@ package protocol PushService: Sendable {
     /// The service's own id of a push that it accepted, from the body of its answer; `nil`: it gives none.
     func id(of body: [UInt8]) -> String?
 
-    /// How long a push waits at least after a refusal whose answer asked for nothing; `nil`: as its delivery says. Other
-    /// pushes go on meanwhile.
-    func wait(after refusal: Refusal) -> Duration?
+    /// Whether ``note(_:of:)`` is to be called.
+    var notesAnswers: Bool { get }
+
+    /// Takes note of what the service said of a push, before anything else follows from it. Called on a loop thread; must
+    /// not block.
+    func note(_ outcome: Outcome, of push: Push)
 
     /// Whether a dead address without a time counts as dead since the push set out; otherwise nothing is concluded.
     var seesDeathAtOnce: Bool { get }
@@ -42,6 +46,9 @@ package protocol PushService: Sendable {
     /// The reason of an answer that the service does not know the address; it is judged by how many get it
     /// (``UnknownAddresses``). `nil`: it has none, or its refusals say themselves what they mean.
     var unknownAddress: Reason? { get }
+
+    /// How answers are judged that an address belongs to another credential; `nil`: there are none.
+    var mismatches: MismatchLimits? { get }
 
     /// How long an address is left alone after the first answer that it gets too many pushes; it doubles with each.
     var firstAddressPause: Duration { get }
@@ -58,13 +65,16 @@ extension PushService {
     package func isUsualSuccess(_ status: Int) -> Bool { status == 200 }
 
     /// None: the service itself decides.
-    package func refusedPushes(among indices: [Int], of batch: [Push]) -> RefusedPushes? { nil }
+    package func refusedPushes(among indices: [Int], of batch: [Push]) -> [Int: Refusal] { [:] }
 
     /// None.
     package func id(of body: [UInt8]) -> String? { nil }
 
-    /// As the delivery says.
-    package func wait(after refusal: Refusal) -> Duration? { nil }
+    /// No.
+    package var notesAnswers: Bool { false }
+
+    /// Nothing.
+    package func note(_ outcome: Outcome, of push: Push) {}
 
     /// No.
     package var seesDeathAtOnce: Bool { false }
@@ -72,20 +82,9 @@ extension PushService {
     /// None.
     package var unknownAddress: Reason? { nil }
 
+    /// None.
+    package var mismatches: MismatchLimits? { nil }
+
     /// Five seconds.
     package var firstAddressPause: Duration { .seconds(5) }
-}
-
-/// Pushes that are refused here, because the service would refuse them and hold it against the connection.
-package struct RefusedPushes: Sendable {
-    /// Their places in the batch.
-    package let indices: [Int]
-    /// Why.
-    package let refusal: Refusal
-
-    /// Refuses pushes.
-    package init(indices: [Int], refusal: Refusal) {
-        self.indices = indices
-        self.refusal = refusal
-    }
 }

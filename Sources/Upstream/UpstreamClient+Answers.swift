@@ -12,9 +12,12 @@ extension UpstreamClient {
     ) -> [PushReport] {
         let received = wallTime()
         var findings = Findings(count: completions.count)
-        var reports = completions.map { completion in
-            let answer = Answer(completion.exchange, of: service, at: received)
+        let judged = service.mismatches.map { judge(completions, at: indices, of: batch, by: $0, received) }
+        var reports = completions.indices.map { place in
+            let completion = completions[place]
+            let answer = judged?[place] ?? Answer(completion.exchange, of: service, at: received)
             let index = indices[completion.index]
+            if service.notesAnswers { service.note(answer.outcome, of: batch[index]) }
             findings.add(answer, of: index, completion.exchange)
             if case .notSent(let failure) = completion.exchange, failure.kind == .withdrawn {
                 return givenBack(index, of: batch, generation, after: completion.latency)
@@ -29,8 +32,34 @@ extension UpstreamClient {
         if findings.sawExpiredToken, let token { tokens?.expire(token.issuedAt) }
         follow(findings, of: batch, generation, token: token, received)
         congestion.leave(completions.count, good: findings.good, overload: findings.overload)
-        if let after = findings.overload?.after, after > .zero { pools.reconsider() }
+        if let overload = findings.overload, overload.isSlowed || overload.after ?? .zero > .zero {
+            pools.reconsider()
+        }
         return reports
+    }
+
+    /// Reads answers, and says of each that an address is of another credential whether the address is at fault.
+    private func judge(
+        _ completions: [RequestCompletion], at indices: [Int], of batch: [Push], by limits: MismatchLimits,
+        _ received: Timestamp
+    ) -> [Answer] {
+        var answers = completions.map { Answer($0.exchange, of: service, at: received) }
+        let mismatched = answers.indices.filter { answers[$0].outcome.refusal?.reason == limits.reason }
+        let accepted = answers.indices.filter { answers[$0].meaning == .accepted }
+        let now = uptime()
+        func address(_ place: Int) -> Address { batch[indices[completions[place].index]].address }
+        state.withLock { state in
+            state.mismatched.count(accepted: accepted.count, mismatched: mismatched.count, at: now)
+            if !state.mismatched.isEmpty { for place in accepted { state.mismatched.accepted(address(place)) } }
+            for place in mismatched {
+                switch state.mismatched.verdict(on: address(place), by: limits) {
+                case .address: break
+                case .push: answers[place].refuse(by: Refusal(limits.reason, .push(.address)), isOfGroup: false)
+                case .credential: answers[place].refuse(by: Refusal(limits.reason, .credential), isOfGroup: true)
+                }
+            }
+        }
+        return answers
     }
 
     /// Says of each address that the service does not know whether it is dead. Otherwise the push ends, and nothing is held
@@ -91,7 +120,11 @@ extension UpstreamClient {
             signs.append(answer.sign)
             if answer.meaning.isAnswered { good += 1 }
             if case .overloaded(let after) = answer.meaning {
-                overload = CongestionGate.Overload(after: [overload?.after, after].compactMap { $0 }.max())
+                overload = CongestionGate.Overload(
+                    after: [overload?.after, after].compactMap { $0 }.max(), isSlowed: overload?.isSlowed ?? false)
+            }
+            if case .slowed = answer.meaning {
+                overload = CongestionGate.Overload(after: overload?.after, isSlowed: true)
             }
             if case .tokenExpired = answer.meaning { sawExpiredToken = true }
             guard case .answered(let response) = exchange else { return }

@@ -35,6 +35,7 @@ package final class UpstreamClient: Sendable {
         var skew = ClockSkew()
         var unknownReasons = UnknownReasons()
         var unknownAddresses = UnknownAddresses()
+        var mismatched = MismatchedAddresses()
     }
 
     init(
@@ -126,17 +127,14 @@ package final class UpstreamClient: Sendable {
         }
     }
 
-    /// The pushes that the credential may send; the others are reported.
+    /// The pushes that may be sent; the others are reported.
     private func admitted(
         _ indices: [Int], of batch: [Push], report: @Sendable ([PushReport]) -> Void
     ) -> [Int] {
-        guard let refused = service.refusedPushes(among: indices, of: batch) else { return indices }
-        report(
-            refused.indices.map {
-                PushReport(index: $0, outcome: .rejected(refused.refusal), latency: .zero, isAttempt: false)
-            })
-        let others = Set(refused.indices)
-        return indices.filter { !others.contains($0) }
+        let refused = service.refusedPushes(among: indices, of: batch)
+        if refused.isEmpty { return indices }
+        report(refused.map { PushReport(index: $0, outcome: .rejected($1), latency: .zero, isAttempt: false) })
+        return indices.filter { refused[$0] == nil }
     }
 
     /// Submits pushes that have their place in the congestion window, as far as they may go.

@@ -16,6 +16,9 @@ final class UpstreamLoad: Sendable {
         var isStuck = false
         /// The last answer, or the first push after there were none.
         var heardAt: Duration = .zero
+        /// How many have gone since there were none, and since when.
+        var gone = 0
+        var busySince: Duration = .zero
 
         var isHolding: Bool { isCrowded && !isStuck }
     }
@@ -34,13 +37,29 @@ final class UpstreamLoad: Sendable {
     /// Whether no more bulk pushes are wanted for now.
     var isHolding: Bool { counts.withLock { $0.isHolding } }
 
+    /// For how long what finds no room should rest: until about half of what is in hand has gone, at the present speed.
+    func rest(at now: Duration) -> Duration {
+        counts.withLock { counts in
+            guard counts.gone > 0 else { return Self.shortestRest }
+            let each = (now - counts.busySince) / counts.gone
+            return min(max(each * ((counts.urgent + counts.normal) / 2), Self.shortestRest), Self.longestRest)
+        }
+    }
+
+    private static let shortestRest: Duration = .seconds(2)
+    private static let longestRest: Duration = .seconds(60)
+
     /// Takes up to `count` pushes, so that there are no more than the limit of their lane.
     ///
     /// - Returns: how many it took, and whether ``isHolding`` has changed.
     func take(_ count: Int, isUrgent: Bool, at now: Duration) -> (taken: Int, isNews: Bool) {
         counts.withLock { counts in
             let before = counts.isHolding
-            if counts.urgent + counts.normal == 0 { counts.heardAt = now }
+            if counts.urgent + counts.normal == 0 {
+                counts.heardAt = now
+                counts.busySince = now
+                counts.gone = 0
+            }
             let taken = min(count, max(0, limit - (isUrgent ? counts.urgent : counts.normal)))
             if isUrgent { counts.urgent += taken } else { counts.normal += taken }
             if counts.normal >= crowdBegin { counts.isCrowded = true }
@@ -57,6 +76,7 @@ final class UpstreamLoad: Sendable {
     func giveBack(_ count: Int, isUrgent: Bool, isAnswered: Bool, at now: Duration) -> Bool {
         counts.withLock { counts in
             let before = counts.isHolding
+            counts.gone += count
             if isUrgent { counts.urgent -= count } else { counts.normal -= count }
             if isAnswered {
                 counts.heardAt = now

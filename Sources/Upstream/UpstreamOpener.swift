@@ -38,15 +38,17 @@ struct UpstreamOpener: Sendable {
 
     /// Opens an upstream; nothing is dialed.
     ///
-    /// - Parameter holdChanged: called when what it holds has changed, from any thread, without a lock held.
+    /// - Parameters:
+    ///   - isNarrow: whether it gets one connection, since there are many others.
+    ///   - holdChanged: called when what it holds has changed, from any thread, without a lock held.
     func open(
-        _ description: UpstreamDescription, holdChanged: @escaping @Sendable () -> Void
+        _ description: UpstreamDescription, isNarrow: Bool = false, holdChanged: @escaping @Sendable () -> Void
     ) throws(UpstreamConfigurationError) -> UpstreamClient {
         var configuration = description.configuration.poolConfiguration
         // Pools are made before their upstream.
         let reachChanged = ChangeCallback()
         configuration.reachChanged = { reachChanged.call() }
-        configuration.connectionLimit = connectionLimit
+        configuration.connectionLimit = isNarrow ? 1 : connectionLimit
         let pools: UpstreamPools
         do {
             pools = try UpstreamPools(configuration, transport: transport)

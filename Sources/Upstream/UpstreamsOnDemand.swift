@@ -31,6 +31,8 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
     private let opener: UpstreamOpener
     private let builders: RequestBuilders
     private let limit: Int
+    /// With so many open, a further one gets one connection: which bounds the connections of all.
+    private let wideLimit: Int
     private let idleTime: Duration
     private let loadLimit: Int
     /// What all upstreams have in hand together.
@@ -42,8 +44,6 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
     private static var drainLimit: Duration { .seconds(60) }
     /// For how long a push is held back when there are too many upstreams.
     private static var rest: Duration { .seconds(5) }
-    /// For how long a push is held back when its upstream has too many in hand.
-    private static var loadRest: Duration { .seconds(2) }
 
     /// Prepares upstreams and the engine's loop threads; nothing is dialed before the first push.
     ///
@@ -53,24 +53,34 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
     ///   - idleTime: after so long without a push an upstream may be closed.
     ///   - loadLimit: the most pushes of a lane that one upstream has in hand, and twice as many all of them together;
     ///     those beyond are held back, so that upstreams that do not answer fill no queue of other services.
-    ///   - connectionLimit: the most connections of an upstream, at least 1.
+    ///   - connectionLimit: the most connections of an upstream, at least 1. One that is opened when a hundred are there
+    ///     gets one.
+    ///   - http1: what reaches services without HTTP/2.
     package convenience init(
         loopCount: Int, limit: Int, idleTime: Duration, loadLimit: Int, connectionLimit: Int,
-        wallTime: @escaping WallTime, logger: Logger
+        http1: any HTTP1Client, wallTime: @escaping WallTime, logger: Logger
     ) {
         let clock = ContinuousClock()
         let start = clock.now
+        let uptime: Uptime = { start.duration(to: clock.now) }
+        let engine = HTTP2Engine(loopCount: loopCount, logger: logger, keyLogFile: nil)
+        let transport = FallbackTransport(
+            http2: EngineTransport(engine: engine), http1: http1,
+            lookup: { configuration throws(TransportFailure) in
+                try await engine.addresses(
+                    of: configuration.host, port: configuration.port, allowedBy: configuration.addresses)
+            }, uptime: uptime)
         self.init(
-            transport: EngineTransport(engine: HTTP2Engine(loopCount: loopCount, logger: logger, keyLogFile: nil)),
-            limit: limit, idleTime: idleTime, loadLimit: loadLimit, connectionLimit: connectionLimit,
-            wallTime: wallTime, uptime: { start.duration(to: clock.now) }, logger: logger)
+            transport: transport, limit: limit, idleTime: idleTime, loadLimit: loadLimit,
+            connectionLimit: connectionLimit, wallTime: wallTime, uptime: uptime, logger: logger)
     }
 
     /// Prepares upstreams on a transport of its own.
     package init(
-        transport: any RequestTransport, limit: Int, idleTime: Duration, loadLimit: Int, connectionLimit: Int,
-        wallTime: @escaping WallTime, uptime: @escaping Uptime, logger: Logger
+        transport: any RequestTransport, limit: Int, wideLimit: Int = 100, idleTime: Duration, loadLimit: Int,
+        connectionLimit: Int, wallTime: @escaping WallTime, uptime: @escaping Uptime, logger: Logger
     ) {
+        self.wideLimit = wideLimit
         let builders = RequestBuilders()
         self.builders = builders
         opener = UpstreamOpener(
@@ -81,6 +91,9 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
         self.loadLimit = max(1, loadLimit)
         load = UpstreamLoad(limit: 2 * self.loadLimit)
     }
+
+    /// The clock that upstreams go by.
+    package var uptime: Uptime { opener.uptime }
 
     /// Sends the pushes of `batch` at `indices` to one upstream; each gets one report.
     ///
@@ -97,7 +110,8 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
             let isUrgent = batch[first].lane == .interactive
             let taken = take(indices.count, isUrgent: isUrgent, from: load)
             if taken < indices.count {
-                hold(indices.dropFirst(taken), because: upstream.service.overload, for: Self.loadRest, report)
+                let rest = load.rest(at: opener.uptime())
+                hold(indices.dropFirst(taken), because: upstream.service.overload, for: rest, report)
             }
             guard taken > 0 else { return }
             await upstream.send(batch, at: Array(indices.prefix(taken))) { reports in
@@ -117,10 +131,10 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
     /// Takes up to `count` pushes in hand.
     private func take(_ count: Int, isUrgent: Bool, from load: UpstreamLoad) -> Int {
         let now = opener.uptime()
-        let room = self.load.take(count, isUrgent: isUrgent, at: now).taken
+        let (room, isNewsOfAll) = self.load.take(count, isUrgent: isUrgent, at: now)
         let (taken, isNews) = load.take(room, isUrgent: isUrgent, at: now)
         if taken < room { self.load.giveBack(room - taken, isUrgent: isUrgent, isAnswered: false, at: now) }
-        if isNews { updateHeldRoutes() }
+        if isNews || isNewsOfAll { updateHeldRoutes() }
         return taken
     }
 
@@ -132,8 +146,9 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
             case .notSent, .unknown: false
             }
         }
-        self.load.giveBack(reports.count, isUrgent: isUrgent, isAnswered: isAnswered, at: now)
-        if load.giveBack(reports.count, isUrgent: isUrgent, isAnswered: isAnswered, at: now) { updateHeldRoutes() }
+        let isNewsOfAll = self.load.giveBack(reports.count, isUrgent: isUrgent, isAnswered: isAnswered, at: now)
+        let isNews = load.giveBack(reports.count, isUrgent: isUrgent, isAnswered: isAnswered, at: now)
+        if isNews || isNewsOfAll { updateHeldRoutes() }
     }
 
     private func hold(
@@ -169,7 +184,8 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
             }
             do throws(UpstreamConfigurationError) {
                 let upstream = try opener.open(
-                    description, holdChanged: { [weak self] in self?.updateHeldRoutes() })
+                    description, isNarrow: state.entries.count >= wideLimit,
+                    holdChanged: { [weak self] in self?.updateHeldRoutes() })
                 let entry = OpenUpstream(
                     upstream: upstream, load: UpstreamLoad(limit: loadLimit), routes: routes, lastUsedAt: now)
                 state.entries[key] = entry
@@ -182,8 +198,8 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
         return entrance
     }
 
-    /// The routes for which nothing more is wanted: those with an upstream that is crowded, and those all of whose upstreams
-    /// hold them.
+    /// The routes for which nothing more is wanted: those all of whose upstreams are crowded or hold them, and all while the
+    /// upstreams have many in hand together. A crowded upstream beside others holds back its own pushes alone, as they come.
     package var heldRoutes: [PushRoute: HeldRoute] { held.routes(at: opener.uptime) }
 
     /// Sets what is called when ``heldRoutes`` changed.
@@ -192,23 +208,28 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
     /// Reads anew which routes are held.
     private func updateHeldRoutes() {
         held.update {
-            var crowded: [PushRoute: HoldRest] = [:]
+            let isCrowded = load.isHolding
             var rests: [PushRoute: HoldRest] = [:]
             var free: Set<PushRoute> = []
             for entry in state.withLock({ Array($0.entries.values) }) {
-                let isCrowded = entry.load.isHolding
+                let crowd: HoldRest? = isCrowded || entry.load.isHolding ? .crowd : nil
                 let hold = entry.upstream.hold
                 for route in entry.routes {
-                    if isCrowded { crowded[route] = .crowd }
-                    guard let rest = hold.rest(of: route) else {
+                    guard let rest = hold.rest(of: route) ?? crowd else {
                         free.insert(route)
                         continue
                     }
-                    rests[route] = rests[route].flatMap { $0.until < rest.until ? $0 : nil } ?? rest
+                    // What is free soonest counts: a crowd lets interactive pushes go on.
+                    rests[route] = rests[route].flatMap { Self.isSooner($0, rest) ? $0 : nil } ?? rest
                 }
             }
-            return rests.filter { !free.contains($0.key) }.merging(crowded) { rest, _ in rest }
+            return rests.filter { !free.contains($0.key) }
         }
+    }
+
+    private static func isSooner(_ rest: HoldRest, _ other: HoldRest) -> Bool {
+        if rest.isBulkOnly != other.isBulkOnly { return rest.isBulkOnly }
+        return rest.until < other.until
     }
 
     /// Closes the upstreams that no push has come for since ``idleTime``.

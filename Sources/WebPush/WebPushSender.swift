@@ -29,7 +29,7 @@ package final class WebPushSender: PushSender {
     private let wallTime: WallTime
 
     /// The most origins that have connections at a time.
-    static let originLimit = 1000
+    static let originLimit = 2000
     /// An origin without a push for so long loses its connections.
     private static let idleTime: Duration = .seconds(600)
 
@@ -48,17 +48,18 @@ package final class WebPushSender: PushSender {
         onDemand = UpstreamsOnDemand(
             loopCount: loopCount, limit: Self.originLimit, idleTime: Self.idleTime,
             loadLimit: min(Self.loadLimit, inFlightLimit / 4),
-            connectionLimit: connectionLimit, wallTime: wallTime, logger: logger)
+            connectionLimit: connectionLimit, http1: PlainHTTPClient(), wallTime: wallTime, logger: logger)
     }
 
     init(
-        transport: any RequestTransport, originLimit: Int = WebPushSender.originLimit,
+        transport: any RequestTransport, originLimit: Int = WebPushSender.originLimit, wideLimit: Int = 100,
         loadLimit: Int = WebPushSender.loadLimit, connectionLimit: Int = 4,
         wallTime: @escaping WallTime, uptime: @escaping Uptime, logger: Logger
     ) {
         self.wallTime = wallTime
         onDemand = UpstreamsOnDemand(
-            transport: transport, limit: originLimit, idleTime: Self.idleTime, loadLimit: loadLimit,
+            transport: transport, limit: originLimit, wideLimit: wideLimit, idleTime: Self.idleTime,
+            loadLimit: loadLimit,
             connectionLimit: connectionLimit, wallTime: wallTime, uptime: uptime, logger: logger)
     }
 
@@ -142,7 +143,8 @@ package final class WebPushSender: PushSender {
             endpoint: UpstreamEndpoint(host: service.host, port: service.port), trustFile: destination.trustFile)
         configuration.isNamedByOthers = !destination.isNamed
         return UpstreamDescription(
-            configuration: configuration, service: WebPushService(host: service.host, wallTime: wallTime),
+            configuration: configuration,
+            service: WebPushService(host: service.host, wallTime: wallTime, uptime: onDemand.uptime),
             tokens: VAPIDTokenSource(
                 key: key, subject: destination.subject, origin: service.origin, wallTime: wallTime))
     }

@@ -8,12 +8,22 @@ struct WebPushService: PushService {
     /// Host of the origin, for what single services want.
     let host: String
     let wallTime: WallTime
+    private let quota: QuotaWatch
+    private let sizes: SizeLimit
+
+    init(host: String, wallTime: @escaping WallTime, uptime: @escaping Uptime) {
+        self.host = host
+        self.wallTime = wallTime
+        quota = QuotaWatch(uptime: uptime)
+        sizes = SizeLimit(uptime: uptime)
+    }
 
     var name: String { "Web Push" }
 
     /// Encrypts each push for its browser (RFC 8291): about a tenth of a millisecond each, so the upstream has it done by
     /// threads of its own.
     func requests(for indices: [Int], of batch: [Push]) -> PushRequests {
+        quota.sent(indices.count)
         var requests = PushRequests(capacity: indices.count)
         var heads = RequestHeads(service: self, now: wallTime())
         var encryptor = PushEncryptor()
@@ -38,16 +48,37 @@ struct WebPushService: PushService {
 
     func topic(of push: Push) -> String { push.content.topic }
 
-    /// Safari ends the permission of a page whose pushes show nothing.
-    func refusedPushes(among indices: [Int], of batch: [Push]) -> RefusedPushes? {
-        guard isApple else { return nil }
-        let refused = indices.filter { !((batch[$0].content as? BrowserPush)?.isDisplayed ?? true) }
-        if refused.isEmpty { return nil }
-        return RefusedPushes(indices: refused, refusal: Refusal(.nothingToShow, .push(.payload)))
+    /// Those whose sender's own time to live is over, those that show nothing at Apple's (Safari ends the permission of their
+    /// page), and those of a size that the service has refused.
+    func refusedPushes(among indices: [Int], of batch: [Push]) -> [Int: Refusal] {
+        let now = wallTime()
+        let limit = sizes.bytes
+        var refused: [Int: Refusal] = [:]
+        for index in indices {
+            guard let content = batch[index].content as? BrowserPush else { continue }
+            if content.endsAt.map({ $0 <= now }) ?? false {
+                refused[index] = Refusal(.timeToLiveOver, .push(.timeToLive))
+            } else if isApple, !content.isDisplayed {
+                refused[index] = Refusal(.nothingToShow, .push(.payload))
+            } else if batch[index].payload.count >= limit {
+                refused[index] = Refusal(.payloadTooLarge, .push(.payloadSize))
+            }
+        }
+        return refused
+    }
+
+    var notesAnswers: Bool { true }
+
+    func note(_ outcome: Outcome, of push: Push) {
+        switch outcome {
+        case .accepted: sizes.accepted(push.payload.count)
+        case .rejected(let refusal) where refusal.scope == .push(.payloadSize): sizes.refused(push.payload.count)
+        case .rejected, .throttled, .notSent, .unknown: break
+        }
     }
 
     func refusal(status: Int, body: [UInt8]) -> Refusal {
-        let refusal = WebPushReasonTable.refusal(status: status, body: body)
+        let refusal = WebPushReasonTable.refusal(status: status, body: body, isOfOne: quota.isOfDevice)
         // Services do not say since when: a subscription that is gone is gone by now.
         guard refusal.scope == .addressDead(since: nil) else { return refusal }
         return Refusal(refusal.reason, .addressDead(since: wallTime()), label: refusal.label)
@@ -59,6 +90,11 @@ struct WebPushService: PushService {
     var addressOverload: Refusal { Refusal(.tooManyRequests, .load(.address)) }
     var unknownAddress: Reason? { .subscriptionUnknown }
     var addressDoubt: Refusal { Refusal(.subscriptionUnknown, .addressDoubtful) }
+    var firstAddressPause: Duration { .seconds(60) }
+    /// The first such answer parks the key at its origin, unless others of the key are accepted there (webpush.md §5).
+    var mismatches: MismatchLimits? {
+        MismatchLimits(reason: .keyMismatch, confirmations: 1, withoutAcceptance: 1, share: 0.5)
+    }
 
     private var isApple: Bool { host == "push.apple.com" || host.hasSuffix(".push.apple.com") }
     /// Windows' service refuses a time to live of zero.

@@ -7,6 +7,7 @@ import Testing
 struct RetryWindowTests {
     static let tooMany = Setback.throttled(.tooManyRequests, after: nil)
     static let unavailable = Setback.throttled(.serviceUnavailable, after: nil)
+    static let failed = Refusal("INTERNAL", .load(.unspecified), firstWait: .seconds(10))
     static let asked = Setback.throttled(.serviceUnavailable, after: .seconds(40))
 
     @Test(arguments: [
@@ -26,6 +27,11 @@ struct RetryWindowTests {
         (.throttled(.invalidProviderToken, after: nil), 1, .zero, .milliseconds(100)),
         (.throttled(.unrelatedKeyIDInToken, after: .seconds(3)), 1, .seconds(3), .milliseconds(100)),
         (.throttled(.tooManyProviderTokenUpdates, after: nil), 1, .seconds(1), .seconds(1)),
+        (.throttled(failed, after: nil), 1, .seconds(5), .seconds(10)),
+        (.throttled(failed, after: nil), 2, .seconds(10), .seconds(20)),
+        (.throttled(failed, after: nil), 3, .seconds(20), .seconds(40)),
+        (.throttled(failed, after: nil), 100, .seconds(300), .seconds(600)),
+        (.throttled(failed, after: .seconds(30)), 1, .seconds(30), .seconds(10)),
         (.held(.forbidden, after: .seconds(40)), 0, .seconds(40), .seconds(5)),
         (.held(.forbidden, after: .zero), 30, .milliseconds(100), .seconds(5)),
         (.unknown(.timedOut), 3, .seconds(1), .seconds(4)),

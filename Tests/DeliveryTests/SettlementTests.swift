@@ -11,7 +11,8 @@ struct SettlementTests {
 
     static func delivery(
         history: AttemptHistory = AttemptHistory(), life: Duration = .seconds(3600), isOnce: Bool = false,
-        isForActivity: Bool = false, provenAt: Timestamp? = nil, quarantine: Quarantine? = nil, canProbe: Bool = false
+        isForActivity: Bool = false, provenAt: Timestamp? = nil, quarantine: Quarantine? = nil, canProbe: Bool = false,
+        repeatsUnanswered: Bool = true
     ) -> OpenDelivery {
         let message = MessageID(acceptedAt: Sample.start, random: 1)
         var registration = Sample.registration(1)
@@ -23,7 +24,8 @@ struct SettlementTests {
                 registration: DeliveryRegistration(registration), page: nil, history: history),
             lane: .interactive, isOnce: isOnce,
             isForActivity: isForActivity,
-            pushID: PushID(message: message, registration: registration.key), canProbe: canProbe)
+            pushID: PushID(message: message, registration: registration.key), canProbe: canProbe,
+            repeatsUnanswered: repeatsUnanswered)
     }
 
     private func ended(_ result: Settlement.Result) throws -> LedgerEntry {
@@ -49,6 +51,32 @@ struct SettlementTests {
         #expect(entry.latencyMilliseconds == 10_000)
         #expect(entry.pushID == delivery.pushID)
         #expect(entry.time == Self.now)
+    }
+
+    /// The sender's own time to live is shorter than that of the delivery.
+    @Test(arguments: [(nil, "TIME_TO_LIVE_OVER"), ("UNAVAILABLE", "UNAVAILABLE")] as [(String?, String)])
+    func whatIsOverForItsSenderExpires(lastCause: String?, reason: String) throws {
+        let history = AttemptHistory(attempts: lastCause == nil ? 0 : 1, unknownAttempts: 0, lastCause: lastCause)
+        let entry = try ended(
+            Self.delivery(history: history).settlement(
+                of: .rejected(Refusal("TIME_TO_LIVE_OVER", .push(.timeToLive))), isAttempt: false, at: Self.now,
+                random: 0))
+        #expect(entry.outcome == .expired && entry.reason == reason && entry.history.attempts == history.attempts)
+        #expect(entry.verdict == nil)
+    }
+
+    /// Google has no key by which it would know a repeat: an app may rather lose a push than have it shown twice.
+    @Test(arguments: [TransportCause.timedOut, .reset, .shutdown])
+    func whatGotNoAnswerEndsWhereTheAppDoesNotRepeatIt(cause: TransportCause) throws {
+        let delivery = Self.delivery(repeatsUnanswered: false)
+        let entry = try ended(delivery.settlement(of: .unknown(cause), at: Self.now, random: 0))
+        #expect(entry.outcome == .expired && entry.reason == cause.rawValue && entry.history.unknownAttempts == 1)
+        // What was provably not processed is sent again.
+        let later = Outcome.throttled(Refusal("UNAVAILABLE", .load(.service)), after: nil)
+        for outcome in [Outcome.notSent(cause), later] {
+            #expect(try retry(delivery.settlement(of: outcome, at: Self.now, random: 0)).0.unknownAttempts == 0)
+        }
+        _ = try retry(Self.delivery().settlement(of: .unknown(cause), at: Self.now, random: 0))
     }
 
     @Test func onlyWhatWasSentToASuspectProvesIt() throws {

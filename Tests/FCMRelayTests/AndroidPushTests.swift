@@ -98,7 +98,10 @@ struct AndroidPushTests {
                     channel: .fcm), lane: .bulk, address: .android(#require(AndroidToken(rawValue: "abc:def"))),
                 content: content, payload: content.payload,
                 id: PushID(message: #require(MessageID(rawValue: "m-1")), registration: RegistrationKey(rawValue: 1)))
-            return service.refusedPushes(among: [0], of: [push]) != nil
+            let refusal = service.refusedPushes(among: [0], of: [push])[0]
+            // The delivery ends as expired.
+            #expect(refusal.map { $0.scope == .push(.timeToLive) } ?? true)
+            return refusal != nil
         }
         #expect(try refused(#"{"data":{"a":"1"},"android":{"ttl":"60s"}}"#))
         #expect(try !refused(#"{"data":{"a":"1"},"android":{"ttl":"61s"}}"#))

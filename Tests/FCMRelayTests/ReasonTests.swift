@@ -59,7 +59,7 @@ struct FCMRelayReasonTests {
             scope: .connection(.tokenExpired)),
         Case(
             status: 401, body: body("UNAUTHENTICATED", code: "THIRD_PARTY_AUTH_ERROR"), reason: .thirdParty,
-            scope: .push(.unspecified)),
+            scope: .topic),
         Case(
             status: 403, body: body("PERMISSION_DENIED", code: "SENDER_ID_MISMATCH"), reason: .senderMismatch,
             scope: .addressDoubtful),

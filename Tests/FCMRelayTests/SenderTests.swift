@@ -167,7 +167,7 @@ struct FCMRelaySenderTests {
         rig.google.state.withLock { $0.message = { _ in Self.error(500, "INTERNAL", code: "INTERNAL") } }
         #expect(
             await rig.outcomes([try Sample.push()])
-                == [.throttled(FCMRelayReasonTable.refusal(.internalError), after: .seconds(10))])
+                == [.throttled(FCMRelayReasonTable.refusal(.internalError), after: nil)])
         // One message that Google fails at slows nothing down.
         rig.google.state.withLock { $0.message = { _ in FakeGoogle.answer(200, "{}") } }
         #expect(await rig.outcomes([try Sample.push(2)]) == [.accepted])
@@ -200,11 +200,139 @@ struct FCMRelaySenderTests {
         let busy = FCMRelayReasonTable.refusal(.deviceQuotaExceeded)
         #expect(
             await rig.outcomes([try Sample.push(1), try Sample.push(2)])
-                == [.throttled(busy, after: .seconds(60)), .accepted])
+                == [.throttled(busy, after: nil), .accepted])
         #expect(await rig.reports([try Sample.push(1), try Sample.push(2)]).map(\.isAttempt) == [false, true])
         rig.time.advance(by: .seconds(60))
         rig.google.state.withLock { $0.message = { _ in FakeGoogle.answer(200, "{}") } }
         #expect(await rig.outcomes([try Sample.push(1)]) == [.accepted])
+    }
+
+    private static func isOf(_ number: Int, _ seen: FakeGoogle.Seen) -> Bool {
+        String(decoding: seen.body, as: UTF8.self).contains("device-\(number):")
+    }
+
+    private static let mismatch = FCMRelayReasonTable.refusal(.senderMismatch)
+
+    /// The wrong service account: every token is of another project.
+    @Test func anAccountThatNoTokenBelongsToParksAndEndsNothing() async throws {
+        let rig = try SenderRig()
+        rig.google.state.withLock {
+            $0.message = { _ in Self.error(403, "PERMISSION_DENIED", code: "SENDER_ID_MISMATCH") }
+        }
+        let notHeldAgainst = Outcome.rejected(Refusal(.senderMismatch, .push(.address)))
+        let parked = Outcome.throttled(Refusal(.senderMismatch, .credential), after: nil)
+        #expect(
+            await rig.outcomes([try Sample.push(1), try Sample.push(2)]) == [notHeldAgainst, notHeldAgainst])
+        #expect(await rig.outcomes([try Sample.push(1)]) == [parked])
+        #expect(await rig.reports([try Sample.push(3)]).map(\.isAttempt) == [false])
+        #expect(rig.sender.upstreams.first?.pauses.map(\.reason) == [.senderMismatch])
+        rig.time.advance(by: .seconds(30))
+        rig.google.state.withLock { $0.message = { _ in FakeGoogle.answer(200, "{}") } }
+        #expect(await rig.outcomes([try Sample.push(1)]) == [.accepted])
+        #expect(await rig.outcomes([try Sample.push(2), try Sample.push(3)]) == [.accepted, .accepted])
+    }
+
+    @Test func aTokenOfAnotherProjectIsDoubtfulWithTheSecondAnswer() async throws {
+        let rig = try SenderRig()
+        rig.google.state.withLock {
+            $0.message = { seen in
+                Self.isOf(1, seen)
+                    ? Self.error(403, "PERMISSION_DENIED", code: "SENDER_ID_MISMATCH") : FakeGoogle.answer(200, "{}")
+            }
+        }
+        #expect(
+            await rig.outcomes([try Sample.push(1), try Sample.push(2)])
+                == [.rejected(Refusal(.senderMismatch, .push(.address))), .accepted])
+        #expect(await rig.outcomes([try Sample.push(1)]) == [.rejected(Self.mismatch)])
+    }
+
+    /// Google has no key for Apple's push service: its tokens wait, and Android's go on.
+    @Test func whatGoogleHasNoCredentialForWaitsByItself() async throws {
+        let rig = try SenderRig()
+        rig.google.state.withLock {
+            $0.message = { seen in
+                Self.isOf(1, seen)
+                    ? Self.error(401, "UNAUTHENTICATED", code: "THIRD_PARTY_AUTH_ERROR") : FakeGoogle.answer(200, "{}")
+            }
+        }
+        let refusal = FCMRelayReasonTable.refusal(.thirdParty)
+        #expect(
+            await rig.outcomes([try Sample.push(1), try Sample.push(2)]) == [.rejected(refusal), .accepted])
+        let next = await rig.reports([try Sample.push(1), try Sample.push(2)])
+        #expect(next.map(\.outcome) == [.throttled(refusal, after: .seconds(30)), .accepted])
+        #expect(next.map(\.isAttempt) == [false, true] && rig.sender.heldRoutes.isEmpty)
+        rig.time.advance(by: .seconds(30))
+        rig.google.state.withLock { $0.message = { _ in FakeGoogle.answer(200, "{}") } }
+        #expect(await rig.outcomes([try Sample.push(1)]) == [.accepted])
+        #expect(await rig.outcomes([try Sample.push(1)]) == [.accepted])
+    }
+
+    /// Each of a million refusals would count against the quota.
+    @Test func aMessageThatGoogleDoesNotTakeStopsWithTheThirdAnswer() async throws {
+        let rig = try SenderRig()
+        rig.google.state.withLock {
+            $0.message = { _ in Self.error(400, "INVALID_ARGUMENT", code: "INVALID_ARGUMENT") }
+        }
+        let first = try Sample.push(1)
+        let message = (1...10).map { number in
+            Push(
+                route: first.route, lane: first.lane,
+                address: .android(AndroidToken(rawValue: "device-\(number):abcdefgh")!), isProven: true,
+                content: first.content, payload: first.payload, id: first.id)
+        }
+        let refused = Outcome.rejected(FCMRelayReasonTable.refusal(.invalidArgument))
+        for push in message { #expect(await rig.outcomes([push]) == [refused]) }
+        #expect(rig.google.messages.count == 3)
+        // Another message is another matter, and one of which something was accepted goes on.
+        rig.google.state.withLock {
+            $0.message = { seen in
+                Self.isOf(1, seen)
+                    ? FakeGoogle.answer(200, "{}") : Self.error(400, "INVALID_ARGUMENT", code: "INVALID_ARGUMENT")
+            }
+        }
+        let second = try Sample.push(1)
+        let other = message.map {
+            Push(
+                route: $0.route, lane: $0.lane, address: $0.address, isProven: true, content: second.content,
+                payload: second.payload, id: $0.id)
+        }
+        #expect(await rig.outcomes([other[0]]) == [.accepted])
+        for push in other.dropFirst() { #expect(await rig.outcomes([push]) == [refused]) }
+        #expect(rig.google.messages.count == 13)
+    }
+
+    @Test(arguments: [
+        (429, "project:demo", Reason.quotaExceeded, false), (429, "", .quotaExceeded, false),
+        (429, "device:1", .deviceQuotaExceeded, true), (429, "topic:x", .topicQuotaExceeded, true),
+    ])
+    func aQuotaSlowsWhatItIsOf(status: Int, subject: String, reason: Reason, goesOn: Bool) async throws {
+        let rig = try SenderRig(maxPerSecond: 1000)
+        rig.google.state.withLock {
+            $0.message = { seen in
+                guard Self.isOf(1, seen) else { return FakeGoogle.answer(200, "{}") }
+                return FakeGoogle.answer(
+                    status,
+                    #"{"error":{"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"QUOTA_EXCEEDED"},{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":"\#(subject)"}]}]}}"#,
+                    headers: goesOn ? [] : [HeaderField("retry-after", "9")])
+            }
+        }
+        let refusal = FCMRelayReasonTable.refusal(reason)
+        #expect(refusal.firstWait == .seconds(60))
+        #expect(
+            await rig.outcomes([try Sample.push(1)]) == [.throttled(refusal, after: goesOn ? nil : .seconds(9))])
+        #expect(await rig.reports([try Sample.push(2)]).map(\.isAttempt) == [goesOn])
+    }
+
+    @Test func aGatewayOfGooglesThatFailsIsTriedAgain() async throws {
+        let rig = try SenderRig()
+        let unavailable = FCMRelayReasonTable.refusal(.unavailable)
+        #expect(unavailable.firstWait == .seconds(10))
+        for status in [502, 504] {
+            rig.google.state.withLock { $0.message = { _ in FakeGoogle.answer(status, "<html>") } }
+            #expect(await rig.outcomes([try Sample.push(1)]) == [.throttled(unavailable, after: nil)])
+        }
+        rig.google.state.withLock { $0.message = { _ in .unanswered(TransportFailure(.reset, "reset")) } }
+        #expect(await rig.outcomes([try Sample.push(2)]) == [.unknown(.reset)])
     }
 
     @Test func accountsKeepTheirTokensWhenAppsChange() async throws {

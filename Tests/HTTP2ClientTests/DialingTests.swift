@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Glibc
 import Synchronization
@@ -133,6 +134,40 @@ struct DialingTests {
             #expect(asked.withLock { $0 } == 3)
         }
         withExtendedLifetime(second) {}
+    }
+
+    /// A name server that does not answer: a thousand origins must not have a thousand threads.
+    @Test func fewNamesAreLookedUpAtATime() async throws {
+        let counts = Mutex((running: 0, most: 0, asked: 0))
+        let gate = DispatchSemaphore(value: 0)
+        let (steps, step) = AsyncStream.makeStream(of: Int.self)
+        try await withEngine(resolve: { host, _ in
+            let running = counts.withLock { counts in
+                counts.running += 1
+                counts.asked += 1
+                counts.most = max(counts.most, counts.running)
+                return counts.running
+            }
+            step.yield(running)
+            gate.wait()
+            counts.withLock { $0.running -= 1 }
+            return .failure(TransportFailure(.connectFailed, "\(host): unknown"))
+        }) { engine in
+            let count = 3 * NameLookups.limit
+            try await withThrowingDiscardingTaskGroup { tasks in
+                for number in 0..<count {
+                    var configuration = PoolConfiguration(host: "origin-\(number).test", port: 443)
+                    configuration.circuitLimit = 1
+                    configuration.connectTimeout = .seconds(600)
+                    configuration.queueTimeout = .seconds(600)
+                    let pool = try engine.openPool(configuration)
+                    tasks.addTask { #expect(await pool.exchange([.get]).first?.notSent?.kind == .connectFailed) }
+                }
+                for await running in steps where running == NameLookups.limit { break }
+                for _ in 0..<count { gate.signal() }
+            }
+            #expect(counts.withLock { $0.most } == NameLookups.limit && counts.withLock { $0.asked } == count)
+        }
     }
 
     @Test func aNameThatIsNotFoundIsNamed() async throws {

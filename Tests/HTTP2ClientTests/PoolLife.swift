@@ -48,7 +48,7 @@ final class PoolLife {
         var configuration = PoolConfiguration(host: "127.0.0.1", port: 1)
         adjust(&configuration)
         loop = EventLoop(
-            mailbox: try Mailbox(), epoll: try Epoll(), resolve: { _, _ in .success([]) },
+            mailbox: try Mailbox(), epoll: try Epoll(), lookups: NameLookups { _, _ in .success([]) },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         loop.random = SplitMix(state: seed)
         core = PoolCore(

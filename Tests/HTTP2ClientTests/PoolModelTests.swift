@@ -65,7 +65,7 @@ final class PoolModel {
         configuration.drainTimeout = .seconds(4)
         configuration.connectionLifetime = .seconds(Int.random(in: 10...1000, using: &random))
         loop = EventLoop(
-            mailbox: try Mailbox(), epoll: try Epoll(), resolve: { _, _ in .success([]) },
+            mailbox: try Mailbox(), epoll: try Epoll(), lookups: NameLookups { _, _ in .success([]) },
             logger: Logger(label: "model") { _ in SwiftLogNoOpLogHandler() })
         loop.random = SplitMix(state: seed &+ 1)
         core = PoolCore(

@@ -40,6 +40,22 @@ struct TrustFileTests {
         #expect(source.context() !== second)
     }
 
+    /// A thousand origins would have a thousand copies of the system's authorities.
+    @Test func allPoolsOfAnEngineShareWhatTheyTrust() throws {
+        try put(text(try TLSMaterial()))
+        let stores = TrustStores()
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        func source(_ trust: TLSTrust) throws -> TLSContext {
+            try TLSSource(trust: trust, stores: stores, logger: logger).context()
+        }
+        let (first, second) = (try source(.file(path)), try source(.file(path)))
+        #expect(first !== second && first.sharesTrust(with: second))
+        #expect(try source(.system).sharesTrust(with: source(.system)))
+        #expect(try !source(.system).sharesTrust(with: first))
+        try put(text(try TLSMaterial()))
+        #expect(try !source(.file(path)).sharesTrust(with: first))
+    }
+
     @Test func theNextDialTrustsWhatTheFileSaysNow() async throws {
         let peer = try await ScriptedPeer()
         try put(text(try TLSMaterial()))

@@ -140,6 +140,27 @@ struct VAPIDTokenTests {
         #expect(reference.publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8)))
     }
 
+    /// RFC 8292 §2.4: what we sign is what stands there, byte for byte, and its signature is by the key that is named.
+    @Test func `The sample of RFC 8292 verifies`() throws {
+        let sample =
+            "eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9.eyJhdWQiOiJodHRwczovL3B1c2guZXhhbXBsZS5uZXQiLCJleHAiOjE0NTM1MjM3Njgs"
+            + "InN1YiI6Im1haWx0bzpwdXNoQGV4YW1wbGUuY29tIn0.i3CYb7t4xfxCDquptFOepC9GAu_HLGkMlMuCGSK2rpiUfnK9ojFwDXb1JrEr"
+            + "tmysazNjjvW2L9OkSSHzvoD1oA"
+        let point = try #require(
+            Base64URL.bytes("BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs"))
+        let parts = sample.split(separator: ".").map(String.init)
+        let signature = try P256.Signing.ECDSASignature(
+            rawRepresentation: try #require(Base64URL.bytes(parts[2])))
+        let signed = "\(parts[0]).\(parts[1])"
+        let publicKey = try P256.Signing.PublicKey(x963Representation: point)
+        #expect(publicKey.isValidSignature(signature, for: Data(signed.utf8)))
+        let own = try VAPIDToken.signed(
+            audience: "https://push.example.net", subject: "mailto:push@example.com", expiresAt: 1_453_523_768,
+            with: try ES256PrivateKey(pem: reference.pemRepresentation))
+        #expect(own.split(separator: ".").prefix(2).joined(separator: ".") == signed)
+        #expect(!reference.publicKey.isValidSignature(signature, for: Data(signed.utf8)))
+    }
+
     @Test func `The header carries the point of the key`() throws {
         let key = try ES256PrivateKey(pem: reference.pemRepresentation)
         #expect(key.publicPoint == Array(reference.publicKey.x963Representation))

@@ -30,6 +30,23 @@ struct CongestionWindowTests {
         #expect(congestion.limit == 200)
     }
 
+    @Test func `A service that slows the sender down is left alone for a minute, then for two, and at most 15`() {
+        var congestion = congestion(inFlight: 8)
+        var now = Duration.zero
+        for minutes in [1, 2, 4, 8, 15, 15] {
+            congestion.slowedDown(at: now)
+            #expect(congestion.rest(at: now) == .seconds(60 * minutes))
+            // What was under way says the same.
+            congestion.slowedDown(at: now + .seconds(59))
+            #expect(congestion.rest(at: now) == .seconds(60 * minutes))
+            now += .seconds(60 * minutes)
+            #expect(congestion.rest(at: now) == nil)
+        }
+        now += .seconds(15 * 60)
+        congestion.slowedDown(at: now)
+        #expect(congestion.rest(at: now) == .seconds(60))
+    }
+
     @Test func `One push may always go`() {
         var congestion = congestion(inFlight: 3)
         for second in 0..<20 { congestion.overloaded(after: nil, at: .seconds(second)) }

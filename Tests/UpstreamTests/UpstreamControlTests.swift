@@ -309,6 +309,23 @@ struct UpstreamControlTests {
     func `Every answer has its meaning`(outcome: Outcome, meaning: AnswerMeaning) {
         #expect(AnswerMeaning(outcome) == meaning)
     }
+
+    @Test func `Refusals that meet all of a group pause it alone, and an acceptance hastens the probe`() throws {
+        var play = Play()
+        let suspects = [try makePush(1, isProven: false), try makePush(2, isProven: false)]
+        let proven = [try makePush(3)]
+        let before = play.admit(suspects)
+        let refusal = Refusal("KeyMismatch", .credential)
+        let first = play.send([suspects[0]], .groupRefused(refusal))
+        #expect(told(first.actions) == [.suspects(suspects[0].route)])
+        #expect(play.admit(suspects).held.map(\.refusal) == [refusal, refusal])
+        #expect(play.send(proven, .accepted).went == 1)
+        #expect(play.admit(suspects).admitted == [])
+        _ = play.answer(suspects, before, .accepted)
+        let probe = play.send(suspects, .accepted)
+        #expect(probe.went == 1 && probe.actions.contains(.tellEnd(.suspects(suspects[0].route), refusal)))
+        #expect(play.send(suspects, .accepted).went == 2)
+    }
 }
 
 /// A push for the project `demo`, to a device token that begins with `number`.

@@ -26,16 +26,18 @@ struct WebPushReasonTests {
         ),
         (404, "", "SubscriptionUnknown", .addressDoubtful),
         (404, #"{"code":404,"errno":102}"#, "SubscriptionGone", .addressDead(since: nil)),
-        (406, "", "TooManyRequests", .load(.unspecified)), (410, "", "SubscriptionGone", .addressDead(since: nil)),
+        (406, "", "TooManyRequests", .load(.sender)), (410, "", "SubscriptionGone", .addressDead(since: nil)),
         (410, "push subscription has unsubscribed or expired.", "SubscriptionGone", .addressDead(since: nil)),
         (413, #"{"errno":104}"#, "PayloadTooLarge", .push(.payloadSize)),
-        (429, "", "TooManyRequests", .load(.unspecified)), (500, "", "ServiceFailed", .load(.failure)),
+        (429, "", "TooManyRequests", .load(.sender)),
+        (429, "Too many messages for this subscription.", "TooManyRequests", .load(.address)),
+        (500, "", "ServiceFailed", .load(.failure)),
         (502, "<html>", "ServiceUnavailable", .load(.service)), (503, "", "ServiceUnavailable", .load(.service)),
         (418, "", "HTTP418", .push(.unspecified)), (599, "", "HTTP599", .load(.failure)),
         (200, "", "HTTP200", .connection(.misdirected)),
     ])
     func anAnswerHasAReasonAndAScope(status: Int, body: String, reason: String, scope: Refusal.Scope) {
-        let refusal = WebPushReasonTable.refusal(status: status, body: Array(body.utf8))
+        let refusal = WebPushReasonTable.refusal(status: status, body: Array(body.utf8), isOfOne: { false })
         #expect(refusal.reason.rawValue == reason)
         #expect(refusal.scope == scope)
     }

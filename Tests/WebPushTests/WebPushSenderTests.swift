@@ -42,13 +42,13 @@ struct WebPushSenderTests {
 
     private func push(
         _ endpoint: String, key: ES256PrivateKey? = nil, browser: [UInt8]? = nil, payload: [UInt8]? = nil,
-        lane: Lane = .interactive
+        lane: Lane = .interactive, json: String = #"{"notification":{"title":"Hello"}}"#
     ) throws -> Push {
         let content = try BrowserPush(
-            FCMMessage(source: JSONValue(parsing: Array(#"{"notification":{"title":"Hello"}}"#.utf8))),
+            FCMMessage(source: JSONValue(parsing: Array(json.utf8))),
             in: PushContext(
                 message: MessageID(rawValue: "m-1")!, projectNumber: 123, broadcastTopic: nil, app: App(web: Self.app),
-                expiresAt: Self.now + .seconds(3600)))
+                expiresAt: Self.now + .seconds(3600), acceptedAt: Self.now))
         let subscription = try #require(
             WebSubscription(
                 endpoint: endpoint, key: browser ?? Array(P256.KeyAgreement.PrivateKey().publicKey.x963Representation),
@@ -59,16 +59,18 @@ struct WebPushSenderTests {
             id: PushID(message: MessageID(rawValue: "m-1")!, registration: RegistrationKey(rawValue: 1)))
     }
 
-    private func outcomes(_ batch: [Push]) async -> [Outcome] {
-        let reports = Mutex<[Int: Outcome]>([:])
+    private func reports(_ batch: [Push]) async -> [PushReport] {
+        let reports = Mutex<[Int: PushReport]>([:])
         await sender.send(batch) { pieces in
             reports.withLock { reports in
-                for piece in pieces { #expect(reports.updateValue(piece.outcome, forKey: piece.index) == nil) }
+                for piece in pieces { #expect(reports.updateValue(piece, forKey: piece.index) == nil) }
             }
         }
         let all = reports.withLock { $0 }
         return batch.indices.compactMap { all[$0] }
     }
+
+    private func outcomes(_ batch: [Push]) async -> [Outcome] { await reports(batch).map(\.outcome) }
 
     @Test func eachOriginAndKeyHasConnectionsOfItsOwn() async throws {
         let batch = [
@@ -106,11 +108,141 @@ struct WebPushSenderTests {
     @Test(arguments: [
         "https://127.0.0.1/x", "https://push.example.com/x", "https://push.example.com:8444/x",
         "https://fcm.googleapis.com:8443/x", "https://fcm.googleapis.com.evil.example/x",
-        "https://evilpush.apple.com/x", "https://metadata.google.internal/x",
+        "https://evilpush.apple.com/x", "https://metadata.google.internal/x", "https://[::1]/x",
+        "https://[::ffff:127.0.0.1]:8443/x", "https://[fd00::1]/x", "https://fcm.googleapis.com./x",
+        "https://push.example.com.:8443/x", "https://2130706433/x", "https://0x7f000001/x", "https://0177.0.0.1/x",
+        "https://xn--push-example.com:8443/x",
     ])
     func nothingGoesToAnyOtherHost(endpoint: String) async throws {
         #expect(await outcomes([try push(endpoint)]) == [.rejected(Refusal(.serviceNotAllowed, .push(.address)))])
         #expect(transport.pools.isEmpty)
+    }
+
+    // MARK: What the services answer (webpush.md §5)
+
+    private static let google = "https://fcm.googleapis.com/"
+
+    /// The fault of other senders: one wrong key, and all browsers of the app are gone.
+    @Test func aKeyThatNoSubscriptionTakesParksAndEndsNothing() async throws {
+        transport.set(403, #"{"reason":"VapidPkHashMismatch"}"#, for: "/a")
+        let parked = Outcome.throttled(Refusal(.keyMismatch, .credential), after: nil)
+        #expect(await outcomes([try push(Self.google + "a")]) == [parked])
+        let held = try #require(await reports([try push(Self.google + "b")]).first)
+        #expect(!held.isAttempt && held.outcome == .throttled(Refusal(.keyMismatch, .credential), after: .seconds(30)))
+        #expect(sender.upstreams.first?.pauses.map(\.reason) == [.keyMismatch])
+        #expect(await outcomes([try push("https://web.push.apple.com/c")]) == [.accepted])
+        // One at a time is tried, and the first that is accepted ends it.
+        clock.advance(by: .seconds(30))
+        #expect(await outcomes([try push(Self.google + "b")]) == [.accepted])
+        // Another of the key is accepted there: now it is the subscription.
+        #expect(
+            await outcomes([try push(Self.google + "a")]) == [.rejected(Refusal(.keyMismatch, .addressDoubtful))])
+        #expect(await outcomes([try push(Self.google + "b")]) == [.accepted])
+    }
+
+    @Test(arguments: [(401, Reason.unauthorized), (403, .forbidden)])
+    func aTokenThatIsNotTakenParksItsOriginAlone(status: Int, reason: Reason) async throws {
+        transport.set(status, "", for: "/a")
+        let refusal = Refusal(reason, .credential)
+        #expect(await outcomes([try push(Self.google + "a")]) == [.throttled(refusal, after: nil)])
+        #expect(await reports([try push(Self.google + "b")]).map(\.isAttempt) == [false])
+        #expect(await outcomes([try push("https://web.push.apple.com/c")]) == [.accepted])
+        clock.advance(by: .seconds(30))
+        #expect(await outcomes([try push(Self.google + "a")]) == [.throttled(refusal, after: nil)])
+        clock.advance(by: .seconds(60))
+        #expect(await outcomes([try push(Self.google + "b")]) == [.accepted])
+        #expect(sender.upstreams.allSatisfy { $0.pauses.isEmpty })
+    }
+
+    @Test(arguments: [406, 429])
+    func aServiceThatSlowsTheSenderDownIsLeftAlone(status: Int) async throws {
+        transport.set(status, "", for: "/a")
+        let slowed = Refusal(.tooManyRequests, .load(.sender), firstWait: .seconds(60))
+        for minutes in [1, 2, 4] {
+            #expect(await outcomes([try push(Self.google + "a")]) == [.throttled(slowed, after: nil)])
+            guard case .throttled(_, let after?) = await outcomes([try push(Self.google + "b")]).first else {
+                Issue.record("not held")
+                return
+            }
+            #expect(after == .seconds(60 * minutes))
+            #expect(await outcomes([try push("https://web.push.apple.com/c")]) == [.accepted])
+            clock.advance(by: .seconds(60 * minutes))
+        }
+        #expect(await outcomes([try push(Self.google + "b")]) == [.accepted])
+    }
+
+    @Test func aRestThatTheServiceAsksForIsKept() async throws {
+        transport.set(429, "", for: "/a", fields: [HeaderField("retry-after", "7")])
+        #expect(
+            await outcomes([try push(Self.google + "a")])
+                == [.throttled(Refusal(.tooManyRequests, .load(.sender), firstWait: .seconds(60)), after: .seconds(7))])
+        #expect(await reports([try push(Self.google + "b")]).map(\.isAttempt) == [false])
+        clock.advance(by: .seconds(7))
+        #expect(await outcomes([try push(Self.google + "b")]) == [.accepted])
+    }
+
+    @Test func aSubscriptionThatGetsTooMuchWaitsAlone() async throws {
+        transport.set(429, "Too many messages for this subscription", for: "/a")
+        #expect(
+            await outcomes([try push(Self.google + "a")])
+                == [.throttled(Refusal(.tooManyRequests, .load(.address), firstWait: .seconds(60)), after: nil)])
+        #expect(await reports([try push(Self.google + "b")]).map(\.outcome) == [.accepted])
+        clock.advance(by: .seconds(59))
+        #expect(await reports([try push(Self.google + "a")]).map(\.isAttempt) == [false])
+        clock.advance(by: .seconds(1))
+        #expect(await reports([try push(Self.google + "a")]).map(\.isAttempt) == [true])
+    }
+
+    @Test(arguments: [
+        (500, Refusal(.serviceFailed, .load(.failure))), (502, Refusal(.serviceUnavailable, .load(.service))),
+        (503, Refusal(.serviceUnavailable, .load(.service))), (504, Refusal(.serviceUnavailable, .load(.service))),
+    ])
+    func aServiceThatFailsIsTriedAgain(status: Int, refusal: Refusal) async throws {
+        transport.set(status, "", for: "/a")
+        #expect(await outcomes([try push(Self.google + "a")]) == [.throttled(refusal, after: nil)])
+        transport.set(201, "", for: "/a")
+        #expect(await outcomes([try push(Self.google + "a")]) == [.accepted])
+    }
+
+    @Test func noRedirectIsFollowed() async throws {
+        transport.set(301, "", for: "/a", fields: [HeaderField("location", "https://web.push.apple.com/b")])
+        #expect(await outcomes([try push(Self.google + "a")]) == [.rejected(Refusal(.moved, .push(.address)))])
+        #expect(transport.pools.flatMap(\.paths) == ["/a"])
+    }
+
+    @Test func whatIsLostAfterSendingIsUnknown() async throws {
+        transport.set(.unanswered(TransportFailure(.connectionLost, "gone")), for: "/a")
+        #expect(await outcomes([try push(Self.google + "a")]) == [.unknown(.connectionLost)])
+    }
+
+    @Test func aSizeThatAServiceRefusesIsRemembered() async throws {
+        let large = [UInt8](repeating: 65, count: 3000)
+        let tooLarge = Outcome.rejected(Refusal(.payloadTooLarge, .push(.payloadSize)))
+        transport.set(413, "", for: "/a")
+        #expect(await outcomes([try push(Self.google + "a", payload: large)]) == [tooLarge])
+        let next = await reports([
+            try push(Self.google + "b", payload: large + [65]), try push(Self.google + "c", payload: large.dropLast()),
+            try push("https://web.push.apple.com/d", payload: large),
+        ])
+        #expect(
+            next.map(\.outcome) == [tooLarge, .accepted, .accepted] && next.map(\.isAttempt) == [false, true, true])
+        clock.advance(by: .seconds(24 * 3600))
+        #expect(await outcomes([try push(Self.google + "b", payload: large)]) == [.accepted])
+    }
+
+    /// A retry after it would go out with `TTL: 0`.
+    @Test func whatIsOverForItsSenderIsNotSent() async throws {
+        let limited = try push(
+            Self.google + "a", json: #"{"notification":{"title":"Hi"},"webpush":{"headers":{"TTL":"60"}}}"#)
+        let once = try push(
+            Self.google + "b", json: #"{"notification":{"title":"Hi"},"webpush":{"headers":{"TTL":"0"}}}"#)
+        clock.advance(by: .seconds(59))
+        #expect(await outcomes([limited, once]) == [.accepted, .accepted])
+        clock.advance(by: .seconds(1))
+        let answers = await reports([limited, once])
+        #expect(
+            answers.map(\.outcome) == [.rejected(Refusal(.timeToLiveOver, .push(.timeToLive))), .accepted]
+                && answers.map(\.isAttempt) == [false, true])
     }
 
     /// A name may lead anywhere: what the project does not name itself is dialed on the Internet only.
@@ -141,6 +273,23 @@ struct WebPushSenderTests {
         clock.advance(by: .seconds(600))
         sender.closeIdle()
         #expect(sender.upstreams.isEmpty)
+    }
+
+    /// Of a thousand origins each would have four.
+    @Test func manyOriginsHaveOneConnectionEach() async throws {
+        let sender = WebPushSender(
+            transport: transport, originLimit: 3, wideLimit: 1, connectionLimit: 4, wallTime: { Self.now },
+            uptime: { .zero }, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        sender.use([
+            WebPushAppConfiguration(
+                project: Self.project, app: Self.app, subject: "mailto:push@example.com", keys: [key])
+        ])
+        for host in ["a", "b", "c"] { await sender.send([try push("https://\(host).push.apple.com/x")]) { _ in } }
+        let limits = Dictionary(grouping: transport.pools, by: \.configuration.host).mapValues { pools in
+            pools.map(\.configuration.connectionLimit)
+        }
+        #expect(
+            limits == ["a.push.apple.com": [4, 4], "b.push.apple.com": [1], "c.push.apple.com": [1]])
     }
 
     @Test func idleOriginsMakeRoomForOthers() async throws {
@@ -217,6 +366,40 @@ struct WebPushSenderTests {
         #expect(sender.heldRoutes.isEmpty)
     }
 
+    /// One origin of many must not hold up the app's other browsers.
+    @Test func aCrowdedOriginHoldsBackItsOwnPushesAlone() async throws {
+        let clock = clock
+        let sender = WebPushSender(
+            transport: transport, loadLimit: 10, connectionLimit: 1, wallTime: { Self.now },
+            uptime: { clock.now.offset }, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        sender.use([
+            WebPushAppConfiguration(
+                project: Self.project, app: Self.app, subject: "mailto:push@example.com", keys: [key])
+        ])
+        let (slow, fast) = (
+            try push("https://slow.push.apple.com/x", lane: .bulk),
+            try push("https://fast.push.apple.com/x", lane: .bulk)
+        )
+        await sender.send([fast]) { _ in }
+        transport.silence("slow.push.apple.com")
+        await sender.send([slow, slow]) { _ in }
+        #expect(sender.heldRoutes.isEmpty)
+        // What is too much comes again when about half of it has gone.
+        let late = Mutex<[Outcome]>([])
+        await sender.send([Push](repeating: slow, count: 9)) { pieces in
+            late.withLock { $0 += pieces.map(\.outcome) }
+        }
+        guard case .throttled(_, .seconds(2))? = late.withLock({ $0.first }) else {
+            Issue.record("\(late.withLock { $0 })")
+            return
+        }
+        #expect(late.withLock { $0.count } == 1)
+        // Both together have a fifth of what all may have.
+        #expect(sender.heldRoutes[slow.route]?.isBulkOnly == true)
+        transport.answer("slow.push.apple.com")
+        #expect(sender.heldRoutes.isEmpty)
+    }
+
     @Test func afterShutdownNothingIsSent() async throws {
         await sender.shutdown(within: .seconds(1))
         #expect(await outcomes([try push("https://fcm.googleapis.com/x")]) == [.notSent(.shutdown)])
@@ -229,6 +412,19 @@ private final class AnsweringTransport: RequestTransport {
     var pools: [AnsweringPool] { all.withLock { $0 } }
 
     private let silent = Mutex<Set<String>>([])
+
+    private let exchanges = Mutex<[String: Exchange]>([:])
+
+    /// Answers the requests for a path so from now on.
+    func set(_ exchange: Exchange, for path: String) { exchanges.withLock { $0[path] = exchange } }
+
+    func set(_ status: Int, _ body: String, for path: String, fields: [HeaderField] = []) {
+        set(.answered(Response(status: status, headers: fields, body: Array(body.utf8))), for: path)
+    }
+
+    func exchange(for path: String) -> Exchange {
+        exchanges.withLock { $0[path] } ?? .answered(Response(status: 201, headers: [], body: []))
+    }
 
     /// Leaves the requests to a host without an answer.
     func silence(_ host: String) { silent.withLock { _ = $0.insert(host) } }
@@ -279,11 +475,11 @@ private final class AnsweringPool: RequestPool {
         completion: @escaping @Sendable ([RequestCompletion]) -> Void
     ) async {
         state.withLock { $0.paths += requests.map(\.path) }
-        let answer: @Sendable () -> Void = {
+        let answer: @Sendable () -> Void = { [transport] in
             completion(
                 requests.indices.map {
                     RequestCompletion(
-                        index: $0, exchange: .answered(Response(status: 201, headers: [], body: [])), latency: .zero)
+                        index: $0, exchange: transport.exchange(for: requests[$0].path), latency: .zero)
                 })
         }
         guard transport.isSilent(configuration.host) else { return answer() }

@@ -35,7 +35,7 @@ struct WebPushServiceTests {
     }
 
     private func request(_ push: Push, host: String) throws -> Request {
-        let service = WebPushService(host: host, wallTime: { Self.now })
+        let service = WebPushService(host: host, wallTime: { Self.now }, uptime: { .zero })
         return try #require(service.requests(for: [0], of: [push]).requests.first)
     }
 
@@ -88,10 +88,10 @@ struct WebPushServiceTests {
             try push(#"{"data":{"a":"1"}}"#, endpoint: endpoint),
             try push(#"{"notification":{"title":"Hello"}}"#, endpoint: endpoint),
         ]
-        let service = WebPushService(host: "web.push.apple.com", wallTime: { Self.now })
-        #expect(service.refusedPushes(among: [0, 1], of: batch)?.indices == [0])
-        let other = WebPushService(host: "push.example.com", wallTime: { Self.now })
-        #expect(other.refusedPushes(among: [0, 1], of: batch) == nil)
+        let service = WebPushService(host: "web.push.apple.com", wallTime: { Self.now }, uptime: { .zero })
+        #expect(service.refusedPushes(among: [0, 1], of: batch).keys.sorted() == [0])
+        let other = WebPushService(host: "push.example.com", wallTime: { Self.now }, uptime: { .zero })
+        #expect(other.refusedPushes(among: [0, 1], of: batch).isEmpty)
     }
 }
 

@@ -39,13 +39,12 @@ struct BroadcastService: PushService {
     func topic(of push: Push) -> String { push.route.app.rawValue }
 
     /// With a certificate of another app APNs would say `TopicMismatch`, and hold it against the connection.
-    func refusedPushes(among indices: [Int], of batch: [Push]) -> RefusedPushes? {
+    func refusedPushes(among indices: [Int], of batch: [Push]) -> [Int: Refusal] {
         switch credential {
-        case .providerKey: return nil
+        case .providerKey: return [:]
         case .certificate(let certificate, _):
             let refused = indices.filter { !certificate.topics.contains(batch[$0].route.app.rawValue) }
-            if refused.isEmpty { return nil }
-            return RefusedPushes(indices: refused, refusal: Refusal(.topicMismatch, .topic))
+            return Dictionary(uniqueKeysWithValues: refused.map { ($0, Refusal(.topicMismatch, .topic)) })
         }
     }
 

@@ -13,6 +13,9 @@ package final class ChannelController: Sendable {
     /// The most channels of an app in one environment (Apple, "Sending channel management requests to APNs").
     package static let limit = 10_000
 
+    /// From so many on operators are told, while there is time to delete those of what is over.
+    package static let noticeLimit = 9000
+
     /// Up to so many channels that the service's list lacks are asked for one by one, in one comparison.
     static let askedAtOnce = 100
     /// More than so many, when they are more than half of all, look like a list of another service: nothing is lost by it.
@@ -175,6 +178,7 @@ package final class ChannelController: Sendable {
                 }
                 if !lost.isEmpty { warn("channels are lost: the push service has them no more", gone, home) }
             }
+            if ids.count >= Self.noticeLimit { warn(ofCount: ids.count, home) }
             return ChannelComparison(time: time, count: ids.count, lost: lost, unknown: unknown)
         }
     }
@@ -197,6 +201,15 @@ package final class ChannelController: Sendable {
                 "project.id": "\(home.project)", "app": "\(home.app)", "environment": "\(home.environment)",
                 "channels": "\(channels.prefix(20).map(\.name.rawValue).joined(separator: ", "))",
                 "count": "\(channels.count)",
+            ])
+    }
+
+    private func warn(ofCount count: Int, _ home: ChannelHome) {
+        logger.warning(
+            "the app has nearly as many channels as it may have: delete those of what is over",
+            metadata: [
+                "project.id": "\(home.project)", "app": "\(home.app)", "environment": "\(home.environment)",
+                "count": "\(count)", "limit": "\(Self.limit)",
             ])
     }
 

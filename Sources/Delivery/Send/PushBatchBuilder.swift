@@ -25,6 +25,8 @@ struct PushBatchBuilder {
         let expiresAt: Timestamp
         /// Whether the push service is to try it once.
         let isOnce: Bool
+        /// Whether what was sent and got no answer is sent again.
+        let repeatsUnanswered: Bool
         /// The batches of its channels: an app has two at most.
         var first: (channel: Channel, slot: Int)?
         var second: (channel: Channel, slot: Int)?
@@ -89,9 +91,10 @@ struct PushBatchBuilder {
         let isOnce = apps[index].isOnce
         let traits = DeliveryTraits(
             pushID: ownID ?? PushID(seed: seed, registration: claims[place].registration.key), isOnce: isOnce,
-            isForActivity: activityToken != nil, canProbe: apps[index].canProbe, expiresAt: apps[index].expiresAt)
+            isForActivity: activityToken != nil, canProbe: apps[index].canProbe, expiresAt: apps[index].expiresAt,
+            repeatsUnanswered: apps[index].repeatsUnanswered)
         if now < apps[index].expiresAt, claims[place].registration.isActive, claims[place].history.probingSince == nil,
-            !isOnce || !claims[place].history.isInterrupted, let push = apps[index].push
+            traits.mayRepeat || !claims[place].history.isInterrupted, let push = apps[index].push
         {
             let isSuspect = activityToken != nil || !claims[place].registration.isProven
             append(place, traits, push, claims[place].registration.channel, index, isSuspect: isSuspect)
@@ -124,7 +127,7 @@ struct PushBatchBuilder {
     private func early(_ delivery: OpenDelivery, _ plan: AppPlan) -> Settlement.Result? {
         if now >= delivery.expiresAt { return delivery.expired(at: now) }
         if !delivery.claim.registration.isActive { return delivery.unregistered(at: now) }
-        if delivery.isOnce, delivery.claim.history.isInterrupted { return delivery.spent(at: now) }
+        if !delivery.mayRepeat, delivery.claim.history.isInterrupted { return delivery.spent(at: now) }
         if plan.app == nil { return delivery.setBack(by: .noRoute, at: now, random: random()) }
         if let app = plan.app, !app.isServed { return delivery.unserved(at: now) }
         if delivery.isProbe, !delivery.canProbe { return delivery.unprobed(at: now) }
@@ -159,7 +162,8 @@ struct PushBatchBuilder {
         apps.append(
             AppPlan(
                 key: key, app: app, push: push, canProbe: app?.reachesBothEnvironments ?? false,
-                expiresAt: expiry?.time ?? Timestamp(milliseconds: .max), isOnce: expiry?.isOnce ?? false))
+                expiresAt: expiry?.time ?? Timestamp(milliseconds: .max), isOnce: expiry?.isOnce ?? false,
+                repeatsUnanswered: app?.repeatsUnanswered ?? true || push?.collapseID != nil))
         return apps.count - 1
     }
 
@@ -196,6 +200,11 @@ struct DeliveryTraits: Sendable {
     var canProbe: Bool
     /// After this no attempt is started.
     var expiresAt: Timestamp
+    /// Whether what was sent and got no answer is sent again.
+    var repeatsUnanswered = true
+
+    /// Whether an attempt may be made after another that may have been.
+    var mayRepeat: Bool { !isOnce && repeatsUnanswered }
 }
 
 /// Some of the deliveries that were claimed together, with their traits. The claims stay as the store gave them: a push
@@ -235,7 +244,8 @@ extension OpenDelivery {
     init(_ claim: ClaimedDelivery, lane: Lane, traits: DeliveryTraits) {
         self.init(
             claim: claim, lane: lane, isOnce: traits.isOnce, isForActivity: traits.isForActivity,
-            pushID: traits.pushID, canProbe: traits.canProbe, endsAt: traits.expiresAt)
+            pushID: traits.pushID, canProbe: traits.canProbe, endsAt: traits.expiresAt,
+            repeatsUnanswered: traits.repeatsUnanswered)
     }
 
     /// Opens a claimed delivery whose message is not known.

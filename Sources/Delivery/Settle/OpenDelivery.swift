@@ -17,6 +17,11 @@ struct OpenDelivery: Sendable {
     let canProbe: Bool
     /// The end of the message's life on the delivery's platform; `nil`: not known.
     var endsAt: Timestamp?
+    /// Whether what was sent and got no answer is sent again.
+    var repeatsUnanswered = true
+
+    /// Whether an attempt may be made after another that may have been.
+    var mayRepeat: Bool { !isOnce && repeatsUnanswered }
 
     /// When the message was accepted.
     var acceptedAt: Timestamp { claim.acceptedAt }
@@ -53,9 +58,10 @@ extension OpenDelivery {
     /// |-----------|--------------------------------------------------------------------------------|
     /// | accepted  | ended, accepted; a suspect's registration is proven, in the environment that took it |
     /// | rejected  | ended, rejected with its reason; a dead address ends the registration (2); a doubtful one: see ``refused(_:at:)`` |
+    /// | rejected, the push's own time to live is over | ended, expired                             |
     /// | throttled | retry after ``RetryWindow``; a message for one attempt: expired (1)            |
     /// | throttled, no attempt | retry after ``RetryWindow``, also a message for one attempt        |
-    /// | unknown   | as throttled, and one more unknown attempt; retry at once if the gateway cut it off |
+    /// | unknown   | as throttled, and one more unknown attempt; retry at once if the gateway cut it off; expired where the app does not repeat it |
     /// | notSent   | retry after ``RetryWindow``, also a message for one attempt                    |
     ///
     /// (1) unless APNs refused the connection or its credential, and did not look at the push
@@ -92,6 +98,9 @@ extension OpenDelivery {
             return standing(verdict: verdict(), after: refusal.reason.rawValue, at: now)
         case .notSent(.noRoute) where isProbe:
             return standing(verdict: verdict(), after: TransportCause.noRoute.rawValue, at: now)
+        case .rejected(let refusal) where refusal.scope == .push(.timeToLive):
+            let reason = claim.history.lastCause ?? refusal.reason.rawValue
+            return ended(.expired, reason: reason, history: claim.history, at: now)
         case .rejected(let refusal):
             let history = isAttempt ? claim.history.adding(refusal.reason.rawValue) : claim.history
             return ended(by: refusal, history: history, at: now)
@@ -219,7 +228,7 @@ extension OpenDelivery {
         _ setback: Setback, history: AttemptHistory, at now: Timestamp, random: Double
     ) -> Settlement.Result {
         let window = RetryWindow.after(setback, attempt: history.attempts(like: setback))
-        let isSpent = isOnce && setback.reachedPeer
+        let isSpent = isOnce ? setback.reachedPeer : !repeatsUnanswered && setback.isUnknown
         if !isSpent, let delay = window.delay(random: random, within: lastMoment - now) {
             return .retry(history, notBefore: now + delay)
         }

@@ -21,6 +21,7 @@ struct RetryWindow: Hashable {
     /// | throttled, connection closing    | 0      | 1 s, 2 s, 4 s, …                | 1 min  |
     /// | throttled, connection refused    | 0 (1)  | 100 ms, 2 s, 4 s, …             | 15 min |
     /// | throttled, any other             | 1 s    | 1 s, 2 s, 4 s, …                | 15 min |
+    /// | throttled, with a first wait (2) | 5 s, 10 s, 20 s, … | 10 s, 20 s, 40 s, … | 10 min |
     /// | held back by the gateway         | 100 ms | 5 s                             | 5 s    |
     /// | unknown or notSent, shutdown     | 0      | 0                               | 0      |
     /// | unknown, any other               | 1 s    | 1 s, 2 s, 4 s, …                | 15 min |
@@ -29,6 +30,7 @@ struct RetryWindow: Hashable {
     /// | notSent, any other               | 100 ms | 1 s, 2 s, 4 s, …                | 1 min  |
     ///
     /// (1) for its token or credential, or because it was idle; 1 s from the second attempt on.
+    /// (2) of 10 s, see ``Refusal/firstWait``: 10 s, 20 s, 40 s, … and half of that more or less.
     static func after(_ setback: Setback, attempt: Int) -> RetryWindow {
         let (floor, cap) = bounds(setback)
         switch setback {
@@ -40,12 +42,20 @@ struct RetryWindow: Hashable {
         case .unknown(let cause) where cause.isInterruption, .notSent(let cause) where cause.isInterruption:
             // The gateway itself stopped it: the upstream has nothing to recover from.
             return RetryWindow(floor: .zero, spread: .zero)
-        case .throttled, .unknown, .notSent: break
+        case .throttled(let refusal, let after):
+            guard let first = refusal.firstWait else { break }
+            let wait = min(first * doublings(attempt), longestDoubledWait)
+            return RetryWindow(floor: max(wait / 2, after ?? .zero), spread: wait)
+        case .unknown, .notSent: break
         }
-        // 2^20 s is beyond every cap; the shift stays in range however many attempts there were.
-        let exponential = Duration.seconds(Int64(1) << Int64(min(max(attempt, 1) - 1, 20)))
-        return RetryWindow(floor: floor, spread: min(exponential, cap))
+        return RetryWindow(floor: floor, spread: min(.seconds(1) * doublings(attempt), cap))
     }
+
+    /// A ``Refusal/firstWait`` is doubled up to this.
+    private static let longestDoubledWait: Duration = .seconds(600)
+
+    /// 1, 2, 4, … 2^20, which is beyond every cap.
+    private static func doublings(_ attempt: Int) -> Int { 1 << min(max(attempt, 1) - 1, 20) }
 
     private static func bounds(_ setback: Setback) -> (floor: Duration, cap: Duration) {
         switch setback {
@@ -94,6 +104,14 @@ enum Setback: Hashable {
         switch self {
         case .throttled(let refusal, _), .held(let refusal, _): refusal.reason.rawValue
         case .notSent(let cause), .unknown(let cause): cause.rawValue
+        }
+    }
+
+    /// Whether it was sent and got no answer.
+    var isUnknown: Bool {
+        switch self {
+        case .unknown: true
+        case .throttled, .held, .notSent: false
         }
     }
 

@@ -31,6 +31,8 @@ package final class AndroidPush: ComposedPush {
     let android: Form
     /// With the blocks for all platforms, for a token whose platform only Google knows.
     let whole: Form
+    private let androidAnswers = MessageAnswers()
+    private let wholeAnswers = MessageAnswers()
     private let expiresAt: Timestamp
     private let isNowOrNever: Bool
 
@@ -68,6 +70,9 @@ package final class AndroidPush: ComposedPush {
         endsAt = isNowOrNever ? nil : end
         expiresAt = min(context.expiresAt, endsAt ?? context.expiresAt)
     }
+
+    /// What Google says of the message in one of its two forms.
+    func answers(isWhole: Bool) -> MessageAnswers { isWhole ? wholeAnswers : androidAnswers }
 
     /// The `ttl` to ask for now, in whole seconds.
     func secondsToLive(at now: Timestamp) -> Int64 {

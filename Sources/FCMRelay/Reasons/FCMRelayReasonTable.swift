@@ -9,11 +9,11 @@ package enum FCMRelayReasonTable {
         let meaning: String
         /// What it is about.
         let scope: Refusal.Scope
-        /// How long the push waits at least when the answer asked for nothing.
+        /// How long the push waits at first.
         let wait: Duration?
 
         /// The refusal.
-        var refusal: Refusal { Refusal(reason, scope) }
+        var refusal: Refusal { Refusal(reason, scope, firstWait: wait) }
     }
 
     /// The table.
@@ -28,9 +28,9 @@ package enum FCMRelayReasonTable {
         ),
         row(.invalidArgument, .push(.payload), "Google does not take the message."),
         row(.tooLarge, .push(.payloadSize), "The message is larger than Google takes."),
-        // Of this push alone: tokens of Apple's devices and browsers stand among those of Android, which it says nothing of.
+        // Of tokens of Apple's devices and browsers: those of Android, among which they stand, have another topic.
         row(
-            .thirdParty, .push(.unspecified),
+            .thirdParty, .topic,
             "What Google holds for Apple's or the browsers' push service is wrong: see the Firebase project's settings."
         ),
         row(.unauthenticated, .connection(.tokenExpired), "Google does not take the access token."),
@@ -47,7 +47,7 @@ package enum FCMRelayReasonTable {
         // Of this message, whatever becomes of others.
         row(.internalError, .load(.unspecified), "Google failed at this message.", wait: .seconds(10)),
         row(.unavailable, .load(.service), "Google is overloaded or down.", wait: .seconds(10)),
-        row(.timeToLiveOver, .push(.unspecified), "The ttl of the message's android block is over: it was not sent."),
+        row(.timeToLiveOver, .push(.timeToLive), "The ttl of the message's android block is over: it was not sent."),
         row(
             .tokenRefused, .credential, "Google gives the service account no access token: its key is wrong or revoked."
         ),
@@ -72,9 +72,6 @@ package enum FCMRelayReasonTable {
         guard let row = byReason[reason] else { preconditionFailure("\(reason) has no row") }
         return row.refusal
     }
-
-    /// How long a push waits at least after a refusal that asked for nothing.
-    static func wait(after refusal: Refusal) -> Duration? { byReason[refusal.reason]?.wait }
 
     /// Reads an answer that does not accept its push: the error code wherever it stands in the details, then Google's
     /// canonical status, then that of HTTP.

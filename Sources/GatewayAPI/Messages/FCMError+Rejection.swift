@@ -39,7 +39,7 @@ struct Rejection {
             // The topic is the app's own, which its credential has to have.
             case .topic, .credential, .connection(.tokenExpired), .connection(.credential):
                 .credential(on: platform)
-            case .push(.request), .push(.unspecified), .connection, .load: .other
+            case .push(.request), .push(.unspecified), .push(.timeToLive), .connection, .load: .other
             }
     }
 

@@ -34,7 +34,8 @@ extension FCMError {
         let text = refusals[refusal.reason.rawValue]?.meaning
         switch refusal.scope {
         case .addressDead: self.init(.unregistered, reason: .deviceUnregistered)
-        case .addressDoubtful where refusal.reason.rawValue == Code.senderIDMismatch.errorCode:
+        case .addressDoubtful where refusal.reason.rawValue == Code.senderIDMismatch.errorCode,
+            .push(.address) where refusal.reason.rawValue == Code.senderIDMismatch.errorCode:
             self.init(.senderIDMismatch, text, reason: .registrationOfOtherProject)
         case .addressDoubtful, .push(.address):
             self = .invalid(field, text ?? Code.invalidArgument.message, reason: .deviceTokenRefused)
@@ -42,10 +43,9 @@ extension FCMError {
             self = .invalid("message", text ?? Code.invalidArgument.message, reason: .payloadTooLarge)
         case .push(.payload), .push(.header):
             self = .invalid("message", text ?? Code.invalidArgument.message, reason: .payloadRefused)
-        case .push(.unspecified) where refusal.reason.rawValue == Code.thirdPartyAuthError.errorCode:
-            self.init(.thirdPartyAuthError, text)
         case .topic: self.init(.thirdPartyAuthError, text)
-        case .push(.request), .push(.unspecified): self.init(.invalidArgument, text, reason: .pushRefused)
+        case .push(.request), .push(.unspecified), .push(.timeToLive):
+            self.init(.invalidArgument, text, reason: .pushRefused)
         case .credential, .connection, .load: self.init(later: refusal, after: nil, refusals)
         }
         metadata["upstreamReason"] = refusal.reason.rawValue.excerpt
@@ -67,7 +67,9 @@ extension FCMError {
         case .load, .credential, .connection, .push, .addressDead, .addressDoubtful:
             self.init(.unavailable, text.map { "\($0) Nothing was kept." }, reason: .upstreamUnavailable)
         }
-        if let after { retryAfterSeconds = max(1, Int(clamping: (after.wholeMilliseconds + 999) / 1000)) }
+        if let after = after ?? refusal.firstWait {
+            retryAfterSeconds = max(1, Int(clamping: (after.wholeMilliseconds + 999) / 1000))
+        }
         metadata["upstreamReason"] = refusal.reason.rawValue.excerpt
     }
 }

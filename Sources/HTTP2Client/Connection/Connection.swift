@@ -117,7 +117,7 @@ final class Connection: StreamSource {
 
     // MARK: Dialing
 
-    /// Begins with the name. A lookup can block for seconds, so it has a thread of its own.
+    /// Begins with the name. A lookup can block for seconds, so it has threads of its own.
     func start(rotation: Int) {
         self.rotation = rotation
         arm()
@@ -126,14 +126,10 @@ final class Connection: StreamSource {
         if SocketAddress.isAddress(host) {
             return resolved(SocketAddress.resolve(host: host, port: port, isLiteral: true))
         }
-        let (mailbox, id, resolve) = (loop.mailbox, id, loop.resolve)
-        do throws(TransportFailure) {
-            try startThread(named: "h2-resolver") {
-                // The loop may have ended meanwhile; then nothing waits for the answer.
-                _ = mailbox.post(.resolved(id, resolve(host, port)))
-            }
-        } catch {
-            fail(error)
+        let (mailbox, id) = (loop.mailbox, id)
+        loop.lookups.addresses(of: host, port: port, by: loop.now.adding(nanoseconds: settings.connectTimeout)) {
+            // The loop may have ended meanwhile; then nothing waits for the answer.
+            _ = mailbox.post(.resolved(id, $0))
         }
     }
 

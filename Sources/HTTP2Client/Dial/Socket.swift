@@ -98,6 +98,8 @@ struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     /// The `sockaddr` as bytes.
     private let bytes: [UInt8]
     let family: Int32
+    /// The address as text.
+    let host: String
     /// `address:port`.
     let description: String
 
@@ -114,6 +116,7 @@ struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         guard code == 0 else { return nil }
         let name = text(host)
         let number = text(port)
+        self.host = name
         description = family == AF_INET6 ? "[\(name)]:\(number)" : "\(name):\(number)"
     }
 

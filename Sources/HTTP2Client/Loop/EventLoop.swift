@@ -11,7 +11,7 @@ import Logging
     let epoll: Epoll
     let logger: Logger
     /// Looks names up, for dials.
-    let resolve: Resolve
+    let lookups: NameLookups
     /// The time at the beginning of this turn.
     private(set) var now = Instant.now()
     /// What connections read into; no bytes are kept in it.
@@ -43,10 +43,10 @@ import Logging
     /// As many as a full pool has under way; each keeps the memory of some hundred ends.
     private static let spareBatchLimit = 32
 
-    init(mailbox: Mailbox, epoll: Epoll, resolve: @escaping Resolve, logger: Logger) {
+    init(mailbox: Mailbox, epoll: Epoll, lookups: NameLookups, logger: Logger) {
         self.mailbox = mailbox
         self.epoll = epoll
-        self.resolve = resolve
+        self.lookups = lookups
         self.logger = logger
         unsafe readBuffer = .allocate(byteCount: 65_536, alignment: 16)
     }
@@ -55,13 +55,13 @@ import Logging
 
     /// Starts a loop on a thread of its own; `ended` opens when the thread has nothing left to do.
     static func start(
-        number: Int, resolve: @escaping Resolve, logger: Logger, ended: Latch
+        number: Int, lookups: NameLookups, logger: Logger, ended: Latch
     ) throws(TransportFailure) -> Mailbox {
         let mailbox = try Mailbox()
         let epoll = try Epoll()
         try epoll.add(mailbox.wakeUp.descriptor, id: wakeUpID, .readable)
         try startThread(named: "h2-loop-\(number)") {
-            EventLoop(mailbox: mailbox, epoll: epoll, resolve: resolve, logger: logger).run()
+            EventLoop(mailbox: mailbox, epoll: epoll, lookups: lookups, logger: logger).run()
             ended.open()
         }
         return mailbox

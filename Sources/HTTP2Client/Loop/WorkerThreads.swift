@@ -54,13 +54,18 @@ package final class WorkerThreads: Sendable {
 
     /// Does what waits, then ends the threads. Idempotent.
     package func shutdown() async {
+        stop()
+        await ended.wait()
+    }
+
+    /// As ``shutdown()``, without waiting for it.
+    func stop() {
         let running = state.withLock { state in
             defer { state.isStopping = true }
             return state.isStopping ? nil : state.running
         }
         if running == 0 { ended.open() }
         for _ in 0..<(running ?? 0) { signals.signal() }
-        await ended.wait()
     }
 
     /// Adds work for which no task waits.

@@ -22,7 +22,8 @@ package final class HTTP2Engine: Sendable {
 
     private let loopCount: Int
     private let logger: Logger
-    private let resolve: Resolve
+    private let lookups: NameLookups
+    private let trustStores = TrustStores()
     private let keyLog: KeyLog?
     private let state = Mutex(State())
 
@@ -37,11 +38,11 @@ package final class HTTP2Engine: Sendable {
         }
     }
 
-    /// - Parameter resolve: looks names up, on a thread of its own for each dial.
+    /// - Parameter resolve: looks names up, on threads of their own.
     init(loopCount: Int, logger: Logger, keyLogFile: String? = nil, resolve: @escaping Resolve) {
         self.loopCount = max(1, loopCount)
         self.logger = logger
-        self.resolve = resolve
+        lookups = NameLookups(resolve)
         keyLog = keyLogFile.flatMap { Self.openKeyLog($0, logger) }
     }
 
@@ -65,7 +66,8 @@ package final class HTTP2Engine: Sendable {
             throw TransportFailure(.connectFailed, problem)
         }
         let tls = try TLSSource(
-            trust: configuration.trust, identity: configuration.identity, keyLog: keyLog, logger: logger)
+            trust: configuration.trust, identity: configuration.identity, keyLog: keyLog, stores: trustStores,
+            logger: logger)
         let gate = PoolGate(limit: configuration.queueLimit)
         let (id, mailbox) = try assignLoop(besideLast: configuration.isBesideLast)
         let budget = budget(for: configuration)
@@ -94,7 +96,7 @@ package final class HTTP2Engine: Sendable {
             while state.loops.count < loopCount {
                 let ended = Latch()
                 let mailbox = try EventLoop.start(
-                    number: state.loops.count, resolve: resolve, logger: logger, ended: ended)
+                    number: state.loops.count, lookups: lookups, logger: logger, ended: ended)
                 state.loops.append(Loop(mailbox: mailbox, ended: ended))
             }
             let id = PoolID(value: state.nextPool)
@@ -102,6 +104,27 @@ package final class HTTP2Engine: Sendable {
             state.nextPool += 1
             return (id, state.loops[state.loop].mailbox)
         }
+    }
+
+    /// Looks up the addresses of a host, and leaves out those that may not be dialed.
+    ///
+    /// - Throws: ``TransportFailure`` `.connectFailed` when there is none.
+    package func addresses(
+        of host: String, port: Int, allowedBy policy: AddressPolicy
+    ) async throws(TransportFailure) -> [String] {
+        let deadline = Instant.now().adding(.seconds(10))
+        let found = await withCheckedContinuation { continuation in
+            if SocketAddress.isAddress(host) {
+                return continuation.resume(
+                    returning: SocketAddress.resolve(host: host, port: port, isLiteral: true))
+            }
+            lookups.addresses(of: host, port: port, by: deadline) { continuation.resume(returning: $0) }
+        }
+        let allowed = try found.get().filter(policy.allows)
+        if allowed.isEmpty {
+            throw TransportFailure(.connectFailed, "\(host): no address of it is one of the Internet")
+        }
+        return allowed.map(\.host)
     }
 
     /// Closes all pools as ``ConnectionPool/close(within:)`` does, then ends the threads. Idempotent.
@@ -113,5 +136,6 @@ package final class HTTP2Engine: Sendable {
         // A loop that has ended already is only waited for.
         for loop in loops { _ = loop.mailbox.post(.stop(within: limit)) }
         for loop in loops { await loop.ended.wait() }
+        lookups.stop()
     }
 }

@@ -72,6 +72,9 @@ package struct PoolConfiguration: Sendable {
     /// Failed dials in a row after which requests end as `notSent` at once instead of waiting for a connection, until
     /// the pause after the last failure is over. See ``Circuit``.
     package var circuitLimit = 5
+    /// Whether requests end as `notSent`, with ``TransportFailure/lacksHTTP2``, as soon as a dial shows that the peer does not
+    /// speak HTTP/2: they are sent in another way. That is no failed dial then.
+    package var leavesWithoutHTTP2 = false
     /// Called on a loop thread when ``PoolStatistics/nextDial``, `isTrying`, or whether any connection works
     /// has changed. It must not block.
     package var reachChanged: (@Sendable () -> Void)?

@@ -318,6 +318,7 @@ final class PoolCore {
 
     private func dialFailed(_ connection: Connection, _ failure: TransportFailure) {
         guard case .open = phase else { return }
+        if failure.lacksHTTP2, settings.configuration.leavesWithoutHTTP2 { return waiting.cut(to: 0, failure) }
         counts.failedDials += 1
         lastFailure = failure
         plan.dialFailed(startedAt: connection.dialedAt, at: loop.now, using: &loop.random)

@@ -25,7 +25,7 @@ package struct RequestCompletion: Sendable {
     }
 
     /// An end without a stream.
-    init(index: Int, exchange: Exchange, latency: Duration) {
+    package init(index: Int, exchange: Exchange, latency: Duration) {
         self.init(
             index: index, exchange: exchange, latencyNanoseconds: latency.wholeNanoseconds, streamNanoseconds: nil)
     }

@@ -99,6 +99,8 @@ package struct TransportFailure: Error, Sendable, Hashable {
     package let kind: Kind
     /// Details in words, for logs: addresses, OpenSSL's error stack, GOAWAY's debug data.
     package let message: String
+    /// Whether the peer answered the handshake, and does not speak HTTP/2.
+    package let lacksHTTP2: Bool
 
     /// The kinds of failure.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -123,7 +125,8 @@ package struct TransportFailure: Error, Sendable, Hashable {
     }
 
     /// Describes a failure.
-    package init(_ kind: Kind, _ message: String) {
+    package init(_ kind: Kind, _ message: String, lacksHTTP2: Bool = false) {
+        self.lacksHTTP2 = lacksHTTP2
         self.kind = kind
         self.message = message
     }

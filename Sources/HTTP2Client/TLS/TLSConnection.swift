@@ -103,7 +103,8 @@ import Glibc
         let name = unsafe UnsafeBufferPointer(start: selected, count: Int(length))
         guard unsafe name.elementsEqual([0x68, 0x32]) else {
             let text = unsafe name.isEmpty ? "no protocol" : String(decoding: name, as: UTF8.self)
-            return .failed(TransportFailure(.tlsFailed, "\(peer) does not speak HTTP/2: ALPN gave \(text)"))
+            return .failed(
+                TransportFailure(.tlsFailed, "\(peer) does not speak HTTP/2: ALPN gave \(text)", lacksHTTP2: true))
         }
         return .done(0)
     }
@@ -151,7 +152,10 @@ import Glibc
             return .failed(TransportFailure(kind, "\(step): \(text)"))
         case let other:
             isBroken = true
-            return .failed(TransportFailure(kind, "\(step): \(details(other))"))
+            // The alert of a server that has none of the protocols offered (RFC 7301 §3.2).
+            let text = details(other)
+            let lacksHTTP2 = !isEstablished && text.contains("alert no application protocol")
+            return .failed(TransportFailure(kind, "\(step): \(text)", lacksHTTP2: lacksHTTP2))
         }
     }
 

@@ -16,8 +16,27 @@ import COpenSSL
     /// - Parameters:
     ///   - identity: what is shown when the peer asks for a certificate.
     ///   - keyLog: where the secrets of all connections go; `nil`: nowhere.
-    init(
+    convenience init(
         trust: TLSTrust, identity: TLSIdentity? = nil, keyLog: KeyLog? = nil
+    ) throws(TransportFailure) {
+        try self.init(.read(trust), identity, keyLog)
+    }
+
+    /// The same with the certificate authorities of another context, which both have from now on: they are read once.
+    convenience init(
+        sharing other: TLSContext, identity: TLSIdentity? = nil, keyLog: KeyLog? = nil
+    ) throws(TransportFailure) {
+        try self.init(.shared(other), identity, keyLog)
+    }
+
+    /// Where the certificate authorities come from.
+    private enum Authorities {
+        case read(TLSTrust)
+        case shared(TLSContext)
+    }
+
+    private init(
+        _ authorities: Authorities, _ identity: TLSIdentity?, _ keyLog: KeyLog?
     ) throws(TransportFailure) {
         OpenSSLErrors.clear()
         guard let context = unsafe SSL_CTX_new(TLS_client_method()) else {
@@ -41,7 +60,13 @@ import COpenSSL
         guard unsafe herald_SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1,
             unsafe SSL_CTX_set_alpn_protos(context, protocols, UInt32(protocols.count)) == 0
         else { throw TransportFailure(.tlsFailed, "TLS set-up: \(OpenSSLErrors.drain())") }
-        try load(trust)
+        switch authorities {
+        case .read(let trust): try load(trust)
+        case .shared(let other):
+            // With a reference of its own. The store is not changed any more, and takes its own lock for what is looked up
+            // (X509_STORE_new(3)).
+            unsafe SSL_CTX_set1_cert_store(context, SSL_CTX_get_cert_store(other.context))
+        }
         if let identity { unsafe try identity.install(in: context) }
         keepSessions()
         // OpenSSL gives the secrets away only if an operator asked for it.
@@ -62,6 +87,11 @@ import COpenSSL
     deinit {
         unsafe SSL_CTX_free(context)
         unsafe BIO_meth_free(bioMethod)
+    }
+
+    /// Whether both have the same certificate authorities.
+    func sharesTrust(with other: TLSContext) -> Bool {
+        unsafe SSL_CTX_get_cert_store(context) == SSL_CTX_get_cert_store(other.context)
     }
 
     private func load(_ trust: TLSTrust) throws(TransportFailure) {

@@ -5,50 +5,34 @@ import Synchronization
 /// The TLS settings of a pool's next connections. A trust file that changed is read again when a connection is dialed:
 /// certificate authorities are replaced while the program runs, and connections that stand stay as they are.
 final class TLSSource: Sendable {
-    /// What tells one state of a file from another, as far as `stat` does.
-    private struct FileState: Equatable {
-        let device: UInt
-        let inode: UInt
-        let size: Int
-        let changedSeconds: Int
-        let changedNanoseconds: Int
-
-        /// Follows links; `nil`: there is no such file.
-        init?(_ path: String) {
-            var status = stat()
-            guard unsafe stat(path, &status) == 0 else { return nil }
-            device = UInt(status.st_dev)
-            inode = UInt(status.st_ino)
-            size = Int(status.st_size)
-            changedSeconds = status.st_mtim.tv_sec
-            changedNanoseconds = status.st_mtim.tv_nsec
-        }
-    }
-
     private struct State {
         var context: TLSContext
         /// The file's when it was read last, whether that was of use or not.
-        var file: FileState?
+        var file: TrustFileState?
     }
 
     private let trust: TLSTrust
     private let identity: TLSIdentity?
     private let keyLog: KeyLog?
+    private let stores: TrustStores
     private let logger: Logger
     private let state: Mutex<State>
 
     /// - Throws: when the trust file or the identity can't be used.
     init(
-        trust: TLSTrust, identity: TLSIdentity? = nil, keyLog: KeyLog? = nil,
+        trust: TLSTrust, identity: TLSIdentity? = nil, keyLog: KeyLog? = nil, stores: TrustStores = TrustStores(),
         logger: Logger
     ) throws(TransportFailure) {
+        self.stores = stores
         self.trust = trust
         self.identity = identity
         self.keyLog = keyLog
         self.logger = logger
         // Before it is read: a change in between is noticed with the next dial.
         let file = Self.state(of: trust)
-        state = Mutex(State(context: try TLSContext(trust: trust, identity: identity, keyLog: keyLog), file: file))
+        let context = try TLSContext(
+            sharing: stores.context(trusting: trust, in: file), identity: identity, keyLog: keyLog)
+        state = Mutex(State(context: context, file: file))
     }
 
     /// The settings for a connection that is dialed now. A file that is gone, or that can't be used, leaves the settings
@@ -58,7 +42,8 @@ final class TLSSource: Sendable {
             guard let file = Self.state(of: trust), file != state.file else { return (state.context, nil) }
             state.file = file
             do throws(TransportFailure) {
-                state.context = try TLSContext(trust: trust, identity: identity, keyLog: keyLog)
+                state.context = try TLSContext(
+                    sharing: stores.context(trusting: trust, in: file), identity: identity, keyLog: keyLog)
                 return (state.context, .success(()))
             } catch {
                 return (state.context, .failure(error))
@@ -82,10 +67,10 @@ final class TLSSource: Sendable {
         }
     }
 
-    private static func state(of trust: TLSTrust) -> FileState? {
+    private static func state(of trust: TLSTrust) -> TrustFileState? {
         switch trust {
         case .system: nil
-        case .file(let path): FileState(path)
+        case .file(let path): TrustFileState(path)
         }
     }
 }

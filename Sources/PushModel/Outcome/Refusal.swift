@@ -8,6 +8,9 @@ package struct Refusal: Hashable, Sendable {
     package let label: String
     /// What it is about.
     package let scope: Scope
+    /// For about how long the push waits after the first such answer, half more or less by chance; the wait doubles with
+    /// each attempt, up to ten minutes. `nil`: as the scope says.
+    package let firstWait: Duration?
 
     /// The label of every reason that no table has.
     package static let unknownLabel = "other"
@@ -15,7 +18,8 @@ package struct Refusal: Hashable, Sendable {
     /// Describes a refusal.
     ///
     /// - Parameter label: `nil`: the reason's own word, which is one of a table then.
-    package init(_ reason: Reason, _ scope: Scope, label: String? = nil) {
+    package init(_ reason: Reason, _ scope: Scope, label: String? = nil, firstWait: Duration? = nil) {
+        self.firstWait = firstWait
         self.reason = reason
         self.label = label ?? reason.rawValue
         self.scope = scope
@@ -81,6 +85,8 @@ extension Refusal {
         case payloadSize
         /// The payload otherwise.
         case payload
+        /// Its time to live, which is over: the delivery ends as expired.
+        case timeToLive
         /// The header field of this name.
         case header(String)
         /// Method or path: the service at the other end may not be the expected one.
@@ -111,6 +117,8 @@ extension Refusal {
         case address
         /// The service is overloaded or down.
         case service
+        /// The service slows this sender down, whatever the address.
+        case sender
         /// The service fails.
         case failure
         /// The service does not say.

@@ -4,11 +4,11 @@ import PushModel
 /// What one exchange means: for the push an outcome, for the upstream a sign of how it is doing.
 struct Answer {
     /// What became of the push.
-    let outcome: Outcome
+    private(set) var outcome: Outcome
     /// What it says about the upstream.
     let sign: UpstreamSign
     /// What it says about credential, topic, device and load.
-    let meaning: AnswerMeaning
+    private(set) var meaning: AnswerMeaning
     /// The service's own id of an accepted push.
     let id: String?
 
@@ -21,12 +21,10 @@ struct Answer {
     init(_ exchange: Exchange, of service: some PushService, at now: Timestamp) {
         switch exchange {
         case .answered(let response):
-            let said = Self.outcome(of: response, from: service, at: now)
-            outcome = said.waiting(by: service)
-            sign = UpstreamSign(said.refusal, status: response.status)
-            // What the service did not ask for holds back no other address.
-            meaning = AnswerMeaning(said.refusal?.scope == .load(.address) ? outcome : said)
-            id = said == .accepted ? service.id(of: response.body) : nil
+            outcome = Self.outcome(of: response, from: service, at: now)
+            sign = UpstreamSign(outcome.refusal, status: response.status)
+            meaning = AnswerMeaning(outcome)
+            id = outcome == .accepted ? service.id(of: response.body) : nil
             unusualSuccess =
                 (200...299).contains(response.status) && !service.isUsualSuccess(response.status)
                 ? response.status : nil
@@ -43,6 +41,14 @@ struct Answer {
             id = nil
             unusualSuccess = nil
         }
+    }
+
+    /// The push is refused after all as the others that the answer came with say.
+    ///
+    /// - Parameter isOfGroup: whether those of its group would be refused too.
+    mutating func refuse(by refusal: Refusal, isOfGroup: Bool) {
+        outcome = Outcome(refusal, retryAfter: nil)
+        if isOfGroup { meaning = .groupRefused(refusal) }
     }
 
     /// The service's reason when its table does not have it; `nil` otherwise.
@@ -72,13 +78,5 @@ struct Answer {
         guard let end = HTTPDate.time(of: text, now: now) else { return nil }
         let start = response.header("date").flatMap { HTTPDate.time(of: $0, now: now) } ?? now
         return min(max(.zero, end - start), longestPause)
-    }
-}
-
-extension Outcome {
-    /// With the wait that the service's table has, where the answer asked for none.
-    fileprivate func waiting(by service: some PushService) -> Outcome {
-        guard case .throttled(let refusal, after: nil) = self else { return self }
-        return .throttled(refusal, after: service.wait(after: refusal))
     }
 }

@@ -6,6 +6,8 @@ enum AnswerMeaning: Hashable {
     case accepted
     /// The address is malformed, or belongs elsewhere.
     case addressDoubtful(Refusal)
+    /// The addresses of the push's group are refused, as far as is known: what would be refused too is not to be sent.
+    case groupRefused(Refusal)
     /// The address gets too many pushes; `after`: how long to leave it alone at least.
     case addressBusy(after: Duration?)
     /// The push is refused for its own or its address's sake.
@@ -20,6 +22,8 @@ enum AnswerMeaning: Hashable {
     case tokenExpired(Refusal)
     /// The service is overloaded or fails; `after`: how long it asks to be left alone.
     case overloaded(after: Duration?)
+    /// The service slows this sender down, and does not say for how long.
+    case slowed
     /// Nothing of that kind.
     case nothing
 
@@ -44,6 +48,7 @@ enum AnswerMeaning: Hashable {
         case .connection(.idle), .connection(.closing), .connection(.misdirected): .nothing
         case .load(.address): .addressBusy(after: after)
         case .load(.service), .load(.failure): .overloaded(after: after)
+        case .load(.sender): after.map { .overloaded(after: $0) } ?? .slowed
         case .load(.unspecified): .nothing
         }
     }
@@ -51,19 +56,19 @@ enum AnswerMeaning: Hashable {
     /// What it says about the credential.
     var credentialFinding: SendPause.Finding {
         switch self {
-        case .accepted, .addressDoubtful, .addressBusy, .pushRefused, .topicRefused: .passed
+        case .accepted, .addressDoubtful, .groupRefused, .addressBusy, .pushRefused, .topicRefused: .passed
         case .credentialRefused(let refusal), .connectionRefused(let refusal), .tokenExpired(let refusal):
             .refused(refusal)
-        case .overloaded, .nothing: .inconclusive
+        case .overloaded, .slowed, .nothing: .inconclusive
         }
     }
 
     /// What it says about the topic.
     var topicFinding: SendPause.Finding {
         switch self {
-        case .accepted, .addressDoubtful, .addressBusy, .pushRefused: .passed
+        case .accepted, .addressDoubtful, .groupRefused, .addressBusy, .pushRefused: .passed
         case .topicRefused(let refusal): .refused(refusal)
-        case .credentialRefused, .connectionRefused, .tokenExpired, .overloaded, .nothing: .inconclusive
+        case .credentialRefused, .connectionRefused, .tokenExpired, .overloaded, .slowed, .nothing: .inconclusive
         }
     }
 
@@ -71,16 +76,17 @@ enum AnswerMeaning: Hashable {
     var addressFinding: SendPause.Finding {
         switch self {
         case .accepted, .addressBusy, .pushRefused: .passed
-        case .addressDoubtful(let refusal): .refused(refusal)
-        case .topicRefused, .credentialRefused, .connectionRefused, .tokenExpired, .overloaded, .nothing: .inconclusive
+        case .addressDoubtful(let refusal), .groupRefused(let refusal): .refused(refusal)
+        case .topicRefused, .credentialRefused, .connectionRefused, .tokenExpired, .overloaded, .slowed, .nothing:
+            .inconclusive
         }
     }
 
     /// Whether the service dealt with the push and did not complain of load.
     var isAnswered: Bool {
         switch self {
-        case .overloaded, .nothing: false
-        case .accepted, .addressDoubtful, .addressBusy, .pushRefused, .topicRefused, .credentialRefused,
+        case .overloaded, .slowed, .nothing: false
+        case .accepted, .addressDoubtful, .groupRefused, .addressBusy, .pushRefused, .topicRefused, .credentialRefused,
             .connectionRefused, .tokenExpired:
             true
         }

@@ -249,6 +249,7 @@ final class CongestionGate: Sendable {
         change { state in
             if let overload {
                 state.congestion.overloaded(after: overload.after, at: now)
+                if overload.isSlowed { state.congestion.slowedDown(at: now) }
                 state.pace?.overloaded(at: now)
                 state.refusal = self.overload
             }
@@ -260,6 +261,8 @@ final class CongestionGate: Sendable {
     struct Overload: Hashable {
         /// The longest time that one asked for.
         var after: Duration?
+        /// Whether one slowed this sender down without asking for a time.
+        var isSlowed = false
     }
 
     /// A pause for this reason is over, or it is not clear whether there will be one: what comes now comes slowly.

@@ -22,6 +22,11 @@ struct CongestionWindow {
     /// The longest rest.
     static let longestRest: Duration = .seconds(60)
 
+    /// The rest when the service slows this sender down and asks for none…
+    static let firstSlowRest: Duration = .seconds(60)
+    /// …doubled when it does so again within that time after it, up to this.
+    static let longestSlowRest: Duration = .seconds(900)
+
     /// Pushes in flight.
     private(set) var inFlight = 0
     /// The last rest, while no good answer has come since.
@@ -31,6 +36,9 @@ struct CongestionWindow {
     /// Below this a round doubles the limit: the last one that was too much is further away.
     private var threshold = CongestionWindow.ceiling
     private var decreasedAt: Duration?
+    private var slowRest: Duration?
+    /// When the last rest of that kind is over.
+    private var slowUntil: Duration = .zero
     /// The service asked to be left alone until then.
     private(set) var notBefore: Duration?
 
@@ -92,6 +100,16 @@ struct CongestionWindow {
         let halved = max(1, present / 2)
         window = halved
         threshold = halved
+    }
+
+    /// The service slows this sender down, and asks for no time. Answers that come during the rest are the same news.
+    mutating func slowedDown(at now: Duration) {
+        if now < slowUntil { return }
+        let again = slowRest.flatMap { now < slowUntil + $0 ? min($0 * 2, Self.longestSlowRest) : nil }
+        let rest = again ?? Self.firstSlowRest
+        slowRest = rest
+        slowUntil = now + rest
+        notBefore = max(notBefore ?? now, slowUntil)
     }
 
     /// A pause is over, or it is not clear whether there will be one: what comes now comes slowly.

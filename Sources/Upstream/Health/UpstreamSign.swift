@@ -53,7 +53,8 @@ enum UpstreamSign: Hashable, Sendable {
         self =
             switch refusal.scope {
             case .push(.request): problem(.none)
-            case .push, .addressDead, .addressDoubtful, .load(.address), .load(.unspecified): .working
+            case .push, .addressDead, .addressDoubtful, .load(.address), .load(.sender), .load(.unspecified):
+                .working
             case .topic, .credential, .connection(.tokenExpired), .connection(.credential), .connection(.tokenUpdates):
                 .nothing
             case .connection(.idle): problem(.freshConnections)

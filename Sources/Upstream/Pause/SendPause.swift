@@ -76,6 +76,14 @@ struct SendPause {
         }
     }
 
+    /// Why pushes are held back; `nil`: they are not.
+    var cause: Cause? {
+        switch phase {
+        case .open: nil
+        case .waiting(let cause, _, _), .probing(let cause, _, _): cause
+        }
+    }
+
     /// What pushes wait for.
     enum Waiting: Hashable {
         /// The time of the next probe.

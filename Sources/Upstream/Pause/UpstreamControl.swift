@@ -249,7 +249,12 @@ extension UpstreamControl {
                 run = (answer.index, counts[AddressGroup(batch[answer.index])] ?? DoubtfulAddressWindow.Count())
             }
             run?.count.answers += 1
-            if case .addressDoubtful = answer.meaning { run?.count.bad += 1 }
+            switch answer.meaning {
+            case .addressDoubtful, .groupRefused: run?.count.bad += 1
+            case .accepted, .addressBusy, .pushRefused, .topicRefused, .credentialRefused, .connectionRefused,
+                .tokenExpired, .overloaded, .slowed, .nothing:
+                break
+            }
         }
         if let run { counts[AddressGroup(batch[run.index])] = run.count }
         for (group, count) in counts { actions += noteEnvironment(group, count, dispatch, at: now, wallTime) }
@@ -281,8 +286,8 @@ extension UpstreamControl {
                 actions += replacement(at: now)
             case .pause: break
             }
-        case .nothing, .overloaded: break
-        case .accepted, .addressDoubtful, .addressBusy, .pushRefused, .topicRefused, .credentialRefused:
+        case .nothing, .overloaded, .slowed: break
+        case .accepted, .addressDoubtful, .groupRefused, .addressBusy, .pushRefused, .topicRefused, .credentialRefused:
             trial.passed(generation: generation)
         }
         switch everything.answered(finding, generation: generation, at: now, wallTime: wallTime) {
@@ -304,16 +309,27 @@ extension UpstreamControl {
             topics[topic]?.answered(meaning.topicFinding, generation: generation, at: now, wallTime: wallTime) ?? .none
         actions += follow(ofTopic, .topic(topic), detail: "the topic is refused; its other pushes are held back")
         noteMixture(meaning, push)
-        // A refusal of one device token begins no pause, only a share of them does.
-        let group = AddressGroup(push)
-        if let pause = routes[group], !pause.isOpen {
-            let ofRoute =
-                routes[group]?.answered(
-                    meaning.addressFinding, generation: generation, at: now, wallTime: wallTime) ?? .none
-            if case .ended = ofRoute { windows[group]?.reset() }
-            actions += follow(ofRoute, group.part, detail: "")
+        return actions + noteGroup(meaning, AddressGroup(push), generation, at: now, wallTime)
+    }
+
+    /// A refusal of one address begins no pause: only a share of them does, or one that shows that all would be refused.
+    private mutating func noteGroup(
+        _ meaning: AnswerMeaning, _ group: AddressGroup, _ generation: Int, at now: Duration, _ wallTime: Timestamp
+    ) -> [ControlAction] {
+        var detail = ""
+        if case .groupRefused(let refusal) = meaning {
+            if routes[group] == nil, makeRoom(in: &routes) { routes[group] = SendPause() }
+            detail = service.meaning(of: refusal.reason) ?? ""
+        } else if routes[group]?.isOpen ?? true {
+            return []
         }
-        return actions
+        // What set out before the pause and is accepted shows that not all are refused: the next push finds out.
+        if meaning == .accepted, routes[group]?.cause?.refusal.scope == .credential { routes[group]?.hasten(at: now) }
+        let change =
+            routes[group]?.answered(meaning.addressFinding, generation: generation, at: now, wallTime: wallTime)
+            ?? .none
+        if case .ended = change { windows[group]?.reset() }
+        return follow(change, group.part, detail: detail)
     }
 
     private mutating func noteMixture(_ meaning: AnswerMeaning, _ push: Push) {
@@ -342,8 +358,8 @@ extension UpstreamControl {
         switch meaning {
         case .addressBusy(let after): devices.refused(address, after: after, at: now)
         case .accepted: devices.passed(address, at: now)
-        case .addressDoubtful, .pushRefused, .topicRefused, .credentialRefused, .connectionRefused, .tokenExpired,
-            .overloaded, .nothing:
+        case .addressDoubtful, .groupRefused, .pushRefused, .topicRefused, .credentialRefused, .connectionRefused,
+            .tokenExpired, .overloaded, .slowed, .nothing:
             break
         }
     }

@@ -14,6 +14,8 @@ package final class BrowserPush: ComposedPush {
     package let payload: [UInt8]
     /// When a push service need not keep it any more.
     package let expiresAt: Timestamp
+    /// When the sender's own `TTL` is over, after which nothing is sent; `nil`: it has none, or it is for now or never.
+    package let endsAt: Timestamp?
     /// `Urgency`.
     package let urgency: BrowserParts.Urgency
     /// `Topic`: 32 characters; `nil`: it replaces nothing.
@@ -54,6 +56,7 @@ package final class BrowserPush: ComposedPush {
             ])
         }
         let ownEnd = parts.timeToLive.flatMap { time in context.acceptedAt.map { $0 + time } }
+        endsAt = parts.timeToLive == .zero ? nil : ownEnd
         expiresAt = min(context.expiresAt, ownEnd ?? context.expiresAt)
         urgency = parts.urgency
         collapseID = parts.topic ?? (context.collapsesRepeats && parts.isDisplayed ? context.message.rawValue : nil)

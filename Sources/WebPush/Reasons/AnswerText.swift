@@ -36,6 +36,11 @@ struct AnswerText {
         return text.contains("invalid push subscription endpoint") ? .subscriptionUnknown : nil
     }
 
+    /// Whether it speaks of the subscription, and not of the sender.
+    var namesSubscription: Bool { Self.subscriptions.contains(where: text.contains) }
+
+    private static let subscriptions = ["subscription", "endpoint", "device", "channel"]
+
     /// What services write when a subscription is of another key than the token: Apple, Google twice, Mozilla.
     private static let mismatches = [
         "vapidpkhashmismatch", "do not correspond", "unauthorizedregistration", "public key mismatch",

@@ -26,6 +26,8 @@ extension Reason {
     static let serviceUnavailable: Reason = "ServiceUnavailable"
     /// Refused here: Safari ends the permission of pages whose pushes show nothing.
     static let nothingToShow: Reason = "NothingToShow"
+    /// Refused here: the time to live that the sender gave is over.
+    static let timeToLiveOver: Reason = "TimeToLiveOver"
     /// Refused here: the endpoint is of no push service that the project allows.
     static let serviceNotAllowed: Reason = "ServiceNotAllowed"
     /// Refused here: it can't be encrypted for the browser's key.

@@ -13,6 +13,11 @@ package enum WebPushReasonTable {
         let meaning: String
         /// What it is about.
         let scope: Refusal.Scope
+        /// How long a push waits at first.
+        var firstWait: Duration?
+
+        /// The refusal.
+        var refusal: Refusal { Refusal(reason, scope, firstWait: firstWait) }
     }
 
     /// The table, in the order of the statuses.
@@ -47,7 +52,7 @@ package enum WebPushReasonTable {
             scope: .push(.payloadSize)),
         Row(
             reason: .tooManyRequests, statuses: [406, 429], meaning: "The service slows the sender down.",
-            scope: .load(.unspecified)),
+            scope: .load(.sender), firstWait: .seconds(60)),
         Row(reason: .serviceFailed, statuses: [500], meaning: "The service failed.", scope: .load(.failure)),
         Row(
             reason: .serviceUnavailable, statuses: [502, 503, 504], meaning: "The service is overloaded or down.",
@@ -56,6 +61,9 @@ package enum WebPushReasonTable {
             reason: .nothingToShow, statuses: [],
             meaning: "The push shows nothing, for which Safari ends the page's permission: it was not sent.",
             scope: .push(.payload)),
+        Row(
+            reason: .timeToLiveOver, statuses: [],
+            meaning: "The TTL of the message's webpush block is over: it was not sent.", scope: .push(.timeToLive)),
         Row(
             reason: .serviceNotAllowed, statuses: [],
             meaning: "The endpoint is of no push service that the project allows: it was not sent.",
@@ -72,7 +80,7 @@ package enum WebPushReasonTable {
 
     /// The table's reasons by their words.
     package static let catalog = RefusalCatalog(
-        rows.map { RefusalCatalog.Entry(Refusal($0.reason, $0.scope), meaning: $0.meaning) })
+        rows.map { RefusalCatalog.Entry($0.refusal, meaning: $0.meaning) })
 
     /// Why a push is not sent that can't be encrypted.
     static func refusal(encrypting error: SigningError) -> Refusal {
@@ -84,11 +92,18 @@ package enum WebPushReasonTable {
         rows.flatMap { row in row.statuses.map { ($0, row) } }, uniquingKeysWith: { first, _ in first })
 
     /// Reads an answer that does not accept its push.
-    static func refusal(status: Int, body: [UInt8]) -> Refusal {
-        if let reason = AnswerText(body).reason(status: status), let row = rows.first(where: { $0.reason == reason }) {
-            return Refusal(row.reason, row.scope)
+    ///
+    /// - Parameter isOfOne: whether an answer that slows down, and names no subscription, counts for its own alone.
+    static func refusal(status: Int, body: [UInt8], isOfOne: () -> Bool) -> Refusal {
+        let text = AnswerText(body)
+        if let reason = text.reason(status: status), let row = rows.first(where: { $0.reason == reason }) {
+            return row.refusal
         }
-        if let row = byStatus[status] { return Refusal(row.reason, row.scope) }
+        if let row = byStatus[status] {
+            // Asked first: it counts.
+            guard row.scope == .load(.sender), isOfOne() || text.namesSubscription else { return row.refusal }
+            return Refusal(row.reason, .load(.address), firstWait: row.firstWait)
+        }
         let scope: Refusal.Scope =
             switch status {
             case 400...499: .push(.unspecified)

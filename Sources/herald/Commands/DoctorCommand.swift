@@ -4,6 +4,7 @@ import Delivery
 import Foundation
 import PushModel
 import Store
+import WebPush
 
 /// `herald doctor`: whether the gateway of a configuration could do its work, from this machine and as this user.
 struct DoctorCommand: AsyncParsableCommand {
@@ -13,8 +14,8 @@ struct DoctorCommand: AsyncParsableCommand {
             Reads the configuration as serve does, opens the store if there is one, and sends one push that no device can \
             receive to every APNs endpoint of every app: the answer shows whether address, TLS, credential and topic are \
             right, and how far this machine's clock is from APNs'. Push services that a web app names are asked in the same \
-            way, and the public halves of its VAPID keys are shown. Google is asked for an access token for every Android app, \
-            and to check a message. Link hosts are asked for their association files, as \
+            way, and the public halves of its VAPID keys are shown, each with its registrations. Google is asked for an \
+            access token for every Android app, and to check a message. Link hosts are asked for their association files, as \
             Apple and Google do. A gateway may run meanwhile.
             With --ledger it does something else: it recounts the whole store from its rows and compares the sums, the \
             law of every message and the pages of the file, each of these in one snapshot, also beside a running gateway.
@@ -53,7 +54,8 @@ struct DoctorCommand: AsyncParsableCommand {
             findings += await LinkHostCheck(projects: projects.projects, limit: .seconds(timeout)).findings()
             findings += try await upstreams(projects)
             findings += await WebPushCheck(
-                apps: projects.browsers, limit: .seconds(timeout), wallTime: Timestamp.systemTime
+                apps: projects.browsers, limit: .seconds(timeout), wallTime: Timestamp.systemTime,
+                counts: { await Self.applicationKeys(of: $0, configuration) }
             ).findings()
             findings += try await android(projects)
         } catch {
@@ -123,6 +125,22 @@ struct DoctorCommand: AsyncParsableCommand {
                 : Finding(.bad, "store", "\(directory) can't be written; check owner, mode and free space")
         } catch {
             return Finding(.bad, "store", Failure(store: error, in: configuration).message)
+        }
+    }
+
+    /// How many registrations a web app has by application key; `nil`: there is no store, or it can't be read, which is a
+    /// finding of its own.
+    private static func applicationKeys(
+        of app: WebPushAppConfiguration, _ configuration: GatewayConfiguration
+    ) async -> [[UInt8]: Int]? {
+        guard FileManager.default.fileExists(atPath: configuration.storeFile) else { return nil }
+        do {
+            let store = try await configuration.openStore(as: .command)
+            let counts = try await store.applicationKeys(of: app.app, in: app.project)
+            try store.close()
+            return counts
+        } catch {
+            return nil
         }
     }
 

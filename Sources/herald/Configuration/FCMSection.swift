@@ -21,6 +21,8 @@ struct AndroidConfiguration: Sendable {
     var maxPerSecond: Int
     /// `fcm.unknownTokens`.
     var unknownTokens = UnknownTokens.reject
+    /// `fcm.ambiguous`.
+    var ambiguous = AmbiguousPushes.retry
 
     /// Its way to Google.
     ///
@@ -46,10 +48,19 @@ enum UnknownTokens: String, CaseIterable, Sendable {
     case relay
 }
 
+/// What becomes of a push that was sent and got no answer: Google has no key by which it would know a repeat.
+enum AmbiguousPushes: String, CaseIterable, Sendable {
+    /// It is sent again, and may be shown twice.
+    case retry
+    /// It ends, and may not have arrived.
+    case drop
+}
+
 /// Reads the `fcm` block of an Android app.
 struct FCMSection {
     static let keys = [
         "serviceAccount", "endpoint", "trust", "proxy", "proxyCredentialsFile", "maxPerSecond", "unknownTokens",
+        "ambiguous",
     ]
 
     let section: ConfigurationSection
@@ -68,12 +79,13 @@ struct FCMSection {
         let proxy = way.proxy(problems: &problems, warnings: &warnings)
         let limit = section.integer("maxPerSecond", in: 0...1_000_000, problems: &problems)
         let unknownTokens = section.choice("unknownTokens", of: UnknownTokens.self, problems: &problems)
+        let ambiguous = section.choice("ambiguous", of: AmbiguousPushes.self, problems: &problems)
         let account = account(problems: &problems, warnings: &warnings)
         guard let id, let account, let endpoint, problems.count == count else { return nil }
         return AndroidConfiguration(
             id: id, field: field, account: account, endpoint: endpoint, trustFile: trust, proxy: proxy,
             maxPerSecond: limit ?? FCMRelayAppConfiguration.defaultMaxPerSecond,
-            unknownTokens: unknownTokens ?? .reject)
+            unknownTokens: unknownTokens ?? .reject, ambiguous: ambiguous ?? .retry)
     }
 
     private func account(

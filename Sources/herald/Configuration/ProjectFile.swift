@@ -227,6 +227,7 @@ private struct AppSection {
             if let id {
                 var app = App(id: id, service: .android(isReached: way != nil), links: links)
                 app.relaysUnknownTokens = way?.unknownTokens == .relay
+                app.repeatsUnanswered = way?.ambiguous != .drop
                 content.otherApps.append(app)
             }
             return nil

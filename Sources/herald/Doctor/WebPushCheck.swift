@@ -17,19 +17,37 @@ struct WebPushCheck {
     /// How long one answer may take.
     let limit: Duration
     let wallTime: WallTime
+    /// How many active registrations an app has by application key; `nil`: there is no store yet.
+    var counts: @Sendable (WebPushAppConfiguration) async -> [[UInt8]: Int]? = { _ in nil }
 
     /// What is wrong, and what is well.
-    func findings() async -> [Finding] { keys + (await services()) }
+    func findings() async -> [Finding] {
+        var findings: [Finding] = []
+        for app in apps { findings += Self.keys(of: app, await counts(app)) }
+        return findings + (await services())
+    }
 
-    private var keys: [Finding] {
-        apps.flatMap { app in
-            app.keys.enumerated().map { place, key in
-                let text = Base64URL.text(key.publicPoint)
-                return Finding(
-                    .good, "\(app.app) VAPID",
-                    place == 0 ? "pages subscribe with \(text)" : "subscriptions with \(text) go on")
-            }
+    /// Each key with its registrations: a former one that has none may leave the configuration, and one that the
+    /// configuration does not have leaves its browsers without pushes.
+    static func keys(of app: WebPushAppConfiguration, _ counts: [[UInt8]: Int]?) -> [Finding] {
+        let subject = "\(app.app) VAPID"
+        func count(_ point: [UInt8]) -> String { counts.map { ": \($0[point] ?? 0) registrations" } ?? "" }
+        var findings = app.keys.enumerated().map { place, key in
+            let text = Base64URL.text(key.publicPoint)
+            let use = place == 0 ? "pages subscribe with \(text)" : "subscriptions with \(text) go on"
+            return Finding(.good, subject, use + count(key.publicPoint))
         }
+        let known = Set(app.keys.map(\.publicPoint))
+        for (point, count) in (counts ?? [:]).sorted(by: { $0.value > $1.value }) where !known.contains(point) {
+            findings.append(
+                point.isEmpty
+                    ? Finding(.good, subject, "\(count) registrations do not say their key: the first is used")
+                    : Finding(
+                        .warning, subject,
+                        "\(count) registrations have the key \(Base64URL.text(point)), which is not among the app's: they "
+                            + "get no pushes"))
+        }
+        return findings
     }
 
     private func services() async -> [Finding] {

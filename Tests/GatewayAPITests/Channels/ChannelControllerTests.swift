@@ -49,6 +49,20 @@ struct ChannelControllerTests {
         static func name(_ text: String) -> ChannelName { ChannelName(rawValue: text)! }
     }
 
+    /// There is time then to delete those of what is over.
+    @Test(arguments: [(8999, false), (9000, true)])
+    func anAppWithNearlyAsManyChannelsAsItMayHaveIsTold(count: Int, isTold: Bool) async throws {
+        let rig = try await Rig()
+        let collector = LogCollector()
+        let controller = ChannelController(
+            store: rig.gateway.store, service: rig.service, wallTime: { rig.gateway.clock.now },
+            logger: collector.logger)
+        let ids = try (0..<count).map { try #require(ChannelID(rawValue: "other+/\($0)==")) }
+        rig.service.state.withLock { state in state.channels = ids.map { ($0, .mostRecent) } }
+        #expect(try await controller.reconcile(rig.home).count == count)
+        #expect(collector.lines.contains { $0.contains("nearly as many channels as it may have") } == isTold)
+    }
+
     @Test func aListThatLacksAChannelWhichIsThereLosesNothing() async throws {
         let rig = try await Rig()
         let channel = try await rig.create("a")

@@ -95,6 +95,10 @@ struct AndroidConfigurationTests {
         (["serviceAccount: KEYS/account.json", "maxPerSecond: -1"], "apps[0].fcm.maxPerSecond"),
         (["serviceAccount: KEYS/account.json", "trust: KEYS/none.pem"], "apps[0].fcm.trust: none.pem"),
         (
+            ["serviceAccount: KEYS/account.json", "ambiguous: repeat"],
+            "demo.yaml:8: apps[0].fcm.ambiguous"
+        ),
+        (
             ["serviceAccount: KEYS/account.json", "unknownTokens: pass"],
             "demo.yaml:8: apps[0].fcm.unknownTokens"
         ),

@@ -55,7 +55,7 @@ struct AndroidGatewayTests {
             let expected: [(device: String, reason: String, state: String)] = [
                 ("unregistered-1:APA91bExample", "UNREGISTERED", "ENDED"),
                 ("invalid-token-1:APA91bExample", "INVALID_TOKEN", "QUARANTINED"),
-                ("mismatch-1:APA91bExample", "SENDER_ID_MISMATCH", "QUARANTINED"),
+                ("mismatch-1:APA91bExample", "SENDER_ID_MISMATCH", "ACTIVE"),
                 ("invalid-message-1:APA91bExample", "INVALID_ARGUMENT", "ACTIVE"),
             ]
             for (device, reason, state) in expected {

@@ -1,9 +1,8 @@
 import Synchronization
-import Upstream
 
-/// Whose quota a 429 is about that does not say so (fcm-relay.md §4): while fewer than one in a hundred of the last
-/// seconds' messages get one it is that of single devices, otherwise that of the project. Safe to share.
-final class QuotaWatch: Sendable {
+/// Whose quota a 429 is about that does not say so: while fewer than one in a hundred of the last seconds' pushes get one it
+/// is that of single devices, otherwise that of the sender. Safe to share.
+package final class QuotaWatch: Sendable {
     private struct Counts {
         var sent = 0
         var refused = 0
@@ -25,12 +24,13 @@ final class QuotaWatch: Sendable {
     private let uptime: Uptime
     private let state = Mutex(State())
 
-    init(uptime: @escaping Uptime) {
+    /// Nothing was sent yet.
+    package init(uptime: @escaping Uptime) {
         self.uptime = uptime
     }
 
-    /// Messages set out.
-    func sent(_ count: Int) {
+    /// Pushes set out.
+    package func sent(_ count: Int) {
         let now = uptime().components.seconds
         state.withLock { state in
             state.turn(to: now)
@@ -39,7 +39,7 @@ final class QuotaWatch: Sendable {
     }
 
     /// One was answered 429: whether that is for its device alone.
-    func isOfDevice() -> Bool {
+    package func isOfDevice() -> Bool {
         let now = uptime().components.seconds
         return state.withLock { state in
             state.turn(to: now)

@@ -1,0 +1,29 @@
+import Synchronization
+
+/// The certificate authorities that the pools of an engine trust, each source read once: a thousand origins would have a
+/// thousand copies of the system's otherwise. Safe to share.
+///
+/// There are as many as trust files are configured, which is what bounds them; one whose file has changed is replaced.
+final class TrustStores: Sendable {
+    private struct Entry {
+        let file: TrustFileState?
+        /// No connection is made of it: it keeps what others share.
+        let context: TLSContext
+    }
+
+    private let entries = Mutex<[TLSTrust: Entry]>([:])
+
+    /// Settings with the authorities of a source in this state, to be shared; they are read if they are not there.
+    func context(trusting trust: TLSTrust, in file: TrustFileState?) throws(TransportFailure) -> TLSContext {
+        // Read under the lock: pools that are opened together read once.
+        let result: Result<TLSContext, TransportFailure> = entries.withLock { entries in
+            if let entry = entries[trust], entry.file == file { return .success(entry.context) }
+            return Result { () throws(TransportFailure) in
+                let context = try TLSContext(trust: trust)
+                entries[trust] = Entry(file: file, context: context)
+                return context
+            }
+        }
+        return try result.get()
+    }
+}

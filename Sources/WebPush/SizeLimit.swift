@@ -1,0 +1,41 @@
+import Synchronization
+import Upstream
+
+/// The size from which on a push service refuses bodies, as far as its answers 413 say. It is forgotten after a day, or when
+/// such a body is accepted. Safe to share.
+final class SizeLimit: Sendable {
+    private struct Seen {
+        var bytes = Int.max
+        var until: Duration = .zero
+    }
+
+    /// Services change what they take.
+    static let memory: Duration = .seconds(24 * 3600)
+
+    private let uptime: Uptime
+    private let seen = Mutex(Seen())
+
+    init(uptime: @escaping Uptime) {
+        self.uptime = uptime
+    }
+
+    /// Payloads of so many bytes and more are refused; `Int.max`: none.
+    var bytes: Int {
+        let now = uptime()
+        return seen.withLock { now < $0.until ? $0.bytes : .max }
+    }
+
+    /// The service refused a payload of so many bytes for its size.
+    func refused(_ bytes: Int) {
+        let now = uptime()
+        seen.withLock { seen in
+            seen.bytes = now < seen.until ? min(seen.bytes, bytes) : bytes
+            seen.until = now + Self.memory
+        }
+    }
+
+    /// The service took a payload of so many bytes.
+    func accepted(_ bytes: Int) {
+        seen.withLock { if bytes >= $0.bytes { $0 = Seen() } }
+    }
+}
