@@ -3,6 +3,7 @@ import HTTPTypes
 import JSON
 import Logging
 import PushModel
+import SQLiteStorage
 import Store
 import Synchronization
 import TestSupport
