@@ -207,10 +207,11 @@ extension ConformanceCase {
             #expect(first.elements.map(\.event.rawValue) == [3, 5])
             let rest = try await scene.store.deadLetters(of: endpoint.id, after: first.nextCursor, limit: 2)
             #expect(rest.elements == [Scene.letter(7, at: 7000)] && rest.nextCursor == nil)
+            let store = scene.store
             func found(after event: Int64, upTo last: Int64) async throws -> Int64? {
-                try await scene.store.deadLetter(
-                    of: endpoint.id, after: EventNumber(rawValue: event), upTo: EventNumber(rawValue: last))?.event
-                    .rawValue
+                let (event, last) = (EventNumber(rawValue: event), EventNumber(rawValue: last))
+                let letter = try await store.deadLetter(of: endpoint.id, after: event, upTo: last)
+                return letter?.event.rawValue
             }
             #expect(try await found(after: 3, upTo: 9) == 5)
             #expect(try await found(after: 5, upTo: 6) == nil)

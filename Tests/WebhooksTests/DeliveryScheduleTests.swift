@@ -43,7 +43,7 @@ struct DeliveryScheduleTests {
             let verdict = run.fail()
             #expect((verdict == .giveUp) == (number == 10))
         }
-        #expect(run.sent == Self.times.map { .seconds($0) })
+        #expect(run.sent == Self.times.map { Duration.seconds($0) })
         #expect(run.sent.last == .seconds(272_105))
         // The next event begins anew, and at once.
         _ = run.fail()
@@ -54,10 +54,11 @@ struct DeliveryScheduleTests {
         var run = Run()
         while run.fail() != .disable { #expect(run.sent.count < 40) }
         #expect(run.sent.last == DeliverySchedule.disablingTime && run.given == 1)
-        #expect(run.warnings == [50, 70, 90, 100])
+        // There was no attempt between 90 percent and the end.
+        #expect(run.warnings == [50, 70, 100])
         // The second event had the same schedule, cut at the end.
         let second = run.sent.dropFirst(10).dropLast().map { $0 - .seconds(272_105) }
-        #expect(Array(second) == Self.times.prefix(second.count).map { .seconds($0) })
+        #expect(Array(second) == Self.times.prefix(second.count).map { Duration.seconds($0) })
     }
 
     /// A batch is never given up: it goes on once a day.
@@ -65,7 +66,7 @@ struct DeliveryScheduleTests {
         var run = Run()
         while run.fail(isDroppable: false) != .disable {}
         #expect(run.given == 0)
-        #expect(run.sent.prefix(10) == Self.times.map { .seconds($0) }[...])
+        #expect(run.sent.prefix(10) == Self.times.map { Duration.seconds($0) }[...])
         #expect(Array(run.sent.dropFirst(10)) == [.seconds(272_105 + 86_400), .seconds(432_000)])
     }
 
@@ -76,7 +77,8 @@ struct DeliveryScheduleTests {
             Issue.record("it does not rest")
             return
         }
-        #expect(run.schedule.begin(at: time) == .send)
+        let start1 = run.schedule.begin(at: time)
+        #expect(start1 == .send)
         run.schedule.succeeded(at: time)
         #expect(run.schedule.failingSince == nil && run.schedule.attempts == 0 && run.schedule.nextAttemptAt == nil)
         run.now = time
@@ -89,27 +91,31 @@ struct DeliveryScheduleTests {
         var run = Run()
         _ = run.fail()
         let later = Self.start + .seconds(100 * 86_400)
-        #expect(run.schedule.begin(at: later) == .send)
+        let start2 = run.schedule.begin(at: later)
+        #expect(start2 == .send)
         run.schedule.succeeded(at: later)
         #expect(!run.schedule.isFailing)
     }
 
     @Test func aReceiverThatIsGoneIsDisabledAtOnce() {
         var schedule = DeliverySchedule(WebhookPosition(cursor: .zero))
-        #expect(schedule.begin(at: Self.start) == .send)
+        let start3 = schedule.begin(at: Self.start)
+        #expect(start3 == .send)
         let (verdict, warning) = schedule.failed(
             DeliverySchedule.Failure(isGone: true), isDroppable: true, at: Self.start, random: 0.5)
         #expect(verdict == .disable && warning == 100)
     }
 
-    @Test(arguments: [
-        (1, Optional<Int>.none, 0.0, 4.0), (1, nil, 0.5, 5), (2, nil, 1, 360), (9, nil, 0.5, 86_400),
-        (30, nil, 0.5, 86_400),
-        // What a receiver asks for counts between the scheduled rest and twice that.
-        (1, 2, 0, 5), (1, 7, 0, 7), (1, 3600, 0, 10), (3, 2000, 0.9, 2000), (9, 999_999, 0, 86_400),
-    ])
+    @Test(
+        arguments: [
+            (1, Optional<Int>.none, 0.0, 4.0), (1, nil, 0.5, 5), (2, nil, 1, 360), (9, nil, 0.5, 86_400),
+            (30, nil, 0.5, 86_400),
+            // What a receiver asks for counts between the scheduled rest and twice that.
+            (1, 2, 0, 5), (1, 7, 0, 7), (1, 3600, 0, 10), (3, 2000, 0.9, 2000), (9, 999_999, 0, 86_400),
+        ] as [(Int, Int?, Double, Double)])
     func restsHaveTheirBounds(failed: Int, retryAfter: Int?, random: Double, seconds: Double) {
-        let rest = RetrySchedule.rest(after: failed, retryAfter: retryAfter.map { .seconds($0) }, random: random)
+        let rest = RetrySchedule.rest(
+            after: failed, retryAfter: retryAfter.map { Duration.seconds($0) }, random: random)
         #expect(abs(rest / .seconds(1) - seconds) < 0.001)
     }
 
@@ -145,12 +151,18 @@ struct DeliveryScheduleTests {
         }
         for index in 0..<19 { _ = attempt(index % 2 == 1) }
         #expect(!schedule.isBreakerOpen)
-        #expect(attempt(true) == .retry(at: now + .seconds(60)) && schedule.isBreakerOpen)
+        let opening = attempt(true)
+        #expect(opening == .retry(at: now + .seconds(60)) && schedule.isBreakerOpen)
         let attempts = schedule.attempts
-        for _ in 0..<30 { #expect(attempt(true) == .retry(at: now + .seconds(60))) }
+        for _ in 0..<30 {
+            let verdict = attempt(true)
+            #expect(verdict == .retry(at: now + .seconds(60)))
+        }
         #expect(schedule.attempts == attempts)
-        #expect(attempt(false) == nil && !schedule.isBreakerOpen)
-        #expect(attempt(true) == .retry(at: now + .seconds(5)))
+        let success = attempt(false)
+        #expect(success == nil && !schedule.isBreakerOpen)
+        let next = attempt(true)
+        #expect(next == .retry(at: now + .seconds(5)))
     }
 
     @Test func failuresThatLieFarApartOpenNoBreaker() {

@@ -158,7 +158,8 @@ final class PlayedReceiver: WebhookTransport {
 
     func send(_ request: WebhookRequest) async -> WebhookAnswer {
         let (sent, ready) = state.withLock { state in
-            #expect(state.running.insert(request.endpoint).inserted, "two requests of an endpoint at a time")
+            let isAlone = state.running.insert(request.endpoint).inserted
+            #expect(isAlone, "two requests of an endpoint at a time")
             let sent = Sent(
                 endpoint: request.endpoint, number: state.sent.count { $0.endpoint == request.endpoint } + 1,
                 id: request.headers.first { $0.name == "webhook-id" }?.value ?? "",

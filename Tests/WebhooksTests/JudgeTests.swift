@@ -1,4 +1,5 @@
 import Foundation
+import IPAddresses
 import JSON
 import Logging
 import PushModel
@@ -46,7 +47,7 @@ struct JudgeTests {
         services.wallTime = { now }
         let transport = try HTTPWebhookTransport(
             policy: WebhookPolicy(
-                allowedHTTP: ["127.0.0.1"], allowedNetworks: [.init("127.0.0.0/8")].compactMap { $0 }),
+                allowedHTTP: ["127.0.0.1"], allowedNetworks: [IPNetwork("127.0.0.0/8")].compactMap { $0 }),
             lookup: { _ in .success([]) }, wallTime: { now },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         services.transport = transport

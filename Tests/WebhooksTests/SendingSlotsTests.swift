@@ -59,11 +59,13 @@ struct SendingSlotsTests {
         let (slots, requests) = (SendingSlots(), Requests())
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<10 {
-                group.addTask { await slots.run(host: "hangs", isFailing: false) { await requests.hang(on: "hangs") } }
+                group.addTask {
+                    _ = await slots.run(host: "hangs", isFailing: false) { await requests.hang(on: "hangs") }
+                }
             }
             for index in 0..<50 {
                 group.addTask {
-                    await slots.run(host: "dead\(index)", isFailing: true) { await requests.hang(on: "dead") }
+                    _ = await slots.run(host: "dead\(index)", isFailing: true) { await requests.hang(on: "dead") }
                 }
             }
             await requests.untilRunning(8 + 32)

@@ -24,10 +24,12 @@ def refused(verify, what):
     sys.exit(f"accepted {what}")
 
 
-def judge(verifier, cases):
+def judge(verifier, cases, gives_body):
     for number, case in enumerate(cases):
         body, headers = case["body"], case["headers"]
-        assert verifier(case["secret"]).verify(body, headers) == json.loads(body)
+        # It raises when it refuses.
+        given = verifier(case["secret"]).verify(body, headers)
+        assert given == (json.loads(body) if gives_body else None), given
         ok(f"{verifier.__module__} {number}")
         refused(lambda: verifier(case["secret"]).verify(body + " ", headers), "another body")
         refused(lambda: verifier(case["secret"]).verify(body, {**headers, "webhook-id": "msg_other"}), "another id")
@@ -37,12 +39,12 @@ def judge(verifier, cases):
 
 def standardwebhooks(cases):
     from standardwebhooks.webhooks import Webhook
-    judge(Webhook, cases)
+    judge(Webhook, cases, True)
 
 
 def svix(cases):
     from svix.webhooks import Webhook
-    judge(Webhook, cases)
+    judge(Webhook, cases, False)
 
 
 def ed25519(cases):

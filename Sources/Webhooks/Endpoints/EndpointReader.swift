@@ -23,7 +23,6 @@ struct EndpointReader {
     private let filter: EventFilter
     private let selection: EventSelection
     private let store: any Stores
-    private let budget: ReadingBudget
     /// Where a batch that was closed by time before a restart ended.
     private var boundary: EventNumber?
     /// Events that were read and are not in a delivery yet.
@@ -36,13 +35,12 @@ struct EndpointReader {
     private var lastTime = Timestamp(milliseconds: 0)
 
     /// Reads on from where the endpoint stands: its replay first.
-    init(_ endpoint: WebhookEndpoint, from store: any Stores, budget: ReadingBudget) {
+    init(_ endpoint: WebhookEndpoint, from store: any Stores) {
         self.endpoint = endpoint.id
         project = endpoint.project
         settings = endpoint.settings
         replay = endpoint.position.replay
         self.store = store
-        self.budget = budget
         boundary = endpoint.position.boundary
         scanned = replay?.cursor ?? endpoint.position.cursor
         passed = scanned
@@ -95,10 +93,7 @@ struct EndpointReader {
     }
 
     private func read() async throws(StoreError) -> EventPage {
-        let start = ContinuousClock.now
-        let page = try await store.events(after: scanned, filter, limit: settings.batching.maxEvents)
-        await budget.rest(after: ContinuousClock.now - start)
-        return page
+        try await store.events(after: scanned, filter, limit: settings.batching.maxEvents)
     }
 
     /// Takes the next event; it is left where it is when a delivery before it comes first.

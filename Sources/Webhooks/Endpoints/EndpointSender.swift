@@ -32,7 +32,7 @@ struct EndpointSender {
         self.signal = signal
         self.endpoint = endpoint
         schedule = DeliverySchedule(endpoint.position)
-        reader = EndpointReader(endpoint, from: services.store, budget: services.budget)
+        reader = EndpointReader(endpoint, from: services.store)
         writtenAt = services.wallTime()
     }
 
@@ -42,6 +42,7 @@ struct EndpointSender {
             do throws(StoreError) {
                 if signal.takeReload(), try await !reload() { return }
                 guard try await step() else { return }
+                await services.budget.rest()
             } catch {
                 if Task.isCancelled { return }
                 services.logger.warning(
@@ -59,7 +60,7 @@ struct EndpointSender {
         // What was read goes by earlier settings; it is read again.
         endpoint = found
         schedule = DeliverySchedule(found.position)
-        reader = EndpointReader(found, from: services.store, budget: services.budget)
+        reader = EndpointReader(found, from: services.store)
         (current, following) = (nil, nil)
         return true
     }
@@ -75,7 +76,7 @@ struct EndpointSender {
             (current, following) = (following, nil)
         }
         if current == nil {
-            switch try await reader.next(at: now) {
+            switch try await read(at: now) {
             case .delivery(let delivery): current = delivery
             case .replayIsOver: return try await endReplay()
             case .nothing(let end):
@@ -93,6 +94,12 @@ struct EndpointSender {
         return try await send(delivery)
     }
 
+    private mutating func read(at now: Timestamp) async throws(StoreError) -> EndpointReader.Finding {
+        let start = ContinuousClock.now
+        defer { services.budget.spend(ContinuousClock.now - start) }
+        return try await reader.next(at: now)
+    }
+
     // MARK: Sending
 
     private mutating func send(_ delivery: WebhookDelivery) async throws(StoreError) -> Bool {
@@ -105,9 +112,11 @@ struct EndpointSender {
         }
         // The next batch is read meanwhile; what goes wrong with that shows when it is read again.
         if following == nil, !delivery.isDroppable {
-            var ahead = reader
-            if case .delivery(let next)? = try? await ahead.next(at: services.wallTime()), !next.isClosedByTime {
-                (reader, following) = (ahead, next)
+            let before = reader
+            if case .delivery(let next)? = try? await read(at: services.wallTime()), !next.isClosedByTime {
+                following = next
+            } else {
+                reader = before
             }
         }
         guard let (answer, attempt) = await sent, !Task.isCancelled || answer.failure == nil else {
@@ -208,7 +217,7 @@ struct EndpointSender {
         endpoint.position.replay = nil
         endpoint.position.boundary = nil
         try await note(WebhookProgress(revision: endpoint.revision, position: position()))
-        reader = EndpointReader(endpoint, from: services.store, budget: services.budget)
+        reader = EndpointReader(endpoint, from: services.store)
         return true
     }
 

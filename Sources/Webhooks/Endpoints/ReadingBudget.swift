@@ -21,15 +21,18 @@ package final class ReadingBudget: Sendable {
         self.isBusy = isBusy
     }
 
-    /// Rests after reading that took `time`, as long as deliveries are under way.
-    func rest(after time: Duration) async {
+    /// Reading and encoding took this long.
+    func spend(_ time: Duration) {
         guard isBusy() else { return debt.withLock { $0 = .zero } }
-        let owed = debt.withLock { debt in
-            debt = min(debt + time / Self.share, Self.longest)
-            return debt
-        }
-        try? await clock.sleep(for: owed)
+        debt.withLock { $0 = min($0 + time / Self.share, Self.longest) }
+    }
+
+    /// Rests for what was spent, as long as deliveries are under way.
+    func rest() async {
+        let owed = debt.withLock { $0 }
+        guard owed > .zero, isBusy() else { return }
         // Cancelled: the gateway stops, and nothing is read any more.
+        try? await clock.sleep(for: owed)
         debt.withLock { $0 = max(.zero, $0 - owed) }
     }
 }

@@ -106,7 +106,7 @@ package actor HTTPWebhookTransport: WebhookTransport {
 
     private func ask(_ request: WebhookRequest, _ url: WebhookURL, at address: IPAddress) async -> WebhookAnswer {
         let client = await client(of: request.endpoint, host: url.host, at: address)
-        var message = HTTPClientRequest(url: request.url)
+        var message = HTTPClientRequest(url: url.normalText)
         message.method = .POST
         message.headers.add(name: "content-type", value: "application/json; charset=utf-8")
         message.headers.add(name: "user-agent", value: userAgent)

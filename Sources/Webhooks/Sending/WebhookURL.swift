@@ -49,6 +49,8 @@ package struct WebhookURL: Hashable, Sendable {
     package let port: Int
     /// Whether TLS is spoken.
     package let isSecure: Bool
+    /// The same with scheme and host in lower case: the client pins connections by the host as it stands in the text.
+    let normalText: String
 
     /// Reads a URL by the rules of an installation.
     package init(_ text: String, _ policy: WebhookPolicy) throws(WebhookURLProblem) {
@@ -58,7 +60,9 @@ package struct WebhookURL: Hashable, Sendable {
         guard text.utf8.allSatisfy({ (0x21...0x7e).contains($0) && !Self.refused.contains($0) }) else {
             throw WebhookURLProblem(.form, "The URL has blanks, backslashes or characters that are not of ASCII.")
         }
-        guard let (_, scheme, authority) = text.wholeMatch(of: /([A-Za-z]+):\/\/([^\/?#]*)(?:[\/?][^#]*)?/)?.output
+        guard
+            let (_, scheme, authority, rest) = text.wholeMatch(of: /([A-Za-z]+):\/\/([^\/?#]*)((?:[\/?][^#]*)?)/)?
+                .output
         else {
             throw WebhookURLProblem(.form, "The URL is not https://HOST/PATH without a fragment.")
         }
@@ -70,8 +74,12 @@ package struct WebhookURL: Hashable, Sendable {
             throw WebhookURLProblem(.userInfo, "The URL has a name or password in front of its host.")
         }
         let (name, port) = try Self.hostAndPort(authority)
+        if let port, !(1...65_535).contains(port) {
+            throw WebhookURLProblem(.port, "The URL's port \(port) is none.")
+        }
         host = name
         self.port = port ?? (isSecure ? 443 : 80)
+        normalText = "\(scheme.lowercased())://\(authority.lowercased())\(rest)"
         literal = IPAddress(name)
         self.text = text
         // The client reads it with this parser: both have to agree.

@@ -123,7 +123,9 @@ struct TailLine {
         if let message = data?["message"]?.stringValue {
             words.append(message.split(separator: "/").last.map(String.init) ?? message)
         }
-        for name in ["app", "registration", "invitation", "referral", "reason", "cause", "replacement"] {
+        for name in [
+            "app", "registration", "invitation", "referral", "webhook", "link", "reason", "cause", "replacement",
+        ] {
             if let text = data?[name]?.stringValue { words.append(text) }
         }
         if let count = data?["count"]?.integerValue { words.append("\(count) deliveries are not kept any more") }

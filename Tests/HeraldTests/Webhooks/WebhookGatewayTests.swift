@@ -4,6 +4,8 @@ import Simulators
 import TestSupport
 import Testing
 
+@testable import herald
+
 /// Webhooks of a whole gateway, to a receiver on this machine.
 @Suite(.timeLimit(.minutes(5)))
 struct WebhookGatewayTests {
