@@ -53,6 +53,16 @@ struct ConsoleCall: Sendable {
                 credential: use.credential))
     }
 
+    /// What a list of the store has; of a cursor that no page had the operator is told.
+    func list<Value>(_ read: () async throws(StoreError) -> Value) async throws -> Value {
+        do throws(StoreError) {
+            return try await read()
+        } catch {
+            guard error.code == .badCursor else { throw error }
+            throw ConsoleError(.badRequest, "This page does not exist", "Begin at the first page of the list.")
+        }
+    }
+
     /// Whether the operator proved lately who they are.
     var isProven: Bool { keeper.isProven(signedIn) }
 }

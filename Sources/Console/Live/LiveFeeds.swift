@@ -96,7 +96,7 @@ private struct Feed: Sendable {
     let store: any EventStore
     let render: @Sendable () async throws -> String?
 
-    func run(_ writer: inout any ResponseBodyWriter) async throws {
+    @concurrent func run(_ writer: inout any ResponseBodyWriter) async throws {
         let changes = store.changes.makeAsyncIterator()
         try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
         // What the page showed when it was loaded is not known: the first part is sent whatever it says.
@@ -121,7 +121,7 @@ private struct Feed: Sendable {
         }
     }
 
-    private func send(_ part: String, _ writer: inout any ResponseBodyWriter) async throws {
+    @concurrent private func send(_ part: String, _ writer: inout any ResponseBodyWriter) async throws {
         let newest = try await store.events(after: .zero, EventFilter(), limit: 0).newest
         let lines = part.split(separator: "\n", omittingEmptySubsequences: true).map { "data: \($0)\n" }.joined()
         try await writer.write(ByteBuffer(string: "id: \(newest.rawValue)\nevent: part\n\(lines)\n"))

@@ -74,11 +74,8 @@ enum AccessPages {
         var filter = AuditFilter(project: call.project.id)
         filter.action = query["action"].flatMap(AuditAction.init(rawValue:))
         filter.subject = query["subject"]
-        let page: ResultPage<AuditEntry>
-        do {
-            page = try await call.store.auditEntries(filter, after: query["after"], limit: size)
-        } catch  where error.code == .badCursor {
-            throw ConsoleError(.badRequest, "This page does not exist", "Begin at the first page of the list.")
+        let page = try await call.list { () async throws(StoreError) in
+            try await call.store.auditEntries(filter, after: query["after"], limit: size)
         }
         var model: Model = [
             "subject": query.text("subject"), "hasRows": !page.elements.isEmpty,

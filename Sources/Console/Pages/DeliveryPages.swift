@@ -19,12 +19,9 @@ enum DeliveryPages {
         else { throw ConsoleError.notFound }
         let outcome = call.visit.query["outcome"].flatMap(LedgerOutcome.init(rawValue:))
         let here = "\(call.root)/messages/\(id)"
-        let page: ResultPage<DeliveryRecord>
-        do {
-            page = try await call.store.deliveries(
+        let page = try await call.list { () async throws(StoreError) in
+            try await call.store.deliveries(
                 of: id, in: call.project.id, outcome: outcome, after: call.visit.query["after"], limit: size)
-        } catch  where error.code == .badCursor {
-            throw ConsoleError(.badRequest, "This page does not exist", "Begin at the first page of the list.")
         }
         var outcomes: [Model] = [["url": "\(here)/deliveries", "title": "All", "current": outcome == nil]]
         outcomes += LedgerOutcome.allCases.map {

@@ -95,12 +95,9 @@ enum DevicePages {
         let query = message.map { "?message=\($0.urlEncoded)" } ?? ""
         let answer = try await call.api(
             .get, call.apiPath("registrations", "\(registration.id.rawValue.urlEncoded):why\(query)"))
-        let page: ResultPage<ExportRow>
-        do {
-            page = try await call.store.deliveries(
+        let page = try await call.list { () async throws(StoreError) in
+            try await call.store.deliveries(
                 to: registration.id, in: call.project.id, after: call.visit.query["after"], limit: size)
-        } catch  where error.code == .badCursor {
-            throw ConsoleError(.badRequest, "This page does not exist", "Begin at the first page of the list.")
         }
         let topics = try await call.store.subscriptions(of: registration.key, after: nil, limit: 100)
         let changes = try await call.store.audit(of: registration.id, in: call.project.id, limit: 20)
@@ -278,12 +275,9 @@ enum TopicPages {
         guard let topic = Topic(rawValue: call.capture("topic")),
             let summary = try await call.store.topic(topic, in: call.project.id)
         else { throw ConsoleError.notFound }
-        let page: ResultPage<Subscriber>?
-        do {
-            page = try await call.store.subscribers(
+        let page = try await call.list { () async throws(StoreError) in
+            try await call.store.subscribers(
                 of: topic, in: call.project.id, after: call.visit.query["after"], limit: size)
-        } catch  where error.code == .badCursor {
-            throw ConsoleError(.badRequest, "This page does not exist", "Begin at the first page of the list.")
         }
         let members = page?.elements ?? []
         var model: Model = [

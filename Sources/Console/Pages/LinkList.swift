@@ -15,13 +15,10 @@ enum LinkList {
     @Sendable private static func list(_ call: ConsoleCall) async throws -> Reply {
         var model: Model = ["hasPrefix": call.project.links != nil]
         if let settings = call.project.links {
-            let page: ResultPage<Link>
-            do {
-                page = try await call.store.links(
+            let page = try await call.list { () async throws(StoreError) in
+                try await call.store.links(
                     of: call.project.id, LinkFilter(visibilities: [.unarchived, .archived]),
                     after: call.visit.query["after"], limit: size)
-            } catch  where error.code == .badCursor {
-                throw ConsoleError(.badRequest, "This page does not exist", "Begin at the first page of the list.")
             }
             let rows = page.elements.compactMap { row($0, settings, call) }
             model["rows"] = rows

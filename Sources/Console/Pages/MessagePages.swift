@@ -73,12 +73,9 @@ enum MessagePages {
     ) async throws -> (reports: [DeliveryReport], next: String?, looked: Int) {
         var (reports, cursor, looked): ([DeliveryReport], String?, Int) = ([], cursor, 0)
         repeat {
-            let page: ResultPage<DeliveryReport>
-            do {
-                page = try await call.store.reports(
+            let page = try await call.list { () async throws(StoreError) in
+                try await call.store.reports(
                     in: call.project.id, state: filter.state, after: cursor, limit: size - reports.count)
-            } catch  where error.code == .badCursor {
-                throw ConsoleError(.badRequest, "This page does not exist", "Begin at the first page of the list.")
             }
             looked += page.elements.count
             reports += page.elements.filter(filter.keeps)
