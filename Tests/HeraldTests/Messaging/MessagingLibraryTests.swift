@@ -7,7 +7,6 @@ import Testing
 
 /// HeraldMessaging against a whole gateway with a simulated APNs, by URLSession.
 @Suite(.timeLimit(.minutes(5)))
-@MainActor
 struct MessagingLibraryTests {
     /// The last push that arrived, as the system hands it to an app.
     private static func lastPush(_ test: GatewayUnderTest) throws -> (device: Data, message: [AnyHashable: Any]) {
