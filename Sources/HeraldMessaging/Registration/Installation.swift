@@ -47,8 +47,9 @@ struct AppRegistration: Hashable, Sendable, Codable {
 
     /// Whether it is time to say that the app is still there; also when the clock was ahead at the last time.
     func isDue(at now: Date) -> Bool {
-        now >= refreshedAt.addingTimeInterval(Self.refreshInterval - 0.001)
-            || now < refreshedAt.addingTimeInterval(-86_400)
+        // Timers may be a little early.
+        let due = refreshedAt.addingTimeInterval(Self.refreshInterval - 0.001)
+        return now >= due || now < refreshedAt.addingTimeInterval(-86_400)
     }
 }
 

@@ -26,7 +26,6 @@ final class DeviceNetwork: MessagingTransport {
 }
 
 /// An app on a device, with HeraldMessaging, at a gateway under test. Its clock stands still until the test moves it.
-@MainActor
 struct InstalledApp {
     let messaging: Messaging
     let network = DeviceNetwork()
