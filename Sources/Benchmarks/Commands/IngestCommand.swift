@@ -38,13 +38,17 @@ struct IngestCommand: ParsableCommand, Sendable {
         let echoLatency: Percentiles
         /// Processor time of the gateway for each message accepted, deliveries included.
         let microsecondsPerMessage: Double
+        /// Processor time of the bare server for each request.
+        let microsecondsPerEcho: Double
+        /// Of these two, in each round; the median.
+        let processorRatio: Double
     }
 
     private func measure() async throws {
         let table = ResultTable(
             [
                 "clients x streams", "sends/s", "echo/s", "insert/s", "ratio", "p50 ms", "p99 ms", "echo p50",
-                "echo p99", "µs/send",
+                "echo p99", "µs/send", "µs/echo", "µs ratio",
             ], isJSON: options.json)
         let bench = try await GatewayBench(GatewayBench.Setup(sizes: [1000], isEncrypted: true), options)
         let echo = try EchoServer(bench.scratch, cores: options.senderCores)
@@ -55,7 +59,7 @@ struct IngestCommand: ParsableCommand, Sendable {
             cores: options.sinkCores)
         var results: [Result] = []
         for shape in shape.isEmpty ? LoadShape.usual : shape {
-            let rounds = try (0..<rounds).map { _ in try round(shape, bench, gateway, bare) }
+            let rounds = try (0..<rounds).map { _ in try round(shape, bench, echo, gateway, bare) }
             let result = Self.median(of: rounds, shape)
             table.add(Self.cells(result))
             results.append(result)
@@ -64,23 +68,33 @@ struct IngestCommand: ParsableCommand, Sendable {
     }
 
     private func round(
-        _ shape: LoadShape, _ bench: GatewayBench, _ gateway: IngestLoad, _ bare: IngestLoad
+        _ shape: LoadShape, _ bench: GatewayBench, _ echo: EchoServer, _ gateway: IngestLoad, _ bare: IngestLoad
     ) throws -> Result {
-        let before = try ProcessUsage(of: bench.process.id)
-        let sends = try gateway.run(
-            clients: shape.clients, streams: shape.streams, .seconds(seconds), isEncrypted: true)
-        let after = try ProcessUsage(of: bench.process.id)
-        let echoes = try bare.run(clients: shape.clients, streams: shape.streams, .seconds(seconds), isEncrypted: true)
+        let (sends, perSend) = try run(gateway, shape, of: bench.process.id)
+        let (echoes, perEcho) = try run(bare, shape, of: echo.id)
         let inserts = try BareInsert.rowsPerSecond(
             batch: shape.clients * shape.streams, seconds: 2, in: options.directory, cores: options.senderCores)
-        // The warm-up is not counted among the requests, but the gateway worked for it.
-        let messages = Double(sends.requests) * Double(seconds + 1) / Double(seconds)
         return Result(
             shape: shape.description, gatewayPerSecond: sends.requestsPerSecond,
             echoPerSecond: echoes.requestsPerSecond, insertPerSecond: inserts,
             ratio: sends.requestsPerSecond / min(echoes.requestsPerSecond, inserts), gatewayLatency: sends.latency,
-            echoLatency: echoes.latency,
-            microsecondsPerMessage: (after.processor - before.processor).seconds * 1e6 / messages)
+            echoLatency: echoes.latency, microsecondsPerMessage: perSend, microsecondsPerEcho: perEcho,
+            processorRatio: perSend / perEcho)
+    }
+
+    /// Runs a load on a process.
+    ///
+    /// - Returns: what it gave, and the microseconds of processor time that the process took for a request.
+    private func run(
+        _ load: IngestLoad, _ shape: LoadShape, of process: Int32
+    ) throws -> (result: IngestLoad.Result, microseconds: Double) {
+        let before = try ProcessUsage(of: process)
+        let result = try load.run(
+            clients: shape.clients, streams: shape.streams, .seconds(seconds), isEncrypted: true)
+        let after = try ProcessUsage(of: process)
+        // The warm-up is not counted among the requests, but the process worked for it.
+        let requests = Double(result.requests) * Double(seconds + 1) / Double(seconds)
+        return (result, (after.processor - before.processor).seconds * 1e6 / requests)
     }
 
     private static func median(of rounds: [Result], _ shape: LoadShape) -> Result {
@@ -90,7 +104,8 @@ struct IngestCommand: ParsableCommand, Sendable {
             shape: shape.description, gatewayPerSecond: middle(\.gatewayPerSecond),
             echoPerSecond: middle(\.echoPerSecond), insertPerSecond: middle(\.insertPerSecond), ratio: middle(\.ratio),
             gatewayLatency: typical.gatewayLatency, echoLatency: typical.echoLatency,
-            microsecondsPerMessage: middle(\.microsecondsPerMessage))
+            microsecondsPerMessage: middle(\.microsecondsPerMessage),
+            microsecondsPerEcho: middle(\.microsecondsPerEcho), processorRatio: middle(\.processorRatio))
     }
 
     private static func cells(_ result: Result) -> [String] {
@@ -100,7 +115,10 @@ struct IngestCommand: ParsableCommand, Sendable {
         return [
             result.shape, figure(result.gatewayPerSecond, 0), figure(result.echoPerSecond, 0),
             figure(result.insertPerSecond, 0), figure(result.ratio, 2),
-        ] + latencies.map { figure($0 / 1000, 2) } + [figure(result.microsecondsPerMessage, 1)]
+        ] + latencies.map { figure($0 / 1000, 2) } + [
+            figure(result.microsecondsPerMessage, 1), figure(result.microsecondsPerEcho, 1),
+            figure(result.processorRatio, 2),
+        ]
     }
 }
 
