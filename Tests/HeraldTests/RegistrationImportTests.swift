@@ -167,10 +167,11 @@ struct RegistrationImportTests {
             of: Self.project, after: RegistrationKey(rawValue: 0), limit: 9
         ).rows
         let byPlatform = Dictionary(uniqueKeysWithValues: kept.map { ($0.address.platform, $0) })
-        #expect(byPlatform[.apple]?.user?.rawValue == "alice" && byPlatform[.apple]?.topics.map(\.text) == ["news"])
+        let apple = try #require(byPlatform[.apple])
+        #expect(apple.user?.rawValue == "alice" && apple.topics.map(\.topic.rawValue) == ["news"])
         #expect(byPlatform[.android]?.address.androidToken?.rawValue == "device-0001:APA91bExample")
         let browser = try #require(byPlatform[.web])
-        #expect(browser.address.webSubscription?.endpoint == web && browser.topics.map(\.text) == ["news"])
+        #expect(browser.address.webSubscription?.endpoint == web && browser.topics.map(\.topic.rawValue) == ["news"])
         #expect(browser.address.webSubscription?.key == Self.point && browser.user?.rawValue == "bob")
     }
 
