@@ -55,21 +55,26 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
     ///     those beyond are held back, so that upstreams that do not answer fill no queue of other services.
     ///   - connectionLimit: the most connections of an upstream, at least 1. One that is opened when a hundred are there
     ///     gets one.
-    ///   - http1: what reaches services without HTTP/2.
+    ///   - http1: what reaches services without HTTP/2; `nil`: all have it.
     package convenience init(
         loopCount: Int, limit: Int, idleTime: Duration, loadLimit: Int, connectionLimit: Int,
-        http1: any HTTP1Client, wallTime: @escaping WallTime, logger: Logger
+        http1: (any HTTP1Client)? = nil, wallTime: @escaping WallTime, logger: Logger
     ) {
         let clock = ContinuousClock()
         let start = clock.now
         let uptime: Uptime = { start.duration(to: clock.now) }
         let engine = HTTP2Engine(loopCount: loopCount, logger: logger, keyLogFile: nil)
-        let transport = FallbackTransport(
-            http2: EngineTransport(engine: engine), http1: http1,
-            lookup: { configuration throws(TransportFailure) in
-                try await engine.addresses(
-                    of: configuration.host, port: configuration.port, allowedBy: configuration.addresses)
-            }, uptime: uptime)
+        let transport: any RequestTransport =
+            if let http1 {
+                FallbackTransport(
+                    http2: EngineTransport(engine: engine), http1: http1,
+                    lookup: { configuration throws(TransportFailure) in
+                        try await engine.addresses(
+                            of: configuration.host, port: configuration.port, allowedBy: configuration.addresses)
+                    }, uptime: uptime)
+            } else {
+                EngineTransport(engine: engine)
+            }
         self.init(
             transport: transport, limit: limit, idleTime: idleTime, loadLimit: loadLimit,
             connectionLimit: connectionLimit, wallTime: wallTime, uptime: uptime, logger: logger)

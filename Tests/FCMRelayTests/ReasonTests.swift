@@ -3,6 +3,7 @@ import JSON
 import PushModel
 import TestSupport
 import Testing
+import Upstream
 
 @testable import FCMRelay
 
