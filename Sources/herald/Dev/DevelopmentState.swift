@@ -183,10 +183,8 @@ struct DevelopmentState {
             _ = try await store.grant(.admin, in: project, to: name, at: Timestamp.systemTime(), by: .command)
             _ = try await store.insert(link.record)
             try store.close()
-        } catch let error as StoreError {
-            throw Failure(store: error, in: configuration)
         } catch {
-            throw Failure(.software, "\(error)")
+            throw Failure(store: error, in: configuration)
         }
         return link
     }

@@ -1,5 +1,6 @@
 import Console
 import GatewayAPI
+import Logging
 
 /// What the console needs of the configuration.
 extension GatewayConfiguration {
