@@ -67,7 +67,8 @@ struct RouteDescription {
         "project": "The project's id or number.", "message": "The message's id.",
         "installation": "The installation id.", "app": "The app: its bundle id.",
         "registration": "The registration's installation id or token.", "topic": "The topic's name.",
-        "channel": "The channel's name.", "referral": "The referral's id.", "user": "The user's id.",
+        "channel": "The channel's name.", "webhook": "The webhook's id.", "referral": "The referral's id.",
+        "user": "The user's id.",
         "link": "The short link, percent-encoded as one segment: `https%3A%2F%2Fgo.example.com%2FaB3x`.",
     ]
 

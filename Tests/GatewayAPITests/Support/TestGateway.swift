@@ -31,6 +31,8 @@ final class TestGateway: Sendable {
     /// An admin key of the project `other`.
     let foreignKey: APIKey
     let clock: Dial
+    /// To which webhooks go.
+    let receiver = WebhookReceiver()
     /// Who claims and settles.
     let worker: WorkerID
     private let limits: BodyLimits
@@ -62,6 +64,7 @@ final class TestGateway: Sendable {
             metricsText: { "herald_up 1\n" },
             clientLimits: clientLimits, publicURL: { Self.publicURL }, wallTime: { clock.now }, logger: logger)
         services.state.disk = { disk?.state }
+        services.request.webhooks = receiver.controller(over: store, at: clock, logger: logger)
         services.request.digestKey = DigestKey(try await store.digestKey())
         self.services = services
         let demo = try #require(ProjectID(rawValue: "demo"))

@@ -18,42 +18,20 @@ struct WebhookRouteTests {
     private static let path = "/v1/projects/demo/webhooks"
     private static let url = "https://hooks.example.com/herald"
 
-    /// A receiver that answers what a test says, and keeps the last request.
-    private final class Receiver: WebhookTransport {
-        let status = Shared(204)
-        let last = Shared<WebhookRequest?>(nil)
-
-        func send(_ request: WebhookRequest) async -> WebhookAnswer {
-            last.withLock { $0 = request }
-            return WebhookAnswer(status: status.withLock { $0 }, text: "thanks")
-        }
-
-        func forget(_ endpoint: WebhookID) async {}
-    }
-
     /// A gateway that sends webhooks.
     private struct Scene {
         let gateway: TestGateway
-        let services: GatewayServices
-        let receiver = Receiver()
+
+        var receiver: WebhookReceiver { gateway.receiver }
 
         init() async throws {
             gateway = try await TestGateway()
-            let (store, clock) = (gateway.store, gateway.clock)
-            let outgoing = WebhookServices(
-                store: store, transport: receiver,
-                budget: ReadingBudget(clock: ContinuousClock(), isBusy: { false }), clock: ContinuousClock(),
-                wallTime: { clock.now }, random: { 0.5 }, logger: gateway.services.logger)
-            var services = gateway.services
-            services.request.webhooks = WebhookController(
-                outgoing, policy: WebhookPolicy(), lookup: { _ in .failure(WebhookLookupFailure("no name server")) })
-            self.services = services
         }
 
         func request(
             _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, as role: Role? = .admin
         ) async throws -> Answer {
-            try await gateway.request(method, path, body, as: role, over: services)
+            try await gateway.request(method, path, body, as: role)
         }
 
         func create(_ rest: String = "") async throws -> (path: String, answer: Answer) {
