@@ -1,13 +1,17 @@
+import FCMWire
 import Synchronization
 import Upstream
 
 /// The size from which on a push service refuses bodies, as far as its answers 413 say. It is forgotten after a day, or when
-/// such a body is accepted. Safe to share.
+/// such a body is accepted. A 413 for what every service takes says nothing of others. Safe to share.
 final class SizeLimit: Sendable {
     private struct Seen {
         var bytes = Int.max
         var until: Duration = .zero
     }
+
+    /// Payloads of so many bytes arrive everywhere, also through services that hand them on as text.
+    static let floorBytes = MessageWarning.safeBrowserBytes
 
     /// Services change what they take.
     static let memory: Duration = .seconds(24 * 3600)
@@ -27,6 +31,7 @@ final class SizeLimit: Sendable {
 
     /// The service refused a payload of so many bytes for its size.
     func refused(_ bytes: Int) {
+        guard bytes > Self.floorBytes else { return }
         let now = uptime()
         seen.withLock { seen in
             seen.bytes = now < seen.until ? min(seen.bytes, bytes) : bytes

@@ -198,8 +198,8 @@ struct ConfigurationTests {
         ("lisen:\n  port: 1", "herald.yaml:1: lisen: unknown key; did you mean \"listen\"?"),
         (
             "data: d\nzebra: 1",
-            "herald.yaml:2: zebra: unknown key; known here: apns, data, limits, listen, log, operations, "
-                + "projects, publicURL, retention, tracing"
+            "herald.yaml:2: zebra: unknown key; known here: apns, console, data, limits, listen, log, operations, "
+                + "projects, publicURL, retention, tracing, webhooks"
         ),
         ("listen:\n  port: abc", "herald.yaml:2: listen.port: expected a whole number, found \"abc\""),
         (
