@@ -41,6 +41,43 @@ struct RegistrationStateTests {
         #expect(next.state.isAutoInitEnabled && next.request() == .install)
     }
 
+    @Test("an app that registered by itself is kept registered by later launches, also without auto init")
+    func laterLaunches() {
+        var install = Install(isAutoInitEnabled: false)
+        install.state.setAPNSToken(Data([1, 2]), environment: .prod)
+        install.state.ask()
+        // The process ends before it comes to that.
+        install.answer(.installed("F"))
+        var second = install.relaunched(isAutoInitEnabled: false)
+        second.state.setAPNSToken(Data([1, 2]), environment: .prod)
+        #expect(second.answer(.registered(id: "F", token: "F:1"))?.name == "register")
+        var third = second.relaunched(isAutoInitEnabled: false)
+        #expect(third.pause() == AppRegistration.refreshInterval)
+        third.pass(6.5 * 86_400)
+        // Another device token is registered at once.
+        third.state.setAPNSToken(Data([3]), environment: .prod)
+        #expect(third.answer(.registered(id: "F", token: "F:1"))?.name == "register")
+        third.state.delete(.registration)
+        #expect(third.answer(.done)?.name == "unregister")
+        var fourth = third.relaunched(isAutoInitEnabled: false)
+        fourth.state.setAPNSToken(Data([3]), environment: .prod)
+        #expect(fourth.request() == nil, "deleted, and not asked for since")
+    }
+
+    @Test("a good token is answered while the weekly registration can't be made, one that is lost is not")
+    func askOffline() {
+        var install = Install.registered()
+        install.pass(7 * 86_400)
+        install.answer(.renewed(auth: "second", lifetime: 604_800))
+        install.state.ask()
+        #expect(install.answer(.offline)?.name == "register")
+        #expect(install.told().contains { if case .registered = $0 { true } else { false } })
+        install.state.setUser(.token("custom"))
+        install.state.ask()
+        install.answer(.offline)
+        #expect(install.told().contains(.registrationFailed(.offline)))
+    }
+
     @Test("the app says that it is there a week later, and not before")
     func weekly() {
         var install = Install.registered()

@@ -68,7 +68,7 @@ struct RegistrationState: Sendable {
         self.appVersion = appVersion
         autoInit = isAutoInitEnabled
         reportsByDefault = isReceiptReportingEnabled
-        isWanted = record.isAutoInitEnabled ?? isAutoInitEnabled
+        isWanted = record.isAutoInitEnabled ?? isAutoInitEnabled || record.isWanted
     }
 
     // MARK: What it is
@@ -112,6 +112,7 @@ struct RegistrationState: Sendable {
 
     private mutating func want() {
         isWanted = true
+        record.isWanted = true
         retryNow()
     }
 
@@ -177,7 +178,7 @@ struct RegistrationState: Sendable {
         record.topics = []
         record.receipts = []
         record.user = nil
-        (isWanted, isAsked) = (false, false)
+        (isWanted, isAsked, record.isWanted) = (false, false, false)
         self.deletion = deletion
         retryNow()
     }
@@ -210,10 +211,11 @@ struct RegistrationState: Sendable {
         }
     }
 
-    /// The app waits for what is there, or for what will not be there soon.
+    /// The app waits for what is there, or for what will not be there soon. A token that stays good while the app says
+    /// that it is still there is not waited for.
     private mutating func settleQuestion(at now: Date) {
         guard isAsked else { return }
-        if let registration, !needsRegistering(registration, at: now) {
+        if let registration, !isLost, record.user == nil {
             told.append(.registered(registration))
         } else if let hold, hold.holds(at: now) {
             told.append(.registrationFailed(hold.error))
@@ -313,6 +315,7 @@ struct RegistrationState: Sendable {
         case (.register(let installation, let facts, let user), .registered(let id, let token)):
             let registration = AppRegistration(id: id, token: token, facts: facts, refreshedAt: now)
             record.stage = .registered(installation, registration)
+            record.isWanted = true
             (isLost, isAsked, refusedAuth) = (false, false, 0)
             guard user != nil, record.user == user else { return [.registered(registration)] }
             record.user = nil
