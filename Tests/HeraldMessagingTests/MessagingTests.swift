@@ -231,6 +231,22 @@ struct MessagingTests {
         #expect(error?.code == .noAccess && error?.reason == "USER_NOT_PROVEN" && error?.message == "no proof")
     }
 
+    @Test("who waits for one user hears nothing of another one's answer")
+    func users() async throws {
+        let messaging = try await registered()
+        gateway.setReachable(false)
+        let alice = Task { try await messaging.setUser(token: "alice") }
+        await gateway.requests(3)
+        let bob = Task { try await messaging.setUser(token: "bob") }
+        let error = await #expect(throws: MessagingError.self) { try await alice.value }
+        #expect(error?.code == .invalidRequest)
+        await messaging.flush()
+        gateway.setReachable(true)
+        messaging.appDidBecomeActive()
+        try await bob.value
+        #expect(gateway.requests.last?.body.contains(#""userToken":"bob""#) == true)
+    }
+
     @Test("who waits for APNs is told that it gave no device token")
     func withoutAPNs() async throws {
         let messaging = try messaging()

@@ -260,12 +260,12 @@ struct RegistrationStateTests {
             Issue.record("the user is not said")
             return
         }
-        #expect(install.told().contains(.userSettled(nil)) && install.request() == nil)
+        #expect(install.told().contains(.userSettled(.token("custom"), nil)) && install.request() == nil)
         install.state.setUser(.signedOut)
         #expect(install.relaunched().state.record.user == .signedOut)
         install.answer(.refused(403, "USER_NOT_PROVEN"))
         #expect(install.request() == nil && install.state.registration?.token == "G:1")
-        #expect(install.told().contains { if case .userSettled(.some) = $0 { true } else { false } })
+        #expect(install.told().contains { if case .userSettled(_, .some) = $0 { true } else { false } })
     }
 
     @Test("a deletion ends the registration until the app asks again or is launched again")

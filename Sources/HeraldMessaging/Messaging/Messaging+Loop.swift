@@ -152,7 +152,7 @@ extension Messaging {
         case .unregistered(let registration): await tellUnregistered(registration)
         case .topicSettled(let change, let error):
             finish(.topic(change.topic, isSubscription: change.isSubscription), error)
-        case .userSettled(let error): finish(.user, error)
+        case .userSettled(let change, let error): finish(.user(change), error)
         case .deletionSettled(let error): finish(.deletion, error)
         case .failed(let error): note(error)
         }

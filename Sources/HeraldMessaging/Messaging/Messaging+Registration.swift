@@ -93,11 +93,12 @@ extension Messaging {
     /// Says whose the device is, by a custom token that the backend made for the user (`create_custom_token` of Firebase's
     /// Admin SDKs); `nil`: no user. Another user than before gets a registration of its own, and the delegate its token.
     ///
-    /// It waits for the gateway's answer; an app that can't wait is done with ``setUser(token:completion:)``. What the
+    /// What was asked for before goes to the registration of the user before. It waits for the gateway's answer; an app that
+    /// can't wait is done with ``setUser(token:completion:)``. What the
     /// gateway has not heard is kept and said later.
     public func setUser(token: String?) async throws(MessagingError) {
         let change = token.map(UserChange.token) ?? .signedOut
-        try await wait(for: .user) { $0.setUser(change) }
+        try await wait(for: .user(change)) { $0.setUser(change) }
     }
 
     /// The same, with a completion on the main actor.

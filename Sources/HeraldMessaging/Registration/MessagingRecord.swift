@@ -29,6 +29,8 @@ struct MessagingRecord: Hashable, Sendable, Codable {
     /// The ids of the last messages.
     var seen: [String] = []
     var user: UserChange?
+    /// Topic changes from this id on were asked for after ``user``, and are not those of the user before.
+    var userTopicID: UInt64 = 0
     /// Whether the app has asked to be registered, and not to be forgotten since: another launch goes on with it.
     var isWanted = false
     /// The gateway's clock less the device's, in seconds, as of the last answer.

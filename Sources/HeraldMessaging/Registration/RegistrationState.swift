@@ -163,17 +163,32 @@ struct RegistrationState: Sendable {
         return true
     }
 
-    /// Queues a change of the user, in place of one that waits.
+    /// Queues a change of the user, in place of one that waits. What was asked for before goes out before it, to the
+    /// registration of the user before; what was asked for for a user who never got one does not go to the next.
     mutating func setUser(_ change: UserChange) {
+        if let replaced = record.user {
+            let error = MessagingError(.invalidRequest, "The user changed before the gateway heard of the one before.")
+            if replaced != change { told.append(.userSettled(replaced, error)) }
+            if !replaced.isSameUser(as: change) { told += dropTopics(from: record.userTopicID, error) }
+        } else {
+            record.userTopicID = record.nextTopicID
+        }
         record.user = change
         want()
+    }
+
+    /// Drops the topic changes that were asked for for a user whom the gateway does not hear of.
+    private mutating func dropTopics(from id: UInt64, _ error: MessagingError) -> [MessagingEffect] {
+        let dropped = record.topics.filter { $0.id >= id }
+        record.topics.removeAll { $0.id >= id }
+        return dropped.map { .topicSettled($0, error) }
     }
 
     /// Ends the registration, and with it topics; the next launch registers again if ``isAutoInitEnabled``.
     mutating func delete(_ deletion: Deletion) {
         let error = MessagingError(.invalidRequest, "The registration was ended before.")
         told += record.topics.map { .topicSettled($0, error) }
-        if record.user != nil { told.append(.userSettled(error)) }
+        if let user = record.user { told.append(.userSettled(user, error)) }
         if isAsked { told.append(.registrationFailed(error)) }
         record.topics = []
         record.receipts = []
@@ -244,25 +259,45 @@ struct RegistrationState: Sendable {
         case .installed(let installation):
             if deletion == .everything { return .uninstall(installation) }
             guard isWanted, let facts else { return nil }
-            return .register(installation, facts, record.user)
+            return .register(installation, facts, hasEarlierTopics ? nil : record.user)
         case .registered(let installation, let registration):
             if deletion != nil { return .unregister(installation, registration: registration.id) }
-            if let facts, needsRegistering(registration, at: now) {
-                return .register(installation, facts, record.user)
-            }
-            guard !isLost else { return nil }
-            if let change = record.topics.first {
-                return .changeTopic(installation, registration: registration.id, change)
-            }
-            guard !record.receipts.isEmpty else { return nil }
+            return wish(installation, registration, at: now)
+        }
+    }
+
+    /// The same of an app that is registered. A change of the user stands among the rest in its order: another user gets
+    /// another registration, and what was queued before is none of theirs.
+    private func wish(
+        _ installation: Installation, _ registration: AppRegistration, at now: Date
+    ) -> MessagingRequest? {
+        if let facts, needsRegistering(registration, at: now) {
+            return .register(installation, facts, hasEarlier ? nil : record.user)
+        }
+        guard !isLost else { return nil }
+        let isUserNext = record.user != nil && !hasEarlierTopics
+        if let change = record.topics.first, !isUserNext {
+            return .changeTopic(installation, registration: registration.id, change)
+        }
+        if !record.receipts.isEmpty {
             return .report(installation, Array(record.receipts.prefix(100)), clockOffset: record.clockOffset)
         }
+        guard isUserNext, let facts else { return nil }
+        return .register(installation, facts, record.user)
     }
 
     private func needsRegistering(_ registration: AppRegistration, at now: Date) -> Bool {
         guard isWanted else { return false }
-        return isLost || record.user != nil || facts != registration.facts || registration.isDue(at: now)
+        return isLost || facts != registration.facts || registration.isDue(at: now)
     }
+
+    /// Whether topic changes wait that were asked for before the change of the user.
+    private var hasEarlierTopics: Bool {
+        record.user != nil && record.topics.first.map { $0.id < record.userTopicID } ?? false
+    }
+
+    /// The same, or receipts, which are always of the user before.
+    private var hasEarlier: Bool { hasEarlierTopics || (record.user != nil && !record.receipts.isEmpty) }
 
     /// What a registration would say now; `nil`: APNs has given no token yet.
     private var facts: RegistrationFacts? {
@@ -317,9 +352,12 @@ struct RegistrationState: Sendable {
             record.stage = .registered(installation, registration)
             record.isWanted = true
             (isLost, isAsked, refusedAuth) = (false, false, 0)
-            guard user != nil, record.user == user else { return [.registered(registration)] }
+            guard let user else { return [.registered(registration)] }
+            // What came in meanwhile was for the user before, whose registration has ended.
+            record.receipts = []
+            guard record.user == user else { return [.registered(registration)] }
             record.user = nil
-            return [.registered(registration), .userSettled(nil)]
+            return [.registered(registration), .userSettled(user, nil)]
         case (.changeTopic(_, _, let change), .done):
             refusedAuth = 0
             return drop(change, nil)
@@ -401,9 +439,11 @@ struct RegistrationState: Sendable {
         case (.unregister, .registration): return unregistered()
         case (.renew, .renewal), (.renew, .registration): return forgetInstallation()
         case (_, .renewal): return renewAuth(at: now)
-        case (.register(_, _, let user), .userProof):
-            if record.user == user { record.user = nil }
-            return [.userSettled(refusal.error)]
+        case (.register(_, _, let user?), .userProof):
+            guard record.user == user else { return [.userSettled(user, refusal.error)] }
+            record.user = nil
+            // What was asked for as this user is not for the one before, whose registration stays.
+            return [.userSettled(user, refusal.error)] + dropTopics(from: record.userTopicID, refusal.error)
         case (.changeTopic(_, _, let change), .registration): return missed(change, refusal.error)
         case (.report(_, let receipts, _), .registration):
             missedReports += 1
