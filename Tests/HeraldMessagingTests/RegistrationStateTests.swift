@@ -298,12 +298,55 @@ struct RegistrationStateTests {
         #expect(install.request() == nil && install.told() == [.deletionSettled(nil)])
     }
 
-    @Test("a deletion that does not come through is the app's own to repeat")
+    @Test("a deletion that does not come through is the app's own to repeat, and nothing that waits is lost with it")
     func failedDeletion() {
         var install = Install.registered()
+        install.state.change(topic: "weather", isSubscription: true)
+        install.state.add(MessagingReceipt(message: "m", kind: .received, time: install.now))
         install.state.delete(.registration)
-        install.answer(.offline)
-        #expect(install.told().last == .deletionSettled(.offline))
+        #expect(install.answer(.offline)?.name == "unregister")
+        #expect(install.told() == [.failed(.offline), .deletionSettled(.offline)])
         #expect(install.state.registration != nil)
+        install.state.retryNow()
+        #expect(install.answer(.done)?.name == "subscribe weather")
+        #expect(install.answer(.done)?.name == "report 1")
+        #expect(install.pause() == AppRegistration.refreshInterval)
+    }
+
+    @Test("a deletion does not wait for the end of a Retry-After or of a refused key's hour")
+    func heldDeletion() {
+        var install = Install.registered()
+        install.state.change(topic: "weather", isSubscription: true)
+        install.answer(.refused(503, "GATEWAY_UNAVAILABLE", retryAfter: 120))
+        install.effects = []
+        install.state.delete(.registration)
+        #expect(install.pause() == 120)
+        _ = install.action()
+        guard case .deletionSettled(let error?)? = install.told().last else {
+            Issue.record("not answered")
+            return
+        }
+        #expect(error.reason == "GATEWAY_UNAVAILABLE" && install.state.record.topics.count == 1)
+        install.pass(120)
+        install.state.delete(.registration)
+        #expect(install.answer(.done)?.name == "unregister")
+        #expect(install.request() == nil && install.state.record.topics.isEmpty)
+    }
+
+    @Test("what the app asks for after a deletion stays when it is done")
+    func followedDeletion() {
+        var install = Install.registered()
+        install.state.setUser(.token("custom"))
+        install.state.change(topic: "before", isSubscription: true)
+        install.state.delete(.registration)
+        install.state.change(topic: "after", isSubscription: true)
+        #expect(install.answer(.done)?.name == "unregister")
+        guard case .register(_, _, nil)? = install.answer(.registered(id: "F", token: "F:2")) else {
+            Issue.record("not registered again, or as the user from before")
+            return
+        }
+        #expect(install.answer(.done)?.name == "subscribe after")
+        #expect(install.request() == nil)
+        #expect(install.told().contains { if case .userSettled(_, .some) = $0 { true } else { false } })
     }
 }

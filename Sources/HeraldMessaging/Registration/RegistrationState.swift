@@ -18,6 +18,16 @@ struct RegistrationState: Sendable {
         case everything
     }
 
+    /// A deletion that was asked for.
+    private struct PendingDeletion: Hashable, Sendable {
+        let extent: Deletion
+        /// Topic changes below it, and this change of the user, go with the registration.
+        let topicID: UInt64
+        let user: UserChange?
+        /// Whether the app has asked to be registered since.
+        var isFollowed = false
+    }
+
     private enum Work: Hashable, Sendable {
         case idle
         /// Next: idle.
@@ -54,7 +64,7 @@ struct RegistrationState: Sendable {
     private var told: [MessagingEffect] = []
     /// Whether the gateway does not know the registration.
     private var isLost = false
-    private var deletion: Deletion?
+    private var deletion: PendingDeletion?
     private var hold: Hold?
     private var failures = 0
     /// How often in a row a fresh auth token was refused.
@@ -113,6 +123,7 @@ struct RegistrationState: Sendable {
     private mutating func want() {
         isWanted = true
         record.isWanted = true
+        deletion?.isFollowed = true
         retryNow()
     }
 
@@ -184,18 +195,29 @@ struct RegistrationState: Sendable {
         return dropped.map { .topicSettled($0, error) }
     }
 
-    /// Ends the registration, and with it topics; the next launch registers again if ``isAutoInitEnabled``.
-    mutating func delete(_ deletion: Deletion) {
-        let error = MessagingError(.invalidRequest, "The registration was ended before.")
-        told += record.topics.map { .topicSettled($0, error) }
-        if let user = record.user { told.append(.userSettled(user, error)) }
-        if isAsked { told.append(.registrationFailed(error)) }
-        record.topics = []
-        record.receipts = []
-        record.user = nil
-        (isWanted, isAsked, record.isWanted) = (false, false, false)
-        self.deletion = deletion
+    /// Ends the registration, and with it topics; the next launch registers again if ``isAutoInitEnabled``. What waits goes
+    /// once it has ended: if that does not come through, all stays as it was.
+    mutating func delete(_ extent: Deletion) {
+        deletion = PendingDeletion(
+            extent: deletion?.extent == .everything ? .everything : extent, topicID: record.nextTopicID,
+            user: record.user)
         retryNow()
+    }
+
+    /// Drops what was asked for before the deletion.
+    private mutating func dropDeleted() {
+        guard let deletion else { return }
+        let error = MessagingError(.invalidRequest, "The registration was ended before.")
+        told += record.topics.filter { $0.id < deletion.topicID }.map { .topicSettled($0, error) }
+        record.topics.removeAll { $0.id < deletion.topicID }
+        record.receipts = []
+        if let user = deletion.user, record.user == user {
+            told.append(.userSettled(user, error))
+            record.user = nil
+        }
+        guard !deletion.isFollowed else { return }
+        if isAsked { told.append(.registrationFailed(error)) }
+        (isWanted, isAsked, record.isWanted) = (false, false, false)
     }
 
     // MARK: What comes next
@@ -203,7 +225,7 @@ struct RegistrationState: Sendable {
     /// The one thing to do now.
     mutating func next(at now: Date) -> MessagingAction {
         guard work == .idle else { return .wait(until: nil) }
-        settleDeletionOfNothing()
+        settleDeletion(at: now)
         settleQuestion(at: now)
         guard told.isEmpty else {
             defer { told = [] }
@@ -216,13 +238,18 @@ struct RegistrationState: Sendable {
         return .send(request)
     }
 
-    /// A deletion of what is not there is done.
-    private mutating func settleDeletionOfNothing() {
-        switch (record.stage, deletion) {
+    /// A deletion of what is not there is done; one that can't be asked for soon is the app's own to repeat.
+    private mutating func settleDeletion(at now: Date) {
+        switch (record.stage, deletion?.extent) {
+        case (_, nil): break
         case (.uninstalled, .some), (.installed, .registration):
+            dropDeleted()
             deletion = nil
             told.append(.deletionSettled(nil))
-        case (_, nil), (.installed, .everything), (.registered, .some): break
+        case (.installed, .everything), (.registered, .some):
+            guard let hold, hold.holds(at: now) else { return }
+            deletion = nil
+            told.append(.deletionSettled(hold.error))
         }
     }
 
@@ -257,7 +284,7 @@ struct RegistrationState: Sendable {
         case .uninstalled:
             return isWanted ? .install : nil
         case .installed(let installation):
-            if deletion == .everything { return .uninstall(installation) }
+            if deletion?.extent == .everything { return .uninstall(installation) }
             guard isWanted, let facts else { return nil }
             return .register(installation, facts, hasEarlierTopics ? nil : record.user)
         case .registered(let installation, let registration):
@@ -375,6 +402,7 @@ struct RegistrationState: Sendable {
         guard case .registered(let installation, let registration) = record.stage else { return [] }
         record.stage = .installed(installation)
         isLost = false
+        dropDeleted()
         return [.unregistered(registration)]
     }
 
