@@ -162,6 +162,24 @@ struct MessagingTests {
         #expect(gateway.requests.count == count)
     }
 
+    @Test("a 404 of something before the gateway is no word of the gateway")
+    func proxy() async throws {
+        let messaging = try await registered()
+        gateway.answerNext(404, "<html>")
+        gateway.answerNext(404, #"{"error":{"message":"none","details":[{"@type":"x","reason":"UNKNOWN_RESOURCE"}]}}"#)
+        // Nothing runs after it, so that each further one makes one attempt.
+        await messaging.flush()
+        messaging.state.withLock { $0.core?.change(topic: "weather", isSubscription: true) }
+        await messaging.flush()
+        await messaging.flush()
+        #expect(messaging.queue.topicChanges == 1 && messaging.lastError?.reason == nil)
+        #expect(gateway.lines.count { $0.hasSuffix("weather:subscribe") } == 2 && gateway.requests.count == 4)
+        gateway.answerNext(404, PlayedGateway.error("none", "REGISTRATION_ENDED"))
+        await messaging.flush()
+        #expect(messaging.queue.topicChanges == 0 && messaging.lastError?.reason == "REGISTRATION_ENDED")
+        #expect(gateway.requests.count == 7)
+    }
+
     @Test("what can't be read before the device is unlocked is read later, and nothing registers anew meanwhile")
     func lockedDevice() async throws {
         _ = try await registered()
@@ -225,8 +243,7 @@ struct MessagingTests {
         #expect(gateway.requests.last?.body.contains(#""userToken":"custom""#) == true)
         try await messaging.setUser(token: nil)
         #expect(gateway.requests.last?.body.contains(#""user":"""#) == true)
-        gateway.answerNext(
-            403, #"{"error":{"message":"no proof","details":[{"@type":"x","reason":"USER_NOT_PROVEN"}]}}"#)
+        gateway.answerNext(403, PlayedGateway.error("no proof", "USER_NOT_PROVEN"))
         let error = await #expect(throws: MessagingError.self) { try await messaging.setUser(token: "old") }
         #expect(error?.code == .noAccess && error?.reason == "USER_NOT_PROVEN" && error?.message == "no proof")
     }

@@ -35,6 +35,12 @@ final class PlayedGateway: MessagingTransport {
         state.withLock { $0.answers.append(MessagingHTTPResponse(status: status, body: Data(body.utf8))) }
     }
 
+    /// The body of an error answer.
+    static func error(_ message: String, _ reason: String) -> String {
+        let type = "type.googleapis.com/herald.v1.ErrorInfo"
+        return #"{"error":{"message":"\#(message)","details":[{"@type":"\#(type)","reason":"\#(reason)"}]}}"#
+    }
+
     /// Waits until it was asked this often.
     func requests(_ count: Int) async {
         await withCheckedContinuation { continuation in

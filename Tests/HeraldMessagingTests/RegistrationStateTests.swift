@@ -198,15 +198,28 @@ struct RegistrationStateTests {
     func lostRefreshToken(status: Int) {
         var install = Install.registered()
         install.pass(7 * 86_400)
-        #expect(install.answer(.refused(status, status == 401 ? "INSTALLATION_INVALID" : nil))?.name == "renew")
+        let reason = status == 401 ? "INSTALLATION_INVALID" : "UNKNOWN_RESOURCE"
+        #expect(install.answer(.refused(status, reason))?.name == "renew")
         #expect(install.request() == .install)
+    }
+
+    @Test("a 404 that says nothing of what was asked for changes nothing", arguments: [nil, "UNKNOWN_PATH"])
+    func foreign404(reason: String?) {
+        var install = Install.registered()
+        install.pass(7 * 86_400)
+        #expect(install.answer(.refused(404, reason))?.name == "renew")
+        #expect(install.pause() == 2 && install.state.registration?.token == "F:1")
+        install.pass(2)
+        #expect(install.answer(.renewed(auth: "second", lifetime: 604_800))?.name == "renew")
+        #expect(install.answer(.refused(404, reason))?.name == "register")
+        #expect(install.state.registration?.token == "F:1")
     }
 
     @Test("a registration that the gateway does not know is made again before a topic is joined")
     func lostRegistration() {
         var install = Install.registered()
         install.state.change(topic: "weather", isSubscription: true)
-        install.answer(.refused(404))
+        install.answer(.refused(404, "UNKNOWN_RESOURCE"))
         #expect(install.answer(.registered(id: "F", token: "F:2"))?.name == "register")
         #expect(install.answer(.done)?.name == "subscribe weather")
         #expect(install.state.registration?.token == "F:2")
@@ -218,13 +231,13 @@ struct RegistrationStateTests {
         install.state.change(topic: "weather", isSubscription: true)
         install.state.add(MessagingReceipt(message: "m", kind: .received, time: install.now))
         for _ in 0..<2 {
-            #expect(install.answer(.refused(404))?.name == "subscribe weather")
+            #expect(install.answer(.refused(404, "UNKNOWN_RESOURCE"))?.name == "subscribe weather")
             #expect(install.answer(.registered(id: "F", token: "F:1"))?.name == "register")
         }
         #expect(install.told().contains { if case .topicSettled(_, .some) = $0 { true } else { false } })
-        #expect(install.answer(.refused(404))?.name == "report 1")
+        #expect(install.answer(.refused(404, "UNKNOWN_RESOURCE"))?.name == "report 1")
         #expect(install.answer(.registered(id: "F", token: "F:1"))?.name == "register")
-        #expect(install.answer(.refused(404))?.name == "report 1")
+        #expect(install.answer(.refused(404, "UNKNOWN_RESOURCE"))?.name == "report 1")
         #expect(install.request() == nil && install.state.record.receipts.isEmpty)
     }
 
@@ -291,7 +304,7 @@ struct RegistrationStateTests {
         var install = Install.registered()
         install.state.delete(.everything)
         #expect(install.answer(.done)?.name == "unregister")
-        #expect(install.answer(.refused(404))?.name == "uninstall")
+        #expect(install.answer(.refused(404, "UNKNOWN_RESOURCE"))?.name == "uninstall")
         #expect(install.request() == nil && install.told().last == .deletionSettled(nil))
         #expect(install.state.phase == .uninstalled)
         install.state.delete(.everything)
