@@ -144,16 +144,22 @@ struct MessagingTests {
     @Test("messages are acknowledged once, and are new once")
     func messages() async throws {
         let messaging = try await registered()
-        let message: [AnyHashable: Any] = ["gcm.message_id": "0:1%2", "aps": ["alert": "hello"]]
+        let message: [AnyHashable: Any] = ["gcm.message_id": "0:1-a_2", "aps": ["alert": "hello"]]
         #expect(messaging.appDidReceiveMessage(message).status == .new)
         #expect(messaging.appDidReceiveMessage(message).status == .unknown)
         #expect(messaging.appDidReceiveMessage(["aps": [:] as [String: Any]]).status == .unknown)
+        // Google's own message, of which the gateway knows nothing.
+        let foreign: [AnyHashable: Any] = ["gcm.message_id": "0:1501%85e8"]
+        #expect(messaging.appDidReceiveMessage(foreign).status == .new)
+        #expect(messaging.appDidReceiveMessage(foreign).status == .unknown)
+        messaging.appDidOpenMessage(["gcm.message_id": String(repeating: "1", count: 65)])
         messaging.appDidOpenMessage(message)
         await messaging.flush()
         let reports = gateway.requests.filter { $0.path.hasSuffix("/receipts") }.map(\.body).joined()
         let time = "2027-01-15T08:00:00Z"
-        #expect(reports.contains(#"{"kind":"RECEIVED","message":"0:1%2","time":"\#(time)"}"#))
-        #expect(reports.contains(#"{"kind":"OPENED","message":"0:1%2","time":"\#(time)"}"#))
+        #expect(reports.contains(#"{"kind":"RECEIVED","message":"0:1-a_2","time":"\#(time)"}"#))
+        #expect(!reports.contains("1501") && !reports.contains("1111"))
+        #expect(reports.contains(#"{"kind":"OPENED","message":"0:1-a_2","time":"\#(time)"}"#))
         #expect(messaging.queue.receipts == 0)
         messaging.isReceiptReportingEnabled = false
         let count = gateway.requests.count

@@ -53,7 +53,7 @@ public final class MessagingExtensionHelper: Sendable {
 
     /// Lays the receipt of a message aside; `nil`: there is no receipt, or no place for it.
     private func lay(_ info: [AnyHashable: Any]) -> Laid? {
-        guard let id = MessagePayload(info).messageID, let storage, let options else { return nil }
+        guard let id = MessagePayload(info).reportedID, let storage, let options else { return nil }
         let receipt = MessagingReceipt(message: id, kind: .received, time: clock.now())
         do {
             guard let record = try record(in: storage),
