@@ -224,6 +224,24 @@ struct MessagingTests {
         #expect(try storage.laidReceipts().isEmpty)
     }
 
+    @Test("a receipt that the extension laid aside stays there until it is written elsewhere")
+    func fullDisk() async throws {
+        let messaging = try await registered()
+        await messaging.flush()
+        gateway.setReachable(false)
+        let helper = MessagingExtensionHelper(
+            options: try .sample(), transport: gateway, storage: storage, clock: .test(clock))
+        await helper.exportDeliveryMetrics(withMessageInfo: ["gcm.message_id": "m1"])
+        storage.setFull(true)
+        await messaging.flush()
+        #expect(try storage.laidReceipts().count == 1)
+        storage.setFull(false)
+        await messaging.flush()
+        #expect(try storage.laidReceipts().isEmpty)
+        #expect(try storage.read().map { String(decoding: $0, as: UTF8.self).contains("m1") } == true)
+        #expect(messaging.queue.receipts == 1)
+    }
+
     @Test("a deletion ends the registration and who waits")
     func deletion() async throws {
         let messaging = try await registered()

@@ -89,6 +89,7 @@ final class MemoryStorage: MessagingStorage {
         var data: Data?
         var receipts: [String: Data] = [:]
         var isLocked = false
+        var isFull = false
     }
 
     private let state = Mutex(State())
@@ -103,7 +104,16 @@ final class MemoryStorage: MessagingStorage {
         }
     }
 
-    func write(_ data: Data) throws { state.withLock { $0.data = data } }
+    /// Whether nothing can be written.
+    func setFull(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
+
+    func write(_ data: Data) throws {
+        try state.withLock { state in
+            guard !state.isFull else { throw CocoaError(.fileWriteOutOfSpace) }
+            state.data = data
+        }
+    }
+
     func lay(_ receipt: Data, named name: String) throws { state.withLock { $0.receipts[name] = receipt } }
     func laidReceipts() throws -> [String: Data] { state.withLock { $0.receipts } }
     func removeReceipt(named name: String) throws { state.withLock { $0.receipts[name] = nil } }

@@ -108,16 +108,21 @@ extension Messaging {
     }
 
     /// Writes what has changed since the last time.
-    private func keep() {
+    ///
+    /// - Returns: whether all is written.
+    @discardableResult
+    private func keep() -> Bool {
         guard let storage, let record = state.withLock({ $0.core?.record == $0.kept ? nil : $0.core?.record })
-        else { return }
+        else { return true }
         do {
             let encoder = JSONEncoder()
             encoder.outputFormatting = .sortedKeys
             try storage.write(try encoder.encode(record))
             state.withLock { $0.kept = record }
+            return true
         } catch {
             note(MessagingError(.unknown, "What is to be kept can't be written.", underlying: error))
+            return false
         }
     }
 
@@ -129,7 +134,8 @@ extension Messaging {
                 // What is damaged is no receipt, and goes.
                 if let receipt = try? JSONDecoder().decode(MessagingReceipt.self, from: data) {
                     state.withLock { $0.core?.add(receipt) }
-                    keep()
+                    // It stays where it lies until it is written: the next time it is the same receipt.
+                    guard keep() else { return }
                 }
                 try storage.removeReceipt(named: name)
             }
