@@ -260,6 +260,34 @@ struct MessagingTests {
         #expect(gateway.requests.last?.headers["Authorization"] == "FIS_v2 refresh")
     }
 
+    @Test("observers hear of another token, also after the gateway lost the installation")
+    func observers() async throws {
+        let messaging = try await registered()
+        let posts = Posts()
+        let observer = NotificationCenter.default.addObserver(
+            forName: .MessagingRegistrationTokenRefreshed, object: messaging, queue: nil
+        ) { _ in posts.add() }
+        defer { NotificationCenter.default.removeObserver(observer) }
+        await messaging.flush()
+        #expect(posts.count == 0)
+        gateway.answerNext(401, PlayedGateway.error("none", "INSTALLATION_INVALID"))
+        gateway.answerNext(404, PlayedGateway.error("none", "UNKNOWN_RESOURCE"))
+        let installed =
+            #"{"fid":"fid-2","refreshToken":"refresh","authToken":{"token":"auth","expiresIn":"604800s"}}"#
+        gateway.answerNext(200, installed)
+        gateway.answerNext(200, #"{"name":"projects/demo/registrations/fid-2","token":"fid-2:other"}"#)
+        try await messaging.subscribe(toTopic: "weather")
+        #expect(messaging.fcmToken == "fid-2:other")
+        #expect(posts.count == 1)
+        // Of the same token nothing is said.
+        messaging.apnsToken = Data([1])
+        await messaging.flush()
+        #expect(posts.count == 2, "the played gateway gives the first token again")
+        messaging.apnsToken = Data([2])
+        await messaging.flush()
+        #expect(posts.count == 2)
+    }
+
     @Test("a user is said with the backend's token, and signed out with none")
     func user() async throws {
         let messaging = try await registered()

@@ -119,6 +119,15 @@ final class MemoryStorage: MessagingStorage {
     func removeReceipt(named name: String) throws { state.withLock { $0.receipts[name] = nil } }
 }
 
+/// Counts notifications.
+final class Posts: Sendable {
+    private let state = Mutex(0)
+
+    var count: Int { state.withLock { $0 } }
+
+    func add() { state.withLock { $0 += 1 } }
+}
+
 /// Hears what a delegate hears.
 @MainActor
 final class DelegateStub: MessagingDelegate {

@@ -18,6 +18,8 @@ public final class Messaging: Sendable {
         var delegate = WeakDelegate()
         /// What the delegate heard last; `nil`: nothing in this launch.
         var announced: String?
+        /// The token that the app had last, unless it has ended the registration.
+        var lastToken: String?
         /// Whether the loop runs.
         var isRunning = false
         /// Whether something happened that the loop may have missed.
