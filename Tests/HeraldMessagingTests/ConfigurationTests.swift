@@ -109,6 +109,9 @@ struct ConfigurationTests {
         try storage.write(Data("1".utf8))
         try storage.write(Data("2".utf8))
         #expect(try storage.read() == Data("2".utf8))
+        let attributes = try FileManager.default.attributesOfItem(
+            atPath: storage.directory.appending(path: "state.json").path)
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
         let names = ["0:1%2/..", "0:1%2"].map {
             MessagingReceipt(message: $0, kind: .received, time: Date(timeIntervalSince1970: 0)).fileName
         }

@@ -347,7 +347,7 @@ struct RegistrationState: Sendable {
     mutating func settle(
         _ answer: MessagingAnswer, serverTime: Date?, at now: Date, jitter: Double
     ) -> [MessagingEffect] {
-        guard case .sending(let request) = work else { preconditionFailure("an answer without a request: \(answer)") }
+        guard case .sending(let request) = work else { preconditionFailure("an answer without a request") }
         work = .idle
         if let serverTime { record.clockOffset = serverTime.timeIntervalSince(now).rounded() }
         switch answer {
@@ -394,7 +394,7 @@ struct RegistrationState: Sendable {
             return []
         case (.unregister, .done): return unregistered()
         case (.uninstall, .done): return uninstalled()
-        case (_, _): preconditionFailure("an answer to another request: \(request), \(answer)")
+        case (_, _): preconditionFailure("an answer to another request")
         }
     }
 

@@ -68,6 +68,8 @@ public struct FileMessagingStorage: MessagingStorage {
         #else
             try data.write(to: file, options: .atomic)
         #endif
+        // Secrets are in it, and not each directory that an app names is its own alone.
+        try FileManager.default.setAttributes([.posixPermissions: NSNumber(value: 0o600)], ofItemAtPath: file.path)
     }
 
     private func makeDirectory(_ url: URL) throws {
