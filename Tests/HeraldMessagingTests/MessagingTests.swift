@@ -326,6 +326,24 @@ struct MessagingTests {
         #expect(error?.underlying is URLError)
     }
 
+    @Test("a flush ends after 20 seconds, whatever the gateway does")
+    func flushLimit() async throws {
+        let messaging = try await registered()
+        await messaging.flush()
+        gateway.setSilent(true)
+        join("weather", messaging)
+        await gateway.requests(3)
+        let began = clock.now
+        async let flush: Void = messaging.flush()
+        await clock.advanceToSleeper(within: .seconds(60))
+        await flush
+        #expect(clock.now == began.advanced(by: .seconds(20)))
+        #expect(messaging.queue.topicChanges == 1)
+        gateway.setSilent(false)
+        await messaging.flush()
+        #expect(messaging.queue.topicChanges == 0)
+    }
+
     @Test("a task that is cancelled waits no longer")
     func cancelled() async throws {
         let messaging = try messaging()

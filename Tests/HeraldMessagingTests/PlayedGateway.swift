@@ -16,6 +16,8 @@ final class PlayedGateway: MessagingTransport {
     private struct State: Sendable {
         var requests: [Request] = []
         var isReachable = true
+        var isSilent = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
         var answers: [MessagingHTTPResponse] = []
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
@@ -29,6 +31,26 @@ final class PlayedGateway: MessagingTransport {
     var lines: [String] { requests.map { "\($0.method) \($0.path)" } }
 
     func setReachable(_ isReachable: Bool) { state.withLock { $0.isReachable = isReachable } }
+
+    /// Leaves requests without an answer until it speaks again.
+    func setSilent(_ isSilent: Bool) {
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            state.isSilent = isSilent
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    private func speaks() async {
+        await withCheckedContinuation { continuation in
+            let isSilent = state.withLock { state in
+                if state.isSilent { state.waiting.append(continuation) }
+                return state.isSilent
+            }
+            if !isSilent { continuation.resume() }
+        }
+    }
 
     /// Gives this answer to the next request.
     func answerNext(_ status: Int, _ body: String) {
@@ -66,6 +88,7 @@ final class PlayedGateway: MessagingTransport {
             return (ready, answer, state.isReachable)
         }
         for continuation in ready { continuation.resume() }
+        await speaks()
         guard isReachable else { throw URLError(.cannotConnectToHost) }
         return answer ?? MessagingHTTPResponse(status: 200, body: Data(Self.answer(to: kept).utf8))
     }
