@@ -200,6 +200,51 @@ struct MessagingTests {
         #expect(gateway.requests.count == 2)
     }
 
+    @Test("what is of another gateway, project or app begins anew, but for what the app has set")
+    func otherPlaces() async throws {
+        let first = try await registered()
+        first.isReceiptReportingEnabled = true
+        await first.flush()
+        var changes: [(inout HeraldOptions) -> Void] = []
+        changes.append { $0.baseURL.append(path: "other") }
+        changes.append { $0.project = "other" }
+        changes.append { $0.appID = "com.example.other" }
+        var options = try HeraldOptions.sample()
+        options.isReceiptReportingEnabled = false
+        for change in changes {
+            change(&options)
+            let helper = MessagingExtensionHelper(
+                options: options, transport: gateway, storage: storage, clock: .test(clock))
+            await helper.exportDeliveryMetrics(withMessageInfo: ["gcm.message_id": "m1"])
+            #expect(try storage.laidReceipts().isEmpty, "the file is still of the place before")
+            let count = gateway.requests.count
+            let messaging = Messaging(options: options, transport: gateway, storage: storage, clock: .test(clock))
+            messaging.start()
+            #expect(messaging.fcmToken == nil && messaging.isReceiptReportingEnabled)
+            messaging.apnsToken = Data([1])
+            _ = try await messaging.token()
+            await messaging.flush()
+            #expect(gateway.requests.count == count + 2)
+            let again = Messaging(options: options, transport: gateway, storage: storage, clock: .test(clock))
+            again.start()
+            #expect(again.fcmToken == "fid-1:secret")
+        }
+    }
+
+    @Test("an extension acknowledges what is of its own project")
+    func otherSender() async throws {
+        _ = try await registered()
+        let helper = MessagingExtensionHelper(
+            options: try .sample(), transport: gateway, storage: storage, clock: .test(clock))
+        let count = gateway.requests.count
+        await helper.exportDeliveryMetrics(
+            withMessageInfo: ["gcm.message_id": "m1", "google.c.sender.id": "456"])
+        #expect(gateway.requests.count == count)
+        await helper.exportDeliveryMetrics(
+            withMessageInfo: ["gcm.message_id": "m1", "google.c.sender.id": "123"])
+        #expect(gateway.requests.count == count + 1)
+    }
+
     @Test("what was kept and is damaged begins anew")
     func damagedFile() async throws {
         try storage.write(Data("{".utf8))

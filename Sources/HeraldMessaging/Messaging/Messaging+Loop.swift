@@ -97,7 +97,8 @@ extension Messaging {
         state.withLock { state in
             guard state.core == nil else { return }
             var core = RegistrationState(
-                record, appVersion: options.appVersion, isAutoInitEnabled: options.isAutoInitEnabled,
+                record.taken(to: MessagingRecord.Place(options)), appVersion: options.appVersion,
+                isAutoInitEnabled: options.isAutoInitEnabled,
                 isReceiptReportingEnabled: options.isReceiptReportingEnabled)
             for event in state.early { event(&core) }
             state.early = []

@@ -18,6 +18,12 @@ struct MessagePayload: Sendable {
         image = (options?["image"] as? String).flatMap(URL.init(string:)).flatMap { $0.scheme == "https" ? $0 : nil }
     }
 
+    /// Whether it may be of the project of an app, as far as both say whose they are.
+    func isOf(_ options: HeraldOptions) -> Bool {
+        guard let senderID, let own = options.senderID else { return true }
+        return senderID == own
+    }
+
     /// `[A-Za-z0-9:_-]{1,64}`, see the article API.
     private static func isOfGateway(_ id: String) -> Bool {
         (1...64).contains(id.utf8.count)

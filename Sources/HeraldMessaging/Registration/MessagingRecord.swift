@@ -19,7 +19,20 @@ struct MessagingRecord: Hashable, Sendable, Codable {
     /// As many messages are remembered, to know one that comes again.
     static let seenLimit = 100
 
+    /// Whose it is: of another gateway, project or app nothing is of use.
+    struct Place: Hashable, Sendable, Codable {
+        let baseURL: URL
+        let project: String
+        let appID: String
+
+        init(_ options: HeraldOptions) {
+            (baseURL, project, appID) = (options.baseURL, options.project, options.appID)
+        }
+    }
+
     var stage = Stage.uninstalled
+    /// `nil`: nothing was kept yet.
+    var place: Place?
     /// In the order in which they were asked for.
     var topics: [TopicChange] = []
     var nextTopicID: UInt64 = 0
@@ -38,4 +51,14 @@ struct MessagingRecord: Hashable, Sendable, Codable {
     /// What the app has set; `nil`: what its options say.
     var isAutoInitEnabled: Bool?
     var isReceiptReportingEnabled: Bool?
+
+    /// What an app at a place has of it: all, or no more than what the app itself has set.
+    func taken(to place: Place) -> MessagingRecord {
+        guard self.place != place else { return self }
+        var record = MessagingRecord()
+        record.place = place
+        record.isAutoInitEnabled = isAutoInitEnabled
+        record.isReceiptReportingEnabled = isReceiptReportingEnabled
+        return record
+    }
 }
