@@ -89,10 +89,11 @@ package struct StepTracer: Sendable {
     /// failed with a status of 500 or more.
     ///
     /// - Parameters:
-    ///   - name: method and route, never the path itself.
+    ///   - name: method and route, never the path itself; made, as the attributes, only where it is traced.
     ///   - isSend: whether messages are what decides about it.
     package func record(
-        _ request: RequestTrace, name: String, status: Int, isSend: Bool, _ attributes: SpanAttributes
+        _ request: RequestTrace, name: @autoclosure () -> String, status: Int, isSend: Bool,
+        _ attributes: @autoclosure () -> SpanAttributes
     ) {
         let messages = request.messages
         let isFailure = status >= 500
@@ -101,8 +102,8 @@ package struct StepTracer: Sendable {
         var origin = InstrumentationContext.topLevel
         origin.span = request.parent
         origin.own = request.context
-        let span = tracer.startSpan(name, context: origin, ofKind: .server, at: request.start)
-        var attributes = attributes
+        let span = tracer.startSpan(name(), context: origin, ofKind: .server, at: request.start)
+        var attributes = attributes()
         attributes["http.response.status_code"] = status
         if messages.count == 1 { attributes["messaging.message.id"] = messages[0].rawValue }
         span.attributes = attributes

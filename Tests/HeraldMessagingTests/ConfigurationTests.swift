@@ -101,6 +101,41 @@ struct ConfigurationTests {
         await messaging.flush()
     }
 
+    @Test("files of another app, project or name lie elsewhere, and nowhere above")
+    func places() throws {
+        var options = try HeraldOptions.sample()
+        var paths = [FileMessagingStorage.path("default", options), FileMessagingStorage.path("second", options)]
+        #expect(paths[0] == "HeraldMessaging/demo/com.example.app/default")
+        options.appID = "com.example.other"
+        paths.append(FileMessagingStorage.path("default", options))
+        options.project = "other"
+        paths.append(FileMessagingStorage.path("default", options))
+        options.appID = "../.."
+        paths.append(FileMessagingStorage.path("default", options))
+        options.appID = ""
+        paths.append(FileMessagingStorage.path("default", options))
+        #expect(Set(paths).count == paths.count)
+        #expect(paths.allSatisfy { path in path.split(separator: "/").count == 4 && !path.contains("/.") })
+        #expect(
+            FileMessagingStorage(name: "default", options: options).directory.path.hasSuffix("/" + (paths.last ?? "")))
+    }
+
+    @Test(
+        "an extension is of the app that it lies in",
+        arguments: [
+            ("/a/App.app/PlugIns/Push.appex", "com.example.app.push", "com.example.app"),
+            ("/Applications/App.app/Contents/PlugIns/Push.appex", "com.example.app.push", "com.example.app"),
+            ("/a/Other.app/PlugIns/Push.appex", "com.example.other.push", "com.example.other"),
+            ("/a/Push.appex", "com.example.other.push", "com.example.other"), ("/a/Push.appex", nil, ""),
+            ("/a/App.app", "com.example.app", "com.example.app"), ("/usr/bin", nil, ""),
+        ] as [(String, String?, String)])
+    func extensions(path: String, identifier: String?, appID: String) {
+        let found = HeraldOptions.appID(of: URL(filePath: path), identifier: identifier) { url in
+            url.lastPathComponent == "App.app" ? "com.example.app" : nil
+        }
+        #expect(found == appID)
+    }
+
     @Test("files are replaced, receipts lie beside them and go one by one")
     func files() throws {
         let directory = try TestDirectory()
@@ -109,6 +144,9 @@ struct ConfigurationTests {
         try storage.write(Data("1".utf8))
         try storage.write(Data("2".utf8))
         #expect(try storage.read() == Data("2".utf8))
+        let attributes = try FileManager.default.attributesOfItem(
+            atPath: storage.directory.appending(path: "state.json").path)
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
         let names = ["0:1%2/..", "0:1%2"].map {
             MessagingReceipt(message: $0, kind: .received, time: Date(timeIntervalSince1970: 0)).fileName
         }

@@ -25,8 +25,8 @@ struct Install {
     }
 
     /// The same install after another launch of the app.
-    func relaunched(appVersion: String = "1.0") -> Install {
-        var install = Install(state.record, appVersion: appVersion)
+    func relaunched(appVersion: String = "1.0", isAutoInitEnabled: Bool = true) -> Install {
+        var install = Install(state.record, appVersion: appVersion, isAutoInitEnabled: isAutoInitEnabled)
         install.now = now
         return install
     }

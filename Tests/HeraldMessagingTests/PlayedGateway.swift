@@ -16,6 +16,8 @@ final class PlayedGateway: MessagingTransport {
     private struct State: Sendable {
         var requests: [Request] = []
         var isReachable = true
+        var isSilent = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
         var answers: [MessagingHTTPResponse] = []
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
@@ -30,9 +32,35 @@ final class PlayedGateway: MessagingTransport {
 
     func setReachable(_ isReachable: Bool) { state.withLock { $0.isReachable = isReachable } }
 
+    /// Leaves requests without an answer until it speaks again.
+    func setSilent(_ isSilent: Bool) {
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            state.isSilent = isSilent
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    private func speaks() async {
+        await withCheckedContinuation { continuation in
+            let isSilent = state.withLock { state in
+                if state.isSilent { state.waiting.append(continuation) }
+                return state.isSilent
+            }
+            if !isSilent { continuation.resume() }
+        }
+    }
+
     /// Gives this answer to the next request.
     func answerNext(_ status: Int, _ body: String) {
         state.withLock { $0.answers.append(MessagingHTTPResponse(status: status, body: Data(body.utf8))) }
+    }
+
+    /// The body of an error answer.
+    static func error(_ message: String, _ reason: String) -> String {
+        let type = "type.googleapis.com/herald.v1.ErrorInfo"
+        return #"{"error":{"message":"\#(message)","details":[{"@type":"\#(type)","reason":"\#(reason)"}]}}"#
     }
 
     /// Waits until it was asked this often.
@@ -60,6 +88,7 @@ final class PlayedGateway: MessagingTransport {
             return (ready, answer, state.isReachable)
         }
         for continuation in ready { continuation.resume() }
+        await speaks()
         guard isReachable else { throw URLError(.cannotConnectToHost) }
         return answer ?? MessagingHTTPResponse(status: 200, body: Data(Self.answer(to: kept).utf8))
     }
@@ -83,6 +112,7 @@ final class MemoryStorage: MessagingStorage {
         var data: Data?
         var receipts: [String: Data] = [:]
         var isLocked = false
+        var isFull = false
     }
 
     private let state = Mutex(State())
@@ -97,10 +127,28 @@ final class MemoryStorage: MessagingStorage {
         }
     }
 
-    func write(_ data: Data) throws { state.withLock { $0.data = data } }
+    /// Whether nothing can be written.
+    func setFull(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
+
+    func write(_ data: Data) throws {
+        try state.withLock { state in
+            guard !state.isFull else { throw CocoaError(.fileWriteOutOfSpace) }
+            state.data = data
+        }
+    }
+
     func lay(_ receipt: Data, named name: String) throws { state.withLock { $0.receipts[name] = receipt } }
     func laidReceipts() throws -> [String: Data] { state.withLock { $0.receipts } }
     func removeReceipt(named name: String) throws { state.withLock { $0.receipts[name] = nil } }
+}
+
+/// Counts notifications.
+final class Posts: Sendable {
+    private let state = Mutex(0)
+
+    var count: Int { state.withLock { $0 } }
+
+    func add() { state.withLock { $0 += 1 } }
 }
 
 /// Hears what a delegate hears.

@@ -41,6 +41,43 @@ struct RegistrationStateTests {
         #expect(next.state.isAutoInitEnabled && next.request() == .install)
     }
 
+    @Test("an app that registered by itself is kept registered by later launches, also without auto init")
+    func laterLaunches() {
+        var install = Install(isAutoInitEnabled: false)
+        install.state.setAPNSToken(Data([1, 2]), environment: .prod)
+        install.state.ask()
+        // The process ends before it comes to that.
+        install.answer(.installed("F"))
+        var second = install.relaunched(isAutoInitEnabled: false)
+        second.state.setAPNSToken(Data([1, 2]), environment: .prod)
+        #expect(second.answer(.registered(id: "F", token: "F:1"))?.name == "register")
+        var third = second.relaunched(isAutoInitEnabled: false)
+        #expect(third.pause() == AppRegistration.refreshInterval)
+        third.pass(6.5 * 86_400)
+        // Another device token is registered at once.
+        third.state.setAPNSToken(Data([3]), environment: .prod)
+        #expect(third.answer(.registered(id: "F", token: "F:1"))?.name == "register")
+        third.state.delete(.registration)
+        #expect(third.answer(.done)?.name == "unregister")
+        var fourth = third.relaunched(isAutoInitEnabled: false)
+        fourth.state.setAPNSToken(Data([3]), environment: .prod)
+        #expect(fourth.request() == nil, "deleted, and not asked for since")
+    }
+
+    @Test("a good token is answered while the weekly registration can't be made, one that is lost is not")
+    func askOffline() {
+        var install = Install.registered()
+        install.pass(7 * 86_400)
+        install.answer(.renewed(auth: "second", lifetime: 604_800))
+        install.state.ask()
+        #expect(install.answer(.offline)?.name == "register")
+        #expect(install.told().contains { if case .registered = $0 { true } else { false } })
+        install.state.setUser(.token("custom"))
+        install.state.ask()
+        install.answer(.offline)
+        #expect(install.told().contains(.registrationFailed(.offline)))
+    }
+
     @Test("the app says that it is there a week later, and not before")
     func weekly() {
         var install = Install.registered()
@@ -161,15 +198,28 @@ struct RegistrationStateTests {
     func lostRefreshToken(status: Int) {
         var install = Install.registered()
         install.pass(7 * 86_400)
-        #expect(install.answer(.refused(status, status == 401 ? "INSTALLATION_INVALID" : nil))?.name == "renew")
+        let reason = status == 401 ? "INSTALLATION_INVALID" : "UNKNOWN_RESOURCE"
+        #expect(install.answer(.refused(status, reason))?.name == "renew")
         #expect(install.request() == .install)
+    }
+
+    @Test("a 404 that says nothing of what was asked for changes nothing", arguments: [nil, "UNKNOWN_PATH"])
+    func foreign404(reason: String?) {
+        var install = Install.registered()
+        install.pass(7 * 86_400)
+        #expect(install.answer(.refused(404, reason))?.name == "renew")
+        #expect(install.pause() == 2 && install.state.registration?.token == "F:1")
+        install.pass(2)
+        #expect(install.answer(.renewed(auth: "second", lifetime: 604_800))?.name == "renew")
+        #expect(install.answer(.refused(404, reason))?.name == "register")
+        #expect(install.state.registration?.token == "F:1")
     }
 
     @Test("a registration that the gateway does not know is made again before a topic is joined")
     func lostRegistration() {
         var install = Install.registered()
         install.state.change(topic: "weather", isSubscription: true)
-        install.answer(.refused(404))
+        install.answer(.refused(404, "UNKNOWN_RESOURCE"))
         #expect(install.answer(.registered(id: "F", token: "F:2"))?.name == "register")
         #expect(install.answer(.done)?.name == "subscribe weather")
         #expect(install.state.registration?.token == "F:2")
@@ -181,13 +231,13 @@ struct RegistrationStateTests {
         install.state.change(topic: "weather", isSubscription: true)
         install.state.add(MessagingReceipt(message: "m", kind: .received, time: install.now))
         for _ in 0..<2 {
-            #expect(install.answer(.refused(404))?.name == "subscribe weather")
+            #expect(install.answer(.refused(404, "UNKNOWN_RESOURCE"))?.name == "subscribe weather")
             #expect(install.answer(.registered(id: "F", token: "F:1"))?.name == "register")
         }
         #expect(install.told().contains { if case .topicSettled(_, .some) = $0 { true } else { false } })
-        #expect(install.answer(.refused(404))?.name == "report 1")
+        #expect(install.answer(.refused(404, "UNKNOWN_RESOURCE"))?.name == "report 1")
         #expect(install.answer(.registered(id: "F", token: "F:1"))?.name == "register")
-        #expect(install.answer(.refused(404))?.name == "report 1")
+        #expect(install.answer(.refused(404, "UNKNOWN_RESOURCE"))?.name == "report 1")
         #expect(install.request() == nil && install.state.record.receipts.isEmpty)
     }
 
@@ -223,12 +273,12 @@ struct RegistrationStateTests {
             Issue.record("the user is not said")
             return
         }
-        #expect(install.told().contains(.userSettled(nil)) && install.request() == nil)
+        #expect(install.told().contains(.userSettled(.token("custom"), nil)) && install.request() == nil)
         install.state.setUser(.signedOut)
         #expect(install.relaunched().state.record.user == .signedOut)
         install.answer(.refused(403, "USER_NOT_PROVEN"))
         #expect(install.request() == nil && install.state.registration?.token == "G:1")
-        #expect(install.told().contains { if case .userSettled(.some) = $0 { true } else { false } })
+        #expect(install.told().contains { if case .userSettled(_, .some) = $0 { true } else { false } })
     }
 
     @Test("a deletion ends the registration until the app asks again or is launched again")
@@ -254,19 +304,62 @@ struct RegistrationStateTests {
         var install = Install.registered()
         install.state.delete(.everything)
         #expect(install.answer(.done)?.name == "unregister")
-        #expect(install.answer(.refused(404))?.name == "uninstall")
+        #expect(install.answer(.refused(404, "UNKNOWN_RESOURCE"))?.name == "uninstall")
         #expect(install.request() == nil && install.told().last == .deletionSettled(nil))
         #expect(install.state.phase == .uninstalled)
         install.state.delete(.everything)
         #expect(install.request() == nil && install.told() == [.deletionSettled(nil)])
     }
 
-    @Test("a deletion that does not come through is the app's own to repeat")
+    @Test("a deletion that does not come through is the app's own to repeat, and nothing that waits is lost with it")
     func failedDeletion() {
         var install = Install.registered()
+        install.state.change(topic: "weather", isSubscription: true)
+        install.state.add(MessagingReceipt(message: "m", kind: .received, time: install.now))
         install.state.delete(.registration)
-        install.answer(.offline)
-        #expect(install.told().last == .deletionSettled(.offline))
+        #expect(install.answer(.offline)?.name == "unregister")
+        #expect(install.told() == [.failed(.offline), .deletionSettled(.offline)])
         #expect(install.state.registration != nil)
+        install.state.retryNow()
+        #expect(install.answer(.done)?.name == "subscribe weather")
+        #expect(install.answer(.done)?.name == "report 1")
+        #expect(install.pause() == AppRegistration.refreshInterval)
+    }
+
+    @Test("a deletion does not wait for the end of a Retry-After or of a refused key's hour")
+    func heldDeletion() {
+        var install = Install.registered()
+        install.state.change(topic: "weather", isSubscription: true)
+        install.answer(.refused(503, "GATEWAY_UNAVAILABLE", retryAfter: 120))
+        install.effects = []
+        install.state.delete(.registration)
+        #expect(install.pause() == 120)
+        _ = install.action()
+        guard case .deletionSettled(let error?)? = install.told().last else {
+            Issue.record("not answered")
+            return
+        }
+        #expect(error.reason == "GATEWAY_UNAVAILABLE" && install.state.record.topics.count == 1)
+        install.pass(120)
+        install.state.delete(.registration)
+        #expect(install.answer(.done)?.name == "unregister")
+        #expect(install.request() == nil && install.state.record.topics.isEmpty)
+    }
+
+    @Test("what the app asks for after a deletion stays when it is done")
+    func followedDeletion() {
+        var install = Install.registered()
+        install.state.setUser(.token("custom"))
+        install.state.change(topic: "before", isSubscription: true)
+        install.state.delete(.registration)
+        install.state.change(topic: "after", isSubscription: true)
+        #expect(install.answer(.done)?.name == "unregister")
+        guard case .register(_, _, nil)? = install.answer(.registered(id: "F", token: "F:2")) else {
+            Issue.record("not registered again, or as the user from before")
+            return
+        }
+        #expect(install.answer(.done)?.name == "subscribe after")
+        #expect(install.request() == nil)
+        #expect(install.told().contains { if case .userSettled(_, .some) = $0 { true } else { false } })
     }
 }

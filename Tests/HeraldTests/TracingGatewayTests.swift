@@ -154,6 +154,22 @@ struct TracingGatewayTests {
         await collector.end()
     }
 
+    @Test func aCollectorThatStallsWithinItsAnswerGetsTheBatchAgain() async throws {
+        let collector = try await TraceCollector.start("--once-stalled")
+        let (queue, made) = try Self.exporter(to: collector.url)
+        var exporter = made
+        exporter.requestLimit = .seconds(1)
+        Self.record(SpanQueue.batchSize, in: queue)
+        let group = ServiceGroup(services: [exporter], logger: Self.silent)
+        async let running: Void = group.run()
+        #expect(await collector.line(containing: "stalled") != nil)
+        #expect(await collector.line(containing: "taken 512") != nil)
+        await group.triggerGracefulShutdown()
+        try await running
+        #expect(queue.counts.exported == SpanQueue.batchSize)
+        await collector.end()
+    }
+
     private static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     /// What sends to a collector.

@@ -1,3 +1,4 @@
+import GRDB
 import PushModel
 import Store
 import TestSupport
@@ -45,6 +46,28 @@ struct UserErasureTraceTests {
         let result = try await store.register(request, for: installation, at: Base.time(time))
         guard case .registered(let registration) = result else { throw StoreError(.failed, "\(result)") }
         return registration
+    }
+
+    @Test func linksOfAStepThatWasCommittedCountWhateverBecomesOfTheNext() async throws {
+        let registration = try await Base.register(1, alice.rawValue, in: store)
+        let links = (0...UserErasure.step).map { number in
+            NewLink(
+                project: Base.project, prefix: "go.example.com", suffixes: ["link\(number)"], kind: .tracked,
+                parameters: "link=https%3A%2F%2Fa.example", createdAt: Base.time(1000))
+        }
+        _ = try await Base.send(.registration(registration.key), "text", in: store, at: 1000, links: links)
+        try await store.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER last_fails BEFORE UPDATE ON link WHEN OLD.id = (SELECT max(id) FROM link)
+                    BEGIN SELECT RAISE(ABORT, 'the last one fails'); END
+                    """)
+        }
+        let versions = store.linkVersions
+        await #expect(throws: StoreError.self) { try await Base.erase(alice, in: store) }
+        let first = try #require(try await store.link(LinkKey(prefix: "go.example.com", suffix: "link0")))
+        #expect(first.state == .deleted)
+        #expect(store.linkVersions.changed > versions.changed)
     }
 
     @Test func shortLinksOfErasedMessagesLeadNowhereAndKeepTheirSuffixes() async throws {

@@ -62,7 +62,7 @@ final class DeliveryMetrics: Sendable {
 
     /// Counts attempts that ended.
     func count(_ attempts: AttemptCounts) {
-        for (platform, count) in attempts.accepted {
+        for (platform, count) in attempts.accepted.used {
             let key = Key(
                 metric: .attempts, platform: platform, outcome: Outcome.accepted.metricLabel, reason: "")
             counter(key).increment(by: count)
@@ -77,7 +77,7 @@ final class DeliveryMetrics: Sendable {
 
     /// Counts a recorded batch.
     func count(_ settlements: [Settlement]) {
-        var accepted: [Platform: Int] = [:]
+        var accepted = PlatformCounts()
         var others: [Key: Int] = [:]
         var latencies: [Int64: Int] = [:]
         var tally = TrafficTally()
@@ -86,7 +86,7 @@ final class DeliveryMetrics: Sendable {
             tally.add(settlements[place].delivery.project, entry.outcome, at: entry.time)
             let platform = settlements[place].delivery.registration.channel.platform
             if case .accepted = entry.outcome {
-                accepted[platform, default: 0] += 1
+                accepted[platform] += 1
                 latencies[entry.latencyMilliseconds, default: 0] += 1
             } else {
                 let key = Key(
@@ -95,7 +95,7 @@ final class DeliveryMetrics: Sendable {
                 others[key, default: 0] += 1
             }
         }
-        for (platform, count) in accepted {
+        for (platform, count) in accepted.used {
             let key = Key(
                 metric: .deliveries, platform: platform, outcome: LedgerOutcome.accepted.rawValue, reason: "")
             others[key] = count
@@ -167,6 +167,34 @@ final class DeliveryMetrics: Sendable {
     }
 }
 
+/// A number for each platform: what is counted for each push looks nothing up in a table.
+struct PlatformCounts {
+    private var (apple, android, web) = (0, 0, 0)
+
+    /// The number of a platform.
+    subscript(platform: Platform) -> Int {
+        get {
+            switch platform {
+            case .apple: apple
+            case .android: android
+            case .web: web
+            }
+        }
+        set {
+            switch platform {
+            case .apple: apple = newValue
+            case .android: android = newValue
+            case .web: web = newValue
+            }
+        }
+    }
+
+    /// Those that are not 0.
+    var used: [(platform: Platform, count: Int)] {
+        Platform.allCases.map { ($0, self[$0]) }.filter { $0.1 > 0 }
+    }
+}
+
 /// Attempts that ended, by platform and outcome.
 struct AttemptCounts {
     /// What was not accepted, and where.
@@ -176,14 +204,14 @@ struct AttemptCounts {
     }
 
     /// Those that were accepted: nearly all.
-    private(set) var accepted: [Platform: Int] = [:]
+    private(set) var accepted = PlatformCounts()
     /// The others.
     private(set) var others: [Kind: Int] = [:]
 
     /// Counts an attempt.
     mutating func add(_ outcome: Outcome, on platform: Platform) {
         if case .accepted = outcome {
-            accepted[platform, default: 0] += 1
+            accepted[platform] += 1
         } else {
             others[Kind(platform: platform, outcome: outcome), default: 0] += 1
         }

@@ -36,9 +36,11 @@ struct ResultBatch {
     }
 
     /// Notes the traced messages of a batch, as far as results of them are here.
-    mutating func note(_ trace: SendTrace) {
+    ///
+    /// - Parameter start: the place of the batch's first result; its last is the last here.
+    mutating func note(_ trace: SendTrace, from start: Int) {
         let isOnly = trace.messages.count == 1
-        let messages = isOnly ? [] : Set(settlements.map(\.delivery.message))
+        let messages = isOnly ? [] : Set(settlements[start...].lazy.map(\.delivery.message))
         sends.append(trace.context)
         for message in trace.messages where isOnly || messages.contains(message) { traced.insert(message) }
     }

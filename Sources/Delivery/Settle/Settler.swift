@@ -123,6 +123,7 @@ struct Settler: Sendable {
             case .answered(let sent):
                 let found = sent.take()
                 let place = place(sent.worker, found.count)
+                let start = batches[place].count
                 for answer in found {
                     let delivery = sent.deliveries.delivery(answer.index, lane: sent.lane)
                     let (result, end) = awaited.settlement(of: delivery, answer, random: random())
@@ -130,7 +131,7 @@ struct Settler: Sendable {
                         Settlement(delivery: delivery.claim, result: result), in: sent.lane, orEnd: end)
                     if answer.isAttempt { attempts.add(answer.outcome, on: delivery.channel.platform) }
                 }
-                if let trace = sent.trace { batches[place].note(trace) }
+                if let trace = sent.trace { batches[place].note(trace, from: start) }
             case .decided(let settlements, let lane, let worker):
                 let place = place(worker, settlements.count)
                 for settlement in settlements { batches[place].append(settlement, in: lane) }

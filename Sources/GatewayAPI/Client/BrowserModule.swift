@@ -1,5 +1,5 @@
 /// The app's side in a browser: a script for the service worker, and an ES module for pages that imports it for what both
-/// need. Together they stay below 10,000 bytes.
+/// need. Together they stay below 10,000 bytes: comments are left out.
 ///
 /// The core keeps one object in IndexedDB: where the gateway is, the installation, the registration, receipts that wait and
 /// what was shown.
@@ -11,15 +11,24 @@ package enum BrowserModule {
 
     /// The files, by path.
     static let files = [
-        path: ServedFile(type: "text/javascript; charset=utf-8", text: page, for: .anywhere),
+        path: ServedFile(type: "text/javascript; charset=utf-8", text: code(page), for: .anywhere),
         workerPath: ServedFile(
-            type: "text/javascript; charset=utf-8", text: "(() => {\n" + core + worker + "})();\n",
+            type: "text/javascript; charset=utf-8", text: "(() => {\n" + code(core + worker) + "})();\n",
             for: .anywhere),
     ]
+
+    /// A script without the lines that are comments.
+    private static func code(_ script: String) -> String {
+        script.split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("//") }.map { $0 + "\n" }.joined()
+    }
 
     private static let core = #"""
         "use strict";
         const WEEK = 604800e3;
+        // What reads the state and asks by it: one at a time, in all pages and the worker.
+        const locked = (step) => navigator.locks.request("herald-messaging", step);
+        // Whether the gateway, and no proxy, says that it has no such thing.
+        const isGone = ({status, reason}) => status === 404 && reason || reason === "INSTALLATION_REQUIRED";
         // One step: reads the state, lets `change` alter it, writes it.
         async function update(change = () => {}) {
           const db = await new Promise((done, fail) => {
@@ -46,7 +55,7 @@ package enum BrowserModule {
         }
         async function call({app}, method, path, body, headers) {
           const answer = await fetch(`${app.gateway}/v1/projects/${app.project}/${path}`, {
-            method, body: body && JSON.stringify(body),
+            method, body: body && JSON.stringify(body), signal: AbortSignal.timeout(3e4),
             headers: {"X-Goog-Api-Key": app.clientKey, "Content-Type": "application/json", ...headers}});
           const json = await answer.json().catch(() => ({}));
           if (answer.ok) return json;
@@ -62,7 +71,7 @@ package enum BrowserModule {
               return await keep(await call(state, "POST", `installations/${state.fid}/authTokens:generate`, {},
                 {Authorization: `FIS_v2 ${state.refreshToken}`}));
             } catch (error) {
-              if (error.status !== 404 && error.reason !== "INSTALLATION_INVALID") throw error;
+              if (!isGone(error) && error.reason !== "INSTALLATION_INVALID") throw error;
             }
           }
           const {fid, refreshToken, authToken} = await call(
@@ -96,12 +105,19 @@ package enum BrowserModule {
             state.queue = [...state.queue ?? [], ...state.app?.receipts === false ? [] : receipts].slice(-100);
           });
           if (!token || !app || !queue.length) return;
-          await proven("POST", "receipts", {receipts: queue});
+          await locked(() => proven("POST", "receipts", {receipts: queue})).catch((error) => {
+            // What is refused as it is is so each time.
+            if (error.status !== 400) throw error;
+          });
           const sent = new Set(queue.map((item) => JSON.stringify(item)));
           await update((state) => { state.queue = state.queue.filter((item) => !sent.has(JSON.stringify(item))); });
         }
-        const receipt = (message, kind) => ({message, kind, time: new Date().toISOString()});
-        self.heraldMessaging = {WEEK, update, proven, register, report, receipt};
+        // None for what is no message of a gateway.
+        const receipt = (message, kind) =>
+          /^(projects\/[\w-]+\/messages\/)?[\w:-]{1,64}$/.test(message) &&
+          ["RECEIVED", "OPENED", "IMPRESSION", "DISMISSED"].includes(kind) ?
+            [{message, kind, time: new Date().toISOString()}] : [];
+        self.heraldMessaging = {WEEK, update, locked, isGone, proven, register, report, receipt};
         // A page has no clients.
         if (!self.clients) return;
 
@@ -109,7 +125,7 @@ package enum BrowserModule {
 
     private static let page = #"""
         import "./herald-messaging-sw.js";
-        const {WEEK, update, proven, register, report, receipt} = self.heraldMessaging;
+        const {WEEK, update, locked, isGone, proven, register, report, receipt} = self.heraldMessaging;
         // options: gateway, project, clientKey, vapidKey; appId; origin, the web app's id; worker, a path of this origin;
         // scope; receipts: false for none.
         export function getMessaging(options) {
@@ -129,10 +145,11 @@ package enum BrowserModule {
         async function subscribed(messaging) {
           const worker = await navigator.serviceWorker.register(
             messaging.worker, messaging.scope && {scope: messaging.scope});
-          await new Promise((done) => {
+          await new Promise((done, fail) => {
             const waits = worker.installing ?? worker.waiting;
             if (worker.active || !waits) return done();
-            waits.onstatechange = () => waits.state === "activated" && done();
+            waits.addEventListener("statechange", () => waits.state === "activated" ? done()
+              : waits.state === "redundant" && fail(new Error("The worker was not installed.")));
           });
           const key = bytes(messaging.vapidKey);
           const found = await worker.pushManager.getSubscription();
@@ -148,11 +165,12 @@ package enum BrowserModule {
           if (await Notification.requestPermission() !== "granted") throw new Error("The browser may not notify.");
           await ready(messaging);
           const subscription = await subscribed(messaging);
-          const state = await update();
           report().catch(() => {});
-          const age = Date.now() - state.time;
-          const isFresh = state.token && state.endpoint === subscription.endpoint && age >= 0 && age < WEEK;
-          return isFresh ? state.token : register(subscription);
+          return locked(async () => {
+            const {token, endpoint, time} = await update();
+            const age = Date.now() - time;
+            return token && endpoint === subscription.endpoint && age >= 0 && age < WEEK ? token : register(subscription);
+          });
         }
         // Calls back with each push while the page is open; answers what ends it.
         export function onMessage(messaging, callback) {
@@ -164,8 +182,8 @@ package enum BrowserModule {
         export async function deleteToken(messaging) {
           const {token} = await update();
           if (token) {
-            await proven("DELETE", `registrations/${token}`).catch((error) => {
-              if (error.status !== 404) throw error;
+            await locked(() => proven("DELETE", `registrations/${token}`)).catch((error) => {
+              if (!isGone(error)) throw error;
             });
           }
           const worker = await navigator.serviceWorker.getRegistration(messaging.scope ?? messaging.worker);
@@ -175,10 +193,11 @@ package enum BrowserModule {
         async function topic(messaging, name, verb) {
           const ask = async () => {
             const token = await getToken(messaging);
-            await proven("POST", `registrations/${token}/topicSubscriptions/${encodeURIComponent(name)}:${verb}`);
+            await locked(() => proven(
+              "POST", `registrations/${token}/topicSubscriptions/${encodeURIComponent(name)}:${verb}`));
           };
           return ask().catch(async (error) => {
-            if (error.status !== 404) throw error;
+            if (!isGone(error)) throw error;
             // The registration has ended: another one.
             await update((state) => { delete state.token; });
             return ask();
@@ -188,8 +207,10 @@ package enum BrowserModule {
         export const unsubscribe = (messaging, name) => topic(messaging, name, "unsubscribe");
         // kind: RECEIVED, OPENED or IMPRESSION; the worker says the first two by itself.
         export async function sendReceipt(messaging, message, kind) {
+          const said = receipt(message, kind);
+          if (!said.length) throw new TypeError(`No receipt: ${message}, ${kind}`);
           await ready(messaging);
-          await report(receipt(message, kind));
+          await report(...said);
         }
 
         """#
@@ -210,12 +231,12 @@ package enum BrowserModule {
           for (const page of await self.clients.matchAll({type: "window", includeUncontrolled: true})) {
             page.postMessage({heraldMessage: push});
           }
-          if (id) await report(receipt(id, "RECEIVED")).catch(() => {});
+          await report(...receipt(id, "RECEIVED")).catch(() => {});
         }
         async function opened(tag) {
           const [, id, link] = ((await update()).shown ?? []).find((item) => item[0] === tag) ?? [];
           if (link) await self.clients.openWindow(link).catch(() => {});
-          if (id) await report(receipt(id, "OPENED")).catch(() => {});
+          await report(...receipt(id, "OPENED")).catch(() => {});
         }
         self.addEventListener("push", (event) => {
           let push = {};
@@ -232,11 +253,12 @@ package enum BrowserModule {
         });
         self.addEventListener("pushsubscriptionchange", (event) => {
           event.waitUntil((async () => {
-            const {app} = await update();
-            if (app) {
-              await register(event.newSubscription ?? await self.registration.pushManager.subscribe(
-                {userVisibleOnly: true, applicationServerKey: app.vapidKey}));
-            }
+            const {app, token} = await update();
+            // Without one the page has left, or none has come.
+            if (!token) return;
+            const subscription = event.newSubscription ?? await self.registration.pushManager.subscribe(
+              {userVisibleOnly: true, applicationServerKey: app.vapidKey});
+            await locked(() => register(subscription));
           })());
         });
         self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));

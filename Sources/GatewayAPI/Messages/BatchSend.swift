@@ -19,7 +19,8 @@ enum BatchSend {
         }
         // Of the whole request; messages of a batch have keys of their own besides.
         let use = try await call.uses(of: [idempotency].compactMap(\.self)).first ?? .unused
-        let request = try BatchSendRequest(body.json(), at: try await call.time(of: use))
+        let request = try BatchSendRequest(
+            body.json(), at: try await call.time(of: use), to: call.project.servedPlatforms)
         switch request.batch {
         case .messages(let messages):
             if use == .other, !request.validatesOnly { throw FCMError(.idempotencyConflict) }
@@ -99,7 +100,7 @@ private struct MessageBatch {
         guard use == .unused else { throw FCMError(.idempotencyConflict) }
         let reader = try ObjectReader(root: message)
         try SendItem.refuseUnknown(in: reader)
-        let item = try SendItem(reader, at: call.now)
+        let item = try SendItem(reader, at: call.now, to: call.project.servedPlatforms)
         try item.refuseWait()
         try item.refuseUpstream()
         return item

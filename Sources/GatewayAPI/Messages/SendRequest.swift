@@ -36,7 +36,10 @@ struct SendItem: Sendable {
     /// - Parameters:
     ///   - messageBytes: those of the message, when they are what the store keeps of it.
     ///   - now: what `finishBy` must be later than.
-    init(_ body: ObjectReader, messageBytes: [UInt8]? = nil, at now: Timestamp) throws(FCMError) {
+    ///   - platforms: those that the project serves: the message's life is the longest on one of them.
+    init(
+        _ body: ObjectReader, messageBytes: [UInt8]? = nil, at now: Timestamp, to platforms: [Platform] = [.apple]
+    ) throws(FCMError) {
         guard let message = body.value("message") else {
             throw .invalid("message", "The message is missing.").hinting(SenderHint.body(body))
         }
@@ -57,11 +60,23 @@ struct SendItem: Sendable {
             throw .invalid("target", "The message names its own target: a target beside it is one too many.")
         }
         target = beside ?? named
-        options = try DeliveryOptions(in: body, at: now, timeToLive: content.timeToLive(acceptedAt: now, on: .apple))
+        options = try DeliveryOptions(in: body, at: now, timeToLive: Self.longest(of: content, on: platforms, now))
         let delivery = try body.object("delivery", type: "TYPE_MESSAGE")
         wait = try delivery?.duration("wait")
         asksUpstream = try delivery?.bool("upstream") ?? false
         warnings = content.warnings(acceptedAt: now)
+    }
+
+    /// How long a message lives where it lives longest.
+    private static func longest(of content: FCMMessage, on platforms: [Platform], _ now: Timestamp) -> TimeToLive {
+        (platforms.isEmpty ? [.apple] : platforms).reduce(.once) { longest, platform in
+            let life = content.timeToLive(acceptedAt: now, on: platform)
+            return switch (longest, life) {
+            case (.lasting(let one), .lasting(let other)): .lasting(max(one, other))
+            case (.once, _): life
+            case (_, .once): longest
+            }
+        }
     }
 
     /// `warnings` beside the message's name; nothing when there is none. FCM's SDKs pass over it.
@@ -184,18 +199,24 @@ struct SendRequest: Sendable {
     let validatesOnly: Bool
 
     /// Decodes a body.
-    init(_ body: RequestBody, at now: Timestamp) throws(FCMError) {
+    ///
+    /// - Parameter platforms: those that the project serves.
+    init(_ body: RequestBody, at now: Timestamp, to platforms: [Platform] = [.apple]) throws(FCMError) {
         let (reader, messageBytes) = try body.message()
-        try self.init(reader, messageBytes: messageBytes, at: now)
+        try self.init(reader, messageBytes: messageBytes, at: now, to: platforms)
     }
 
     /// Decodes a body that was read.
     ///
-    /// - Parameter messageBytes: those of its message, when they are what the store keeps of it.
-    init(_ body: ObjectReader, messageBytes: [UInt8]? = nil, at now: Timestamp) throws(FCMError) {
+    /// - Parameters:
+    ///   - messageBytes: those of its message, when they are what the store keeps of it.
+    ///   - platforms: those that the project serves.
+    init(
+        _ body: ObjectReader, messageBytes: [UInt8]? = nil, at now: Timestamp, to platforms: [Platform] = [.apple]
+    ) throws(FCMError) {
         try SendItem.refuseUnknown(in: body, except: ["validate_only"])
         validatesOnly = try body.bool("validate_only") ?? false
-        item = try SendItem(body, messageBytes: messageBytes, at: now)
+        item = try SendItem(body, messageBytes: messageBytes, at: now, to: platforms)
         if !validatesOnly { try item.refuseUpstream() }
     }
 }
@@ -219,7 +240,9 @@ struct BatchSendRequest: Sendable {
     }
 
     /// Decodes a body.
-    init(_ body: ObjectReader, at now: Timestamp) throws(FCMError) {
+    ///
+    /// - Parameter platforms: those that the project serves.
+    init(_ body: ObjectReader, at now: Timestamp, to platforms: [Platform]) throws(FCMError) {
         try SendItem.refuseUnknown(in: body, except: ["messages", "tokens", "validate_only"])
         validatesOnly = try body.bool("validate_only") ?? false
         let messages = try body.array("messages")
@@ -237,7 +260,7 @@ struct BatchSendRequest: Sendable {
             guard (1...NewMessage.listLimit).contains(tokens.count) else {
                 throw .badRequest("tokens", "A batch has 1 to \(NewMessage.listLimit) tokens, not \(tokens.count).")
             }
-            let item = try SendItem(body, at: now)
+            let item = try SendItem(body, at: now, to: platforms)
             guard item.target == nil else {
                 throw .invalid("message", "The message must name no target: it goes to the tokens of the batch.")
             }

@@ -27,7 +27,7 @@ enum SendRoutes {
         // Whatever became of the target, the times and the limits since: a repeat has the answer of the first.
         let use = try await call.uses(of: [idempotency].compactMap(\.self)).first ?? .unused
         if case .same(let id) = use { return try await call.respond(toRepeatOf: id, body) }
-        let request = try SendRequest(body, at: call.now)
+        let request = try SendRequest(body, at: call.now, to: call.project.servedPlatforms)
         if use == .other, !request.validatesOnly { throw FCMError(.idempotencyConflict) }
         let recipient: Recipient<Registration, [Addressee]>
         switch try await call.sendRecipient(of: request.item.requiredTarget(), isFresh: request.validatesOnly) {

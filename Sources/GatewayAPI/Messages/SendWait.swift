@@ -127,7 +127,7 @@ extension ProjectCall {
         // Whatever can't be read, or decoded by the rules of today: the message is accepted, and has its name.
         let name = JSONValue.Member("name", .string(name(of: id)))
         guard let message = try? await services.store.message(id, in: project.id),
-            let request = try? SendRequest(body, at: message.acceptedAt)
+            let request = try? SendRequest(body, at: message.acceptedAt, to: project.servedPlatforms)
         else { return Response(json: .object([name])) }
         guard case .registration = message.recipient, let wait = SendWait(in: request, call.request.headers) else {
             return Response(json: .object([name] + request.item.warningMembers(in: project)))

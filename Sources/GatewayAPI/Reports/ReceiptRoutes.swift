@@ -10,8 +10,8 @@ enum ReceiptRoutes {
         .project(.post, "receipts", .receipts, create).limited(toBytes: 512 << 10)
     ]
 
-    /// An item that names no delivery to the registration gets an error of its own; the others are kept. An item that
-    /// was kept before is answered as the first time.
+    /// An item of a list that names no delivery to the registration, or is no receipt, gets an error of its own; the others
+    /// are kept: devices would send all of them again. An item that was kept before is answered as the first time.
     @Sendable private static func create(_ call: ProjectCall) async throws -> Response {
         let body = try ReceiptBody(await call.json(), project: call.project, at: call.now)
         let (registration, ids) = try await reporter(body, call)
@@ -111,6 +111,7 @@ struct ReceiptBody: Sendable {
         try Self.check(receipts.count, "receipts")
         items = try Self.map(receipts) { receipt throws(FCMError) in
             try receipt.refuseUnknown(except: ["message", "kind", "time"])
+            guard try Self.isWellFormed(receipt) else { return Item(isWellFormed: false) }
             return try Self.item(receipt, project, now)
         }
     }
@@ -121,6 +122,19 @@ struct ReceiptBody: Sendable {
             throw .badRequest("registration", "The registration must be a registration token.")
         }
         return token
+    }
+
+    /// Whether message and kind, where they are texts, are such.
+    private static func isWellFormed(_ receipt: ObjectReader) throws(FCMError) -> Bool {
+        guard let name = try receipt.string("message"), let kind = try receipt.string("kind") else { return true }
+        return ReceiptKind(rawValue: kind.lowercased()) != nil && isMessage(name)
+    }
+
+    /// Whether it has the form of a message's name or id.
+    private static func isMessage(_ name: String) -> Bool {
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        let isName = parts.count == 4 && parts[0] == "projects" && parts[2] == "messages"
+        return (parts.count == 1 || isName) && MessageID(rawValue: parts[parts.count - 1]) != nil
     }
 
     private static func check(_ count: Int, _ field: String) throws(FCMError) {
@@ -147,9 +161,10 @@ struct ReceiptBody: Sendable {
         _ name: String, in project: Project, field: String
     ) throws(FCMError) -> MessageID? {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        if parts.count == 1, let id = MessageID(rawValue: name) { return id }
-        guard parts.count == 4, parts[0] == "projects", parts[2] == "messages", let id = MessageID(rawValue: parts[3])
-        else { throw .badRequest(field, "The message must be the name or the id of a message.") }
+        guard isMessage(name), let id = MessageID(rawValue: parts[parts.count - 1]) else {
+            throw .badRequest(field, "The message must be the name or the id of a message.")
+        }
+        if parts.count == 1 { return id }
         return parts[1] == project.id.rawValue || parts[1] == String(project.number) ? id : nil
     }
 

@@ -37,7 +37,7 @@ public final class HeraldApp: Sendable {
     public static func configure(name: String, options: HeraldOptions) {
         configure(
             name: name, options: options, transport: URLSessionMessagingTransport(),
-            storage: FileMessagingStorage(name: name, appGroup: options.appGroup))
+            storage: FileMessagingStorage(name: name, options: options))
     }
 
     /// Makes an app that speaks by another transport or keeps its files elsewhere.

@@ -8,7 +8,7 @@ public struct HeraldOptions: Hashable, Sendable {
     public var project: String
     /// An API key of the project with the role `client`.
     public var clientKey: String
-    /// The app's id in the project: its bundle id.
+    /// The app's id in the project: its bundle id; by default that of the app, also in an extension of it.
     public var appID: String
     /// The project's number; ``Messaging/retrieveFCMToken(forSenderID:)`` knows no other sender.
     public var senderID: String?
@@ -34,7 +34,7 @@ public struct HeraldOptions: Hashable, Sendable {
         self.baseURL = baseURL
         self.project = project
         self.clientKey = clientKey
-        self.appID = appID ?? Bundle.main.bundleIdentifier ?? ""
+        self.appID = appID ?? Self.appID(of: .main)
         self.senderID = senderID
         self.environment = environment
         self.appGroup = appGroup
@@ -104,6 +104,21 @@ public struct HeraldOptions: Hashable, Sendable {
     public static func defaultOptions() -> HeraldOptions? {
         Bundle.main.path(forResource: "Herald-Info", ofType: "plist").flatMap(HeraldOptions.init(contentsOfFile:))
             ?? HeraldOptions(propertyList: Bundle.main.infoDictionary?["Herald"] as? [String: Any])
+    }
+
+    /// The id of the app that a bundle is, or is an extension of.
+    private static func appID(of bundle: Bundle) -> String {
+        appID(of: bundle.bundleURL, identifier: bundle.bundleIdentifier) { Bundle(url: $0)?.bundleIdentifier }
+    }
+
+    /// The same, by where it is. An extension, `….appex`, lies in its app, `….app`; where that can't be looked at, its id is
+    /// the app's with a further part.
+    static func appID(of url: URL, identifier: String?, identifierOf: (URL) -> String?) -> String {
+        guard url.pathExtension == "appex" else { return identifier ?? "" }
+        var app = url
+        while app.pathExtension != "app", app.pathComponents.count > 1 { app.deleteLastPathComponent() }
+        if app.pathExtension == "app", let found = identifierOf(app) { return found }
+        return identifier?.split(separator: ".").dropLast().joined(separator: ".") ?? ""
     }
 
     /// `1.2.3 (45)`, or as much of it as there is.

@@ -10,11 +10,11 @@ public final class MessagingExtensionHelper: Sendable {
     private let storage: (any MessagingStorage)?
     private let clock: MessagingClock
 
-    /// Takes the options of the configured app, or those of the extension's own Info.plist.
-    convenience init() {
-        let options = HeraldApp.app()?.options ?? HeraldOptions.defaultOptions()
+    /// Takes the options of the configured app of a name, or else these.
+    convenience init(name: String, options: HeraldOptions?) {
+        let options = HeraldApp.app(name: name)?.options ?? options
         let storage = options.flatMap { options in
-            options.appGroup.map { FileMessagingStorage(name: HeraldApp.defaultName, appGroup: $0) }
+            options.appGroup.map { _ in FileMessagingStorage(name: name, options: options) }
         }
         self.init(options: options, transport: URLSessionMessagingTransport(), storage: storage)
     }
@@ -53,10 +53,11 @@ public final class MessagingExtensionHelper: Sendable {
 
     /// Lays the receipt of a message aside; `nil`: there is no receipt, or no place for it.
     private func lay(_ info: [AnyHashable: Any]) -> Laid? {
-        guard let id = MessagePayload(info).messageID, let storage, let options else { return nil }
+        let payload = MessagePayload(info)
+        guard let id = payload.reportedID, let storage, let options, payload.isOf(options) else { return nil }
         let receipt = MessagingReceipt(message: id, kind: .received, time: clock.now())
         do {
-            guard let record = try record(in: storage),
+            guard let record = try record(in: storage), record.place == MessagingRecord.Place(options),
                 record.isReceiptReportingEnabled ?? options.isReceiptReportingEnabled
             else { return nil }
             try storage.lay(try JSONEncoder().encode(receipt), named: receipt.fileName)

@@ -85,13 +85,21 @@ struct RegisterAnswer: Decodable {
 
 /// `{"error": {"message", "details": [{"@type", "reason"}]}}`.
 struct ErrorEnvelope: Decodable {
-    struct Detail: Decodable { let reason: String? }
+    struct Detail: Decodable {
+        let type: String?
+        let reason: String?
+
+        enum CodingKeys: String, CodingKey {
+            case type = "@type"
+            case reason
+        }
+    }
     struct Status: Decodable {
         let message: String?
         let details: [Detail]?
 
-        /// The last one: Google's own words for tokens come first.
-        var reason: String? { details?.compactMap(\.reason).last }
+        /// The gateway's own, which no proxy has.
+        var reason: String? { details?.last { $0.type?.hasSuffix("/herald.v1.ErrorInfo") ?? false }?.reason }
     }
 
     let error: Status

@@ -26,7 +26,7 @@ extension Messaging {
             keep()
             switch step() {
             case .send(let request): await send(request)
-            case .tell(let effects): for effect in effects { await perform(effect, before: nil) }
+            case .tell(let effects): for effect in effects { await perform(effect) }
             case .wait(let time): if pause(until: time) { return }
             }
         }
@@ -41,13 +41,12 @@ extension Messaging {
         guard let gateway else { return }
         let (answer, serverTime) = await gateway.send(request)
         let (now, jitter) = (clock.now(), clock.jitter())
-        let (effects, before) = state.withLock { state in
-            let before = state.core?.registration
-            return (state.core?.settle(answer, serverTime: serverTime, at: now, jitter: jitter) ?? [], before)
+        let effects = state.withLock { state in
+            state.core?.settle(answer, serverTime: serverTime, at: now, jitter: jitter) ?? []
         }
         // What is kept comes first: who hears of an answer may end the process.
         keep()
-        for effect in effects { await perform(effect, before: before) }
+        for effect in effects { await perform(effect) }
     }
 
     /// Ends the loop, unless something happened meanwhile, and sets the timer that begins it again.
@@ -98,26 +97,33 @@ extension Messaging {
         state.withLock { state in
             guard state.core == nil else { return }
             var core = RegistrationState(
-                record, appVersion: options.appVersion, isAutoInitEnabled: options.isAutoInitEnabled,
+                record.taken(to: MessagingRecord.Place(options)), appVersion: options.appVersion,
+                isAutoInitEnabled: options.isAutoInitEnabled,
                 isReceiptReportingEnabled: options.isReceiptReportingEnabled)
             for event in state.early { event(&core) }
             state.early = []
             state.core = core
+            state.lastToken = core.registration?.token
             if isKept { state.kept = record }
         }
     }
 
     /// Writes what has changed since the last time.
-    private func keep() {
+    ///
+    /// - Returns: whether all is written.
+    @discardableResult
+    private func keep() -> Bool {
         guard let storage, let record = state.withLock({ $0.core?.record == $0.kept ? nil : $0.core?.record })
-        else { return }
+        else { return true }
         do {
             let encoder = JSONEncoder()
             encoder.outputFormatting = .sortedKeys
             try storage.write(try encoder.encode(record))
             state.withLock { $0.kept = record }
+            return true
         } catch {
             note(MessagingError(.unknown, "What is to be kept can't be written.", underlying: error))
+            return false
         }
     }
 
@@ -129,7 +135,8 @@ extension Messaging {
                 // What is damaged is no receipt, and goes.
                 if let receipt = try? JSONDecoder().decode(MessagingReceipt.self, from: data) {
                     state.withLock { $0.core?.add(receipt) }
-                    keep()
+                    // It stays where it lies until it is written: the next time it is the same receipt.
+                    guard keep() else { return }
                 }
                 try storage.removeReceipt(named: name)
             }
@@ -142,19 +149,28 @@ extension Messaging {
 
     // MARK: Effects
 
-    private func perform(_ effect: MessagingEffect, before: AppRegistration?) async {
+    private func perform(_ effect: MessagingEffect) async {
         switch effect {
         case .registered(let registration):
             await announce()
-            if let before, before.token != registration.token { await post(.MessagingRegistrationTokenRefreshed) }
+            if isAnother(registration) { await post(.MessagingRegistrationTokenRefreshed) }
             finish(.registration, nil)
         case .registrationFailed(let error): finish(.registration, error)
         case .unregistered(let registration): await tellUnregistered(registration)
         case .topicSettled(let change, let error):
             finish(.topic(change.topic, isSubscription: change.isSubscription), error)
-        case .userSettled(let error): finish(.user, error)
+        case .userSettled(let change, let error): finish(.user(change), error)
         case .deletionSettled(let error): finish(.deletion, error)
         case .failed(let error): note(error)
+        }
+    }
+
+    /// Whether the app had another token before, which it now has no more; also if it had none for a time, as when the gateway
+    /// did not know the installation.
+    private func isAnother(_ registration: AppRegistration) -> Bool {
+        state.withLock { state in
+            defer { state.lastToken = registration.token }
+            return state.lastToken.map { $0 != registration.token } ?? false
         }
     }
 
@@ -185,7 +201,7 @@ extension Messaging {
 
     private func tellUnregistered(_ registration: AppRegistration) async {
         let delegate = state.withLock { state in
-            state.announced = nil
+            (state.announced, state.lastToken) = (nil, nil)
             return state.delegate.value
         }
         let usesID = isInstallationIdEnabled

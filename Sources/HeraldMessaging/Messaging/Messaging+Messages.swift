@@ -6,26 +6,27 @@ extension Messaging {
     /// `userNotificationCenter(_:willPresent:)`; nothing calls it by itself.
     @discardableResult
     public func appDidReceiveMessage(_ message: [AnyHashable: Any]) -> MessagingMessageInfo {
-        guard let id = MessagePayload(message).messageID else { return MessagingMessageInfo(status: .unknown) }
+        let payload = MessagePayload(message)
+        guard let id = payload.messageID else { return MessagingMessageInfo(status: .unknown) }
         let isNew = state.withLock { state in state.core?.see(id) ?? true }
-        report(id, .received)
+        report(payload, .received)
         return MessagingMessageInfo(status: isNew ? .new : .unknown)
     }
 
     /// The user opened a message. Call it in `userNotificationCenter(_:didReceive:)`.
-    public func appDidOpenMessage(_ message: [AnyHashable: Any]) { report(MessagePayload(message).messageID, .opened) }
+    public func appDidOpenMessage(_ message: [AnyHashable: Any]) { report(MessagePayload(message), .opened) }
 
     /// A message was shown while the app was in the foreground.
     public func appDidShowMessage(_ message: [AnyHashable: Any]) {
-        report(MessagePayload(message).messageID, .impression)
+        report(MessagePayload(message), .impression)
     }
 
     /// The app came to the foreground: what failed for want of a network is tried again at once, and receipts of the service
     /// extension are taken over.
     public func appDidBecomeActive() { change { $0.retryNow() } }
 
-    private func report(_ message: String?, _ kind: MessagingReceipt.Kind) {
-        guard let message else { return }
+    private func report(_ payload: MessagePayload, _ kind: MessagingReceipt.Kind) {
+        guard let message = payload.reportedID else { return }
         let receipt = MessagingReceipt(message: message, kind: kind, time: clock.now())
         change { $0.add(receipt) }
     }

@@ -2,9 +2,9 @@ import Foundation
 
 extension Messaging {
     /// The registration token, once the app is registered. It waits for the device token of APNs; it does not wait for a
-    /// gateway that can't be reached: the attempts go on by themselves, and the delegate hears of their end.
+    /// gateway that can't be reached: the attempts go on by themselves, and the delegate hears of their end. A token that is
+    /// good is answered at once, also when it is time to say that the app is still there, which is then done.
     public func token() async throws(MessagingError) -> String {
-        if let token = fcmToken, isSettled { return token }
         try await registered()
         guard let token = fcmToken else { throw MessagingError(.unknown, "The registration was ended meanwhile.") }
         return token
@@ -23,10 +23,7 @@ extension Messaging {
     }
 
     /// Registers the app, if it is not registered; the delegate hears of it.
-    public func register() async throws(MessagingError) {
-        guard !isSettled else { return wake() }
-        try await registered()
-    }
+    public func register() async throws(MessagingError) { try await registered() }
 
     /// The same, with a completion on the main actor.
     public func register(completion: @escaping @MainActor @Sendable ((any Error)?) -> Void) {
@@ -96,11 +93,12 @@ extension Messaging {
     /// Says whose the device is, by a custom token that the backend made for the user (`create_custom_token` of Firebase's
     /// Admin SDKs); `nil`: no user. Another user than before gets a registration of its own, and the delegate its token.
     ///
-    /// It waits for the gateway's answer; an app that can't wait is done with ``setUser(token:completion:)``. What the
+    /// What was asked for before goes to the registration of the user before. It waits for the gateway's answer; an app that
+    /// can't wait is done with ``setUser(token:completion:)``. What the
     /// gateway has not heard is kept and said later.
     public func setUser(token: String?) async throws(MessagingError) {
         let change = token.map(UserChange.token) ?? .signedOut
-        try await wait(for: .user) { $0.setUser(change) }
+        try await wait(for: .user(change)) { $0.setUser(change) }
     }
 
     /// The same, with a completion on the main actor.
@@ -120,9 +118,6 @@ extension Messaging {
     }
 
     // MARK: -
-
-    /// Whether nothing about the registration is to be said.
-    private var isSettled: Bool { phase == RegistrationState.Phase.registered.rawValue }
 
     private func registered() async throws(MessagingError) {
         try await wait(for: .registration) { $0.ask() }

@@ -28,12 +28,25 @@ extension Messaging {
         }
     }
 
-    /// Sends what waits, and returns when there is nothing more to send, or when the gateway can't be reached. For
-    /// background time that the system grants: the end of it is the time to call its completion.
+    /// The system ends an app that takes more than half a minute of background time.
+    private static let flushLimit: TimeInterval = 20
+
+    /// Sends what waits, and returns when there is nothing more to send, when the gateway can't be reached, or after 20
+    /// seconds; what is under way then goes on while the app runs. For background time that the system grants: the end of it
+    /// is the time to call its completion.
     public func flush() async {
         guard options != nil else { return }
         let call = WaitingCall()
         state.withLock { $0.waiters.add(.pause) { call.end($0) } }
+        let limit = Task { [clock] in
+            do {
+                try await clock.sleep(Self.flushLimit)
+                call.end(nil)
+            } catch {
+                // Cancelled: it has ended before.
+            }
+        }
+        defer { limit.cancel() }
         change { $0.retryNow() }
         do throws(MessagingError) {
             try await call.outcome()

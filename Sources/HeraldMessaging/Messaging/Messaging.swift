@@ -18,6 +18,8 @@ public final class Messaging: Sendable {
         var delegate = WeakDelegate()
         /// What the delegate heard last; `nil`: nothing in this launch.
         var announced: String?
+        /// The token that the app had last, unless it has ended the registration.
+        var lastToken: String?
         /// Whether the loop runs.
         var isRunning = false
         /// Whether something happened that the loop may have missed.
@@ -62,7 +64,15 @@ public final class Messaging: Sendable {
     public static func messaging(app: HeraldApp) -> Messaging { app.messaging }
 
     /// What a notification service extension uses.
-    public static func serviceExtension() -> MessagingExtensionHelper { MessagingExtensionHelper() }
+    public static func serviceExtension() -> MessagingExtensionHelper {
+        MessagingExtensionHelper(name: HeraldApp.defaultName, options: HeraldOptions.defaultOptions())
+    }
+
+    /// The same for a further app, with the name and the options that the app configures it with. Each app's own acknowledges
+    /// the messages of its project, where the options say ``HeraldOptions/senderID``.
+    public static func serviceExtension(name: String, options: HeraldOptions) -> MessagingExtensionHelper {
+        MessagingExtensionHelper(name: name, options: options)
+    }
 
     /// Begins to register, if the app shall be registered.
     package func start() {

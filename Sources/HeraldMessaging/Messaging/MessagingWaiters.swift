@@ -6,7 +6,7 @@ struct MessagingWaiters: Sendable {
     enum Subject: Hashable, Sendable {
         case registration
         case topic(String, isSubscription: Bool)
-        case user
+        case user(UserChange)
         case deletion
         /// That nothing is under way.
         case pause

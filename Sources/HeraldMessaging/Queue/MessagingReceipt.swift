@@ -19,13 +19,5 @@ struct MessagingReceipt: Hashable, Sendable, Codable {
     func says(_ other: MessagingReceipt) -> Bool { message == other.message && kind == other.kind }
 
     /// A name for a file, which no other message has: ids may have characters that names of files have not.
-    var fileName: String {
-        let text = message.utf8.map { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "-"): String(UnicodeScalar(byte))
-            default: "_" + String(byte, radix: 16)
-            }
-        }.joined()
-        return "\(kind.rawValue)-\(text.prefix(200))"
-    }
+    var fileName: String { "\(kind.rawValue)-\(FileName.of(message).prefix(200))" }
 }

@@ -59,4 +59,25 @@ enum UserChange: Hashable, Sendable, Codable {
     case token(String)
     /// No user.
     case signedOut
+
+    /// Whether both are of one user: a backend makes another token for the same one at each launch.
+    func isSameUser(as other: UserChange) -> Bool {
+        switch (self, other) {
+        case (.signedOut, .signedOut): true
+        case (.token(let one), .token(let two)):
+            one == two || (Self.user(of: one).map { $0 == Self.user(of: two) } ?? false)
+        case (.signedOut, .token), (.token, .signedOut): false
+        }
+    }
+
+    /// The `uid` of a custom token, a JWT, which only the gateway verifies; `nil`: it says none.
+    private static func user(of token: String) -> String? {
+        struct Claims: Decodable { let uid: String }
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        var text = String(parts[1]).replacing("-", with: "+").replacing("_", with: "/")
+        text += String(repeating: "=", count: (4 - text.count % 4) % 4)
+        // What can't be read names no user: that is the question here.
+        return Data(base64Encoded: text).flatMap { try? JSONDecoder().decode(Claims.self, from: $0) }?.uid
+    }
 }

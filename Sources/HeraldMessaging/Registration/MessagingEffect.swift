@@ -10,8 +10,8 @@ enum MessagingEffect: Hashable, Sendable {
     case unregistered(AppRegistration)
     /// A topic change was answered.
     case topicSettled(TopicChange, MessagingError?)
-    /// A change of the user was answered.
-    case userSettled(MessagingError?)
+    /// A change of the user was answered, or another one stands in its place.
+    case userSettled(UserChange, MessagingError?)
     /// A deletion was answered.
     case deletionSettled(MessagingError?)
     /// A request failed; for those who look for the cause.

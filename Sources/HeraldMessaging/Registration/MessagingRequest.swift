@@ -43,7 +43,7 @@ enum MessagingAnswer: Hashable, Sendable {
 /// An error answer of the gateway.
 struct GatewayRefusal: Hashable, Sendable {
     let status: Int
-    /// The gateway's precise word, as `INVALID_CREDENTIAL`.
+    /// The gateway's precise word, as `INVALID_CREDENTIAL`; `nil`: it is no answer of the gateway.
     let reason: String?
     let message: String
     /// `Retry-After`, in seconds.
@@ -51,7 +51,7 @@ struct GatewayRefusal: Hashable, Sendable {
 
     /// What is to be done about it.
     enum Remedy: Hashable, Sendable {
-        /// Ask again later: 408, 429 and 5xx.
+        /// Ask again later: 408, 429 and 5xx, and a 404 that is not the gateway's word on what was asked for.
         case later
         /// Another auth token.
         case renewal
@@ -70,6 +70,8 @@ struct GatewayRefusal: Hashable, Sendable {
         switch (status, reason) {
         case (401, "INSTALLATION_INVALID"): .renewal
         case (_, "USER_NOT_PROVEN"): .userProof
+        // Of a proxy, of a wrong path, or while the gateway does not have the project: none says what is there.
+        case (404, nil), (404, "UNKNOWN_PATH"), (404, "PROJECT_NOT_CONFIGURED"): .later
         case (404, _), (_, "INSTALLATION_REQUIRED"): .registration
         case (429, "TOO_MANY_TOPICS"), (429, "TOO_MANY_PROJECT_TOPICS"), (403, "TOPIC_NOT_ALLOWED"): .none
         case (408, _), (429, _), (500..., _): .later

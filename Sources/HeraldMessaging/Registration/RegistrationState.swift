@@ -18,6 +18,16 @@ struct RegistrationState: Sendable {
         case everything
     }
 
+    /// A deletion that was asked for.
+    private struct PendingDeletion: Hashable, Sendable {
+        let extent: Deletion
+        /// Topic changes below it, and this change of the user, go with the registration.
+        let topicID: UInt64
+        let user: UserChange?
+        /// Whether the app has asked to be registered since.
+        var isFollowed = false
+    }
+
     private enum Work: Hashable, Sendable {
         case idle
         /// Next: idle.
@@ -54,7 +64,7 @@ struct RegistrationState: Sendable {
     private var told: [MessagingEffect] = []
     /// Whether the gateway does not know the registration.
     private var isLost = false
-    private var deletion: Deletion?
+    private var deletion: PendingDeletion?
     private var hold: Hold?
     private var failures = 0
     /// How often in a row a fresh auth token was refused.
@@ -68,7 +78,7 @@ struct RegistrationState: Sendable {
         self.appVersion = appVersion
         autoInit = isAutoInitEnabled
         reportsByDefault = isReceiptReportingEnabled
-        isWanted = record.isAutoInitEnabled ?? isAutoInitEnabled
+        isWanted = record.isAutoInitEnabled ?? isAutoInitEnabled || record.isWanted
     }
 
     // MARK: What it is
@@ -112,6 +122,8 @@ struct RegistrationState: Sendable {
 
     private mutating func want() {
         isWanted = true
+        record.isWanted = true
+        deletion?.isFollowed = true
         retryNow()
     }
 
@@ -162,24 +174,50 @@ struct RegistrationState: Sendable {
         return true
     }
 
-    /// Queues a change of the user, in place of one that waits.
+    /// Queues a change of the user, in place of one that waits. What was asked for before goes out before it, to the
+    /// registration of the user before; what was asked for for a user who never got one does not go to the next.
     mutating func setUser(_ change: UserChange) {
+        if let replaced = record.user {
+            let error = MessagingError(.invalidRequest, "The user changed before the gateway heard of the one before.")
+            if replaced != change { told.append(.userSettled(replaced, error)) }
+            if !replaced.isSameUser(as: change) { told += dropTopics(from: record.userTopicID, error) }
+        } else {
+            record.userTopicID = record.nextTopicID
+        }
         record.user = change
         want()
     }
 
-    /// Ends the registration, and with it topics; the next launch registers again if ``isAutoInitEnabled``.
-    mutating func delete(_ deletion: Deletion) {
-        let error = MessagingError(.invalidRequest, "The registration was ended before.")
-        told += record.topics.map { .topicSettled($0, error) }
-        if record.user != nil { told.append(.userSettled(error)) }
-        if isAsked { told.append(.registrationFailed(error)) }
-        record.topics = []
-        record.receipts = []
-        record.user = nil
-        (isWanted, isAsked) = (false, false)
-        self.deletion = deletion
+    /// Drops the topic changes that were asked for for a user whom the gateway does not hear of.
+    private mutating func dropTopics(from id: UInt64, _ error: MessagingError) -> [MessagingEffect] {
+        let dropped = record.topics.filter { $0.id >= id }
+        record.topics.removeAll { $0.id >= id }
+        return dropped.map { .topicSettled($0, error) }
+    }
+
+    /// Ends the registration, and with it topics; the next launch registers again if ``isAutoInitEnabled``. What waits goes
+    /// once it has ended: if that does not come through, all stays as it was.
+    mutating func delete(_ extent: Deletion) {
+        deletion = PendingDeletion(
+            extent: deletion?.extent == .everything ? .everything : extent, topicID: record.nextTopicID,
+            user: record.user)
         retryNow()
+    }
+
+    /// Drops what was asked for before the deletion.
+    private mutating func dropDeleted() {
+        guard let deletion else { return }
+        let error = MessagingError(.invalidRequest, "The registration was ended before.")
+        told += record.topics.filter { $0.id < deletion.topicID }.map { .topicSettled($0, error) }
+        record.topics.removeAll { $0.id < deletion.topicID }
+        record.receipts = []
+        if let user = deletion.user, record.user == user {
+            told.append(.userSettled(user, error))
+            record.user = nil
+        }
+        guard !deletion.isFollowed else { return }
+        if isAsked { told.append(.registrationFailed(error)) }
+        (isWanted, isAsked, record.isWanted) = (false, false, false)
     }
 
     // MARK: What comes next
@@ -187,7 +225,7 @@ struct RegistrationState: Sendable {
     /// The one thing to do now.
     mutating func next(at now: Date) -> MessagingAction {
         guard work == .idle else { return .wait(until: nil) }
-        settleDeletionOfNothing()
+        settleDeletion(at: now)
         settleQuestion(at: now)
         guard told.isEmpty else {
             defer { told = [] }
@@ -200,20 +238,26 @@ struct RegistrationState: Sendable {
         return .send(request)
     }
 
-    /// A deletion of what is not there is done.
-    private mutating func settleDeletionOfNothing() {
-        switch (record.stage, deletion) {
+    /// A deletion of what is not there is done; one that can't be asked for soon is the app's own to repeat.
+    private mutating func settleDeletion(at now: Date) {
+        switch (record.stage, deletion?.extent) {
+        case (_, nil): break
         case (.uninstalled, .some), (.installed, .registration):
+            dropDeleted()
             deletion = nil
             told.append(.deletionSettled(nil))
-        case (_, nil), (.installed, .everything), (.registered, .some): break
+        case (.installed, .everything), (.registered, .some):
+            guard let hold, hold.holds(at: now) else { return }
+            deletion = nil
+            told.append(.deletionSettled(hold.error))
         }
     }
 
-    /// The app waits for what is there, or for what will not be there soon.
+    /// The app waits for what is there, or for what will not be there soon. A token that stays good while the app says
+    /// that it is still there is not waited for.
     private mutating func settleQuestion(at now: Date) {
         guard isAsked else { return }
-        if let registration, !needsRegistering(registration, at: now) {
+        if let registration, !isLost, record.user == nil {
             told.append(.registered(registration))
         } else if let hold, hold.holds(at: now) {
             told.append(.registrationFailed(hold.error))
@@ -240,27 +284,47 @@ struct RegistrationState: Sendable {
         case .uninstalled:
             return isWanted ? .install : nil
         case .installed(let installation):
-            if deletion == .everything { return .uninstall(installation) }
+            if deletion?.extent == .everything { return .uninstall(installation) }
             guard isWanted, let facts else { return nil }
-            return .register(installation, facts, record.user)
+            return .register(installation, facts, hasEarlierTopics ? nil : record.user)
         case .registered(let installation, let registration):
             if deletion != nil { return .unregister(installation, registration: registration.id) }
-            if let facts, needsRegistering(registration, at: now) {
-                return .register(installation, facts, record.user)
-            }
-            guard !isLost else { return nil }
-            if let change = record.topics.first {
-                return .changeTopic(installation, registration: registration.id, change)
-            }
-            guard !record.receipts.isEmpty else { return nil }
+            return wish(installation, registration, at: now)
+        }
+    }
+
+    /// The same of an app that is registered. A change of the user stands among the rest in its order: another user gets
+    /// another registration, and what was queued before is none of theirs.
+    private func wish(
+        _ installation: Installation, _ registration: AppRegistration, at now: Date
+    ) -> MessagingRequest? {
+        if let facts, needsRegistering(registration, at: now) {
+            return .register(installation, facts, hasEarlier ? nil : record.user)
+        }
+        guard !isLost else { return nil }
+        let isUserNext = record.user != nil && !hasEarlierTopics
+        if let change = record.topics.first, !isUserNext {
+            return .changeTopic(installation, registration: registration.id, change)
+        }
+        if !record.receipts.isEmpty {
             return .report(installation, Array(record.receipts.prefix(100)), clockOffset: record.clockOffset)
         }
+        guard isUserNext, let facts else { return nil }
+        return .register(installation, facts, record.user)
     }
 
     private func needsRegistering(_ registration: AppRegistration, at now: Date) -> Bool {
         guard isWanted else { return false }
-        return isLost || record.user != nil || facts != registration.facts || registration.isDue(at: now)
+        return isLost || facts != registration.facts || registration.isDue(at: now)
     }
+
+    /// Whether topic changes wait that were asked for before the change of the user.
+    private var hasEarlierTopics: Bool {
+        record.user != nil && record.topics.first.map { $0.id < record.userTopicID } ?? false
+    }
+
+    /// The same, or receipts, which are always of the user before.
+    private var hasEarlier: Bool { hasEarlierTopics || (record.user != nil && !record.receipts.isEmpty) }
 
     /// What a registration would say now; `nil`: APNs has given no token yet.
     private var facts: RegistrationFacts? {
@@ -283,7 +347,7 @@ struct RegistrationState: Sendable {
     mutating func settle(
         _ answer: MessagingAnswer, serverTime: Date?, at now: Date, jitter: Double
     ) -> [MessagingEffect] {
-        guard case .sending(let request) = work else { preconditionFailure("an answer without a request: \(answer)") }
+        guard case .sending(let request) = work else { preconditionFailure("an answer without a request") }
         work = .idle
         if let serverTime { record.clockOffset = serverTime.timeIntervalSince(now).rounded() }
         switch answer {
@@ -313,10 +377,14 @@ struct RegistrationState: Sendable {
         case (.register(let installation, let facts, let user), .registered(let id, let token)):
             let registration = AppRegistration(id: id, token: token, facts: facts, refreshedAt: now)
             record.stage = .registered(installation, registration)
+            record.isWanted = true
             (isLost, isAsked, refusedAuth) = (false, false, 0)
-            guard user != nil, record.user == user else { return [.registered(registration)] }
+            guard let user else { return [.registered(registration)] }
+            // What came in meanwhile was for the user before, whose registration has ended.
+            record.receipts = []
+            guard record.user == user else { return [.registered(registration)] }
             record.user = nil
-            return [.registered(registration), .userSettled(nil)]
+            return [.registered(registration), .userSettled(user, nil)]
         case (.changeTopic(_, _, let change), .done):
             refusedAuth = 0
             return drop(change, nil)
@@ -326,7 +394,7 @@ struct RegistrationState: Sendable {
             return []
         case (.unregister, .done): return unregistered()
         case (.uninstall, .done): return uninstalled()
-        case (_, _): preconditionFailure("an answer to another request: \(request), \(answer)")
+        case (_, _): preconditionFailure("an answer to another request")
         }
     }
 
@@ -334,6 +402,7 @@ struct RegistrationState: Sendable {
         guard case .registered(let installation, let registration) = record.stage else { return [] }
         record.stage = .installed(installation)
         isLost = false
+        dropDeleted()
         return [.unregistered(registration)]
     }
 
@@ -398,9 +467,11 @@ struct RegistrationState: Sendable {
         case (.unregister, .registration): return unregistered()
         case (.renew, .renewal), (.renew, .registration): return forgetInstallation()
         case (_, .renewal): return renewAuth(at: now)
-        case (.register(_, _, let user), .userProof):
-            if record.user == user { record.user = nil }
-            return [.userSettled(refusal.error)]
+        case (.register(_, _, let user?), .userProof):
+            guard record.user == user else { return [.userSettled(user, refusal.error)] }
+            record.user = nil
+            // What was asked for as this user is not for the one before, whose registration stays.
+            return [.userSettled(user, refusal.error)] + dropTopics(from: record.userTopicID, refusal.error)
         case (.changeTopic(_, _, let change), .registration): return missed(change, refusal.error)
         case (.report(_, let receipts, _), .registration):
             missedReports += 1

@@ -8,12 +8,14 @@ public struct FileMessagingStorage: MessagingStorage {
     /// Keeps files in a directory of their own.
     public init(directory: URL) { self.directory = directory }
 
-    /// Keeps files in the directory of an app's name.
+    /// Keeps files in a directory of the project, the app and its name: apps of one group, and those without a container of
+    /// their own, have the same place around it. It is in the container of the options' app group; without one, or with one
+    /// that the app is not of, in Application Support.
     ///
-    /// - Parameter appGroup: whose container it is in; `nil`, or a group that the app is not of: Application Support.
-    public init(name: String, appGroup: String?) {
+    /// - Parameter name: the name of the ``HeraldApp``.
+    public init(name: String, options: HeraldOptions) {
         #if canImport(Darwin)
-            let container = appGroup.flatMap {
+            let container = options.appGroup.flatMap {
                 FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: $0)
             }
         #else
@@ -22,7 +24,12 @@ public struct FileMessagingStorage: MessagingStorage {
         let support = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
         self.init(
             directory: (container ?? support ?? FileManager.default.temporaryDirectory)
-                .appending(path: "HeraldMessaging/\(name)"))
+                .appending(path: Self.path(name, options)))
+    }
+
+    /// The directory, with what makes it this app's own.
+    static func path(_ name: String, _ options: HeraldOptions) -> String {
+        (["HeraldMessaging"] + [options.project, options.appID, name].map(FileName.of)).joined(separator: "/")
     }
 
     private var file: URL { directory.appending(path: "state.json") }
@@ -68,6 +75,8 @@ public struct FileMessagingStorage: MessagingStorage {
         #else
             try data.write(to: file, options: .atomic)
         #endif
+        // Secrets are in it, and not each directory that an app names is its own alone.
+        try FileManager.default.setAttributes([.posixPermissions: NSNumber(value: 0o600)], ofItemAtPath: file.path)
     }
 
     private func makeDirectory(_ url: URL) throws {

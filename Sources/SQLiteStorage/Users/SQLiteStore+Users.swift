@@ -97,9 +97,12 @@ extension SQLiteStore: UserStore {
     }
 
     private func eraseLinks(_ links: [Int64], _ search: UserSearch) async throws(StoreError) {
-        guard !links.isEmpty else { return }
-        try await erase(links) { erasure, links in try erasure.removeTargets(of: links) }
-        linkClock.noteChanged()
+        for start in stride(from: 0, to: links.count, by: UserErasure.step) {
+            // Each step is committed by itself, and counts whatever becomes of the next.
+            defer { linkClock.noteChanged() }
+            let part = Array(links[start..<min(start + UserErasure.step, links.count)])
+            try await erase(part) { erasure, links in try erasure.removeTargets(of: links) }
+        }
         let clicks = try await read { db in try search.clicks(on: links, db) }
         try await erase(clicks) { erasure, clicks in try erasure.remove(clicks: clicks) }
     }

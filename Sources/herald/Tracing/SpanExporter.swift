@@ -26,7 +26,7 @@ struct SpanExporter: Service {
     /// The longest pause, also where the collector asks for a longer one.
     private static let longestPause: Duration = .seconds(60)
     /// How long a request may take.
-    private static let requestLimit: Duration = .seconds(10)
+    static let standardRequestLimit: Duration = .seconds(10)
     /// As long as a supervisor should wait for figures.
     static let standardEndLimit: Duration = .seconds(5)
     private static let answerLimitBytes = 1 << 20
@@ -40,13 +40,17 @@ struct SpanExporter: Service {
     let clock: any Clock<Duration>
     let wallTime: WallTime
     let logger: Logger
+    /// How long the head of an answer may take, and each part of its body after another.
+    var requestLimit = standardRequestLimit
     /// How long the end of the gateway waits for the collector.
     var endLimit = standardEndLimit
 
     /// Works until graceful shutdown, then sends what is left.
     func run() async {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        configuration.timeout.connect = TimeAmount(Self.requestLimit)
+        configuration.timeout.connect = TimeAmount(requestLimit)
+        // The limit of a request ends with the head of its answer: the body has one between two of its parts.
+        configuration.timeout.read = TimeAmount(requestLimit)
         configuration.connectionPool.retryConnectionEstablishment = false
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         await cancelWhenGracefulShutdown {
@@ -95,7 +99,7 @@ struct SpanExporter: Service {
     private func export(_ batch: [FinishedSpan], by client: HTTPClient) async {
         var pause = Self.firstPause
         for attempt in 1... {
-            guard case .later(let asked, let reason) = await answer(to: batch, by: client, within: Self.requestLimit)
+            guard case .later(let asked, let reason) = await answer(to: batch, by: client, within: requestLimit)
             else { return }
             // The gateway stops, and sends what is left.
             guard !Task.isCancelled else { return queue.putBack(batch) }

@@ -38,6 +38,28 @@ struct DeliveryOptionTests {
         #expect(try request(#","delivery":\#(text)"#).item.options == options)
     }
 
+    @Test("finishBy lies within the longest life on the platforms that the project serves")
+    func finishByOfEachPlatform() throws {
+        func isTaken(_ message: String, _ time: String, _ platforms: [Platform]) throws -> Bool {
+            let text = #"{"message":{"topic":"a",\#(message)},"delivery":{"finishBy":"\#(time)"}}"#
+            let body = try ObjectReader(root: JSONValue(parsing: text.utf8))
+            do {
+                _ = try SendRequest(body, at: Self.now, to: platforms)
+                return true
+            } catch {
+                #expect(error.violations.map(\.field) == ["delivery.finishBy"], "\(error.message)")
+                return false
+            }
+        }
+        let (soon, late) = ("2026-01-02T03:04:30Z", "2026-01-02T04:00:00Z")
+        let android = #""android":{"ttl":"60s"}"#
+        #expect(try isTaken(android, soon, [.android]) && !isTaken(android, late, [.android]))
+        #expect(try isTaken(android, late, [.apple, .android]) && isTaken(android, late, []))
+        let once = #""apns":{"headers":{"apns-expiration":"0"}}"#
+        #expect(try !isTaken(once, soon, [.apple]) && isTaken(once, soon, [.android]))
+        #expect(try isTaken(once, late, [.apple, .web]))
+    }
+
     @Test(arguments: [
         (#"{"rate":0}"#, "delivery.rate", false), (#"{"rate":-1}"#, "delivery.rate", false),
         (#"{"rate":1.5}"#, "delivery.rate", true), (#"{"rate":true}"#, "delivery.rate", true),

@@ -87,6 +87,22 @@ struct ReceiptTests {
         #expect(try await gateway.request(.post, Self.path, body, as: .sender).status == 403)
     }
 
+    @Test func oneWrongReceiptOfAListSpoilsNoOther() async throws {
+        let gateway = try await TestGateway()
+        let install = try await gateway.install()
+        _ = try await gateway.register(install)
+        let message = try await gateway.send(#""fid":"\#(install.id)""#)
+        let list = #"""
+            {"receipts":[{"message":"0:1501%85e8","kind":"RECEIVED"},{"message":"\#(message)","kind":"EATEN"},
+            {"message":"projects/demo/messages/","kind":"RECEIVED"},{"message":"\#(message)","kind":"RECEIVED"}]}
+            """#
+        let answer = try await gateway.request(.post, Self.path, list, of: install)
+        let wrong = #"{"error":"INVALID_ARGUMENT"}"#
+        #expect(answer.text == #"{"results":[\#(wrong),\#(wrong),\#(wrong),{}]}"#)
+        let report = try await gateway.request(.get, "/v1/\(message)").json
+        #expect(report["receipts"] == .object([.init("received", .integer(1))]))
+    }
+
     @Test func theSDKsLogOfEventsIsTaken() async throws {
         let gateway = try await TestGateway()
         let install = try await gateway.install()

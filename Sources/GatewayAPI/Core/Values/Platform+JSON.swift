@@ -18,4 +18,7 @@ extension Project {
     func reaches(_ platform: Platform) -> Bool {
         apps.values.contains { $0.platform == platform && $0.isServed }
     }
+
+    /// The platforms that something is sent to.
+    var servedPlatforms: [Platform] { Platform.allCases.filter(reaches) }
 }

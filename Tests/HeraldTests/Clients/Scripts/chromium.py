@@ -5,6 +5,7 @@ that is handed to the worker by the debugger.
 """
 
 import json
+from urllib.parse import urlsplit
 
 from playwright.sync_api import sync_playwright
 
@@ -34,6 +35,9 @@ class Chromium:
         self._page = context.new_page()
         self._page.add_init_script(f"({SUBSCRIBE})({json.dumps(info)})")
         self.faults = []
+        # The methods and paths of the page's requests.
+        self.asked = []
+        self._page.on("request", lambda request: self.asked.append((request.method, urlsplit(request.url).path)))
         self._page.on("pageerror", lambda error: self.faults.append(str(error)))
         self._page.on("console", self._hear)
         self._debugger = context.new_cdp_session(self._page)
@@ -86,6 +90,13 @@ class Chromium:
           const module = await import("/client/herald-messaging.js");
           return await module[name](document.messaging, ...rest) ?? null;
         }""", [name, list(arguments)])
+
+    def run(self, script):
+        """Runs a function of the page that gets the module and what the page has told it."""
+        return self._page.evaluate(f"""async () => {{
+          const module = await import("/client/herald-messaging.js");
+          return await ({script})(module, document.messaging) ?? null;
+        }}""")
 
     def close(self):
         self._browser.close()

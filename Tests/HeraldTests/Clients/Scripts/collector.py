@@ -2,7 +2,8 @@
 OpenTelemetry publishes (PyPI opentelemetry-proto), unknown fields refused.
 
 It prints `listening PORT`, for each request `taken COUNT` or `refused STATUS`, and answers `GET /spans` with what it has.
-The first request is answered 503 with the argument `--once-unavailable`, after which the sender must come again.
+The first request is answered 503 with the argument `--once-unavailable`, with `--once-stalled` by no more than the head of an
+answer, after which the sender must come again.
 """
 
 import base64
@@ -15,6 +16,7 @@ from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 
 SPANS = []
 REFUSALS = [503] if "--once-unavailable" in sys.argv else []
+STALLS = [100] if "--once-stalled" in sys.argv else []
 
 
 def hexadecimal(data):
@@ -92,6 +94,11 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         if REFUSALS:
             print("refused", REFUSALS[0], flush=True)
             return self.answer(REFUSALS.pop(), {}, [("Retry-After", "0")])
+        if STALLS:
+            self.send_response(200)
+            self.send_header("Content-Length", str(STALLS.pop()))
+            self.end_headers()
+            return print("stalled", flush=True)
         try:
             if self.path != "/v1/traces" or self.headers["Content-Type"] != "application/json":
                 raise ValueError(f"{self.path} as {self.headers['Content-Type']}")

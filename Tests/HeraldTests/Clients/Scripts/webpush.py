@@ -262,6 +262,10 @@ ALERTS = """
       return [text("alertTitleLabel")?.getAttribute("value"), text("alertTextLabel")?.textContent];
     });
 """
+# A click on the last one of these.
+OPEN = """
+    Array.from(Services.wm.getEnumerator("alert:alert")).at(-1).document.getElementById("alertBox").click();
+"""
 
 
 def shown(judge, title):
@@ -330,6 +334,30 @@ def firefox_shows_each_member_of_the_notification(setting, judge):
         ({"half": "2"}, {"link": "https://localhost/12"}, "123456789012", message))
     # … and Declarative Web Push these.
     expect_equal((push["web_push"], push["notification"]["navigate"]), (8030, "https://localhost/12"))
+
+
+@check("firefox")
+def firefox_opens_and_the_worker_says_so(setting, judge):
+    message = judge.send(token=judge.token, notification=messaging.Notification("Full time", "2:1"))
+    expect_equal(judge.subscription.next_ack(), 100)
+    shown(judge, "Full time")
+    judge.browser.ask_chrome(OPEN)
+    until(lambda: receipts(setting, message) == {"received": 1, "opened": 1}, "the worker's second receipt")
+
+
+@check("firefox")
+def firefox_uses_the_module_on_a_page(setting, judge):
+    message = judge.send(token=judge.token, data={"score": "2:2"})
+    expect_equal(judge.subscription.next_ack(), 100)
+    url = f"{setting.base}/v1/projects/{setting.project}/registrations/{judge.token}/topicSubscriptions/weather"
+    expect_equal(call("GET", url, key=setting.admin)[0], 200)
+    expect(judge.browser.ask(
+        "const {sendReceipt, unsubscribe} = await import('/client/herald-messaging.js');"
+        f"await sendReceipt(document.messaging, {json.dumps(message)}, 'IMPRESSION');"
+        "await unsubscribe(document.messaging, 'weather');"
+        "return true;"))
+    expect_equal(receipts(setting, message).get("impression"), 1)
+    expect_equal(call("GET", url, key=setting.admin)[0], 404)
 
 
 @check("firefox")
@@ -417,6 +445,46 @@ def chromium_uses_the_module_on_a_page(setting, judge):
     expect_equal(call("GET", url, key=setting.admin)[0], 404)
     # The same subscription, within a week: nothing is asked.
     expect_equal(judge.browser.call("getToken"), judge.token)
+
+
+@check("chromium")
+def chromium_says_no_wrong_receipts(setting, judge):
+    errors = judge.browser.run("""async ({sendReceipt}, messaging) => {
+      const say = (...receipt) => sendReceipt(messaging, ...receipt).catch((error) => error.message);
+      return [await say("0:1501%85e8", "OPENED"), await say("0:1", "EATEN")];
+    }""")
+    expect_equal(errors, ["No receipt: 0:1501%85e8, OPENED", "No receipt: 0:1, EATEN"])
+    # What the gateway refuses as a whole does not wait for ever.
+    waiting = judge.browser.run("""async ({sendReceipt}, messaging) => {
+      const {update} = self.heraldMessaging;
+      await update((state) => { state.queue = [{message: "0:1", kind: "OPENED", nonsense: true}]; });
+      await sendReceipt(messaging, "0:1", "OPENED");
+      return (await update()).queue;
+    }""")
+    expect_equal(waiting, [])
+    # Chromium tells of each answer that is an error; it is heard of while something else is asked.
+    until(lambda: judge.browser.notifications() and judge.browser.faults, "the refused list")
+    expect("400" in judge.browser.faults.pop(), judge.browser.faults)
+
+
+@check("chromium")
+def chromium_asks_once_for_what_is_called_at_once(setting, judge):
+    asked = len(judge.browser.asked)
+    tokens = judge.browser.run("""async ({getToken, subscribe}, messaging) => {
+      // As on a first visit.
+      await self.heraldMessaging.update((state) => {
+        for (const name of ["fid", "refreshToken", "auth", "authTime", "token", "endpoint"]) delete state[name];
+      });
+      const calls = [getToken(messaging), getToken(messaging), subscribe(messaging, "a"), subscribe(messaging, "b")];
+      return (await Promise.all(calls)).slice(0, 2);
+    }""")
+    expect_equal(tokens[0], tokens[1])
+    paths = [path.split("/")[-1] for method, path in judge.browser.asked[asked:] if method == "POST"]
+    expect_equal(sorted(paths), ["a:subscribe", "b:subscribe", "installations", "registrations"])
+    for topic in ["a", "b"]:
+        url = f"{setting.base}/v1/projects/{setting.project}/registrations/{tokens[0]}/topicSubscriptions/{topic}"
+        expect_equal(call("GET", url, key=setting.admin)[0], 200)
+    judge.token = tokens[0]
 
 
 @check("chromium")
