@@ -139,6 +139,33 @@ struct HTTPWebhookTransportTests {
         #expect(answer.status == 204 && receiver.requests.first?.headers["host"] == "hooks.test:\(receiver.port)")
     }
 
+    /// A name that the resolver of this machine knows as the receiver's address, in whatever case: the connection goes to
+    /// the address that was checked, where nothing listens, and the name is never looked up a second time.
+    @Test(arguments: ["localhost", "Localhost", "LOCALHOST", "localhosT"])
+    func theClientLooksUpNothingItself(host: String) async throws {
+        let receiver = try WebhookReceiver()
+        let policy = WebhookPolicy(
+            allowedHTTP: ["localhost"], allowedNetworks: [IPNetwork("127.0.0.2/32")].compactMap { $0 })
+        let asked = Shared<[String]>([])
+        let answer = try await Self.with(
+            policy: policy,
+            lookup: { host in
+                asked.withLock { $0.append(host) }
+                return .success([IPAddress("127.0.0.2")].compactMap { $0 })
+            }
+        ) { await $0.send(Self.request("http://\(host):\(receiver.port)/")) }
+        #expect(answer.failure == .connect && receiver.requests.isEmpty, "\(answer)")
+        #expect(asked.withLock { $0 } == ["localhost"])
+    }
+
+    @Test func aURLWhoseHostIsNotAmongTheClientsSettingsIsNotPinned() {
+        #expect(HTTPWebhookTransport.isPinned("https://hooks.test:8443/a?b", to: "hooks.test"))
+        #expect(HTTPWebhookTransport.isPinned("http://[::1]:8080/", to: "::1"))
+        for url in ["https://Hooks.test/", "https://hooks.test./", "https://hooks.test.evil.example/", "https:///x"] {
+            #expect(!HTTPWebhookTransport.isPinned(url, to: "hooks.test"), "\(url)")
+        }
+    }
+
     /// A name that leads to the Internet for the check and to this machine afterwards: each request is checked anew, and one
     /// bad address is enough.
     @Test func aNameThatMovesIsCheckedEachTime() async throws {

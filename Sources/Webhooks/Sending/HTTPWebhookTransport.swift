@@ -104,7 +104,17 @@ package actor HTTPWebhookTransport: WebhookTransport {
         return found
     }
 
+    /// Whether the client finds the address of `host` among its settings when it is asked for a URL. It compares the text
+    /// of the host, letter by letter, and looks a name up by itself that it does not find.
+    static func isPinned(_ url: String, to host: String) -> Bool {
+        let named = URL(string: url)?.host
+        return named == host || named == "[\(host)]"
+    }
+
     private func ask(_ request: WebhookRequest, _ url: WebhookURL, at address: IPAddress) async -> WebhookAnswer {
+        guard Self.isPinned(url.normalText, to: url.host) else {
+            return WebhookAnswer(.refused, "The URL's host can be read in more than one way.")
+        }
         let client = await client(of: request.endpoint, host: url.host, at: address)
         var message = HTTPClientRequest(url: url.normalText)
         message.method = .POST
