@@ -152,6 +152,30 @@ struct EndpointTests {
         #expect(!scene.receiver.taken.contains { $0.body.contains("Grüße") || $0.body.contains("d7d7d7") })
     }
 
+    /// What was taken is written down though the next batch can't be read: a crash then repeats nothing.
+    @Test func whatWasTakenIsNotedBesideTheReadingOfTheNextBatch() async throws {
+        let scene = try await EndpointScene()
+        let endpoint = try await scene.add(types: [.deliveryAccepted]) { $0.batching.maxEvents = 100 }
+        try await scene.broadcast(to: 250)
+        let store = HeldStore(scene.store, heldFrom: 2)
+        var services = scene.services
+        services.store = store
+        let sender = Task { [services] in
+            var sender = EndpointSender(endpoint, services, signal: WakeSignal())
+            await sender.run()
+        }
+        await store.untilNoted(1)
+        await store.untilHeld()
+        #expect(scene.receiver.taken.count == 1)
+        #expect(try await scene.found(endpoint).position.cursor > .zero)
+        // What was read meanwhile comes next.
+        store.release()
+        await scene.receiver.untilSent(2)
+        sender.cancel()
+        await sender.value
+        #expect(Set(scene.receiver.sent.map(\.id)).count == scene.receiver.sent.count)
+    }
+
     @Test func aBatchIsNoLongerThanItsBytes() async throws {
         let scene = try await EndpointScene()
         let endpoint = try await scene.add(types: [.deliveryAccepted, .deliveryRejected]) {

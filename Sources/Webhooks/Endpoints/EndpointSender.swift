@@ -107,24 +107,20 @@ struct EndpointSender {
         let host = URL(string: endpoint.settings.url)?.host() ?? endpoint.settings.url
         guard case .send = schedule.begin(at: services.wallTime()) else { return true }
         let (services, isFailing) = (services, schedule.isFailing)
-        async let sent = services.slots.run(host: host, isFailing: isFailing) {
+        // The next batch is read meanwhile, by a reader of its own: what was sent is written down without waiting for it.
+        let before = following == nil && !delivery.isDroppable ? reader : nil
+        async let ahead = ReadAhead(before, services)
+        let sent = await services.slots.run(host: host, isFailing: isFailing) {
             await services.send(delivery, to: endpoint)
         }
-        // The next batch is read meanwhile; what goes wrong with that shows when it is read again.
-        if following == nil, !delivery.isDroppable {
-            let before = reader
-            if case .delivery(let next)? = try? await read(at: services.wallTime()), !next.isClosedByTime {
-                following = next
-            } else {
-                reader = before
-            }
-        }
-        guard let (answer, attempt) = await sent, !Task.isCancelled || answer.failure == nil else {
+        guard let (answer, attempt) = sent, !Task.isCancelled || answer.failure == nil else {
             // The gateway stops: whether the receiver has it is not known, so it is sent again with the same id.
             return false
         }
         services.metrics.count(answer)
-        return try await settle(delivery, answer, attempt)
+        guard try await settle(delivery, answer, attempt) else { return false }
+        if let read = await ahead { (reader, following) = (read.reader, read.delivery) }
+        return true
     }
 
     private mutating func settle(
