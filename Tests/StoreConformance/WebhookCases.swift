@@ -255,6 +255,13 @@ extension ConformanceCase {
             #expect(receipt.registration == devices[1].id && receipt.message == message.id && receipt.topic == topic)
             #expect(receipt.label == AnalyticsLabel(rawValue: "spring") && receipt.app.id == scene.app)
         },
+        ConformanceCase("a message is known by its id without its report, in its project alone") { scene in
+            let message = try await scene.broadcast(Scene.topic("news"))
+            let found = try #require(try await scene.store.summary(of: message.id, in: scene.project))
+            #expect(found.id == message.id && found.recipient == .topic(Scene.topic("news")))
+            #expect(found.facts.label == AnalyticsLabel(rawValue: "spring"))
+            #expect(try await scene.store.summary(of: message.id, in: ProjectID(rawValue: "other")!) == nil)
+        },
         ConformanceCase("progress is an event of messages that are under way, and a click one of its project") {
             scene in
             let topic = Scene.topic("news")

@@ -92,6 +92,14 @@ final class EndpointScene: Sendable {
         }
     }
 
+    /// Accepts messages to a topic without members, with the label `spring`.
+    func accept(_ count: Int) async throws {
+        let topic = Recipient<RegistrationKey, [RegistrationKey]>.topic(Topic(rawValue: "empty")!)
+        _ = try await store.accept(
+            (0..<count).map { _ in NewMessage(sampleFor: topic, in: Self.project, at: Self.start.milliseconds) },
+            claimedBy: nil)
+    }
+
     /// Sends to `count` devices; every tenth is rejected. Their ends are events of one step.
     func broadcast(to count: Int) async throws {
         let topic = Topic(rawValue: "news")!

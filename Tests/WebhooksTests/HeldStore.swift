@@ -8,6 +8,8 @@ final class HeldStore: WebhookServices.Stores {
     private struct State {
         /// Reads of events so far.
         var reads = 0
+        /// Messages that were looked up so far.
+        var summaries = 0
         /// Steps of senders that were written down.
         var notes = 0
         /// The read from which on reads wait; `nil`: none does.
@@ -25,8 +27,8 @@ final class HeldStore: WebhookServices.Stores {
         state.withLock { $0.heldFrom = heldFrom }
     }
 
-    /// Reads of events so far.
-    var reads: Int { state.withLock { $0.reads } }
+    /// Messages that were looked up so far.
+    var summaries: Int { state.withLock { $0.summaries } }
 
     /// Lets reads go on.
     func release() {
@@ -170,6 +172,11 @@ final class HeldStore: WebhookServices.Stores {
 
     func report(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> DeliveryReport? {
         try await store.report(id, in: project)
+    }
+
+    func summary(of id: MessageID, in project: ProjectID) async throws(StoreError) -> MessageSummary? {
+        change { $0.summaries += 1 }
+        return try await store.summary(of: id, in: project)
     }
 
     func reports(

@@ -79,6 +79,9 @@ struct EndpointSender {
             switch try await read(at: now) {
             case .delivery(let delivery): current = delivery
             case .replayIsOver: return try await endReplay()
+            case .scanned:
+                try await notePassed(at: now)
+                return true
             case .nothing(let end):
                 try await notePassed(at: now)
                 await wait(until: end)
@@ -199,13 +202,17 @@ struct EndpointSender {
     }
 
     /// Writes down now and then how far events were passed that are not for the endpoint: otherwise retention would seem to
-    /// have overtaken it.
+    /// have overtaken it, and they would be read again after a restart.
     private mutating func notePassed(at now: Timestamp) async throws(StoreError) {
-        guard !reader.isReplaying else { return }
         let passed = reader.passed
-        let isFar = passed.rawValue - endpoint.position.cursor.rawValue >= Self.unwritten
-        guard passed > endpoint.position.cursor, isFar || now - writtenAt >= Self.unwrittenTime else { return }
-        endpoint.position.cursor = passed
+        let written = endpoint.position.replay?.cursor ?? endpoint.position.cursor
+        let isFar = passed.rawValue - written.rawValue >= Self.unwritten
+        guard passed > written, isFar || now - writtenAt >= Self.unwrittenTime else { return }
+        if endpoint.position.replay != nil {
+            endpoint.position.replay?.cursor = passed
+        } else {
+            endpoint.position.cursor = passed
+        }
         try await note(WebhookProgress(revision: endpoint.revision, position: position()))
     }
 

@@ -63,9 +63,8 @@ package struct WebhookController: Sendable {
                 of: endpoint.id, after: replay.cursor, upTo: replay.last)
             return Count(events: count, isExact: true)
         }
-        let types = Set(replay.types.isEmpty ? endpoint.settings.types : replay.types)
-        let filter = EventFilter(project: endpoint.project, types: types.intersection(endpoint.settings.types))
         let selection = EventSelection(filter: endpoint.settings.filter)
+        let filter = selection.events(of: endpoint.project, among: endpoint.settings.types, replaying: replay)
         var (count, last) = (0, replay.cursor)
         while count < Self.countLimit {
             let page = try await services.store.events(after: last, filter, limit: 1000)

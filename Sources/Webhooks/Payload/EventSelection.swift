@@ -8,7 +8,15 @@ struct EventSelection {
     /// Whether the labels or topics of messages have to be known.
     var needsMessages: Bool { !filter.labels.isEmpty || !filter.topics.isEmpty }
 
-    /// Whether an event is kept; of events of messages it is said once their report is there.
+    /// What is asked of the store for: what the types rule out is not unpacked.
+    func events(of project: ProjectID, among types: [EventType], replaying replay: WebhookReplay?) -> EventFilter {
+        var wanted = Set(types)
+        if let replay, !replay.types.isEmpty { wanted.formIntersection(replay.types) }
+        if filter.isOnlyFailures { wanted = wanted.filter(\.isFailure) }
+        return EventFilter(project: project, types: wanted)
+    }
+
+    /// Whether an event is kept; of events of messages it is said once it is known what they are about.
     func keeps(_ event: Event) -> Bool {
         if filter.isOnlyFailures, !event.type.isFailure { return false }
         switch event.kind {
@@ -24,10 +32,10 @@ struct EventSelection {
     }
 
     /// Whether an event of a message is kept.
-    func keeps(_ report: DeliveryReport) -> Bool {
+    func keeps(_ message: MessageSummary) -> Bool {
         var topic: Topic?
-        if case .topic(let named) = report.message.recipient { topic = named }
-        return keeps(report.message.facts.label, topic)
+        if case .topic(let named) = message.recipient { topic = named }
+        return keeps(message.facts.label, topic)
     }
 
     private func keeps(app: AppID) -> Bool { filter.apps.isEmpty || filter.apps.contains(app) }
