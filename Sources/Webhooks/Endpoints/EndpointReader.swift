@@ -42,7 +42,8 @@ struct EndpointReader {
     private var batch: DeliveryBatch
     /// Up to it everything was handed out or is not for the endpoint.
     private(set) var passed: EventNumber
-    private var lastTime = Timestamp(milliseconds: 0)
+    /// The newest event of all when it read last.
+    private var newest = EventNumber.zero
 
     /// Reads on from where the endpoint stands: its replay first.
     init(_ endpoint: WebhookEndpoint, from store: any Stores) {
@@ -58,6 +59,9 @@ struct EndpointReader {
         selection = EventSelection(filter: settings.filter)
         filter = selection.events(of: project, among: settings.types, replaying: replay)
     }
+
+    /// How many events lie between what was read and the newest, as of the last page.
+    var lag: Int64 { max(0, newest.rawValue - scanned.rawValue) }
 
     /// Whether a replay is read.
     var isReplaying: Bool { replay != nil }
@@ -106,7 +110,10 @@ struct EndpointReader {
 
     private mutating func read() async throws(StoreError) -> EventPage {
         readsLeft -= 1
-        return try await store.events(after: scanned, filter, limit: max(settings.batching.maxEvents, Self.leastPage))
+        let limit = max(settings.batching.maxEvents, Self.leastPage)
+        let page = try await store.events(after: scanned, filter, limit: limit)
+        newest = page.newest
+        return page
     }
 
     /// Takes the next event; it is left where it is when a delivery before it comes first.

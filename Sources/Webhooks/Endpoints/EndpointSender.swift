@@ -99,7 +99,7 @@ struct EndpointSender {
 
     private mutating func read(at now: Timestamp) async throws(StoreError) -> EndpointReader.Finding {
         let start = ContinuousClock.now
-        defer { services.budget.spend(ContinuousClock.now - start) }
+        defer { services.budget.spend(ContinuousClock.now - start, behind: reader.lag) }
         return try await reader.next(at: now)
     }
 

@@ -12,7 +12,7 @@ struct ReadAhead: Sendable {
         let start = ContinuousClock.now
         // An error is the next reading's.
         let finding = try? await reader.next(at: services.wallTime())
-        services.budget.spend(ContinuousClock.now - start)
+        services.budget.spend(ContinuousClock.now - start, behind: reader.lag)
         switch finding {
         case .delivery(let next) where !next.isClosedByTime: delivery = next
         case .scanned: delivery = nil

@@ -179,7 +179,7 @@ struct Gateway: Service {
         channels = ChannelWatch(
             channelController, store: store, projects: directory, clock: ContinuousClock(), logger: logger)
         let outgoing = try WebhookWiring(
-            configuration, store: store, isDelivering: { runner.isDelivering }, wallTime: { time.now() },
+            configuration, store: store, isSaturated: { runner.isSaturated }, wallTime: { time.now() },
             logger: logger)
         services.request.webhooks = outgoing.controller
         webhooks = outgoing.service

@@ -13,10 +13,10 @@ struct WebhookWiring {
     let listeners: OwnListeners
     let controller: WebhookController
 
-    /// - Parameter isDelivering: whether pushes are under way, which come first. Cheap.
+    /// - Parameter isSaturated: whether pushes use their room, which come first. Cheap.
     init(
         _ configuration: GatewayConfiguration, store: any WebhookServices.Stores,
-        isDelivering: @escaping @Sendable () -> Bool, wallTime: @escaping WallTime, logger: Logger
+        isSaturated: @escaping @Sendable () -> Bool, wallTime: @escaping WallTime, logger: Logger
     ) throws {
         let listeners = OwnListeners(configuration)
         self.listeners = listeners
@@ -34,7 +34,7 @@ struct WebhookWiring {
             policy: policy, lookup: lookup, wallTime: wallTime, logger: logger)
         let clock = ContinuousClock()
         let services = WebhookServices(
-            store: store, transport: transport, budget: ReadingBudget(clock: clock, isBusy: isDelivering), clock: clock,
+            store: store, transport: transport, budget: ReadingBudget(clock: clock, isBusy: isSaturated), clock: clock,
             wallTime: wallTime, random: { Double.random(in: 0..<1) }, logger: logger)
         service = WebhookService(services) { await transport.shutdown() }
         controller = WebhookController(services, policy: policy, lookup: lookup)
