@@ -127,6 +127,37 @@ struct EndpointTests {
         #expect(try await scene.found(endpoint).state == .autoDisabled && scene.receiver.sent.count == 1)
     }
 
+    /// A list of endpoints that was read before one of them was disabled starts nothing.
+    @Test func anEndpointThatWasDisabledMeanwhileGetsNothing() async throws {
+        let scene = try await EndpointScene()
+        let endpoint = try await scene.add()
+        try await scene.invite(1)
+        try await scene.change(endpoint) { $0.state = .disabled }
+        var sender = EndpointSender(endpoint, scene.services, signal: WakeSignal())
+        await sender.run()
+        #expect(scene.receiver.sent.isEmpty)
+    }
+
+    /// One that moved on meanwhile begins where it is now.
+    @Test func anEndpointThatChangedMeanwhileBeginsWhereItStands() async throws {
+        let scene = try await EndpointScene()
+        let endpoint = try await scene.add(host: "old.example")
+        try await scene.invite(1)
+        try await scene.change(endpoint) { change in
+            change.settings = endpoint.settings
+            change.settings?.url = "https://new.example/"
+        }
+        let services = scene.services
+        let task = Task {
+            var sender = EndpointSender(endpoint, services, signal: WakeSignal())
+            await sender.run()
+        }
+        await scene.receiver.untilSent(1)
+        task.cancel()
+        await task.value
+        #expect(scene.receiver.sent.map(\.url) == ["https://new.example/"])
+    }
+
     // MARK: Batches
 
     @Test func eventsOfDevicesComeInBatchesInTheirOrder() async throws {

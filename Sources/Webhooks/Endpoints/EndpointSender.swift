@@ -38,9 +38,14 @@ struct EndpointSender {
 
     /// Sends until the endpoint is disabled or removed, or the task is cancelled.
     mutating func run() async {
+        // Between the list that the endpoint was in and this, it may have been disabled by the sender before.
+        var isKnown = false
         while !Task.isCancelled {
             do throws(StoreError) {
-                if signal.takeReload(), try await !reload() { return }
+                if signal.takeReload() || !isKnown {
+                    guard try await reload() else { return }
+                    isKnown = true
+                }
                 guard try await step() else { return }
                 await services.budget.rest()
             } catch {
