@@ -310,6 +310,27 @@ struct EndpointTests {
         #expect(try await scene.found(endpoint).position.replay == nil)
     }
 
+    /// Dead letters that fail again are no reason for live events to wait for days.
+    @Test func deadLettersThatFailAgainEndTheRetry() async throws {
+        let scene = try await EndpointScene { sent in WebhookAnswer(status: sent.id.contains("dead") ? 500 : 200) }
+        let endpoint = try await scene.add(after: EventNumber(rawValue: 5))
+        for number in 1...5 as ClosedRange<Int64> {
+            var progress = WebhookProgress(revision: endpoint.revision, position: endpoint.position)
+            progress.deadLetter = WebhookDeadLetter(
+                delivery: "dead_\(number)", type: "referral.invited", event: EventNumber(rawValue: number),
+                time: scene.now, failure: "status", body: [7])
+            try await scene.store.note(progress, of: endpoint.id, at: scene.now)
+        }
+        try await scene.invite(6)
+        try await scene.change(endpoint) { change in
+            change.replay = WebhookReplay(after: .zero, upTo: EventNumber(rawValue: 5), isOnlyFailed: true)
+        }
+        try await scene.driveToEnd(endpoint)
+        #expect(scene.receiver.sent.map(\.id) == ["dead_1", "dead_2", "dead_3"] + scene.ids(endpoint, [6]))
+        #expect(scene.clock.now.offset < .seconds(3600))
+        #expect(try await scene.store.deadLetters(of: endpoint.id, after: nil, limit: 9).elements.count == 5)
+    }
+
     // MARK: Beside each other
 
     /// One endpoint whose receiver never answers, beside nine good ones.

@@ -143,18 +143,19 @@ enum WebhookRoutes {
     ) async throws -> Response {
         let controller = try call.webhooks()
         let count = try await controller.count(replay, of: endpoint)
-        if !isDry, count.events > 0 {
-            guard endpoint.position.replay == nil else {
-                throw FCMError(
-                    .failedPrecondition, "A replay to this webhook is under way; wait until it is through.",
-                    reason: .replayUnderWay)
-            }
+        // Where the count was not brought to an end there may be some.
+        if !isDry, count.events > 0 || !count.isExact {
             var change = WebhookChange()
             change.replay = replay
             let changed = try await controller.store.change(
                 endpoint.id, in: call.project.id, change, at: call.now,
                 audit: call.webhookAudit(.webhookReplayed, endpoint))
-            guard changed != nil else { throw FCMError.noWebhook }
+            guard let changed else { throw FCMError.noWebhook }
+            guard changed.position.replay == replay else {
+                throw FCMError(
+                    .failedPrecondition, "A replay to this webhook is under way; wait until it is through.",
+                    reason: .replayUnderWay)
+            }
         }
         return Response(
             json: .object([

@@ -26,6 +26,8 @@ struct EndpointSender {
     /// What was read while `current` was under way.
     private var following: WebhookDelivery?
     private var writtenAt: Timestamp
+    /// Dead letters in a row that failed again.
+    private var failedRevivals = 0
 
     init(_ endpoint: WebhookEndpoint, _ services: WebhookServices, signal: WakeSignal) {
         self.services = services
@@ -83,7 +85,10 @@ struct EndpointSender {
         if current == nil {
             switch try await read(at: now) {
             case .delivery(let delivery): current = delivery
-            case .replayIsOver: return try await endReplay()
+            case .replayIsOver:
+                endReplay()
+                try await note(WebhookProgress(revision: endpoint.revision, position: position()))
+                return true
             case .scanned:
                 try await notePassed(at: now)
                 return true
@@ -141,9 +146,10 @@ struct EndpointSender {
         if let failure = answer.failure {
             let (verdict, warning) = schedule.failed(
                 DeliverySchedule.Failure(retryAfter: answer.honouredRest, isGone: failure == .gone),
-                isDroppable: delivery.isDroppable, at: now, random: services.random())
+                isDroppable: delivery.isDroppable, isRevival: delivery.isRevival, at: now, random: services.random())
             switch verdict {
             case .retry: break
+            case .giveUp where delivery.isRevival: fail(delivery)
             case .giveUp:
                 progress.deadLetter = WebhookDeadLetter(
                     delivery: delivery.id, type: delivery.type, event: delivery.first, time: now,
@@ -157,6 +163,7 @@ struct EndpointSender {
             log(answer, verdict, attempt)
         } else {
             schedule.succeeded(at: now)
+            failedRevivals = 0
             if delivery.isRevival || delivery.isDroppable && reader.isReplaying { progress.revived = delivery.first }
             pass(delivery)
         }
@@ -178,6 +185,14 @@ struct EndpointSender {
                 await pause(Self.storeRest)
             }
         }
+    }
+
+    /// A dead letter stays one. After some in a row so do those behind it: live events wait for them all.
+    private mutating func fail(_ revival: WebhookDelivery) {
+        pass(revival)
+        failedRevivals += 1
+        guard failedRevivals >= DeliverySchedule.failedRevivals else { return }
+        endReplay()
     }
 
     /// The delivery is through.
@@ -221,12 +236,11 @@ struct EndpointSender {
         try await note(WebhookProgress(revision: endpoint.revision, position: position()))
     }
 
-    private mutating func endReplay() async throws(StoreError) -> Bool {
+    private mutating func endReplay() {
         endpoint.position.replay = nil
         endpoint.position.boundary = nil
-        try await note(WebhookProgress(revision: endpoint.revision, position: position()))
+        failedRevivals = 0
         reader = EndpointReader(endpoint, from: services.store)
-        return true
     }
 
     // MARK: Waiting

@@ -7,8 +7,8 @@ package struct WebhookController: Sendable {
     package static let limit = 20
     /// The most bytes of a description.
     package static let longestDescription = 200
-    /// How many events a replay is counted over before it says "at least".
-    private static let countLimit = 100_000
+    /// How often the store is asked when a replay is counted, a thousand events each, before it says "at least".
+    private static let countPages = 100
 
     /// What was found of the events of a replay.
     package struct Count: Hashable, Sendable {
@@ -66,10 +66,13 @@ package struct WebhookController: Sendable {
         let selection = EventSelection(filter: endpoint.settings.filter)
         let filter = selection.events(of: endpoint.project, among: endpoint.settings.types, replaying: replay)
         var (count, last) = (0, replay.cursor)
-        while count < Self.countLimit {
+        for _ in 0..<Self.countPages {
+            let start = ContinuousClock.now
             let page = try await services.store.events(after: last, filter, limit: 1000)
             count += page.events.count { $0.number <= replay.last && selection.keeps($0) }
             last = page.last
+            // What it takes is taken from the share of the senders.
+            services.budget.spend(ContinuousClock.now - start, behind: 0)
             if page.isAtEnd || last >= replay.last { return Count(events: count, isExact: !selection.needsMessages) }
         }
         return Count(events: count, isExact: false)
