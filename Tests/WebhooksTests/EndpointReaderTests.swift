@@ -56,10 +56,10 @@ struct EndpointReaderTests {
     @Test func whatTheFilterRulesOutIsNotAskedFor() {
         var filter = WebhookFilter()
         let types: [EventType] = [.deliveryAccepted, .deliveryRejected, .messageFinished, .lanePaused]
-        let all = EventSelection(filter: filter).events(of: EndpointScene.project, among: types, replaying: nil)
+        let all = EventSelection(endpoint: .random(), filter: filter).events(of: EndpointScene.project, among: types, replaying: nil)
         #expect(all.types == Set(types))
         filter.isOnlyFailures = true
-        let selection = EventSelection(filter: filter)
+        let selection = EventSelection(endpoint: .random(), filter: filter)
         let wanted = selection.events(of: EndpointScene.project, among: types, replaying: nil)
         #expect(wanted.types == [.deliveryRejected, .lanePaused] && wanted.project == EndpointScene.project)
         let replay = WebhookReplay(

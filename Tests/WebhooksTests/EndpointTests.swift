@@ -119,6 +119,26 @@ struct EndpointTests {
         #expect(try await scene.found(dead).position.failingSince == nil)
     }
 
+    /// Warnings are for the others: an endpoint that is enabled again is not told what it was disabled for.
+    @Test func anEndpointIsNotToldOfItself() async throws {
+        let isDown = Shared(true)
+        let scene = try await EndpointScene { sent in
+            isDown.withLock { $0 } && sent.url.contains("dead") ? WebhookAnswer(status: 410) : WebhookAnswer(status: 200)
+        }
+        let types: [EventType] = [.referralInvited, .webhookDisabled, .webhookFailing]
+        let endpoint = try await scene.add(types: types, host: "dead.example")
+        let other = try await scene.add(types: [.webhookDisabled], host: "good.example")
+        try await scene.invite(1)
+        try await scene.driveToEnd(endpoint)
+        isDown.withLock { $0 = false }
+        try await scene.change(endpoint) { $0.state = .enabled }
+        try await scene.invite(1)
+        for endpoint in [endpoint, other] { try await scene.driveToEndOrIdle(endpoint) }
+        let taken = scene.receiver.taken
+        #expect(taken.filter { $0.endpoint == endpoint.id }.map(\.id) == scene.ids(endpoint, [1, 3]))
+        #expect(taken.filter { $0.endpoint == other.id }.map(\.id) == scene.ids(other, [2]))
+    }
+
     @Test func goneIsForGood() async throws {
         let scene = try await EndpointScene { _ in WebhookAnswer(status: 410) }
         let endpoint = try await scene.add()

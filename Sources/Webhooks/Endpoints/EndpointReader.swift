@@ -56,7 +56,7 @@ struct EndpointReader {
         scanned = replay?.cursor ?? endpoint.position.cursor
         passed = scanned
         batch = DeliveryBatch(settings.batching)
-        selection = EventSelection(filter: settings.filter)
+        selection = EventSelection(endpoint: endpoint.id, filter: settings.filter)
         filter = selection.events(of: project, among: settings.types, replaying: replay)
     }
 

@@ -63,7 +63,7 @@ package struct WebhookController: Sendable {
                 of: endpoint.id, after: replay.cursor, upTo: replay.last)
             return Count(events: count, isExact: true)
         }
-        let selection = EventSelection(filter: endpoint.settings.filter)
+        let selection = EventSelection(endpoint: endpoint.id, filter: endpoint.settings.filter)
         let filter = selection.events(of: endpoint.project, among: endpoint.settings.types, replaying: replay)
         var (count, last) = (0, replay.cursor)
         for _ in 0..<Self.countPages {

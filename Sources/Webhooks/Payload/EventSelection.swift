@@ -3,6 +3,8 @@ import Store
 
 /// Which events an endpoint gets, beside what its types say.
 struct EventSelection {
+    /// Which endpoint.
+    let endpoint: WebhookID
     let filter: WebhookFilter
 
     /// Whether the labels or topics of messages have to be known.
@@ -27,7 +29,9 @@ struct EventSelection {
         case .registrationEnded(let ended): return keeps(app: ended.app)
         case .route(let notice): return keeps(app: notice.route.app)
         case .click(let click): return keeps(app: click.app.id)
-        case .message, .webhook, .referral, .forgotten: return true
+        // Of itself an endpoint is not told: enabled again it would be warned of what is over.
+        case .webhook(let notice): return notice.endpoint != endpoint
+        case .message, .referral, .forgotten: return true
         }
     }
 
