@@ -183,7 +183,7 @@ let tests: [Target] = [
     .testTarget(
         name: "HTTP2ClientTests", dependencies: ["HTTP2Client", "TestSupport", logging], exclude: ["h2_server.py"]),
     .testTarget(
-        name: "UpstreamTests", dependencies: ["Upstream", "HTTP2Client", "PushModel", "TestSupport", logging]),
+        name: "UpstreamTests", dependencies: ["Upstream", "HTTP2Client", "IPAddresses", "PushModel", "TestSupport", logging]),
     .testTarget(
         name: "APNSTests",
         dependencies: [

@@ -13,7 +13,9 @@ struct HTTPWebhookTransportTests {
     private static let endpoint = WebhookID.random()
 
     private static func request(_ url: String, _ body: String = "{}") -> WebhookRequest {
-        WebhookRequest(endpoint: endpoint, url: url, headers: [("webhook-id", "msg_1")], body: Array(body.utf8))
+        WebhookRequest(
+            endpoint: endpoint, project: EndpointScene.project, url: url, headers: [("webhook-id", "msg_1")],
+            body: Array(body.utf8))
     }
 
     private static let loopback = WebhookPolicy(
@@ -21,7 +23,7 @@ struct HTTPWebhookTransportTests {
 
     private static func with<Result>(
         policy: WebhookPolicy = loopback, timeout: Duration = .seconds(30),
-        lookup: @escaping HTTPWebhookTransport.Lookup = { _ in .failure(WebhookLookupFailure("no name server")) },
+        lookup: @escaping HTTPWebhookTransport.Lookup = { _, _ in .failure(WebhookLookupFailure("no name server")) },
         _ body: (HTTPWebhookTransport) async throws -> Result
     ) async throws -> Result {
         let transport = try HTTPWebhookTransport(
@@ -133,7 +135,7 @@ struct HTTPWebhookTransportTests {
     func theConnectionGoesToTheAddressThatWasCheckedWithTheName(host: String) async throws {
         let receiver = try WebhookReceiver()
         let url = "http://\(host):\(receiver.port)/"
-        let answer = try await Self.with(lookup: { _ in .success([IPAddress("127.0.0.1")].compactMap { $0 }) }) {
+        let answer = try await Self.with(lookup: { _, _ in .success([IPAddress("127.0.0.1")].compactMap { $0 }) }) {
             await $0.send(Self.request(url))
         }
         #expect(answer.status == 204 && receiver.requests.first?.headers["host"] == "hooks.test:\(receiver.port)")
@@ -149,7 +151,7 @@ struct HTTPWebhookTransportTests {
         let asked = Shared<[String]>([])
         let answer = try await Self.with(
             policy: policy,
-            lookup: { host in
+            lookup: { host, _ in
                 asked.withLock { $0.append(host) }
                 return .success([IPAddress("127.0.0.2")].compactMap { $0 })
             }
@@ -176,7 +178,7 @@ struct HTTPWebhookTransportTests {
         let next = Shared(steps)
         let answers = try await Self.with(
             policy: policy,
-            lookup: { _ in
+            lookup: { _, _ in
                 .success(next.withLock { $0.isEmpty ? [] : $0.removeFirst() }.compactMap { IPAddress($0) })
             }
         ) { transport in
@@ -191,7 +193,7 @@ struct HTTPWebhookTransportTests {
     @Test func whatTheRulesRefuseIsNotLookedUp() async throws {
         let asked = Shared(0)
         let answer = try await Self.with(
-            lookup: { _ in
+            lookup: { _, _ in
                 asked.withLock { $0 += 1 }
                 return .success([])
             }
@@ -202,7 +204,7 @@ struct HTTPWebhookTransportTests {
     @Test func aNameServerThatHangsIsLeftAfterTheTime() async throws {
         let answer = try await Self.with(
             timeout: .milliseconds(200),
-            lookup: { _ in
+            lookup: { _, _ in
                 // Until it is cancelled.
                 try? await Task.sleep(for: .longerThanAnyTest)
                 return .success([])

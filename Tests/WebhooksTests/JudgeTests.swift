@@ -48,7 +48,7 @@ struct JudgeTests {
         let transport = try HTTPWebhookTransport(
             policy: WebhookPolicy(
                 allowedHTTP: ["127.0.0.1"], allowedNetworks: [IPNetwork("127.0.0.0/8")].compactMap { $0 }),
-            lookup: { _ in .success([]) }, wallTime: { now },
+            lookup: { _, _ in .success([]) }, wallTime: { now },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         services.transport = transport
         var cases: [JSONValue] = []

@@ -1,4 +1,5 @@
-import PushModel
+import IPAddresses
+package import PushModel
 package import Store
 
 /// What owners of endpoints ask for, beside what the store does for them.
@@ -7,6 +8,8 @@ package struct WebhookController: Sendable {
     package static let limit = 20
     /// The most bytes of a description.
     package static let longestDescription = 200
+    /// How long a check waits for name servers.
+    static let checkTimeout: Duration = .seconds(5)
     /// How often the store is asked when a replay is counted, a thousand events each, before it says "at least".
     private static let countPages = 100
 
@@ -35,12 +38,31 @@ package struct WebhookController: Sendable {
     /// The endpoints.
     package var store: any WebhookServices.Stores { services.store }
 
-    /// Checks a URL, and where its name leads now; a name that leads nowhere yet is no problem.
-    package func check(_ text: String) async throws(WebhookURLProblem) {
+    /// Checks a URL, and where its name leads now; a name that leads nowhere yet, or of which nothing is heard in
+    /// ``checkTimeout``, is no problem: it is checked before each request.
+    package func check(_ text: String, for project: ProjectID) async throws(WebhookURLProblem) {
         let url = try WebhookURL(text, policy)
         if let literal = url.literal { return try policy.check([literal], port: url.port) }
-        guard case .success(let addresses) = await lookup(url.host) else { return }
+        guard let addresses = await addresses(of: url.host, for: project) else { return }
         try policy.check(addresses, port: url.port)
+    }
+
+    private func addresses(of host: String, for project: ProjectID) async -> [IPAddress]? {
+        let (lookup, clock) = (lookup, services.clock)
+        return await withTaskGroup(of: [IPAddress]?.self) { group in
+            group.addTask {
+                guard case .success(let found) = await lookup(host, project) else { return nil }
+                return found
+            }
+            group.addTask {
+                // Cancelled when the answer came first.
+                try? await clock.sleep(for: Self.checkTimeout)
+                return nil
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            return first
+        }
     }
 
     /// Sends a test, once, whatever state the endpoint is in; it is kept among the attempts.

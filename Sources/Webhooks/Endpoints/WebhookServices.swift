@@ -52,7 +52,7 @@ package struct WebhookServices: Sendable {
                 id: delivery.id, at: time, body: delivery.body, secrets: endpoint.secrets)
             answer = await transport.send(
                 WebhookRequest(
-                    endpoint: endpoint.id, url: endpoint.settings.url,
+                    endpoint: endpoint.id, project: endpoint.project, url: endpoint.settings.url,
                     headers: [
                         ("webhook-id", delivery.id), ("webhook-timestamp", String(time.seconds)),
                         ("webhook-signature", signature),

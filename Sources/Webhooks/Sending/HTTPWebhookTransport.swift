@@ -24,8 +24,9 @@ package actor HTTPWebhookTransport: WebhookTransport {
     /// An idle connection is closed before usual receivers do that: a request on one that they close just then would fail.
     private static let idleTimeout: Duration = .seconds(4)
 
-    /// Looks a name up.
-    package typealias Lookup = @Sendable (_ host: String) async -> Result<[IPAddress], WebhookLookupFailure>
+    /// Looks a name up for a project; ends early when the task is cancelled.
+    package typealias Lookup =
+        @Sendable (_ host: String, _ project: ProjectID) async -> Result<[IPAddress], WebhookLookupFailure>
 
     /// The client of an endpoint: the addresses that names lead to are its settings.
     private struct Pinned {
@@ -83,7 +84,7 @@ package actor HTTPWebhookTransport: WebhookTransport {
         do throws(WebhookURLProblem) {
             let url = try WebhookURL(request.url, policy)
             let found: [IPAddress]
-            switch await addresses(of: url) {
+            switch await addresses(of: url, for: request.project) {
             case .success(let addresses): found = addresses
             case .failure(let failure): return WebhookAnswer(.lookup, failure.message)
             }
@@ -95,9 +96,11 @@ package actor HTTPWebhookTransport: WebhookTransport {
         }
     }
 
-    private func addresses(of url: WebhookURL) async -> Result<[IPAddress], WebhookLookupFailure> {
+    private func addresses(
+        of url: WebhookURL, for project: ProjectID
+    ) async -> Result<[IPAddress], WebhookLookupFailure> {
         if let literal = url.literal { return .success([literal]) }
-        let found = await lookup(url.host)
+        let found = await lookup(url.host, project)
         if case .success(let addresses) = found, addresses.isEmpty {
             return .failure(WebhookLookupFailure("The name \(url.host) has no address."))
         }

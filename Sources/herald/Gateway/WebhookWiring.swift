@@ -26,10 +26,7 @@ struct WebhookWiring {
         for network in policy.allowedNetworks {
             logger.notice("webhooks may go to a network that is not the Internet", metadata: ["network": "\(network)"])
         }
-        let names = HostLookup()
-        let lookup: HTTPWebhookTransport.Lookup = { host in
-            await names.addresses(of: host).mapError { WebhookLookupFailure($0.message) }
-        }
+        let lookup = Self.lookup(HostLookup())
         let transport = try HTTPWebhookTransport(
             policy: policy, lookup: lookup, wallTime: wallTime, logger: logger)
         let clock = ContinuousClock()
@@ -37,7 +34,15 @@ struct WebhookWiring {
             store: store, transport: transport, budget: ReadingBudget(clock: clock, isBusy: isSaturated), clock: clock,
             wallTime: wallTime, random: { Double.random(in: 0..<1) }, logger: logger)
         service = WebhookService(services) { await transport.shutdown() }
-        controller = WebhookController(services, policy: policy, lookup: lookup)
+        // With threads of their own: what is named and checked takes none from deliveries.
+        let checks = Self.lookup(HostLookup(threads: 4, perProject: 2))
+        controller = WebhookController(services, policy: policy, lookup: checks)
+    }
+
+    private static func lookup(_ names: HostLookup) -> HTTPWebhookTransport.Lookup {
+        { host, project in
+            await names.addresses(of: host, for: project).mapError { WebhookLookupFailure($0.message) }
+        }
     }
 }
 

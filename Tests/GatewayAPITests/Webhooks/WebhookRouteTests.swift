@@ -46,7 +46,7 @@ struct WebhookRouteTests {
                 wallTime: { clock.now }, random: { 0.5 }, logger: gateway.services.logger)
             var services = gateway.services
             services.request.webhooks = WebhookController(
-                outgoing, policy: WebhookPolicy(), lookup: { _ in .failure(WebhookLookupFailure("no name server")) })
+                outgoing, policy: WebhookPolicy(), lookup: { _, _ in .failure(WebhookLookupFailure("no name server")) })
             self.services = services
         }
 
