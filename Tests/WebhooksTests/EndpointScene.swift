@@ -186,7 +186,7 @@ final class PlayedReceiver: WebhookTransport {
         return answer
     }
 
-    func forget(_ endpoint: WebhookID) async {}
+    func keep(_ endpoints: Set<WebhookID>) async {}
 
     /// Returns once so many requests came, of whatever endpoint.
     func untilSent(_ count: Int) async {

@@ -1,3 +1,4 @@
+import Dispatch
 import IPAddresses
 import Logging
 import PushModel
@@ -188,6 +189,77 @@ struct HTTPWebhookTransportTests {
         }
         #expect(answers.map(\.failure) == [nil, .refused, .refused, nil, .lookup])
         #expect(receiver.requests.count == 2)
+    }
+
+    /// Of a name with two addresses the one that takes connections is kept, though name servers turn their order each time.
+    @Test func theOrderOfAddressesChangesNoConnection() async throws {
+        let receiver = try WebhookReceiver()
+        let turns = Shared(0)
+        let answers = try await Self.with(
+            lookup: { _, _ in
+                let turn = turns.withLock { turns in
+                    turns += 1
+                    return turns
+                }
+                let addresses = ["127.0.0.1", "127.0.0.9"].compactMap { IPAddress($0) }
+                return .success(turn % 2 == 1 ? addresses : addresses.reversed())
+            }
+        ) { transport in
+            var answers: [WebhookAnswer] = []
+            for _ in 0..<4 {
+                answers.append(await transport.send(Self.request("http://hooks.test:\(receiver.port)/")))
+            }
+            return answers
+        }
+        #expect(answers.map(\.status) == [204, 204, 204, 204])
+    }
+
+    /// An address that takes no connection is left for the next one, whatever the order.
+    @Test func afterAConnectionThatFailedTheNextAddressIsAsked() async throws {
+        let receiver = try WebhookReceiver()
+        let answers = try await Self.with(
+            lookup: { _, _ in .success(["127.0.0.9", "127.0.0.1"].compactMap { IPAddress($0) }) }
+        ) { transport in
+            var answers: [WebhookAnswer] = []
+            for _ in 0..<3 {
+                answers.append(await transport.send(Self.request("http://hooks.test:\(receiver.port)/")))
+            }
+            return answers
+        }
+        #expect(answers.map(\.failure) == [.connect, nil, nil] && receiver.requests.count == 2)
+    }
+
+    /// A request goes on when its endpoint moves meanwhile: a test beside a delivery.
+    @Test func aRequestUnderWayIsNotCutByAnother() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let slow = try WebhookReceiver { _, _ in
+            gate.wait()
+            return .answer("200 OK", body: "slow")
+        }
+        let other = try WebhookReceiver()
+        let answers = try await Self.with(
+            lookup: { _, _ in .success(["127.0.0.1"].compactMap { IPAddress($0) }) }
+        ) { transport in
+            async let first = transport.send(Self.request("http://hooks.test:\(slow.port)/"))
+            await slow.untilReceived(1)
+            let second = await transport.send(Self.request(other.url()))
+            gate.signal()
+            return [await first, second]
+        }
+        #expect(answers.map(\.status) == [200, 204] && answers.first?.text == "slow", "\(answers)")
+    }
+
+    @Test func whatIsGoneIsClosed() async throws {
+        let receiver = try WebhookReceiver()
+        let counts = try await Self.with { transport in
+            _ = await transport.send(Self.request(receiver.url()))
+            var counts = [await transport.clientCount]
+            await transport.keep([Self.endpoint])
+            counts.append(await transport.clientCount)
+            await transport.keep([])
+            return counts + [await transport.clientCount]
+        }
+        #expect(counts == [1, 1, 0])
     }
 
     @Test func whatTheRulesRefuseIsNotLookedUp() async throws {

@@ -60,8 +60,8 @@ package struct WebhookService: Service {
                 senders.remove(endpoint.id)
             }
         }
-        let known = Set(endpoints.map(\.id))
-        for id in senders.retain(endpoints) where !known.contains(id) { await services.transport.forget(id) }
+        senders.retain(endpoints)
+        await services.transport.keep(Set(endpoints.map(\.id)))
     }
 
     /// Wakes senders when something is committed.

@@ -97,6 +97,6 @@ package protocol WebhookTransport: Sendable {
     /// Makes one request; it ends within ``HTTPWebhookTransport/timeout``, or when the task is cancelled.
     func send(_ request: WebhookRequest) async -> WebhookAnswer
 
-    /// Closes what is kept for an endpoint.
-    func forget(_ endpoint: WebhookID) async
+    /// Closes what is kept for other endpoints than these: they are gone.
+    func keep(_ endpoints: Set<WebhookID>) async
 }

@@ -28,7 +28,7 @@ struct WebhookRouteTests {
             return WebhookAnswer(status: status.withLock { $0 }, text: "thanks")
         }
 
-        func forget(_ endpoint: WebhookID) async {}
+        func keep(_ endpoints: Set<WebhookID>) async {}
     }
 
     /// A gateway that sends webhooks.
