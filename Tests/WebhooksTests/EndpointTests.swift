@@ -311,8 +311,32 @@ struct EndpointTests {
         try await scene.driveToEnd(endpoint)
         let gap = try #require(scene.receiver.taken.first)
         #expect(gap.body.contains(#""type":"delivery.gap""#))
-        #expect(gap.body.contains(#""data":{"firstSequence":1,"lastSequence":4,"count":4}"#))
+        #expect(gap.body.contains(#""data":{"firstSequence":1,"lastSequence":4}"#))
         #expect(scene.receiver.taken.dropFirst().map(\.id) == scene.ids(endpoint, 5...6))
+    }
+
+    /// What went between the order of a replay and its turn is told too; a dead letter of it stays.
+    @Test func aReplayOverWhatIsGoneTellsTheGap() async throws {
+        let scene = try await EndpointScene()
+        let endpoint = try await scene.add()
+        try await scene.invite(6)
+        try await scene.driveToEnd(endpoint)
+        var progress = WebhookProgress(revision: endpoint.revision, position: try await scene.found(endpoint).position)
+        progress.deadLetter = WebhookDeadLetter(
+            delivery: "dead", type: "referral.invited", event: EventNumber(rawValue: 2), time: scene.now,
+            failure: "status", body: [7])
+        try await scene.store.note(progress, of: endpoint.id, at: scene.now)
+        try await scene.change(endpoint) { change in
+            change.replay = WebhookReplay(
+                after: EventNumber(rawValue: 1), upTo: EventNumber(rawValue: 5), isOnlyFailed: false)
+        }
+        let later = Timestamp(milliseconds: scene.now.milliseconds + 1)
+        #expect(try await scene.store.forgetEvents(before: later, limit: 4) == 4)
+        try await scene.driveToEnd(endpoint)
+        let replayed = scene.receiver.taken.dropFirst(6)
+        #expect(replayed.map(\.id) == ["msg_\(endpoint.id)_gap_2_4"] + scene.ids(endpoint, [5]))
+        #expect(replayed.first?.body.contains(#""data":{"firstSequence":2,"lastSequence":4}"#) == true)
+        #expect(try await scene.store.deadLetters(of: endpoint.id, after: nil, limit: 9).elements.count == 1)
     }
 
     @Test func aReplaySendsItsRangeWithTheFormerIDsBeforeTheRest() async throws {

@@ -81,12 +81,12 @@ struct EndpointReader {
             }
             guard readsLeft > 0 else { return .scanned }
             let page = try await read()
-            if page.forgotten > scanned, !isReplaying {
+            if page.forgotten > scanned {
                 // Retention was faster: what is gone is told once, behind what was read before.
                 if !batch.isEmpty { return .delivery(close(byTime: false)) }
-                defer { (scanned, passed) = (page.forgotten, page.forgotten) }
-                return .delivery(
-                    .gap(EventNumber(rawValue: scanned.rawValue + 1), page.forgotten, at: now, of: endpoint))
+                let last = min(page.forgotten, replay?.last ?? page.forgotten)
+                defer { (scanned, passed) = (last, last) }
+                return .delivery(.gap(EventNumber(rawValue: scanned.rawValue + 1), last, at: now, of: endpoint))
             }
             events = page.events[...]
             if let replay { events = events.prefix { $0.number <= replay.last } }

@@ -164,7 +164,8 @@ struct EndpointSender {
         } else {
             schedule.succeeded(at: now)
             failedRevivals = 0
-            if delivery.isRevival || delivery.isDroppable && reader.isReplaying { progress.revived = delivery.first }
+            let isEventOfReplay = reader.isReplaying && delivery.isDroppable && !delivery.isGap
+            if delivery.isRevival || isEventOfReplay { progress.revived = delivery.first }
             pass(delivery)
         }
         progress.position = position()

@@ -23,6 +23,9 @@ package struct WebhookDelivery: Hashable, Sendable {
     /// Whether it comes from the dead letters.
     package var isRevival = false
 
+    /// Whether it stands for events that are gone.
+    package var isGap = false
+
     /// The type of a batch.
     package static let batchType = "delivery.batch"
     /// The type of a test.
@@ -36,22 +39,24 @@ package struct WebhookDelivery: Hashable, Sendable {
             isDroppable: true)
     }
 
-    /// Says that retention took events which the endpoint had not got.
+    /// Says that retention took events which the endpoint had not got. How many is not known: other projects had numbers
+    /// between them.
     static func gap(_ first: EventNumber, _ last: EventNumber, at time: Timestamp, of endpoint: WebhookID)
         -> WebhookDelivery
     {
         let data: [JSONValue.Member] = [
             .init("firstSequence", .number(String(first.rawValue))),
             .init("lastSequence", .number(String(last.rawValue))),
-            .init("count", .number(String(last.rawValue - first.rawValue + 1))),
         ]
         let members: [JSONValue.Member] = [
             .init("type", .string(EventType.deliveryGap.rawValue)), .init("timestamp", .string(time.rfc3339)),
             .init("data", .object(data)),
         ]
-        return WebhookDelivery(
+        var delivery = WebhookDelivery(
             id: "msg_\(endpoint)_gap_\(first.rawValue)_\(last.rawValue)", type: EventType.deliveryGap.rawValue,
             body: JSONValue.object(members).bytes, first: first, last: last, events: 1, isDroppable: true)
+        delivery.isGap = true
+        return delivery
     }
 
     /// What the owner asks for to see whether the receiver works.
