@@ -27,7 +27,7 @@ struct HTTPWebhookTransportTests {
         lookup: @escaping HTTPWebhookTransport.Lookup = { _, _ in .failure(WebhookLookupFailure("no name server")) },
         _ body: (HTTPWebhookTransport) async throws -> Result
     ) async throws -> Result {
-        let transport = try HTTPWebhookTransport(
+        let transport = HTTPWebhookTransport(
             policy: policy, lookup: lookup, timeout: timeout, wallTime: { Timestamp(seconds: 1_767_225_600) },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         do {

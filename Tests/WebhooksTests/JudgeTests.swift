@@ -45,7 +45,7 @@ struct JudgeTests {
         let scene = try await EndpointScene()
         var services = scene.services
         services.wallTime = { now }
-        let transport = try HTTPWebhookTransport(
+        let transport = HTTPWebhookTransport(
             policy: WebhookPolicy(
                 allowedHTTP: ["127.0.0.1"], allowedNetworks: [IPNetwork("127.0.0.0/8")].compactMap { $0 }),
             lookup: { _, _ in .success([]) }, wallTime: { now },

@@ -47,29 +47,23 @@ package actor HTTPWebhookTransport: WebhookTransport {
     private let lookup: Lookup
     private let wallTime: WallTime
     private let userAgent: String
-    private let trustedAuthorities: [NIOSSLCertificate]?
     private let timeout: Duration
     private let logger: Logger
     private var clients: [WebhookID: Pinned] = [:]
     /// Endpoints to whose address there was no connection the last time: the next one is tried.
     private var failedConnects: Set<WebhookID> = []
 
-    /// Prepares a transport.
-    ///
-    /// - Parameters:
-    ///   - authorityFile: PEM certificates that receivers' certificates are signed with; `nil`: those of the system.
+    /// Prepares a transport. Receivers' certificates are checked with the authorities of the system.
     package init(
-        policy: WebhookPolicy, lookup: @escaping Lookup, authorityFile: String? = nil,
-        userAgent: String = "Herald-Webhooks/1",
+        policy: WebhookPolicy, lookup: @escaping Lookup, userAgent: String = "Herald-Webhooks/1",
         timeout: Duration = HTTPWebhookTransport.timeout, wallTime: @escaping WallTime, logger: Logger
-    ) throws {
+    ) {
         self.policy = policy
         self.lookup = lookup
         self.wallTime = wallTime
         self.userAgent = userAgent
         self.timeout = timeout
         self.logger = logger
-        trustedAuthorities = try authorityFile.map { try NIOSSLCertificate.fromPEMFile($0) }
     }
 
     /// Looks the URL's name up, checks where it leads, and asks there.
@@ -200,11 +194,6 @@ package actor HTTPWebhookTransport: WebhookTransport {
         configuration.httpVersion = .http1Only
         configuration.decompression = .disabled
         configuration.dnsOverride = [host: address.description]
-        if let trustedAuthorities {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.trustRoots = .certificates(trustedAuthorities)
-            configuration.tlsConfiguration = tls
-        }
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 

@@ -178,7 +178,7 @@ struct Gateway: Service {
         services.request.channels = channelController
         channels = ChannelWatch(
             channelController, store: store, projects: directory, clock: ContinuousClock(), logger: logger)
-        let outgoing = try WebhookWiring(
+        let outgoing = WebhookWiring(
             configuration, store: store, isSaturated: { runner.isSaturated }, wallTime: { time.now() },
             logger: logger)
         services.request.webhooks = outgoing.controller

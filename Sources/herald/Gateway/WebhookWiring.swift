@@ -17,7 +17,7 @@ struct WebhookWiring {
     init(
         _ configuration: GatewayConfiguration, store: any WebhookServices.Stores,
         isSaturated: @escaping @Sendable () -> Bool, wallTime: @escaping WallTime, logger: Logger
-    ) throws {
+    ) {
         let listeners = OwnListeners(configuration)
         self.listeners = listeners
         let policy = WebhookPolicy(
@@ -27,7 +27,7 @@ struct WebhookWiring {
             logger.notice("webhooks may go to a network that is not the Internet", metadata: ["network": "\(network)"])
         }
         let lookup = Self.lookup(HostLookup())
-        let transport = try HTTPWebhookTransport(
+        let transport = HTTPWebhookTransport(
             policy: policy, lookup: lookup, wallTime: wallTime, logger: logger)
         let clock = ContinuousClock()
         let services = WebhookServices(
