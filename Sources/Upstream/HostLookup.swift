@@ -7,7 +7,7 @@ import Synchronization
 /// thread, and who does not want to wait longer is cancelled and goes.
 ///
 /// A thread is busy until its look-up ends, also when its caller has gone. So each project has a few of them at a time, and
-/// names of one project that nobody answers leave threads for the others; what goes beyond waits for its project's own.
+/// names of one project whose name servers are silent leave threads for the others; what goes beyond waits for its project's own.
 package final class HostLookup: Sendable {
     /// Why a name has no address.
     package struct Failure: Error, Hashable, Sendable {

@@ -37,7 +37,7 @@ struct HostLookupTests {
         }
     }
 
-    @Test func namesOfOneProjectThatNobodyAnswersLeaveThreadsForTheOthers() async {
+    @Test func silentNameServersOfOneProjectLeaveThreadsForTheOthers() async {
         let servers = NameServers()
         let lookup = HostLookup(threads: 3, perProject: 2) { servers.resolve($0) }
         let waiting = (0..<8).map { number in

@@ -56,7 +56,8 @@ struct EndpointReaderTests {
     @Test func whatTheFilterRulesOutIsNotAskedFor() {
         var filter = WebhookFilter()
         let types: [EventType] = [.deliveryAccepted, .deliveryRejected, .messageFinished, .lanePaused]
-        let all = EventSelection(endpoint: .random(), filter: filter).events(of: EndpointScene.project, among: types, replaying: nil)
+        let all = EventSelection(endpoint: .random(), filter: filter)
+            .events(of: EndpointScene.project, among: types, replaying: nil)
         #expect(all.types == Set(types))
         filter.isOnlyFailures = true
         let selection = EventSelection(endpoint: .random(), filter: filter)

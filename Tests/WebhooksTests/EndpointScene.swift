@@ -140,6 +140,7 @@ final class PlayedReceiver: WebhookTransport {
         let id: String
         let body: String
         let url: String
+        let trace: String?
     }
 
     typealias Reply = @Sendable (Sent) async -> WebhookAnswer
@@ -171,7 +172,8 @@ final class PlayedReceiver: WebhookTransport {
             let sent = Sent(
                 endpoint: request.endpoint, number: state.sent.count { $0.endpoint == request.endpoint } + 1,
                 id: request.headers.first { $0.name == "webhook-id" }?.value ?? "",
-                body: String(decoding: request.body, as: UTF8.self), url: request.url)
+                body: String(decoding: request.body, as: UTF8.self), url: request.url,
+                trace: request.headers.first { $0.name == "traceparent" }?.value)
             state.sent.append(sent)
             let count = state.sent.count
             defer { state.watchers.removeAll { $0.count <= count } }

@@ -123,7 +123,7 @@ struct EndpointTests {
     @Test func anEndpointIsNotToldOfItself() async throws {
         let isDown = Shared(true)
         let scene = try await EndpointScene { sent in
-            isDown.withLock { $0 } && sent.url.contains("dead") ? WebhookAnswer(status: 410) : WebhookAnswer(status: 200)
+            WebhookAnswer(status: isDown.withLock { $0 } && sent.url.contains("dead") ? 410 : 200)
         }
         let types: [EventType] = [.referralInvited, .webhookDisabled, .webhookFailing]
         let endpoint = try await scene.add(types: types, host: "dead.example")

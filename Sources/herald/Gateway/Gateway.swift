@@ -180,7 +180,7 @@ struct Gateway: Service {
             channelController, store: store, projects: directory, clock: ContinuousClock(), logger: logger)
         let outgoing = WebhookWiring(
             configuration, store: store, isSaturated: { runner.isSaturated }, wallTime: { time.now() },
-            logger: logger)
+            tracer: telemetry?.tracer, logger: logger)
         services.request.webhooks = outgoing.controller
         webhooks = outgoing.service
         services.files = files

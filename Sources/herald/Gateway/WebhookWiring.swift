@@ -4,6 +4,7 @@ import NIOCore
 import PushModel
 import Store
 import Synchronization
+import Traces
 import Upstream
 import Webhooks
 
@@ -16,7 +17,8 @@ struct WebhookWiring {
     /// - Parameter isSaturated: whether pushes use their room, which come first. Cheap.
     init(
         _ configuration: GatewayConfiguration, store: any WebhookServices.Stores,
-        isSaturated: @escaping @Sendable () -> Bool, wallTime: @escaping WallTime, logger: Logger
+        isSaturated: @escaping @Sendable () -> Bool, wallTime: @escaping WallTime, tracer: StepTracer?,
+        logger: Logger
     ) {
         let listeners = OwnListeners(configuration)
         self.listeners = listeners
@@ -32,7 +34,7 @@ struct WebhookWiring {
         let clock = ContinuousClock()
         let services = WebhookServices(
             store: store, transport: transport, budget: ReadingBudget(clock: clock, isBusy: isSaturated), clock: clock,
-            wallTime: wallTime, random: { Double.random(in: 0..<1) }, logger: logger)
+            wallTime: wallTime, random: { Double.random(in: 0..<1) }, tracer: tracer, logger: logger)
         service = WebhookService(services) { await transport.shutdown() }
         // With threads of their own: what is named and checked takes none from deliveries.
         let checks = Self.lookup(HostLookup(threads: 4, perProject: 2))
