@@ -101,8 +101,8 @@ let libraries: [Target] = [
     .target(
         name: "Webhooks",
         dependencies: [
-            "Delivery", "Store", "IPAddresses", "PushModel", "JSON", asyncHTTPClient, coreMetrics, crypto, lifecycle,
-            logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL,
+            "Delivery", "Traces", "Store", "IPAddresses", "PushModel", "JSON", asyncHTTPClient, coreMetrics, crypto,
+            lifecycle, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, tracing,
         ]),
     .target(name: "HeraldLinks"),
     .target(name: "HeraldMessaging"),
@@ -183,7 +183,8 @@ let tests: [Target] = [
     .testTarget(
         name: "HTTP2ClientTests", dependencies: ["HTTP2Client", "TestSupport", logging], exclude: ["h2_server.py"]),
     .testTarget(
-        name: "UpstreamTests", dependencies: ["Upstream", "HTTP2Client", "PushModel", "TestSupport", logging]),
+        name: "UpstreamTests",
+        dependencies: ["Upstream", "HTTP2Client", "IPAddresses", "PushModel", "TestSupport", logging]),
     .testTarget(
         name: "APNSTests",
         dependencies: [
@@ -217,8 +218,8 @@ let tests: [Target] = [
     .testTarget(
         name: "WebhooksTests",
         dependencies: [
-            "Webhooks", "Store", "SQLiteStorage", "StoreConformance", "IPAddresses", "PushModel", "JSON", "TestSupport",
-            crypto, logging,
+            "Webhooks", "Traces", "Store", "SQLiteStorage", "StoreConformance", "IPAddresses", "PushModel", "JSON",
+            "TestSupport", crypto, inMemoryTracing, logging, tracing,
         ],
         exclude: ["webhook_judges.py"]),
     .testTarget(name: "HeraldLinksTests", dependencies: ["HeraldLinks"]),

@@ -113,8 +113,8 @@ package final class DeliveryRunner: Service {
     /// How many deliveries ended how, by app, topic and label.
     package var endsByName: [NamedEnds] { metrics.endsByName }
 
-    /// Whether pushes are under way.
-    package var isDelivering: Bool { gates.contains { $0.inFlight > 0 } }
+    /// Whether pushes use half the room of a lane or more: what else is done then takes time from them.
+    package var isSaturated: Bool { gates.contains { $0.read { $0.isHalfFull } } }
 
     /// How deliveries of a project ended within a span, step by step. Only what this process has recorded.
     package func traffic(of project: ProjectID, _ span: TrafficSpan) -> TrafficSeries {

@@ -9,6 +9,9 @@ package protocol LedgerStore: Sendable {
     /// One message's report, read in one snapshot.
     func report(_ id: MessageID, in project: ProjectID) async throws(StoreError) -> DeliveryReport?
 
+    /// What one message is, without what became of it.
+    func summary(of id: MessageID, in project: ProjectID) async throws(StoreError) -> MessageSummary?
+
     /// Reports of a project's messages, the newest first; `state` keeps those that are in it.
     func reports(
         in project: ProjectID, state: MessageState?, after cursor: String?, limit: Int

@@ -13,7 +13,8 @@ package protocol WebhookStore: Sendable {
     /// The endpoints of a project, or of all, in the order in which they were made.
     func webhooks(of project: ProjectID?) async throws(StoreError) -> [WebhookEndpoint]
 
-    /// Changes an endpoint. A change of its URL or state lets the next attempt begin at once.
+    /// Changes an endpoint. A change of its URL or state lets the next attempt begin at once. While a replay is under way
+    /// a change that begins another one changes nothing, and leaves no audit entry.
     ///
     /// - Returns: the endpoint as it is then; `nil`: there is none.
     func change(

@@ -461,8 +461,10 @@ struct LaneScheduleTests {
     @Test func roomIsTakenForClaimsAtAcceptAndComesBack() {
         var schedule = schedule(inFlight: 10, leastRoom: 1)
         #expect(schedule.reserve([a: 4], at: now) == worker)
-        #expect(schedule.inFlight == 4)
-        schedule.settled(4, of: a)
+        #expect(schedule.inFlight == 4 && !schedule.isHalfFull)
+        #expect(schedule.reserve([a: 1], at: now) == worker)
+        #expect(schedule.isHalfFull)
+        schedule.settled(5, of: a)
         #expect(schedule.inFlight == 0)
         schedule.stop()
         #expect(schedule.reserve([a: 1], at: now) == nil)

@@ -144,6 +144,22 @@ extension ConformanceCase {
             #expect(found.position.replay == changed.position.replay && found.state == .enabled)
             #expect(try await scene.events(of: [.webhookDisabled]).isEmpty)
         },
+        ConformanceCase("of two replays the first counts, until it is through") { scene in
+            let endpoint = try await scene.addWebhook()
+            let first = WebhookReplay(after: .zero, upTo: EventNumber(rawValue: 4), isOnlyFailed: false)
+            let second = WebhookReplay(after: .zero, upTo: EventNumber(rawValue: 9), isOnlyFailed: true)
+            let begun = try await scene.change(endpoint) { $0.replay = first }
+            let refused = try await scene.change(endpoint) { change in
+                change.replay = second
+                change.state = .disabled
+            }
+            #expect(refused == begun && refused.position.replay == first)
+            #expect(try await scene.found(endpoint) == begun)
+            try await scene.note(begun) { $0.position.replay = nil }
+            #expect(try await scene.change(endpoint) { $0.replay = second }.position.replay == second)
+            let entries = try await scene.store.auditEntries(AuditFilter(project: scene.project), after: nil, limit: 10)
+            #expect(entries.elements.count { $0.action == .webhookChanged } == 2)
+        },
         ConformanceCase("a webhook that is given up is disabled with an event, and enabling forgets its failures") {
             scene in
             let endpoint = try await scene.addWebhook()
@@ -254,6 +270,13 @@ extension ConformanceCase {
             }
             #expect(receipt.registration == devices[1].id && receipt.message == message.id && receipt.topic == topic)
             #expect(receipt.label == AnalyticsLabel(rawValue: "spring") && receipt.app.id == scene.app)
+        },
+        ConformanceCase("a message is known by its id without its report, in its project alone") { scene in
+            let message = try await scene.broadcast(Scene.topic("news"))
+            let found = try #require(try await scene.store.summary(of: message.id, in: scene.project))
+            #expect(found.id == message.id && found.recipient == .topic(Scene.topic("news")))
+            #expect(found.facts.label == AnalyticsLabel(rawValue: "spring"))
+            #expect(try await scene.store.summary(of: message.id, in: ProjectID(rawValue: "other")!) == nil)
         },
         ConformanceCase("progress is an event of messages that are under way, and a click one of its project") {
             scene in

@@ -50,6 +50,19 @@ struct DeliveryScheduleTests {
         #expect(run.sent.last == .seconds(272_105) && run.schedule.attempts == 1)
     }
 
+    @Test func aDeadLetterThatFailsAgainHoldsUpNothing() {
+        var schedule = DeliverySchedule(WebhookPosition(cursor: .zero))
+        for number in 0..<30 {
+            let now = Self.start + .seconds(number)
+            let start = schedule.begin(at: now)
+            #expect(start == .send)
+            let verdict = schedule.failed(.init(), isDroppable: true, isRevival: true, at: now, random: 0.5).verdict
+            #expect(verdict == .giveUp && schedule.attempts == 0 && schedule.nextAttemptAt == nil)
+        }
+        // It is a failure of the endpoint all the same.
+        #expect(schedule.failingSince == Self.start && schedule.isBreakerOpen)
+    }
+
     @Test func whatFailsForFiveDaysIsDisabledAtThatVeryTimeAndItsProjectIsToldBefore() {
         var run = Run()
         while run.fail() != .disable { #expect(run.sent.count < 40) }

@@ -92,6 +92,14 @@ final class EndpointScene: Sendable {
         }
     }
 
+    /// Accepts messages to a topic without members, with the label `spring`.
+    func accept(_ count: Int) async throws {
+        let topic = Recipient<RegistrationKey, [RegistrationKey]>.topic(Topic(rawValue: "empty")!)
+        _ = try await store.accept(
+            (0..<count).map { _ in NewMessage(sampleFor: topic, in: Self.project, at: Self.start.milliseconds) },
+            claimedBy: nil)
+    }
+
     /// Sends to `count` devices; every tenth is rejected. Their ends are events of one step.
     func broadcast(to count: Int) async throws {
         let topic = Topic(rawValue: "news")!
@@ -132,6 +140,7 @@ final class PlayedReceiver: WebhookTransport {
         let id: String
         let body: String
         let url: String
+        let trace: String?
     }
 
     typealias Reply = @Sendable (Sent) async -> WebhookAnswer
@@ -163,7 +172,8 @@ final class PlayedReceiver: WebhookTransport {
             let sent = Sent(
                 endpoint: request.endpoint, number: state.sent.count { $0.endpoint == request.endpoint } + 1,
                 id: request.headers.first { $0.name == "webhook-id" }?.value ?? "",
-                body: String(decoding: request.body, as: UTF8.self), url: request.url)
+                body: String(decoding: request.body, as: UTF8.self), url: request.url,
+                trace: request.headers.first { $0.name == "traceparent" }?.value)
             state.sent.append(sent)
             let count = state.sent.count
             defer { state.watchers.removeAll { $0.count <= count } }
@@ -178,7 +188,7 @@ final class PlayedReceiver: WebhookTransport {
         return answer
     }
 
-    func forget(_ endpoint: WebhookID) async {}
+    func keep(_ endpoints: Set<WebhookID>) async {}
 
     /// Returns once so many requests came, of whatever endpoint.
     func untilSent(_ count: Int) async {

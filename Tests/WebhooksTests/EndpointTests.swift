@@ -119,12 +119,63 @@ struct EndpointTests {
         #expect(try await scene.found(dead).position.failingSince == nil)
     }
 
+    /// Warnings are for the others: an endpoint that is enabled again is not told what it was disabled for.
+    @Test func anEndpointIsNotToldOfItself() async throws {
+        let isDown = Shared(true)
+        let scene = try await EndpointScene { sent in
+            WebhookAnswer(status: isDown.withLock { $0 } && sent.url.contains("dead") ? 410 : 200)
+        }
+        let types: [EventType] = [.referralInvited, .webhookDisabled, .webhookFailing]
+        let endpoint = try await scene.add(types: types, host: "dead.example")
+        let other = try await scene.add(types: [.webhookDisabled], host: "good.example")
+        try await scene.invite(1)
+        try await scene.driveToEnd(endpoint)
+        isDown.withLock { $0 = false }
+        try await scene.change(endpoint) { $0.state = .enabled }
+        try await scene.invite(1)
+        for endpoint in [endpoint, other] { try await scene.driveToEndOrIdle(endpoint) }
+        let taken = scene.receiver.taken
+        #expect(taken.filter { $0.endpoint == endpoint.id }.map(\.id) == scene.ids(endpoint, [1, 3]))
+        #expect(taken.filter { $0.endpoint == other.id }.map(\.id) == scene.ids(other, [2]))
+    }
+
     @Test func goneIsForGood() async throws {
         let scene = try await EndpointScene { _ in WebhookAnswer(status: 410) }
         let endpoint = try await scene.add()
         try await scene.invite(2)
         try await scene.driveToEnd(endpoint)
         #expect(try await scene.found(endpoint).state == .autoDisabled && scene.receiver.sent.count == 1)
+    }
+
+    /// A list of endpoints that was read before one of them was disabled starts nothing.
+    @Test func anEndpointThatWasDisabledMeanwhileGetsNothing() async throws {
+        let scene = try await EndpointScene()
+        let endpoint = try await scene.add()
+        try await scene.invite(1)
+        try await scene.change(endpoint) { $0.state = .disabled }
+        var sender = EndpointSender(endpoint, scene.services, signal: WakeSignal())
+        await sender.run()
+        #expect(scene.receiver.sent.isEmpty)
+    }
+
+    /// One that moved on meanwhile begins where it is now.
+    @Test func anEndpointThatChangedMeanwhileBeginsWhereItStands() async throws {
+        let scene = try await EndpointScene()
+        let endpoint = try await scene.add(host: "old.example")
+        try await scene.invite(1)
+        try await scene.change(endpoint) { change in
+            change.settings = endpoint.settings
+            change.settings?.url = "https://new.example/"
+        }
+        let services = scene.services
+        let task = Task {
+            var sender = EndpointSender(endpoint, services, signal: WakeSignal())
+            await sender.run()
+        }
+        await scene.receiver.untilSent(1)
+        task.cancel()
+        await task.value
+        #expect(scene.receiver.sent.map(\.url) == ["https://new.example/"])
     }
 
     // MARK: Batches
@@ -150,6 +201,30 @@ struct EndpointTests {
             #expect(try #require(last) - #require(first) + 1 == size)
         }
         #expect(!scene.receiver.taken.contains { $0.body.contains("Grüße") || $0.body.contains("d7d7d7") })
+    }
+
+    /// What was taken is written down though the next batch can't be read: a crash then repeats nothing.
+    @Test func whatWasTakenIsNotedBesideTheReadingOfTheNextBatch() async throws {
+        let scene = try await EndpointScene()
+        let endpoint = try await scene.add(types: [.deliveryAccepted]) { $0.batching.maxEvents = 100 }
+        try await scene.broadcast(to: 250)
+        let store = HeldStore(scene.store, heldFrom: 2)
+        var services = scene.services
+        services.store = store
+        let sender = Task { [services] in
+            var sender = EndpointSender(endpoint, services, signal: WakeSignal())
+            await sender.run()
+        }
+        await store.untilNoted(1)
+        await store.untilHeld()
+        #expect(scene.receiver.taken.count == 1)
+        #expect(try await scene.found(endpoint).position.cursor > .zero)
+        // What was read meanwhile comes next.
+        store.release()
+        await scene.receiver.untilSent(2)
+        sender.cancel()
+        await sender.value
+        #expect(Set(scene.receiver.sent.map(\.id)).count == scene.receiver.sent.count)
     }
 
     @Test func aBatchIsNoLongerThanItsBytes() async throws {
@@ -236,8 +311,32 @@ struct EndpointTests {
         try await scene.driveToEnd(endpoint)
         let gap = try #require(scene.receiver.taken.first)
         #expect(gap.body.contains(#""type":"delivery.gap""#))
-        #expect(gap.body.contains(#""data":{"firstSequence":1,"lastSequence":4,"count":4}"#))
+        #expect(gap.body.contains(#""data":{"firstSequence":1,"lastSequence":4}"#))
         #expect(scene.receiver.taken.dropFirst().map(\.id) == scene.ids(endpoint, 5...6))
+    }
+
+    /// What went between the order of a replay and its turn is told too; a dead letter of it stays.
+    @Test func aReplayOverWhatIsGoneTellsTheGap() async throws {
+        let scene = try await EndpointScene()
+        let endpoint = try await scene.add()
+        try await scene.invite(6)
+        try await scene.driveToEnd(endpoint)
+        var progress = WebhookProgress(revision: endpoint.revision, position: try await scene.found(endpoint).position)
+        progress.deadLetter = WebhookDeadLetter(
+            delivery: "dead", type: "referral.invited", event: EventNumber(rawValue: 2), time: scene.now,
+            failure: "status", body: [7])
+        try await scene.store.note(progress, of: endpoint.id, at: scene.now)
+        try await scene.change(endpoint) { change in
+            change.replay = WebhookReplay(
+                after: EventNumber(rawValue: 1), upTo: EventNumber(rawValue: 5), isOnlyFailed: false)
+        }
+        let later = Timestamp(milliseconds: scene.now.milliseconds + 1)
+        #expect(try await scene.store.forgetEvents(before: later, limit: 4) == 4)
+        try await scene.driveToEnd(endpoint)
+        let replayed = scene.receiver.taken.dropFirst(6)
+        #expect(replayed.map(\.id) == ["msg_\(endpoint.id)_gap_2_4"] + scene.ids(endpoint, [5]))
+        #expect(replayed.first?.body.contains(#""data":{"firstSequence":2,"lastSequence":4}"#) == true)
+        #expect(try await scene.store.deadLetters(of: endpoint.id, after: nil, limit: 9).elements.count == 1)
     }
 
     @Test func aReplaySendsItsRangeWithTheFormerIDsBeforeTheRest() async throws {
@@ -253,6 +352,27 @@ struct EndpointTests {
         try await scene.driveToEnd(endpoint)
         #expect(scene.receiver.taken.map(\.id) == scene.ids(endpoint, [1, 2, 3, 4, 5, 2, 3, 6]))
         #expect(try await scene.found(endpoint).position.replay == nil)
+    }
+
+    /// Dead letters that fail again are no reason for live events to wait for days.
+    @Test func deadLettersThatFailAgainEndTheRetry() async throws {
+        let scene = try await EndpointScene { sent in WebhookAnswer(status: sent.id.contains("dead") ? 500 : 200) }
+        let endpoint = try await scene.add(after: EventNumber(rawValue: 5))
+        for number in 1...5 as ClosedRange<Int64> {
+            var progress = WebhookProgress(revision: endpoint.revision, position: endpoint.position)
+            progress.deadLetter = WebhookDeadLetter(
+                delivery: "dead_\(number)", type: "referral.invited", event: EventNumber(rawValue: number),
+                time: scene.now, failure: "status", body: [7])
+            try await scene.store.note(progress, of: endpoint.id, at: scene.now)
+        }
+        try await scene.invite(6)
+        try await scene.change(endpoint) { change in
+            change.replay = WebhookReplay(after: .zero, upTo: EventNumber(rawValue: 5), isOnlyFailed: true)
+        }
+        try await scene.driveToEnd(endpoint)
+        #expect(scene.receiver.sent.map(\.id) == ["dead_1", "dead_2", "dead_3"] + scene.ids(endpoint, [6]))
+        #expect(scene.clock.now.offset < .seconds(3600))
+        #expect(try await scene.store.deadLetters(of: endpoint.id, after: nil, limit: 9).elements.count == 5)
     }
 
     // MARK: Beside each other

@@ -1,3 +1,4 @@
+import Dispatch
 import IPAddresses
 import Logging
 import PushModel
@@ -13,7 +14,9 @@ struct HTTPWebhookTransportTests {
     private static let endpoint = WebhookID.random()
 
     private static func request(_ url: String, _ body: String = "{}") -> WebhookRequest {
-        WebhookRequest(endpoint: endpoint, url: url, headers: [("webhook-id", "msg_1")], body: Array(body.utf8))
+        WebhookRequest(
+            endpoint: endpoint, project: EndpointScene.project, url: url, headers: [("webhook-id", "msg_1")],
+            body: Array(body.utf8))
     }
 
     private static let loopback = WebhookPolicy(
@@ -21,10 +24,10 @@ struct HTTPWebhookTransportTests {
 
     private static func with<Result>(
         policy: WebhookPolicy = loopback, timeout: Duration = .seconds(30),
-        lookup: @escaping HTTPWebhookTransport.Lookup = { _ in .failure(WebhookLookupFailure("no name server")) },
+        lookup: @escaping HTTPWebhookTransport.Lookup = { _, _ in .failure(WebhookLookupFailure("no name server")) },
         _ body: (HTTPWebhookTransport) async throws -> Result
     ) async throws -> Result {
-        let transport = try HTTPWebhookTransport(
+        let transport = HTTPWebhookTransport(
             policy: policy, lookup: lookup, timeout: timeout, wallTime: { Timestamp(seconds: 1_767_225_600) },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         do {
@@ -133,10 +136,37 @@ struct HTTPWebhookTransportTests {
     func theConnectionGoesToTheAddressThatWasCheckedWithTheName(host: String) async throws {
         let receiver = try WebhookReceiver()
         let url = "http://\(host):\(receiver.port)/"
-        let answer = try await Self.with(lookup: { _ in .success([IPAddress("127.0.0.1")].compactMap { $0 }) }) {
+        let answer = try await Self.with(lookup: { _, _ in .success([IPAddress("127.0.0.1")].compactMap { $0 }) }) {
             await $0.send(Self.request(url))
         }
         #expect(answer.status == 204 && receiver.requests.first?.headers["host"] == "hooks.test:\(receiver.port)")
+    }
+
+    /// A name that the resolver of this machine knows as the receiver's address, in whatever case: the connection goes to
+    /// the address that was checked, where nothing listens, and the name is never looked up a second time.
+    @Test(arguments: ["localhost", "Localhost", "LOCALHOST", "localhosT"])
+    func theClientLooksUpNothingItself(host: String) async throws {
+        let receiver = try WebhookReceiver()
+        let policy = WebhookPolicy(
+            allowedHTTP: ["localhost"], allowedNetworks: [IPNetwork("127.0.0.2/32")].compactMap { $0 })
+        let asked = Shared<[String]>([])
+        let answer = try await Self.with(
+            policy: policy,
+            lookup: { host, _ in
+                asked.withLock { $0.append(host) }
+                return .success([IPAddress("127.0.0.2")].compactMap { $0 })
+            }
+        ) { await $0.send(Self.request("http://\(host):\(receiver.port)/")) }
+        #expect(answer.failure == .connect && receiver.requests.isEmpty, "\(answer)")
+        #expect(asked.withLock { $0 } == ["localhost"])
+    }
+
+    @Test func aURLWhoseHostIsNotAmongTheClientsSettingsIsNotPinned() {
+        #expect(HTTPWebhookTransport.isPinned("https://hooks.test:8443/a?b", to: "hooks.test"))
+        #expect(HTTPWebhookTransport.isPinned("http://[::1]:8080/", to: "::1"))
+        for url in ["https://Hooks.test/", "https://hooks.test./", "https://hooks.test.evil.example/", "https:///x"] {
+            #expect(!HTTPWebhookTransport.isPinned(url, to: "hooks.test"), "\(url)")
+        }
     }
 
     /// A name that leads to the Internet for the check and to this machine afterwards: each request is checked anew, and one
@@ -149,7 +179,7 @@ struct HTTPWebhookTransportTests {
         let next = Shared(steps)
         let answers = try await Self.with(
             policy: policy,
-            lookup: { _ in
+            lookup: { _, _ in
                 .success(next.withLock { $0.isEmpty ? [] : $0.removeFirst() }.compactMap { IPAddress($0) })
             }
         ) { transport in
@@ -161,10 +191,81 @@ struct HTTPWebhookTransportTests {
         #expect(receiver.requests.count == 2)
     }
 
+    /// Of a name with two addresses the one that takes connections is kept, though name servers turn their order each time.
+    @Test func theOrderOfAddressesChangesNoConnection() async throws {
+        let receiver = try WebhookReceiver()
+        let turns = Shared(0)
+        let answers = try await Self.with(
+            lookup: { _, _ in
+                let turn = turns.withLock { turns in
+                    turns += 1
+                    return turns
+                }
+                let addresses = ["127.0.0.1", "127.0.0.9"].compactMap { IPAddress($0) }
+                return .success(turn % 2 == 1 ? addresses : addresses.reversed())
+            }
+        ) { transport in
+            var answers: [WebhookAnswer] = []
+            for _ in 0..<4 {
+                answers.append(await transport.send(Self.request("http://hooks.test:\(receiver.port)/")))
+            }
+            return answers
+        }
+        #expect(answers.map(\.status) == [204, 204, 204, 204])
+    }
+
+    /// An address that takes no connection is left for the next one, whatever the order.
+    @Test func afterAConnectionThatFailedTheNextAddressIsAsked() async throws {
+        let receiver = try WebhookReceiver()
+        let answers = try await Self.with(
+            lookup: { _, _ in .success(["127.0.0.9", "127.0.0.1"].compactMap { IPAddress($0) }) }
+        ) { transport in
+            var answers: [WebhookAnswer] = []
+            for _ in 0..<3 {
+                answers.append(await transport.send(Self.request("http://hooks.test:\(receiver.port)/")))
+            }
+            return answers
+        }
+        #expect(answers.map(\.failure) == [.connect, nil, nil] && receiver.requests.count == 2)
+    }
+
+    /// A request goes on when its endpoint moves meanwhile: a test beside a delivery.
+    @Test func aRequestUnderWayIsNotCutByAnother() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let slow = try WebhookReceiver { _, _ in
+            gate.wait()
+            return .answer("200 OK", body: "slow")
+        }
+        let other = try WebhookReceiver()
+        let answers = try await Self.with(
+            lookup: { _, _ in .success(["127.0.0.1"].compactMap { IPAddress($0) }) }
+        ) { transport in
+            async let first = transport.send(Self.request("http://hooks.test:\(slow.port)/"))
+            await slow.untilReceived(1)
+            let second = await transport.send(Self.request(other.url()))
+            gate.signal()
+            return [await first, second]
+        }
+        #expect(answers.map(\.status) == [200, 204] && answers.first?.text == "slow", "\(answers)")
+    }
+
+    @Test func whatIsGoneIsClosed() async throws {
+        let receiver = try WebhookReceiver()
+        let counts = try await Self.with { transport in
+            _ = await transport.send(Self.request(receiver.url()))
+            var counts = [await transport.clientCount]
+            await transport.keep([Self.endpoint])
+            counts.append(await transport.clientCount)
+            await transport.keep([])
+            return counts + [await transport.clientCount]
+        }
+        #expect(counts == [1, 1, 0])
+    }
+
     @Test func whatTheRulesRefuseIsNotLookedUp() async throws {
         let asked = Shared(0)
         let answer = try await Self.with(
-            lookup: { _ in
+            lookup: { _, _ in
                 asked.withLock { $0 += 1 }
                 return .success([])
             }
@@ -175,7 +276,7 @@ struct HTTPWebhookTransportTests {
     @Test func aNameServerThatHangsIsLeftAfterTheTime() async throws {
         let answer = try await Self.with(
             timeout: .milliseconds(200),
-            lookup: { _ in
+            lookup: { _, _ in
                 // Until it is cancelled.
                 try? await Task.sleep(for: .longerThanAnyTest)
                 return .success([])

@@ -45,10 +45,10 @@ struct JudgeTests {
         let scene = try await EndpointScene()
         var services = scene.services
         services.wallTime = { now }
-        let transport = try HTTPWebhookTransport(
+        let transport = HTTPWebhookTransport(
             policy: WebhookPolicy(
                 allowedHTTP: ["127.0.0.1"], allowedNetworks: [IPNetwork("127.0.0.0/8")].compactMap { $0 }),
-            lookup: { _ in .success([]) }, wallTime: { now },
+            lookup: { _, _ in .success([]) }, wallTime: { now },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         services.transport = transport
         var cases: [JSONValue] = []

@@ -183,6 +183,9 @@ extension LaneSchedule {
     /// Claimed and not settled, and what running claims may bring.
     var inFlight: Int { share.inFlight }
 
+    /// Whether half of the room is used, or more.
+    var isHalfFull: Bool { inFlight * 2 >= size.inFlight }
+
     /// Takes room for deliveries that are claimed with their accept.
     ///
     /// - Returns: who claims; `nil`: there is no room, or others wait for it, or nothing may be claimed now.

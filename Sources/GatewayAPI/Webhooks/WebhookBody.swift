@@ -21,14 +21,14 @@ struct WebhookBody {
 
     /// The settings of a new endpoint, or those of one with what the request changes.
     func settings(
-        _ controller: WebhookController, over former: WebhookSettings? = nil
+        _ controller: WebhookController, in project: ProjectID, over former: WebhookSettings? = nil
     ) async throws(FCMError) -> WebhookSettings {
         let names = ["url", "description", "types", "filter", "batching"]
         try body.refuseUnknown(except: names + (former == nil ? ["start_from", "asymmetric", "secret"] : ["state"]))
         var settings = former ?? WebhookSettings(url: "", types: [])
         if let url = try body.string("url") {
             do throws(WebhookURLProblem) {
-                try await controller.check(url)
+                try await controller.check(url, for: project)
             } catch {
                 var refused = FCMError.badRequest("url", error.message, reason: .urlNotAllowed)
                 refused.metadata = ["rule": error.rule.rawValue]

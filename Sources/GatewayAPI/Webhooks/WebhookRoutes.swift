@@ -24,7 +24,7 @@ enum WebhookRoutes {
     @Sendable private static func create(_ call: ProjectCall) async throws -> Response {
         let controller = try call.webhooks()
         let body = WebhookBody(try await call.json())
-        let settings = try await body.settings(controller)
+        let settings = try await body.settings(controller, in: call.project.id)
         let secrets = try body.secrets(at: call.now)
         let start = try await body.start(controller.store)
         let endpoint = WebhookEndpoint(
@@ -61,7 +61,8 @@ enum WebhookRoutes {
         let endpoint = try await call.namedWebhook()
         let body = WebhookBody(try await call.json())
         var change = WebhookChange()
-        change.settings = try await body.settings(controller, over: endpoint.settings)
+        change.settings = try await body.settings(
+            controller, in: call.project.id, over: endpoint.settings)
         change.state = try body.state()
         let changed = try await controller.store.change(
             endpoint.id, in: call.project.id, change, at: call.now,
@@ -143,18 +144,19 @@ enum WebhookRoutes {
     ) async throws -> Response {
         let controller = try call.webhooks()
         let count = try await controller.count(replay, of: endpoint)
-        if !isDry, count.events > 0 {
-            guard endpoint.position.replay == nil else {
-                throw FCMError(
-                    .failedPrecondition, "A replay to this webhook is under way; wait until it is through.",
-                    reason: .replayUnderWay)
-            }
+        // Where the count was not brought to an end there may be some.
+        if !isDry, count.events > 0 || !count.isExact {
             var change = WebhookChange()
             change.replay = replay
             let changed = try await controller.store.change(
                 endpoint.id, in: call.project.id, change, at: call.now,
                 audit: call.webhookAudit(.webhookReplayed, endpoint))
-            guard changed != nil else { throw FCMError.noWebhook }
+            guard let changed else { throw FCMError.noWebhook }
+            guard changed.position.replay == replay else {
+                throw FCMError(
+                    .failedPrecondition, "A replay to this webhook is under way; wait until it is through.",
+                    reason: .replayUnderWay)
+            }
         }
         return Response(
             json: .object([

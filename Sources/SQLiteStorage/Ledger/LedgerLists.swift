@@ -10,6 +10,11 @@ extension SQLiteStore: LedgerStore {
         }
     }
 
+    /// By the index of ids.
+    package func summary(of id: MessageID, in project: ProjectID) async throws(StoreError) -> MessageSummary? {
+        try await read { db in try MessageTable(db: db).find(id, in: project)?.summary }
+    }
+
     /// Reports in the order of accept, the newest first.
     package func reports(
         in project: ProjectID, state: MessageState?, after cursor: String?, limit: Int

@@ -31,6 +31,7 @@ extension SQLiteStore: WebhookStore {
         try await write(rows: 3, telling: .webhooks) { db in
             let table = WebhookTable(db: db)
             guard let found = try table.find(id, in: project) else { return nil }
+            guard change.replay == nil || found.endpoint.position.replay == nil else { return found.endpoint }
             try table.change(found, change, at: time)
             try AuditLogTable(db: db).add(audit)
             return try table.find(id)?.endpoint

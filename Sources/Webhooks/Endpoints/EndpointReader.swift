@@ -8,6 +8,8 @@ struct EndpointReader {
     enum Finding: Hashable, Sendable {
         /// The next thing to send.
         case delivery(WebhookDelivery)
+        /// Nothing was found in one step; there is more to look at.
+        case scanned
         /// Nothing is ready; before `end` a batch waits for more events.
         case nothing(until: Timestamp?)
         /// The replay that was asked for is through.
@@ -15,6 +17,12 @@ struct EndpointReader {
     }
 
     typealias Stores = WebhookStore & EventStore & LedgerStore
+
+    /// The most that the store is asked in one step: between two of them the owner of the endpoint is heard, and it is
+    /// written down how far it is.
+    static let readsPerStep = 16
+    /// The fewest events of a page: small batches are no reason to read one by one.
+    private static let leastPage = 100
 
     private let endpoint: WebhookID
     private let project: ProjectID
@@ -27,12 +35,15 @@ struct EndpointReader {
     private var boundary: EventNumber?
     /// Events that were read and are not in a delivery yet.
     private var events: ArraySlice<Event> = []
+    /// What the store may still be asked in this step.
+    private var readsLeft = 0
     /// Up to it events were read.
     private var scanned: EventNumber
     private var batch: DeliveryBatch
     /// Up to it everything was handed out or is not for the endpoint.
     private(set) var passed: EventNumber
-    private var lastTime = Timestamp(milliseconds: 0)
+    /// The newest event of all when it read last.
+    private var newest = EventNumber.zero
 
     /// Reads on from where the endpoint stands: its replay first.
     init(_ endpoint: WebhookEndpoint, from store: any Stores) {
@@ -45,32 +56,37 @@ struct EndpointReader {
         scanned = replay?.cursor ?? endpoint.position.cursor
         passed = scanned
         batch = DeliveryBatch(settings.batching)
-        selection = EventSelection(filter: settings.filter)
-        let types = replay?.types.isEmpty == false ? replay?.types ?? [] : settings.types
-        filter = EventFilter(project: project, types: Set(types).intersection(settings.types))
+        selection = EventSelection(endpoint: endpoint.id, filter: settings.filter)
+        filter = selection.events(of: project, among: settings.types, replaying: replay)
     }
+
+    /// How many events lie between what was read and the newest, as of the last page.
+    var lag: Int64 { max(0, newest.rawValue - scanned.rawValue) }
 
     /// Whether a replay is read.
     var isReplaying: Bool { replay != nil }
 
-    /// The next delivery. It goes on reading until there is one, or nothing more is committed.
+    /// The next delivery, if one step finds it.
     mutating func next(at now: Timestamp) async throws(StoreError) -> Finding {
+        readsLeft = Self.readsPerStep
         if let replay, replay.isOnlyFailed { return try await nextDeadLetter(replay) }
         while true {
             while let event = events.first {
+                guard readsLeft > 0 else { return .scanned }
                 if let delivery = try await take(event, at: now) { return .delivery(delivery) }
             }
             if let boundary, !batch.isEmpty, scanned >= boundary { return .delivery(close(byTime: true)) }
             if let replay, scanned >= replay.last {
                 return batch.isEmpty ? .replayIsOver : .delivery(close(byTime: false))
             }
+            guard readsLeft > 0 else { return .scanned }
             let page = try await read()
-            if page.forgotten > scanned, !isReplaying {
+            if page.forgotten > scanned {
                 // Retention was faster: what is gone is told once, behind what was read before.
                 if !batch.isEmpty { return .delivery(close(byTime: false)) }
-                defer { (scanned, passed) = (page.forgotten, page.forgotten) }
-                return .delivery(
-                    .gap(EventNumber(rawValue: scanned.rawValue + 1), page.forgotten, at: now, of: endpoint))
+                let last = min(page.forgotten, replay?.last ?? page.forgotten)
+                defer { (scanned, passed) = (last, last) }
+                return .delivery(.gap(EventNumber(rawValue: scanned.rawValue + 1), last, at: now, of: endpoint))
             }
             events = page.events[...]
             if let replay { events = events.prefix { $0.number <= replay.last } }
@@ -92,8 +108,12 @@ struct EndpointReader {
         return .delivery(.revival(letter))
     }
 
-    private func read() async throws(StoreError) -> EventPage {
-        try await store.events(after: scanned, filter, limit: settings.batching.maxEvents)
+    private mutating func read() async throws(StoreError) -> EventPage {
+        readsLeft -= 1
+        let limit = max(settings.batching.maxEvents, Self.leastPage)
+        let page = try await store.events(after: scanned, filter, limit: limit)
+        newest = page.newest
+        return page
     }
 
     /// Takes the next event; it is left where it is when a delivery before it comes first.
@@ -111,19 +131,26 @@ struct EndpointReader {
         if !batch.isEmpty { return close(byTime: false) }
         var report: DeliveryReport?
         if case .message(let id, let change) = event.kind {
-            if selection.needsMessages || change == .complete || change == .progress {
-                report = try await store.report(id, in: project)
-            }
-            guard report.map(selection.keeps) ?? !selection.needsMessages else {
+            guard try await selects(id) else {
                 skip(event)
                 return nil
             }
             // Of the others the figures say nothing yet.
-            if change != .complete && change != .progress { report = nil }
+            if change == .complete || change == .progress {
+                readsLeft -= 1
+                report = try await store.report(id, in: project)
+            }
         }
         events.removeFirst()
         passed = event.number
         return .event(event, report: report, of: endpoint)
+    }
+
+    /// Whether the filter keeps events of a message.
+    private mutating func selects(_ id: MessageID) async throws(StoreError) -> Bool {
+        guard selection.needsMessages else { return true }
+        readsLeft -= 1
+        return try await store.summary(of: id, in: project).map(selection.keeps) ?? false
     }
 
     private mutating func skip(_ event: Event) {

@@ -26,6 +26,8 @@ struct EndpointSender {
     /// What was read while `current` was under way.
     private var following: WebhookDelivery?
     private var writtenAt: Timestamp
+    /// Dead letters in a row that failed again.
+    private var failedRevivals = 0
 
     init(_ endpoint: WebhookEndpoint, _ services: WebhookServices, signal: WakeSignal) {
         self.services = services
@@ -38,9 +40,14 @@ struct EndpointSender {
 
     /// Sends until the endpoint is disabled or removed, or the task is cancelled.
     mutating func run() async {
+        // Between the list that the endpoint was in and this, it may have been disabled by the sender before.
+        var isKnown = false
         while !Task.isCancelled {
             do throws(StoreError) {
-                if signal.takeReload(), try await !reload() { return }
+                if signal.takeReload() || !isKnown {
+                    guard try await reload() else { return }
+                    isKnown = true
+                }
                 guard try await step() else { return }
                 await services.budget.rest()
             } catch {
@@ -78,7 +85,13 @@ struct EndpointSender {
         if current == nil {
             switch try await read(at: now) {
             case .delivery(let delivery): current = delivery
-            case .replayIsOver: return try await endReplay()
+            case .replayIsOver:
+                endReplay()
+                try await note(WebhookProgress(revision: endpoint.revision, position: position()))
+                return true
+            case .scanned:
+                try await notePassed(at: now)
+                return true
             case .nothing(let end):
                 try await notePassed(at: now)
                 await wait(until: end)
@@ -96,7 +109,7 @@ struct EndpointSender {
 
     private mutating func read(at now: Timestamp) async throws(StoreError) -> EndpointReader.Finding {
         let start = ContinuousClock.now
-        defer { services.budget.spend(ContinuousClock.now - start) }
+        defer { services.budget.spend(ContinuousClock.now - start, behind: reader.lag) }
         return try await reader.next(at: now)
     }
 
@@ -107,24 +120,20 @@ struct EndpointSender {
         let host = URL(string: endpoint.settings.url)?.host() ?? endpoint.settings.url
         guard case .send = schedule.begin(at: services.wallTime()) else { return true }
         let (services, isFailing) = (services, schedule.isFailing)
-        async let sent = services.slots.run(host: host, isFailing: isFailing) {
+        // The next batch is read meanwhile, by a reader of its own: what was sent is written down without waiting for it.
+        let before = following == nil && !delivery.isDroppable ? reader : nil
+        async let ahead = ReadAhead(before, services)
+        let sent = await services.slots.run(host: host, isFailing: isFailing) {
             await services.send(delivery, to: endpoint)
         }
-        // The next batch is read meanwhile; what goes wrong with that shows when it is read again.
-        if following == nil, !delivery.isDroppable {
-            let before = reader
-            if case .delivery(let next)? = try? await read(at: services.wallTime()), !next.isClosedByTime {
-                following = next
-            } else {
-                reader = before
-            }
-        }
-        guard let (answer, attempt) = await sent, !Task.isCancelled || answer.failure == nil else {
+        guard let (answer, attempt) = sent, !Task.isCancelled || answer.failure == nil else {
             // The gateway stops: whether the receiver has it is not known, so it is sent again with the same id.
             return false
         }
         services.metrics.count(answer)
-        return try await settle(delivery, answer, attempt)
+        guard try await settle(delivery, answer, attempt) else { return false }
+        if let read = await ahead { (reader, following) = (read.reader, read.delivery) }
+        return true
     }
 
     private mutating func settle(
@@ -137,9 +146,10 @@ struct EndpointSender {
         if let failure = answer.failure {
             let (verdict, warning) = schedule.failed(
                 DeliverySchedule.Failure(retryAfter: answer.honouredRest, isGone: failure == .gone),
-                isDroppable: delivery.isDroppable, at: now, random: services.random())
+                isDroppable: delivery.isDroppable, isRevival: delivery.isRevival, at: now, random: services.random())
             switch verdict {
             case .retry: break
+            case .giveUp where delivery.isRevival: fail(delivery)
             case .giveUp:
                 progress.deadLetter = WebhookDeadLetter(
                     delivery: delivery.id, type: delivery.type, event: delivery.first, time: now,
@@ -153,7 +163,9 @@ struct EndpointSender {
             log(answer, verdict, attempt)
         } else {
             schedule.succeeded(at: now)
-            if delivery.isRevival || delivery.isDroppable && reader.isReplaying { progress.revived = delivery.first }
+            failedRevivals = 0
+            let isEventOfReplay = reader.isReplaying && delivery.isDroppable && !delivery.isGap
+            if delivery.isRevival || isEventOfReplay { progress.revived = delivery.first }
             pass(delivery)
         }
         progress.position = position()
@@ -174,6 +186,14 @@ struct EndpointSender {
                 await pause(Self.storeRest)
             }
         }
+    }
+
+    /// A dead letter stays one. After some in a row so do those behind it: live events wait for them all.
+    private mutating func fail(_ revival: WebhookDelivery) {
+        pass(revival)
+        failedRevivals += 1
+        guard failedRevivals >= DeliverySchedule.failedRevivals else { return }
+        endReplay()
     }
 
     /// The delivery is through.
@@ -203,22 +223,25 @@ struct EndpointSender {
     }
 
     /// Writes down now and then how far events were passed that are not for the endpoint: otherwise retention would seem to
-    /// have overtaken it.
+    /// have overtaken it, and they would be read again after a restart.
     private mutating func notePassed(at now: Timestamp) async throws(StoreError) {
-        guard !reader.isReplaying else { return }
         let passed = reader.passed
-        let isFar = passed.rawValue - endpoint.position.cursor.rawValue >= Self.unwritten
-        guard passed > endpoint.position.cursor, isFar || now - writtenAt >= Self.unwrittenTime else { return }
-        endpoint.position.cursor = passed
+        let written = endpoint.position.replay?.cursor ?? endpoint.position.cursor
+        let isFar = passed.rawValue - written.rawValue >= Self.unwritten
+        guard passed > written, isFar || now - writtenAt >= Self.unwrittenTime else { return }
+        if endpoint.position.replay != nil {
+            endpoint.position.replay?.cursor = passed
+        } else {
+            endpoint.position.cursor = passed
+        }
         try await note(WebhookProgress(revision: endpoint.revision, position: position()))
     }
 
-    private mutating func endReplay() async throws(StoreError) -> Bool {
+    private mutating func endReplay() {
         endpoint.position.replay = nil
         endpoint.position.boundary = nil
-        try await note(WebhookProgress(revision: endpoint.revision, position: position()))
+        failedRevivals = 0
         reader = EndpointReader(endpoint, from: services.store)
-        return true
     }
 
     // MARK: Waiting

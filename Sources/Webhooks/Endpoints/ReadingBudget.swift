@@ -1,35 +1,48 @@
 import Synchronization
 
-/// Keeps reading events for webhooks from taking the time of deliveries: while these are under way, all endpoints together
-/// read and encode for a small share of the time.
+/// Keeps reading events for webhooks from taking the time of deliveries: while these use their room, all endpoints together
+/// read and encode for a small share of the time, which grows with what they lack. So one that falls behind catches up
+/// before retention takes what it has not got.
 package final class ReadingBudget: Sendable {
-    /// The share of one processor's time.
-    private static let share = 0.05
+    /// The share of one processor's time: of an endpoint that lacks nothing, and of one that lacks ``fullLag`` events.
+    private static let (least, most) = (0.05, 0.5)
+    /// Events behind the newest from which on the share grows no more.
+    private static let fullLag: Int64 = 100_000
+    /// A rest longer than this is cut: what is measured has the wait for the store in it, and a page that took long by
+    /// chance is no reason to stand still.
+    static let longest: Duration = .milliseconds(500)
 
     private let clock: any Clock<Duration>
     private let isBusy: @Sendable () -> Bool
     /// How much of a rest is owed.
     private let debt = Mutex(Duration.zero)
-    /// A rest longer than this is cut: a page that took long by chance is no reason to stand still.
-    private static let longest: Duration = .seconds(2)
 
     /// Prepares a budget.
     ///
-    /// - Parameter isBusy: whether deliveries are under way. Cheap.
+    /// - Parameter isBusy: whether deliveries use their room, so that reading would slow them down. Cheap.
     package init(clock: any Clock<Duration>, isBusy: @escaping @Sendable () -> Bool) {
         self.clock = clock
         self.isBusy = isBusy
     }
 
-    /// Reading and encoding took this long.
-    func spend(_ time: Duration) {
-        guard isBusy() else { return debt.withLock { $0 = .zero } }
-        debt.withLock { $0 = min($0 + time / Self.share, Self.longest) }
+    /// The share of one processor's time for an endpoint that lacks so many events.
+    static func share(behind lag: Int64) -> Double {
+        let part = Double(min(max(lag, 0), fullLag)) / Double(fullLag)
+        return least + (most - least) * part
     }
 
-    /// Rests for what was spent, as long as deliveries are under way.
+    /// The rest that is owed.
+    var owed: Duration { debt.withLock { $0 } }
+
+    /// Reading and encoding took this long, of an endpoint that lacks `lag` events.
+    func spend(_ time: Duration, behind lag: Int64) {
+        guard isBusy() else { return debt.withLock { $0 = .zero } }
+        debt.withLock { $0 = min($0 + time / Self.share(behind: lag), Self.longest) }
+    }
+
+    /// Rests for what was spent, as long as deliveries use their room.
     func rest() async {
-        let owed = debt.withLock { $0 }
+        let owed = owed
         guard owed > .zero, isBusy() else { return }
         // Cancelled: the gateway stops, and nothing is read any more.
         try? await clock.sleep(for: owed)

@@ -38,13 +38,10 @@ final class SenderTable: Sendable {
     }
 
     /// Tells senders of endpoints that are not enabled any more.
-    ///
-    /// - Returns: these endpoints.
-    func retain(_ endpoints: [WebhookEndpoint]) -> [WebhookID] {
+    func retain(_ endpoints: [WebhookEndpoint]) {
         let enabled = Set(endpoints.filter { $0.state == .enabled }.map(\.id))
         let others = entries.withLock { $0.filter { !enabled.contains($0.key) } }
         for entry in others.values { entry.signal.raiseReload() }
-        return Array(others.keys)
     }
 
     /// There are events.

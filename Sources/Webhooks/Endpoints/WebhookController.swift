@@ -1,4 +1,5 @@
-import PushModel
+import IPAddresses
+package import PushModel
 package import Store
 
 /// What owners of endpoints ask for, beside what the store does for them.
@@ -7,8 +8,10 @@ package struct WebhookController: Sendable {
     package static let limit = 20
     /// The most bytes of a description.
     package static let longestDescription = 200
-    /// How many events a replay is counted over before it says "at least".
-    private static let countLimit = 100_000
+    /// How long a check waits for name servers.
+    static let checkTimeout: Duration = .seconds(5)
+    /// How often the store is asked when a replay is counted, a thousand events each, before it says "at least".
+    private static let countPages = 100
 
     /// What was found of the events of a replay.
     package struct Count: Hashable, Sendable {
@@ -35,12 +38,31 @@ package struct WebhookController: Sendable {
     /// The endpoints.
     package var store: any WebhookServices.Stores { services.store }
 
-    /// Checks a URL, and where its name leads now; a name that leads nowhere yet is no problem.
-    package func check(_ text: String) async throws(WebhookURLProblem) {
+    /// Checks a URL, and where its name leads now; a name that leads nowhere yet, or of which nothing is heard in
+    /// ``checkTimeout``, is no problem: it is checked before each request.
+    package func check(_ text: String, for project: ProjectID) async throws(WebhookURLProblem) {
         let url = try WebhookURL(text, policy)
         if let literal = url.literal { return try policy.check([literal], port: url.port) }
-        guard case .success(let addresses) = await lookup(url.host) else { return }
+        guard let addresses = await addresses(of: url.host, for: project) else { return }
         try policy.check(addresses, port: url.port)
+    }
+
+    private func addresses(of host: String, for project: ProjectID) async -> [IPAddress]? {
+        let (lookup, clock) = (lookup, services.clock)
+        return await withTaskGroup(of: [IPAddress]?.self) { group in
+            group.addTask {
+                guard case .success(let found) = await lookup(host, project) else { return nil }
+                return found
+            }
+            group.addTask {
+                // Cancelled when the answer came first.
+                try? await clock.sleep(for: Self.checkTimeout)
+                return nil
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            return first
+        }
     }
 
     /// Sends a test, once, whatever state the endpoint is in; it is kept among the attempts.
@@ -63,14 +85,16 @@ package struct WebhookController: Sendable {
                 of: endpoint.id, after: replay.cursor, upTo: replay.last)
             return Count(events: count, isExact: true)
         }
-        let types = Set(replay.types.isEmpty ? endpoint.settings.types : replay.types)
-        let filter = EventFilter(project: endpoint.project, types: types.intersection(endpoint.settings.types))
-        let selection = EventSelection(filter: endpoint.settings.filter)
+        let selection = EventSelection(endpoint: endpoint.id, filter: endpoint.settings.filter)
+        let filter = selection.events(of: endpoint.project, among: endpoint.settings.types, replaying: replay)
         var (count, last) = (0, replay.cursor)
-        while count < Self.countLimit {
+        for _ in 0..<Self.countPages {
+            let start = ContinuousClock.now
             let page = try await services.store.events(after: last, filter, limit: 1000)
             count += page.events.count { $0.number <= replay.last && selection.keeps($0) }
             last = page.last
+            // What it takes is taken from the share of the senders.
+            services.budget.spend(ContinuousClock.now - start, behind: 0)
             if page.isAtEnd || last >= replay.last { return Count(events: count, isExact: !selection.needsMessages) }
         }
         return Count(events: count, isExact: false)

@@ -26,17 +26,11 @@ package struct WebhookService: Service {
     /// Sends until graceful shutdown or cancellation.
     package func run() async {
         await cancelWhenGracefulShutdown {
-            await withTaskGroup(of: WebhookID?.self) { group in
+            await withDiscardingTaskGroup { group in
                 let senders = SenderTable()
                 let changes = services.store.changes.makeAsyncIterator()
-                group.addTask {
-                    await self.follow(changes, senders)
-                    return nil
-                }
-                group.addTask {
-                    await self.repeatFigures(senders)
-                    return nil
-                }
+                group.addTask { await self.follow(changes, senders) }
+                group.addTask { await self.repeatFigures(senders) }
                 let wake = senders.changed
                 while !Task.isCancelled {
                     await start(senders, in: &group)
@@ -49,7 +43,7 @@ package struct WebhookService: Service {
     }
 
     /// Starts senders for endpoints that have none; tells those that run what changed.
-    private func start(_ senders: SenderTable, in group: inout TaskGroup<WebhookID?>) async {
+    private func start(_ senders: SenderTable, in group: inout DiscardingTaskGroup) async {
         let endpoints: [WebhookEndpoint]
         do throws(StoreError) {
             endpoints = try await services.store.webhooks(of: nil)
@@ -64,11 +58,10 @@ package struct WebhookService: Service {
                 var sender = EndpointSender(endpoint, services, signal: signal)
                 await sender.run()
                 senders.remove(endpoint.id)
-                return endpoint.id
             }
         }
-        let known = Set(endpoints.map(\.id))
-        for id in senders.retain(endpoints) where !known.contains(id) { await services.transport.forget(id) }
+        senders.retain(endpoints)
+        await services.transport.keep(Set(endpoints.map(\.id)))
     }
 
     /// Wakes senders when something is committed.

@@ -1,6 +1,7 @@
 package import Logging
 package import PushModel
 package import Store
+package import Traces
 
 /// What the senders of all endpoints share.
 package struct WebhookServices: Sendable {
@@ -23,6 +24,8 @@ package struct WebhookServices: Sendable {
     package var wallTime: WallTime
     /// From 0 up to 1.
     package var random: @Sendable () -> Double
+    /// Records requests of traced messages; `nil`: nothing is traced.
+    package var tracer: StepTracer?
     /// Logs endpoints that fail.
     package var logger: Logger
 
@@ -30,7 +33,7 @@ package struct WebhookServices: Sendable {
     package init(
         store: any Stores, transport: any WebhookTransport, slots: SendingSlots = SendingSlots(), budget: ReadingBudget,
         metrics: WebhookMetrics = WebhookMetrics(), clock: any Clock<Duration>, wallTime: @escaping WallTime,
-        random: @escaping @Sendable () -> Double, logger: Logger
+        random: @escaping @Sendable () -> Double, tracer: StepTracer? = nil, logger: Logger
     ) {
         self.store = store
         self.transport = transport
@@ -40,26 +43,31 @@ package struct WebhookServices: Sendable {
         self.clock = clock
         self.wallTime = wallTime
         self.random = random
+        self.tracer = tracer
         self.logger = logger
     }
 
     /// Signs a delivery and sends it, once.
     func send(_ delivery: WebhookDelivery, to endpoint: WebhookEndpoint) async -> (WebhookAnswer, WebhookAttempt) {
         let (time, start) = (wallTime(), ContinuousClock.now)
+        let span = WebhookSpan(of: delivery, tracer)
         let answer: WebhookAnswer
         do throws(WebhookSignature.InvalidSecret) {
             let signature = try WebhookSignature.header(
                 id: delivery.id, at: time, body: delivery.body, secrets: endpoint.secrets)
+            var headers = [
+                (name: "webhook-id", value: delivery.id), (name: "webhook-timestamp", value: String(time.seconds)),
+                (name: "webhook-signature", value: signature),
+            ]
+            if let span { headers.append((name: "traceparent", value: span.context.parent)) }
             answer = await transport.send(
                 WebhookRequest(
-                    endpoint: endpoint.id, url: endpoint.settings.url,
-                    headers: [
-                        ("webhook-id", delivery.id), ("webhook-timestamp", String(time.seconds)),
-                        ("webhook-signature", signature),
-                    ], body: delivery.body))
+                    endpoint: endpoint.id, project: endpoint.project, url: endpoint.settings.url, headers: headers,
+                    body: delivery.body))
         } catch {
             answer = WebhookAnswer(.secret, "The endpoint's secret can't sign; rotate it.")
         }
+        span?.record(answer, of: endpoint)
         let attempt = WebhookAttempt(
             delivery: delivery.id, type: delivery.type, first: delivery.first, last: delivery.last,
             events: delivery.events, time: time, latency: ContinuousClock.now - start, status: answer.status,

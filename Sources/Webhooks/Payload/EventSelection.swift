@@ -3,12 +3,22 @@ import Store
 
 /// Which events an endpoint gets, beside what its types say.
 struct EventSelection {
+    /// Which endpoint.
+    let endpoint: WebhookID
     let filter: WebhookFilter
 
     /// Whether the labels or topics of messages have to be known.
     var needsMessages: Bool { !filter.labels.isEmpty || !filter.topics.isEmpty }
 
-    /// Whether an event is kept; of events of messages it is said once their report is there.
+    /// What is asked of the store for: what the types rule out is not unpacked.
+    func events(of project: ProjectID, among types: [EventType], replaying replay: WebhookReplay?) -> EventFilter {
+        var wanted = Set(types)
+        if let replay, !replay.types.isEmpty { wanted.formIntersection(replay.types) }
+        if filter.isOnlyFailures { wanted = wanted.filter(\.isFailure) }
+        return EventFilter(project: project, types: wanted)
+    }
+
+    /// Whether an event is kept; of events of messages it is said once it is known what they are about.
     func keeps(_ event: Event) -> Bool {
         if filter.isOnlyFailures, !event.type.isFailure { return false }
         switch event.kind {
@@ -19,15 +29,17 @@ struct EventSelection {
         case .registrationEnded(let ended): return keeps(app: ended.app)
         case .route(let notice): return keeps(app: notice.route.app)
         case .click(let click): return keeps(app: click.app.id)
-        case .message, .webhook, .referral, .forgotten: return true
+        // Of itself an endpoint is not told: enabled again it would be warned of what is over.
+        case .webhook(let notice): return notice.endpoint != endpoint
+        case .message, .referral, .forgotten: return true
         }
     }
 
     /// Whether an event of a message is kept.
-    func keeps(_ report: DeliveryReport) -> Bool {
+    func keeps(_ message: MessageSummary) -> Bool {
         var topic: Topic?
-        if case .topic(let named) = report.message.recipient { topic = named }
-        return keeps(report.message.facts.label, topic)
+        if case .topic(let named) = message.recipient { topic = named }
+        return keeps(message.facts.label, topic)
     }
 
     private func keeps(app: AppID) -> Bool { filter.apps.isEmpty || filter.apps.contains(app) }

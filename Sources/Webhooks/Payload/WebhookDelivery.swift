@@ -1,6 +1,7 @@
 import JSON
-import PushModel
+package import PushModel
 package import Store
+import Traces
 
 /// What is sent to an endpoint in one request, and again until it is taken: one event, or a batch of what happened to
 /// devices.
@@ -23,6 +24,13 @@ package struct WebhookDelivery: Hashable, Sendable {
     /// Whether it comes from the dead letters.
     package var isRevival = false
 
+    /// Whether it says something of messages.
+    package var isOfMessages = false
+    /// The messages of it that are traced, each once, as far as a span has links.
+    package var traced: [MessageID] = []
+    /// Whether it stands for events that are gone.
+    package var isGap = false
+
     /// The type of a batch.
     package static let batchType = "delivery.batch"
     /// The type of a test.
@@ -30,28 +38,33 @@ package struct WebhookDelivery: Hashable, Sendable {
 
     /// One event.
     static func event(_ event: Event, report: DeliveryReport?, of endpoint: WebhookID) -> WebhookDelivery {
-        WebhookDelivery(
+        var delivery = WebhookDelivery(
             id: "msg_\(endpoint)_\(event.number.rawValue)", type: event.type.rawValue,
             body: EventView.body(event, report: report).bytes, first: event.number, last: event.number, events: 1,
             isDroppable: true)
+        delivery.isOfMessages = event.message != nil
+        delivery.traced = event.message.map { $0.isTraced ? [$0] : [] } ?? []
+        return delivery
     }
 
-    /// Says that retention took events which the endpoint had not got.
+    /// Says that retention took events which the endpoint had not got. How many is not known: other projects had numbers
+    /// between them.
     static func gap(_ first: EventNumber, _ last: EventNumber, at time: Timestamp, of endpoint: WebhookID)
         -> WebhookDelivery
     {
         let data: [JSONValue.Member] = [
             .init("firstSequence", .number(String(first.rawValue))),
             .init("lastSequence", .number(String(last.rawValue))),
-            .init("count", .number(String(last.rawValue - first.rawValue + 1))),
         ]
         let members: [JSONValue.Member] = [
             .init("type", .string(EventType.deliveryGap.rawValue)), .init("timestamp", .string(time.rfc3339)),
             .init("data", .object(data)),
         ]
-        return WebhookDelivery(
+        var delivery = WebhookDelivery(
             id: "msg_\(endpoint)_gap_\(first.rawValue)_\(last.rawValue)", type: EventType.deliveryGap.rawValue,
             body: JSONValue.object(members).bytes, first: first, last: last, events: 1, isDroppable: true)
+        delivery.isGap = true
+        return delivery
     }
 
     /// What the owner asks for to see whether the receiver works.
@@ -82,6 +95,7 @@ struct DeliveryBatch {
     private var first = EventNumber.zero
     private(set) var last = EventNumber.zero
     private var time = Timestamp(milliseconds: 0)
+    private var traced: [MessageID] = []
     /// When the first event was seen.
     private(set) var since: Timestamp?
 
@@ -113,16 +127,37 @@ struct DeliveryBatch {
         entries += entry
         (last, time) = (event.number, event.time)
         count += 1
+        note(event.message)
         return true
+    }
+
+    private mutating func note(_ message: MessageID?) {
+        guard let message, message.isTraced, traced.count < StepTracer.linkLimit else { return }
+        guard !traced.contains(message) else { return }
+        traced.append(message)
     }
 
     /// The batch as it is sent.
     func delivery(to endpoint: WebhookID, isClosedByTime: Bool) -> WebhookDelivery {
         let head = #"{"type":"\#(WebhookDelivery.batchType)","timestamp":"\#(time.rfc3339)","data":{"events":["#
         let tail = #"],"firstSequence":\#(first.rawValue),"lastSequence":\#(last.rawValue)}}"#
-        return WebhookDelivery(
+        var delivery = WebhookDelivery(
             id: "msg_\(endpoint)_\(first.rawValue)_\(last.rawValue)", type: WebhookDelivery.batchType,
             body: Array(head.utf8) + entries + Array(tail.utf8), first: first, last: last, events: count,
             isDroppable: false, isClosedByTime: isClosedByTime)
+        (delivery.isOfMessages, delivery.traced) = (true, traced)
+        return delivery
+    }
+}
+
+extension Event {
+    /// The message that it is about.
+    fileprivate var message: MessageID? {
+        switch kind {
+        case .message(let id, _): id
+        case .delivery(let event): event.message
+        case .receipt(let event): event.message
+        case .registrationEnded, .route, .webhook, .click, .referral, .forgotten: nil
+        }
     }
 }

@@ -8,6 +8,8 @@ package import Store
 /// ``CircuitBreaker``, which uses up no attempt. What fails for ``disablingTime`` without one success between is disabled: an
 /// attempt is made at that very time. An endpoint that gets nothing fails at nothing.
 package struct DeliverySchedule: Sendable {
+    /// How many dead letters in a row may fail again before the rest of them stay where they are.
+    package static let failedRevivals = 3
     /// How long an endpoint may fail.
     package static let disablingTime: Duration = .seconds(5 * 86_400)
     /// Shares of it, in percent, at which its project is told.
@@ -108,10 +110,11 @@ package struct DeliverySchedule: Sendable {
     ///
     /// - Parameters:
     ///   - isDroppable: whether the delivery may be given up; batches are not.
+    ///   - isRevival: whether it was given up before: it is tried once, so that live events do not wait for it.
     ///   - random: from 0 up to 1.
     /// - Returns: what to do, and the share of the time until the endpoint is disabled that its project is to be told of.
     package mutating func failed(
-        _ failure: Failure, isDroppable: Bool, at now: Timestamp, random: Double
+        _ failure: Failure, isDroppable: Bool, isRevival: Bool = false, at now: Timestamp, random: Double
     ) -> (verdict: Verdict, warning: Int?) {
         guard phase == .inFlight else { preconditionFailure("a failure in phase \(phase)") }
         let since = failingSince ?? now
@@ -124,6 +127,10 @@ package struct DeliverySchedule: Sendable {
         }
         let warning = warning(after: now - since)
         breaker.failed(at: now)
+        if isRevival {
+            (phase, attempts) = (.ready, 0)
+            return (.giveUp, warning)
+        }
         if breaker.isOpen {
             // A try, or the attempt that showed that tries are needed: neither uses up the schedule.
             return (rest(until: min(now + CircuitBreaker.rest, end)), warning)

@@ -24,43 +24,46 @@ package actor HTTPWebhookTransport: WebhookTransport {
     /// An idle connection is closed before usual receivers do that: a request on one that they close just then would fail.
     private static let idleTimeout: Duration = .seconds(4)
 
-    /// Looks a name up.
-    package typealias Lookup = @Sendable (_ host: String) async -> Result<[IPAddress], WebhookLookupFailure>
+    /// Looks a name up for a project; ends early when the task is cancelled.
+    package typealias Lookup =
+        @Sendable (_ host: String, _ project: ProjectID) async -> Result<[IPAddress], WebhookLookupFailure>
 
-    /// The client of an endpoint: the addresses that names lead to are its settings.
-    private struct Pinned {
+    /// The client of an endpoint: the address that its name leads to is among its settings. Of this actor alone.
+    private final class Pinned {
         let host: String
         let address: IPAddress
         let client: HTTPClient
+        /// Requests under way: the client is closed after the last one.
+        var uses = 0
+        var isRetired = false
+        var isClosed = false
+
+        init(host: String, address: IPAddress, client: HTTPClient) {
+            (self.host, self.address, self.client) = (host, address, client)
+        }
     }
 
     private let policy: WebhookPolicy
     private let lookup: Lookup
     private let wallTime: WallTime
     private let userAgent: String
-    private let trustedAuthorities: [NIOSSLCertificate]?
     private let timeout: Duration
     private let logger: Logger
     private var clients: [WebhookID: Pinned] = [:]
-    /// How often connecting to an endpoint failed in a row: it has as many other addresses to try.
-    private var failedConnects: [WebhookID: Int] = [:]
+    /// Endpoints to whose address there was no connection the last time: the next one is tried.
+    private var failedConnects: Set<WebhookID> = []
 
-    /// Prepares a transport.
-    ///
-    /// - Parameters:
-    ///   - authorityFile: PEM certificates that receivers' certificates are signed with; `nil`: those of the system.
+    /// Prepares a transport. Receivers' certificates are checked with the authorities of the system.
     package init(
-        policy: WebhookPolicy, lookup: @escaping Lookup, authorityFile: String? = nil,
-        userAgent: String = "Herald-Webhooks/1",
+        policy: WebhookPolicy, lookup: @escaping Lookup, userAgent: String = "Herald-Webhooks/1",
         timeout: Duration = HTTPWebhookTransport.timeout, wallTime: @escaping WallTime, logger: Logger
-    ) throws {
+    ) {
         self.policy = policy
         self.lookup = lookup
         self.wallTime = wallTime
         self.userAgent = userAgent
         self.timeout = timeout
         self.logger = logger
-        trustedAuthorities = try authorityFile.map { try NIOSSLCertificate.fromPEMFile($0) }
     }
 
     /// Looks the URL's name up, checks where it leads, and asks there.
@@ -83,29 +86,65 @@ package actor HTTPWebhookTransport: WebhookTransport {
         do throws(WebhookURLProblem) {
             let url = try WebhookURL(request.url, policy)
             let found: [IPAddress]
-            switch await addresses(of: url) {
+            switch await addresses(of: url, for: request.project) {
             case .success(let addresses): found = addresses
             case .failure(let failure): return WebhookAnswer(.lookup, failure.message)
             }
             try policy.check(found, port: url.port)
-            let index = failedConnects[request.endpoint, default: 0] % found.count
-            return await ask(request, url, at: found[index])
+            return await ask(request, url, at: address(of: request.endpoint, host: url.host, among: found))
         } catch {
             return WebhookAnswer(.refused, error.message)
         }
     }
 
-    private func addresses(of url: WebhookURL) async -> Result<[IPAddress], WebhookLookupFailure> {
+    private func addresses(
+        of url: WebhookURL, for project: ProjectID
+    ) async -> Result<[IPAddress], WebhookLookupFailure> {
         if let literal = url.literal { return .success([literal]) }
-        let found = await lookup(url.host)
+        let found = await lookup(url.host, project)
         if case .success(let addresses) = found, addresses.isEmpty {
             return .failure(WebhookLookupFailure("The name \(url.host) has no address."))
         }
         return found
     }
 
+    /// The address that is asked: the one of before while it is among those that were checked, however name servers turn
+    /// their order; after a connection that failed the one behind it.
+    private func address(of endpoint: WebhookID, host: String, among found: [IPAddress]) -> IPAddress {
+        guard let former = clients[endpoint], former.host == host else { return found[0] }
+        guard failedConnects.contains(endpoint) else {
+            return found.contains(former.address) ? former.address : found[0]
+        }
+        let order = found.sorted { $0.description < $1.description }
+        return order.first { former.address.description < $0.description } ?? order[0]
+    }
+
+    /// Whether the client finds the address of `host` among its settings when it is asked for a URL. It compares the text
+    /// of the host, letter by letter, and looks a name up by itself that it does not find.
+    static func isPinned(_ url: String, to host: String) -> Bool {
+        let named = URL(string: url)?.host
+        return named == host || named == "[\(host)]"
+    }
+
     private func ask(_ request: WebhookRequest, _ url: WebhookURL, at address: IPAddress) async -> WebhookAnswer {
-        let client = await client(of: request.endpoint, host: url.host, at: address)
+        guard Self.isPinned(url.normalText, to: url.host) else {
+            return WebhookAnswer(.refused, "The URL's host can be read in more than one way.")
+        }
+        let (pinned, former) = pin(request.endpoint, host: url.host, at: address)
+        pinned.uses += 1
+        if let former { await retire(former) }
+        let answer = await send(request, url, with: pinned.client)
+        if answer.failure == .connect {
+            failedConnects.insert(request.endpoint)
+        } else {
+            failedConnects.remove(request.endpoint)
+        }
+        pinned.uses -= 1
+        await closeIfUnused(pinned)
+        return answer
+    }
+
+    private func send(_ request: WebhookRequest, _ url: WebhookURL, with client: HTTPClient) async -> WebhookAnswer {
         var message = HTTPClientRequest(url: url.normalText)
         message.method = .POST
         message.headers.add(name: "content-type", value: "application/json; charset=utf-8")
@@ -114,16 +153,13 @@ package actor HTTPWebhookTransport: WebhookTransport {
         message.body = .bytes(ByteBuffer(bytes: request.body))
         do {
             let response = try await client.execute(message, timeout: TimeAmount(timeout))
-            failedConnects[request.endpoint] = nil
             let text = try await Self.beginning(of: response.body)
             return WebhookAnswer(
                 status: Int(response.status.code),
                 retryAfter: RetryAfter.duration(response.headers.first(name: "retry-after"), at: wallTime()),
                 text: text)
         } catch {
-            let answer = WebhookAnswer(error)
-            if answer.failure == .connect { failedConnects[request.endpoint, default: 0] += 1 }
-            return answer
+            return WebhookAnswer(error)
         }
     }
 
@@ -140,14 +176,15 @@ package actor HTTPWebhookTransport: WebhookTransport {
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    private func client(of endpoint: WebhookID, host: String, at address: IPAddress) async -> HTTPClient {
-        if let pinned = clients[endpoint] {
-            if pinned.host == host, pinned.address == address { return pinned.client }
-            clients[endpoint] = nil
-            await close(pinned.client)
-            // Another request of the endpoint may have made one meanwhile: a test beside a delivery.
-            if let other = clients[endpoint], other.host == host, other.address == address { return other.client }
-        }
+    /// The client of an endpoint. One of another host or address ends with its last request: a test beside a delivery cuts
+    /// nothing.
+    private func pin(_ endpoint: WebhookID, host: String, at address: IPAddress) -> (Pinned, former: Pinned?) {
+        if let pinned = clients[endpoint], pinned.host == host, pinned.address == address { return (pinned, nil) }
+        let pinned = Pinned(host: host, address: address, client: client(of: host, at: address))
+        return (pinned, clients.updateValue(pinned, forKey: endpoint))
+    }
+
+    private func client(of host: String, at address: IPAddress) -> HTTPClient {
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow
         configuration.timeout = .init(connect: TimeAmount(Self.connectTimeout), read: TimeAmount(timeout))
@@ -157,29 +194,41 @@ package actor HTTPWebhookTransport: WebhookTransport {
         configuration.httpVersion = .http1Only
         configuration.decompression = .disabled
         configuration.dnsOverride = [host: address.description]
-        if let trustedAuthorities {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.trustRoots = .certificates(trustedAuthorities)
-            configuration.tlsConfiguration = tls
-        }
-        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-        if let other = clients.updateValue(Pinned(host: host, address: address, client: client), forKey: endpoint) {
-            await close(other.client)
-        }
-        return client
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
-    package func forget(_ endpoint: WebhookID) async {
-        failedConnects[endpoint] = nil
-        guard let pinned = clients.removeValue(forKey: endpoint) else { return }
-        await close(pinned.client)
+    /// Endpoints for which a client is kept.
+    var clientCount: Int { clients.count }
+
+    package func keep(_ endpoints: Set<WebhookID>) async {
+        failedConnects.formIntersection(endpoints)
+        let gone = clients.filter { !endpoints.contains($0.key) }
+        for (endpoint, pinned) in gone {
+            clients[endpoint] = nil
+            pinned.isRetired = true
+        }
+        for pinned in gone.values { await closeIfUnused(pinned) }
     }
 
     /// Closes all connections. Idempotent.
     package func shutdown() async {
         let all = clients
         clients = [:]
-        for pinned in all.values { await close(pinned.client) }
+        for pinned in all.values where !pinned.isClosed {
+            pinned.isClosed = true
+            await close(pinned.client)
+        }
+    }
+
+    private func retire(_ pinned: Pinned) async {
+        pinned.isRetired = true
+        await closeIfUnused(pinned)
+    }
+
+    private func closeIfUnused(_ pinned: Pinned) async {
+        guard pinned.isRetired, pinned.uses == 0, !pinned.isClosed else { return }
+        pinned.isClosed = true
+        await close(pinned.client)
     }
 
     private func close(_ client: HTTPClient) async {

@@ -1,10 +1,12 @@
-import PushModel
+package import PushModel
 package import Store
 
 /// One request to an endpoint.
 package struct WebhookRequest: Sendable {
     /// The endpoint: connections are kept for each of them.
     package var endpoint: WebhookID
+    /// Whose it is.
+    package var project: ProjectID
     /// Where it goes.
     package var url: String
     /// Header fields beside those of every request.
@@ -13,8 +15,11 @@ package struct WebhookRequest: Sendable {
     package var body: [UInt8]
 
     /// Puts a request together.
-    package init(endpoint: WebhookID, url: String, headers: [(name: String, value: String)], body: [UInt8]) {
+    package init(
+        endpoint: WebhookID, project: ProjectID, url: String, headers: [(name: String, value: String)], body: [UInt8]
+    ) {
         self.endpoint = endpoint
+        self.project = project
         self.url = url
         self.headers = headers
         self.body = body
@@ -92,6 +97,6 @@ package protocol WebhookTransport: Sendable {
     /// Makes one request; it ends within ``HTTPWebhookTransport/timeout``, or when the task is cancelled.
     func send(_ request: WebhookRequest) async -> WebhookAnswer
 
-    /// Closes what is kept for an endpoint.
-    func forget(_ endpoint: WebhookID) async
+    /// Closes what is kept for other endpoints than these: they are gone.
+    func keep(_ endpoints: Set<WebhookID>) async
 }

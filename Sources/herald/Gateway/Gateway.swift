@@ -178,9 +178,9 @@ struct Gateway: Service {
         services.request.channels = channelController
         channels = ChannelWatch(
             channelController, store: store, projects: directory, clock: ContinuousClock(), logger: logger)
-        let outgoing = try WebhookWiring(
-            configuration, store: store, isDelivering: { runner.isDelivering }, wallTime: { time.now() },
-            logger: logger)
+        let outgoing = WebhookWiring(
+            configuration, store: store, isSaturated: { runner.isSaturated }, wallTime: { time.now() },
+            tracer: telemetry?.tracer, logger: logger)
         services.request.webhooks = outgoing.controller
         webhooks = outgoing.service
         services.files = files

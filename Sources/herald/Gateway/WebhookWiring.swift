@@ -4,6 +4,7 @@ import NIOCore
 import PushModel
 import Store
 import Synchronization
+import Traces
 import Upstream
 import Webhooks
 
@@ -13,11 +14,12 @@ struct WebhookWiring {
     let listeners: OwnListeners
     let controller: WebhookController
 
-    /// - Parameter isDelivering: whether pushes are under way, which come first. Cheap.
+    /// - Parameter isSaturated: whether pushes use their room, which come first. Cheap.
     init(
         _ configuration: GatewayConfiguration, store: any WebhookServices.Stores,
-        isDelivering: @escaping @Sendable () -> Bool, wallTime: @escaping WallTime, logger: Logger
-    ) throws {
+        isSaturated: @escaping @Sendable () -> Bool, wallTime: @escaping WallTime, tracer: StepTracer?,
+        logger: Logger
+    ) {
         let listeners = OwnListeners(configuration)
         self.listeners = listeners
         let policy = WebhookPolicy(
@@ -26,18 +28,23 @@ struct WebhookWiring {
         for network in policy.allowedNetworks {
             logger.notice("webhooks may go to a network that is not the Internet", metadata: ["network": "\(network)"])
         }
-        let names = HostLookup()
-        let lookup: HTTPWebhookTransport.Lookup = { host in
-            await names.addresses(of: host).mapError { WebhookLookupFailure($0.message) }
-        }
-        let transport = try HTTPWebhookTransport(
+        let lookup = Self.lookup(HostLookup())
+        let transport = HTTPWebhookTransport(
             policy: policy, lookup: lookup, wallTime: wallTime, logger: logger)
         let clock = ContinuousClock()
         let services = WebhookServices(
-            store: store, transport: transport, budget: ReadingBudget(clock: clock, isBusy: isDelivering), clock: clock,
-            wallTime: wallTime, random: { Double.random(in: 0..<1) }, logger: logger)
+            store: store, transport: transport, budget: ReadingBudget(clock: clock, isBusy: isSaturated), clock: clock,
+            wallTime: wallTime, random: { Double.random(in: 0..<1) }, tracer: tracer, logger: logger)
         service = WebhookService(services) { await transport.shutdown() }
-        controller = WebhookController(services, policy: policy, lookup: lookup)
+        // With threads of their own: what is named and checked takes none from deliveries.
+        let checks = Self.lookup(HostLookup(threads: 4, perProject: 2))
+        controller = WebhookController(services, policy: policy, lookup: checks)
+    }
+
+    private static func lookup(_ names: HostLookup) -> HTTPWebhookTransport.Lookup {
+        { host, project in
+            await names.addresses(of: host, for: project).mapError { WebhookLookupFailure($0.message) }
+        }
     }
 }
 

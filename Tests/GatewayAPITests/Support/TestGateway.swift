@@ -454,6 +454,9 @@ struct BrokenStore: APIStore {
     func report(
         _ id: MessageID, in project: ProjectID
     ) async throws(StoreError) -> DeliveryReport? { throw failure }
+    func summary(
+        of id: MessageID, in project: ProjectID
+    ) async throws(StoreError) -> MessageSummary? { throw failure }
     func reports(
         in project: ProjectID, state: MessageState?, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<DeliveryReport> { throw failure }

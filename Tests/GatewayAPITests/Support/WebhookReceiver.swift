@@ -13,7 +13,7 @@ final class WebhookReceiver: WebhookTransport {
         return WebhookAnswer(status: status.withLock { $0 }, text: "thanks")
     }
 
-    func forget(_ endpoint: WebhookID) async {}
+    func keep(_ endpoints: Set<WebhookID>) async {}
 
     /// Webhooks that come to this receiver. No name is found, so URLs are looked at by their form alone.
     func controller(over store: SQLiteStore, at clock: TestGateway.Dial, logger: Logger) -> WebhookController {
@@ -21,6 +21,6 @@ final class WebhookReceiver: WebhookTransport {
             store: store, transport: self, budget: ReadingBudget(clock: ContinuousClock(), isBusy: { false }),
             clock: ContinuousClock(), wallTime: { clock.now }, random: { 0.5 }, logger: logger)
         return WebhookController(
-            services, policy: WebhookPolicy(), lookup: { _ in .failure(WebhookLookupFailure("no name server")) })
+            services, policy: WebhookPolicy(), lookup: { _, _ in .failure(WebhookLookupFailure("no name server")) })
     }
 }
