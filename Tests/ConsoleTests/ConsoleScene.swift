@@ -96,7 +96,7 @@ final class ConsoleScene: Sendable {
                 App(
                     id: try #require(AppID(rawValue: "com.example.app")), environment: .production, firebaseKeys: .none)
             ],
-            links: LinkSettings(prefixes: [LinkPrefix(host: "go.\(id).example")], targets: []))
+            links: LinkSettings(prefixes: [LinkPrefix(host: "go.\(id).example")], targets: ["www.example.com"]))
     }
 
     /// Makes an operator.

@@ -122,38 +122,6 @@ struct PageTests {
         #expect(paused.elements.map(\.credential.id) == ["operator:operator"])
     }
 
-    @Test func aMassSendAsksForTheNumberAndForAProof() async throws {
-        let scene = try await ConsoleScene()
-        let topic = try #require(Topic(rawValue: "all"))
-        var keys: [RegistrationKey] = []
-        for number in 1...(ComposerCheck.massLimit + 1) {
-            keys.append(try await scene.register(String(number, radix: 16)).key)
-        }
-        _ = try await scene.store.subscribe(keys, to: topic, at: scene.clock.now)
-        var browser = try await scene.signIn("sender")
-        _ = try await browser.get("/console/p/demo/compose")
-        let form = [
-            "act": "send", "kind": "topic", "target": "all", "title": "Hello", "draft": "draft-000002",
-        ]
-        let review = try await browser.post("/console/p/demo/compose", form)
-        #expect(review.status == 200 && review.text.contains("type the number <strong>1001</strong>"))
-        let send = "/console/p/demo/compose/send"
-        for count in ["", "1000", "yes"] {
-            let answer = try await browser.post(send, ["draft": "draft-000002", "count": count])
-            #expect(answer.status == 400 && answer.text.contains("1001"))
-        }
-        scene.clock.advance(by: SessionKeeper.proofLimit)
-        let unproven = try await browser.post(send, ["draft": "draft-000002", "count": "1,001"])
-        #expect(unproven.location?.hasPrefix("/console/prove") == true)
-        let messages = try await scene.store.reports(in: scene.demo, after: nil, limit: 10).elements
-        #expect(messages.isEmpty)
-        var proven = try await scene.signIn("sender")
-        _ = try await proven.get("/console/p/demo/compose")
-        let sent = try await proven.post(send, ["draft": "draft-000002", "count": "1,001"])
-        #expect(sent.location?.hasPrefix("/console/p/demo/messages/") == true)
-        #expect(try await proven.post(send, ["draft": "draft-000002", "count": "1001"]).status == 410)
-    }
-
     @Test func theComposerSaysWhatIsWrongAndKeepsTheDraft() async throws {
         let scene = try await ConsoleScene()
         var browser = try await scene.signIn("sender")
@@ -182,6 +150,27 @@ struct PageTests {
         ] {
             #expect(page.contains("<label>\(label)<"), "\(label)")
         }
+    }
+
+    @Test func sendersMakeLinksAndOperatorsBlockThem() async throws {
+        let scene = try await ConsoleScene()
+        let fields = [
+            "prefix": "https://go.demo.example", "link": "https://www.example.com/tea", "name": "Tea", "suffix": "tea",
+        ]
+        var viewer = try await scene.signIn("viewer")
+        _ = try await viewer.get("/console/account")
+        #expect(try await viewer.post("/console/p/demo/links", fields).status == 403)
+        var sender = try await scene.signIn("sender")
+        _ = try await sender.get("/console/p/demo/links/new")
+        let made = try await sender.post("/console/p/demo/links", fields)
+        #expect(made.status == 303, "\(made.text)")
+        let place = try #require(made.location)
+        #expect(try await sender.get(place).text.contains("https://go.demo.example/tea"))
+        let block = ["short": "https://go.demo.example/tea", "act": "block"]
+        #expect(try await sender.post("/console/p/demo/links/show", block).status == 403)
+        var other = try await scene.signIn("operator")
+        _ = try await other.get("/console/account")
+        #expect(try await other.post("/console/p/demo/links/show", block).status == 303)
     }
 
     @Test func keysAreShownOnceAndNeedAProof() async throws {

@@ -39,6 +39,8 @@ package struct ConsoleServices: Sendable {
     package var wallTime: WallTime
     /// Logs what goes wrong.
     package var logger: Logger
+    /// Audiences that were counted at Review.
+    let audienceCounts = AudienceCounts()
 
     /// Puts the services together.
     package init(

@@ -75,7 +75,10 @@ struct Access: Hashable, Sendable {
     /// A short link.
     static let createLinks = Access(
         roles: [.admin, .sender, .client], action: "making short links", operators: .sender)
-    /// Links with a name, and lists of all.
+    /// A link with a name.
+    static let createManagedLinks = Access(
+        roles: [.admin, .sender], action: "making links", operators: .sender)
+    /// Changes of links with a name, and lists of all.
     static let manageLinks = Access(roles: [.admin, .sender], action: "managing links", operators: .operator)
     /// Broadcast channels, made by backends for what they publish.
     static let manageChannels = Access(roles: [.admin, .sender], action: "managing channels", operators: .operator)
