@@ -152,6 +152,22 @@ struct PageTests {
         }
     }
 
+    @Test func anAdminCannotInviteANameOfAnotherProject() async throws {
+        let scene = try await ConsoleScene()
+        _ = try await scene.grant(.viewer, in: scene.other, to: "alice")
+        var browser = try await scene.signIn("admin")
+        _ = try await browser.get("/console/p/demo/access")
+        let path = "/console/p/demo/access/operator"
+        let refused = try await browser.post(path, ["name": "alice", "role": "admin"])
+        #expect(refused.status == 409 && refused.text.contains("herald operator create alice"))
+        let alice = try #require(OperatorName(rawValue: "alice"))
+        #expect(try await scene.store.console(operator: alice)?.roles == [scene.other: .viewer])
+        _ = try await browser.get("/console/p/demo/access")
+        #expect(try await browser.post(path, ["name": "bob", "role": "viewer"]).text.contains("/console/link/"))
+        _ = try await browser.get("/console/p/demo/access")
+        #expect(try await browser.post(path, ["name": "bob", "role": "sender"]).status == 303)
+    }
+
     @Test func sendersMakeLinksAndOperatorsBlockThem() async throws {
         let scene = try await ConsoleScene()
         let fields = [
