@@ -127,7 +127,7 @@ final class ConsoleScene: Sendable {
     /// A browser in which an operator has signed in.
     func signIn(_ name: String) async throws -> Browser {
         var browser = Browser(scene: self)
-        let answer = try await browser.get(link(for: name))
+        let answer = try await browser.post(link(for: name))
         #expect(answer.status == 303)
         return browser
     }

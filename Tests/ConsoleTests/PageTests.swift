@@ -152,6 +152,31 @@ struct PageTests {
         }
     }
 
+    @Test func aFilterLooksAtPagesOfMessagesAndGoesOn() async throws {
+        let scene = try await ConsoleScene()
+        let device = try await scene.register()
+        _ = try await scene.store.subscribe(
+            [device.key], to: #require(Topic(rawValue: "news")), at: scene.clock.now)
+        var sender = try await scene.signIn("sender")
+        _ = try await sender.get("/console/p/demo/compose")
+        for number in 0..<40 {
+            let sent = try await sender.post(
+                "/console/p/demo/compose",
+                [
+                    "act": "send", "kind": "topic", "target": number.isMultiple(of: 4) ? "news" : "other",
+                    "title": "No \(number)",
+                ])
+            #expect(sent.status == 303)
+        }
+        let all = try await sender.get("/console/p/demo/messages?target=news").text
+        #expect((0..<40).filter { all.contains(">No \($0)<") } == (0..<40).filter { $0.isMultiple(of: 4) })
+        let first = try await sender.get("/console/p/demo/messages").text
+        #expect((0..<40).filter { first.contains(">No \($0)<") } == Array(10..<40))
+        let next = try #require(first.firstMatch(of: /href="([^"]+after=[^"]+)"/)).output.1
+        let second = try await sender.get(String(next).replacing("&amp;", with: "&")).text
+        #expect((0..<40).filter { second.contains(">No \($0)<") } == Array(0..<10))
+    }
+
     @Test func anAdminCannotInviteANameOfAnotherProject() async throws {
         let scene = try await ConsoleScene()
         _ = try await scene.grant(.viewer, in: scene.other, to: "alice")
@@ -214,6 +239,13 @@ struct PageTests {
             #expect(answer.location == "/console/p/demo/device/\(device.id)", "\(text)")
         }
         #expect(try await browser.get("/console/p/demo/device?q=nothing").status == 404)
+        // The form posts: a token is in no address.
+        let form = try await browser.get("/console/p/demo/device").text
+        #expect(form.contains(#"<form method="post" action="/console/p/demo/device""#))
+        for text in [device.token.rawValue, hex] {
+            let answer = try await browser.post("/console/p/demo/device", ["q": text])
+            #expect(answer.location == "/console/p/demo/device/\(device.id)", "\(text)")
+        }
         let page = try await browser.get("/console/p/demo/device/\(device.id)").text
         #expect(page.contains("Why did it not get it?") && !page.contains(device.token.rawValue))
     }

@@ -2,7 +2,7 @@ extension ConsoleTemplate {
     static let deviceText = page(
         """
         <div class="head"><h1>Device</h1></div>
-        <form method="get" action="{{root}}/device" class="filter card" role="search">
+        <form method="post" action="{{root}}/device" class="filter card" role="search">\(token)
         <label class="grow">Token, FID, user or device token<input name="q" value="{{q}}" required autofocus></label>
         <label class="grow">Message <span class="dim">optional: why did it not get this one?</span><input name="message" value="{{message}}" placeholder="message id"></label>
         <div class="actions"><button class="primary">Look up</button></div>

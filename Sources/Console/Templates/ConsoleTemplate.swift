@@ -4,7 +4,7 @@ import Mustache
 /// The templates of the console. Those with a name of a page stand in the layout; the part that follows what happens is a
 /// partial of its own.
 enum ConsoleTemplate: String, Sendable, CaseIterable {
-    case layout, message, signIn, prove, account
+    case layout, message, signIn, signInLink, prove, account
     case overview, overviewLive, messages, messagesLive, report, reportLive, deliveries
     case device, topics, topic, users, apps, webhooks
     case compose, composeCheck, review, links, linkNew, link, access, audit, settings
@@ -16,6 +16,7 @@ enum ConsoleTemplate: String, Sendable, CaseIterable {
         case .layout: Self.layoutText
         case .message: Self.messageText
         case .signIn: Self.signInText
+        case .signInLink: Self.signInLinkText
         case .prove: Self.proveText
         case .account: Self.accountText
         case .overview: Self.overviewText
