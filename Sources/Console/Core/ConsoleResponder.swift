@@ -157,13 +157,17 @@ package struct ConsoleResponder: Sendable {
 
     /// The page's part that changes, over and over.
     private func live(_ route: ConsoleRoute, _ call: ConsoleCall) -> Response {
-        feeds.response(call) { [templates, services, base] in
-            guard let signedIn = try await call.keeper.find(call.visit, isUse: false),
-                let role = signedIn.owner.roles[call.project.id], role >= route.role
-            else { return nil }
+        let isAllowed: @Sendable () async throws -> Bool = {
+            guard let signedIn = try await call.keeper.find(call.visit, isUse: false) else { return false }
+            // With another role the page is another one: it is loaded again.
+            return signedIn.owner.roles[call.project.id] == call.role
+        }
+        return feeds.response(call, isAllowed: isAllowed) { [templates, services, base] in
             guard case .page(let page) = try await route.respond(call), page.isLive else { return nil }
-            let layout = Layout(signedIn, project: call.project, role: role, base: base, services: services)
-            return templates.renderLive(page, layout.model(for: page, at: ""))
+            let layout = Layout(call.signedIn, project: call.project, role: call.role, base: base, services: services)
+            var model = layout.model(for: page, at: "")
+            model["token"] = LiveFeeds.tokenPlace
+            return templates.renderLive(page, model)
         }
     }
 
