@@ -72,6 +72,8 @@ struct PageTests {
         _ = try await scene.grant(.admin, in: scene.other, to: "admin")
         #expect(try await browser.get("/console/p/other/messages/\(message)").status == 404)
         #expect(try await browser.get("/console/p/other/device/\(device.id)").status == 404)
+        // With the form token of the session, so that it is the message that is not there.
+        _ = try await browser.get("/console/account")
         #expect(try await browser.post("/console/p/other/messages/\(message)/cancel").status == 404)
     }
 
@@ -86,6 +88,7 @@ struct PageTests {
                 (.post, "/links", .sender), (.post, "/messages/\(message)/pause", .operator),
                 (.post, "/messages/\(message)/resume", .operator), (.post, "/device/\(device.id)/lift", .operator),
                 (.post, "/links/show", .operator), (.post, "/users/erase", .admin), (.post, "/access/operator", .admin),
+                (.post, "/webhooks", .admin), (.post, "/webhooks/x/rotate", .admin), (.post, "/device", .viewer),
                 (.post, "/access/link", .admin), (.post, "/access/revoke", .admin), (.post, "/access/key", .admin),
                 (.post, "/access/revoke-key", .admin), (.post, "/access/account", .admin),
             ]
@@ -175,6 +178,24 @@ struct PageTests {
         let next = try #require(first.firstMatch(of: /href="([^"]+after=[^"]+)"/)).output.1
         let second = try await sender.get(String(next).replacing("&amp;", with: "&")).text
         #expect((0..<40).filter { second.contains(">No \($0)<") } == Array(0..<10))
+    }
+
+    @Test func theOverviewSaysSinceWhenItCounts() async throws {
+        let scene = try await ConsoleScene()
+        var browser = try await scene.signIn("viewer")
+        let note = "Counted since this gateway started"
+        #expect(try await browser.get("/console/p/demo").text.contains(note))
+        scene.clock.advance(by: .seconds(3600))
+        #expect(try await !browser.get("/console/p/demo").text.contains(note))
+        #expect(try await browser.get("/console/p/demo?span=day").text.contains(note))
+    }
+
+    @Test func manyOperatorsAreCutAndCounted() async throws {
+        let scene = try await ConsoleScene()
+        for number in 0..<100 { _ = try await scene.grant(.viewer, in: scene.demo, to: "many\(number)") }
+        var browser = try await scene.signIn("viewer")
+        let page = try await browser.get("/console/p/demo/access").text
+        #expect(page.contains("And 4 other operators") && page.utf8.count < 100_000)
     }
 
     @Test func anAdminCannotInviteANameOfAnotherProject() async throws {

@@ -93,12 +93,6 @@ extension ConsoleTemplate {
         <p class="dim">To test them against the push services: <code>herald doctor</code></p></section>
         """)
 
-    static let webhooksText = page(
-        """
-        <div class="head"><h1>Webhooks</h1></div>
-        {{{content}}}
-        """)
-
     static let settingsText = page(
         """
         <p class="crumbs"><a href="{{root}}/access">Access</a></p>

@@ -6,7 +6,7 @@ import Mustache
 enum ConsoleTemplate: String, Sendable, CaseIterable {
     case layout, message, signIn, signInLink, prove, account
     case overview, overviewLive, messages, messagesLive, report, reportLive, deliveries
-    case device, topics, topic, users, apps, webhooks
+    case device, topics, topic, users, apps, webhooks, webhook
     case compose, composeCheck, review, links, linkNew, link, access, audit, settings
     case pager, progress, phone
 
@@ -32,6 +32,7 @@ enum ConsoleTemplate: String, Sendable, CaseIterable {
         case .users: Self.usersText
         case .apps: Self.appsText
         case .webhooks: Self.webhooksText
+        case .webhook: Self.webhookText
         case .compose: Self.composeText
         case .composeCheck: Self.composeCheckText
         case .review: Self.reviewText

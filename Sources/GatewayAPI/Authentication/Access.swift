@@ -84,6 +84,8 @@ struct Access: Hashable, Sendable {
     static let manageChannels = Access(roles: [.admin, .sender], action: "managing channels", operators: .operator)
     /// Webhooks: where events of the project go.
     static let manageWebhooks = Access(roles: [.admin], action: "managing webhooks")
+    /// Webhooks, requests to them and dead letters, without secrets.
+    static let readWebhooks = Access(roles: [.admin], action: "reading webhooks", operators: .viewer)
     /// How often links were opened.
     static let readLinkStats = Access(
         roles: [.admin, .sender], action: "reading the statistics of links", operators: .viewer)
