@@ -238,8 +238,8 @@ let tests: [Target] = [
     .testTarget(
         name: "ConsoleTests",
         dependencies: [
-            "Console", "GatewayAPI", "Links", "HTTPListener", "Delivery", "Store", "SQLiteStorage", "APNS", "FCMWire",
-            "PushModel", "JSON", "TestSupport", hummingbird, hummingbirdTesting, logging, nioCore,
+            "Console", "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLiteStorage", "APNS",
+            "FCMWire", "PushModel", "JSON", "TestSupport", hummingbird, hummingbirdTesting, logging, nioCore,
         ]),
     .testTarget(
         name: "SimulatorsTests",

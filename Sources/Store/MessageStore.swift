@@ -31,6 +31,12 @@ package protocol MessageStore: Sendable {
         of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID
     ) async throws(StoreError) -> Int
 
+    /// The most registrations that a message to `recipient` can reach now, from counts that are kept: in time that does not
+    /// grow with the audience. Exact for what names registrations one by one.
+    func audienceBound(
+        of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID
+    ) async throws(StoreError) -> Int
+
     /// Pauses, resumes or cancels a message. What changes nothing (pausing a paused message) is no error. What changes
     /// the state leaves an audit entry of `credential`.
     ///

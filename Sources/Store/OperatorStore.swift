@@ -9,6 +9,14 @@ package protocol OperatorStore: Sendable {
         by credential: CredentialUse
     ) async throws(StoreError) -> Operator
 
+    /// Gives an operator a role, as an admin of the project alone may: one of the project gets the role, one who is new or
+    /// revoked also `link`, which signs in. One who has roles in other projects alone is left as is: a link of an admin there
+    /// may be in other hands. One transaction, with audit entries.
+    func invite(
+        _ role: OperatorRole, in project: ProjectID, with link: SignInLink, at time: Timestamp,
+        by credential: CredentialUse
+    ) async throws(StoreError) -> OperatorInvitation
+
     /// One operator, also a revoked one. Cheap: asked for each request.
     func console(operator name: OperatorName) async throws(StoreError) -> Operator?
 

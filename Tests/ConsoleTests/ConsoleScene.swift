@@ -13,6 +13,7 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
+import Webhooks
 
 @testable import Console
 @testable import GatewayAPI
@@ -26,8 +27,20 @@ final class ConsoleScene: Sendable {
     let services: GatewayServices
     let clock: Dial
     let publicURL: String
+    let receiver = Receiver()
     let demo: ProjectID
     let other: ProjectID
+
+    /// A receiver of webhooks that answers what a test says.
+    final class Receiver: WebhookTransport {
+        let status = Mutex(204)
+
+        func send(_ request: WebhookRequest) async -> WebhookAnswer {
+            WebhookAnswer(status: status.withLock { $0 }, text: "<b>thanks</b>")
+        }
+
+        func forget(_ endpoint: WebhookID) async {}
+    }
 
     /// The time that the gateway sees.
     final class Dial: Sendable {
@@ -63,6 +76,12 @@ final class ConsoleScene: Sendable {
             controller: MessageController(store: store, runner: nil, wallTime: { clock.now }), projects: projects,
             upstreams: { [] }, storeState: { StoreState() }, refusals: refusals, metricsText: { "" },
             publicURL: { publicURL }, linkHosts: linkHosts, wallTime: { clock.now }, logger: logger)
+        services.request.webhooks = WebhookController(
+            WebhookServices(
+                store: store, transport: receiver,
+                budget: ReadingBudget(clock: ContinuousClock(), isBusy: { false }), clock: ContinuousClock(),
+                wallTime: { clock.now }, random: { 0.5 }, logger: logger), policy: WebhookPolicy(),
+            lookup: { _ in .failure(WebhookLookupFailure("no name server")) })
         let responder = try ConsoleResponder(
             ConsoleServices(
                 store: store, projects: projects, publicURL: { publicURL }, refusals: refusals,
@@ -96,7 +115,7 @@ final class ConsoleScene: Sendable {
                 App(
                     id: try #require(AppID(rawValue: "com.example.app")), environment: .production, firebaseKeys: .none)
             ],
-            links: LinkSettings(prefixes: [LinkPrefix(host: "go.\(id).example")], targets: []))
+            links: LinkSettings(prefixes: [LinkPrefix(host: "go.\(id).example")], targets: ["www.example.com"]))
     }
 
     /// Makes an operator.
@@ -127,7 +146,7 @@ final class ConsoleScene: Sendable {
     /// A browser in which an operator has signed in.
     func signIn(_ name: String) async throws -> Browser {
         var browser = Browser(scene: self)
-        let answer = try await browser.get(link(for: name))
+        let answer = try await browser.post(link(for: name))
         #expect(answer.status == 303)
         return browser
     }

@@ -72,6 +72,8 @@ struct PageTests {
         _ = try await scene.grant(.admin, in: scene.other, to: "admin")
         #expect(try await browser.get("/console/p/other/messages/\(message)").status == 404)
         #expect(try await browser.get("/console/p/other/device/\(device.id)").status == 404)
+        // With the form token of the session, so that it is the message that is not there.
+        _ = try await browser.get("/console/account")
         #expect(try await browser.post("/console/p/other/messages/\(message)/cancel").status == 404)
     }
 
@@ -86,6 +88,7 @@ struct PageTests {
                 (.post, "/links", .sender), (.post, "/messages/\(message)/pause", .operator),
                 (.post, "/messages/\(message)/resume", .operator), (.post, "/device/\(device.id)/lift", .operator),
                 (.post, "/links/show", .operator), (.post, "/users/erase", .admin), (.post, "/access/operator", .admin),
+                (.post, "/webhooks", .admin), (.post, "/webhooks/x/rotate", .admin), (.post, "/device", .viewer),
                 (.post, "/access/link", .admin), (.post, "/access/revoke", .admin), (.post, "/access/key", .admin),
                 (.post, "/access/revoke-key", .admin), (.post, "/access/account", .admin),
             ]
@@ -122,38 +125,6 @@ struct PageTests {
         #expect(paused.elements.map(\.credential.id) == ["operator:operator"])
     }
 
-    @Test func aMassSendAsksForTheNumberAndForAProof() async throws {
-        let scene = try await ConsoleScene()
-        let topic = try #require(Topic(rawValue: "all"))
-        var keys: [RegistrationKey] = []
-        for number in 1...(ComposerCheck.massLimit + 1) {
-            keys.append(try await scene.register(String(number, radix: 16)).key)
-        }
-        _ = try await scene.store.subscribe(keys, to: topic, at: scene.clock.now)
-        var browser = try await scene.signIn("sender")
-        _ = try await browser.get("/console/p/demo/compose")
-        let form = [
-            "act": "send", "kind": "topic", "target": "all", "title": "Hello", "draft": "draft-000002",
-        ]
-        let review = try await browser.post("/console/p/demo/compose", form)
-        #expect(review.status == 200 && review.text.contains("type the number <strong>1001</strong>"))
-        let send = "/console/p/demo/compose/send"
-        for count in ["", "1000", "yes"] {
-            let answer = try await browser.post(send, ["draft": "draft-000002", "count": count])
-            #expect(answer.status == 400 && answer.text.contains("1001"))
-        }
-        scene.clock.advance(by: SessionKeeper.proofLimit)
-        let unproven = try await browser.post(send, ["draft": "draft-000002", "count": "1,001"])
-        #expect(unproven.location?.hasPrefix("/console/prove") == true)
-        let messages = try await scene.store.reports(in: scene.demo, after: nil, limit: 10).elements
-        #expect(messages.isEmpty)
-        var proven = try await scene.signIn("sender")
-        _ = try await proven.get("/console/p/demo/compose")
-        let sent = try await proven.post(send, ["draft": "draft-000002", "count": "1,001"])
-        #expect(sent.location?.hasPrefix("/console/p/demo/messages/") == true)
-        #expect(try await proven.post(send, ["draft": "draft-000002", "count": "1001"]).status == 410)
-    }
-
     @Test func theComposerSaysWhatIsWrongAndKeepsTheDraft() async throws {
         let scene = try await ConsoleScene()
         var browser = try await scene.signIn("sender")
@@ -184,6 +155,86 @@ struct PageTests {
         }
     }
 
+    @Test func aFilterLooksAtPagesOfMessagesAndGoesOn() async throws {
+        let scene = try await ConsoleScene()
+        let device = try await scene.register()
+        _ = try await scene.store.subscribe(
+            [device.key], to: #require(Topic(rawValue: "news")), at: scene.clock.now)
+        var sender = try await scene.signIn("sender")
+        _ = try await sender.get("/console/p/demo/compose")
+        for number in 0..<40 {
+            let sent = try await sender.post(
+                "/console/p/demo/compose",
+                [
+                    "act": "send", "kind": "topic", "target": number.isMultiple(of: 4) ? "news" : "other",
+                    "title": "No \(number)",
+                ])
+            #expect(sent.status == 303)
+        }
+        let all = try await sender.get("/console/p/demo/messages?target=news").text
+        #expect((0..<40).filter { all.contains(">No \($0)<") } == (0..<40).filter { $0.isMultiple(of: 4) })
+        let first = try await sender.get("/console/p/demo/messages").text
+        #expect((0..<40).filter { first.contains(">No \($0)<") } == Array(10..<40))
+        let next = try #require(first.firstMatch(of: /href="([^"]+after=[^"]+)"/)).output.1
+        let second = try await sender.get(String(next).replacing("&amp;", with: "&")).text
+        #expect((0..<40).filter { second.contains(">No \($0)<") } == Array(0..<10))
+    }
+
+    @Test func theOverviewSaysSinceWhenItCounts() async throws {
+        let scene = try await ConsoleScene()
+        var browser = try await scene.signIn("viewer")
+        let note = "Counted since this gateway started"
+        #expect(try await browser.get("/console/p/demo").text.contains(note))
+        scene.clock.advance(by: .seconds(3600))
+        #expect(try await !browser.get("/console/p/demo").text.contains(note))
+        #expect(try await browser.get("/console/p/demo?span=day").text.contains(note))
+    }
+
+    @Test func manyOperatorsAreCutAndCounted() async throws {
+        let scene = try await ConsoleScene()
+        for number in 0..<100 { _ = try await scene.grant(.viewer, in: scene.demo, to: "many\(number)") }
+        var browser = try await scene.signIn("viewer")
+        let page = try await browser.get("/console/p/demo/access").text
+        #expect(page.contains("And 4 other operators") && page.utf8.count < 100_000)
+    }
+
+    @Test func anAdminCannotInviteANameOfAnotherProject() async throws {
+        let scene = try await ConsoleScene()
+        _ = try await scene.grant(.viewer, in: scene.other, to: "alice")
+        var browser = try await scene.signIn("admin")
+        _ = try await browser.get("/console/p/demo/access")
+        let path = "/console/p/demo/access/operator"
+        let refused = try await browser.post(path, ["name": "alice", "role": "admin"])
+        #expect(refused.status == 409 && refused.text.contains("herald operator create alice"))
+        let alice = try #require(OperatorName(rawValue: "alice"))
+        #expect(try await scene.store.console(operator: alice)?.roles == [scene.other: .viewer])
+        _ = try await browser.get("/console/p/demo/access")
+        #expect(try await browser.post(path, ["name": "bob", "role": "viewer"]).text.contains("/console/link/"))
+        _ = try await browser.get("/console/p/demo/access")
+        #expect(try await browser.post(path, ["name": "bob", "role": "sender"]).status == 303)
+    }
+
+    @Test func sendersMakeLinksAndOperatorsBlockThem() async throws {
+        let scene = try await ConsoleScene()
+        let fields = [
+            "prefix": "https://go.demo.example", "link": "https://www.example.com/tea", "name": "Tea", "suffix": "tea",
+        ]
+        var viewer = try await scene.signIn("viewer")
+        _ = try await viewer.get("/console/account")
+        #expect(try await viewer.post("/console/p/demo/links", fields).status == 403)
+        var sender = try await scene.signIn("sender")
+        _ = try await sender.get("/console/p/demo/links/new")
+        let made = try await sender.post("/console/p/demo/links", fields)
+        #expect(made.status == 303, "\(made.text)")
+        let place = try #require(made.location)
+        #expect(try await sender.get(place).text.contains("https://go.demo.example/tea"))
+        let block = ["short": "https://go.demo.example/tea", "act": "block"]
+        #expect(try await sender.post("/console/p/demo/links/show", block).status == 403)
+        var other = try await scene.signIn("operator")
+        _ = try await other.get("/console/account")
+        #expect(try await other.post("/console/p/demo/links/show", block).status == 303)
+    }
+
     @Test func keysAreShownOnceAndNeedAProof() async throws {
         let scene = try await ConsoleScene()
         var browser = try await scene.signIn("admin")
@@ -209,6 +260,13 @@ struct PageTests {
             #expect(answer.location == "/console/p/demo/device/\(device.id)", "\(text)")
         }
         #expect(try await browser.get("/console/p/demo/device?q=nothing").status == 404)
+        // The form posts: a token is in no address.
+        let form = try await browser.get("/console/p/demo/device").text
+        #expect(form.contains(#"<form method="post" action="/console/p/demo/device""#))
+        for text in [device.token.rawValue, hex] {
+            let answer = try await browser.post("/console/p/demo/device", ["q": text])
+            #expect(answer.location == "/console/p/demo/device/\(device.id)", "\(text)")
+        }
         let page = try await browser.get("/console/p/demo/device/\(device.id)").text
         #expect(page.contains("Why did it not get it?") && !page.contains(device.token.rawValue))
     }

@@ -41,6 +41,14 @@ extension ObservedStore: MessageStore {
         try await call(.audience) { store throws(StoreError) in try await store.audience(of: recipient, in: project) }
     }
 
+    func audienceBound(
+        of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID
+    ) async throws(StoreError) -> Int {
+        try await call(.audience) { store throws(StoreError) in
+            try await store.audienceBound(of: recipient, in: project)
+        }
+    }
+
     func control(
         _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,
         by credential: CredentialUse

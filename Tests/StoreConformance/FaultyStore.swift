@@ -178,6 +178,13 @@ extension FaultyStore: MessageStore {
     }
 
     /// See the protocol.
+    package func audienceBound(of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID)
+        async throws(StoreError) -> Int
+    {
+        try await call(.audience) { () throws(StoreError) in try await store.audienceBound(of: recipient, in: project) }
+    }
+
+    /// See the protocol.
     package func control(
         _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,
         by credential: CredentialUse

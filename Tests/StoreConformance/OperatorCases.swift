@@ -65,6 +65,28 @@ extension ConformanceCase {
             try await scene.grant()
             #expect(try await store.console(operator: ada)?.revokedAt == nil)
         },
+        ConformanceCase("an invitation makes an operator with a link, and leaves those of other projects alone") {
+            scene in
+            let (store, ada) = (scene.store, scene.ada)
+            let other = try #require(ProjectID(rawValue: "elsewhere"))
+            let invite = { (role: OperatorRole, project: ProjectID, byte: UInt8) in
+                let link = SignInLink(digest: scene.digest(byte), name: ada, expiresAt: scene.time(99))
+                return try await store.invite(role, in: project, with: link, at: scene.time(5), by: command)
+            }
+            #expect(try await invite(.sender, scene.project, 1) == .invited)
+            #expect(try await invite(.viewer, scene.project, 2) == .changed)
+            #expect(try await invite(.admin, other, 3) == .isElsewhere)
+            #expect(try await store.console(operator: ada)?.roles == [scene.project: .viewer])
+            for byte in [2, 3] as [UInt8] {
+                #expect(try await store.redeem(link: scene.digest(byte), at: scene.time(6)) == nil)
+            }
+            #expect(try await store.redeem(link: scene.digest(1), at: scene.time(6)) == ada)
+            #expect(try await scene.actions() == [.operatorGranted, .operatorLinked, .operatorGranted])
+            // Nothing that an admin elsewhere may hold is left of who was revoked.
+            #expect(try await store.revoke(ada, in: nil, at: scene.time(7), by: command))
+            #expect(try await invite(.admin, other, 4) == .invited)
+            #expect(try await store.console(operator: ada)?.roles == [other: .admin])
+        },
         ConformanceCase("a link signs in once, and not after its end") { scene in
             try await scene.grant()
             let (store, ada) = (scene.store, scene.ada)

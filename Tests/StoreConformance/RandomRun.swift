@@ -190,6 +190,7 @@ package struct RandomRun {
         }
         let exact = try await scene.store.audience(of: .condition(condition), in: scene.project)
         #expect(exact == audience.count)
+        #expect(try await scene.store.audienceBound(of: .condition(condition), in: scene.project) >= exact)
         let message = try await scene.send(.condition(condition), at: now)
         #expect(message.audience >= audience.count)
         note(message, audience, audience, topics: Set(condition.topics), mayGrow: true)

@@ -28,11 +28,8 @@ enum ConsoleScript {
         if (live && part && window.EventSource) {
           const state = document.querySelector('.live-state');
           const say = (text) => { state.hidden = false; state.textContent = text; };
-          const source = new EventSource(live);
-          source.addEventListener('open', () => say('Live'));
-          source.addEventListener('error', () => say('Connection lost; trying again'));
-          source.addEventListener('over', () => { source.close(); say('Reload the page to go on'); });
-          source.addEventListener('part', (event) => {
+          let source, wait = 2500;
+          const show = (event) => {
             const open = [...part.querySelectorAll('details')].map((details) => details.open);
             const holdsFocus = part.contains(document.activeElement) && document.activeElement !== document.body;
             if (holdsFocus && document.activeElement.matches('input, textarea, select')) return;
@@ -42,7 +39,19 @@ enum ConsoleScript {
             part.querySelectorAll('details').forEach((details, place) => { details.open = open[place] ?? details.open; });
             if (focus >= 0) part.querySelectorAll('a, button, summary')[focus]?.focus();
             showTimes(part);
-          });
+          };
+          const follow = () => {
+            source = new EventSource(live);
+            source.addEventListener('open', () => { wait = 2500; say('Live'); });
+            source.addEventListener('error', () => {
+              say('Connection lost; trying again');
+              // An answer other than 200, as when too many pages are open, ends an EventSource: another is made, later each time.
+              if (source.readyState === EventSource.CLOSED) setTimeout(follow, wait = Math.min(2 * wait, 60000));
+            });
+            source.addEventListener('over', () => { source.close(); say('Reload the page to go on'); });
+            source.addEventListener('part', show);
+          };
+          follow();
           addEventListener('pagehide', () => source.close());
         }
 
@@ -68,12 +77,12 @@ enum ConsoleScript {
               const answer = await fetch(composer.dataset.composer, {
                 method: 'POST', body: new URLSearchParams(new FormData(composer)), signal: running.signal,
               });
-              if (!answer.ok) throw new Error(answer.status);
+              if (!answer.ok && answer.status !== 413) throw new Error(answer.status);
               const open = [...check.querySelectorAll('details')].map((details) => details.open);
               check.innerHTML = await answer.text();
               check.querySelectorAll('details').forEach((details, place) => { details.open = open[place] ?? false; });
               showCopy();
-              saved.textContent = 'Draft saved';
+              saved.textContent = answer.ok ? 'Draft saved' : 'Not saved: it is too large';
               history.replaceState(null, '', `?draft=${encodeURIComponent(composer.elements.draft.value)}`);
             } catch (error) {
               if (error.name !== 'AbortError') saved.textContent = 'Not saved: the gateway can’t be reached';

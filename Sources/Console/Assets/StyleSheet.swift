@@ -160,6 +160,8 @@ enum StyleSheet {
         input:not([type=hidden]), select, textarea { display: block; width: 100%; min-height: 40px; margin-top: 4px;
         padding: 8px 11px; border: 1px solid #8a92a1; border-radius: 8px; background: var(--card); color: inherit; font: inherit; font-weight: 400 }
         input, select, textarea { font-weight: 400 !important } textarea { resize: vertical } ::placeholder { color: var(--dim); opacity: 1 }
+        .check { display: flex; align-items: center; gap: 8px; font-weight: 400 }
+        .check input:not([type=hidden]) { width: auto; min-height: 0; margin: 0 }
         button, .button { display: inline-flex; align-items: center; justify-content: center; min-height: 38px;
         padding: 7px 15px; border: 1px solid #8a92a1; border-radius: 8px; background: var(--card); color: var(--text);
         font: inherit; font-weight: 600; text-decoration: none; cursor: pointer }

@@ -5,7 +5,15 @@ import PushModel
 
 /// What the gateway says of a message before it is sent: the same check as for every sender.
 struct ComposerCheck: Sendable {
-    /// How many registrations it goes to; `nil`: not known.
+    /// How the audience is found.
+    enum Audience: Sendable {
+        /// The most that it can be, from counts that are kept: as quick as the rest of the check.
+        case estimated
+        /// Counted, in time that grows with it: for Review alone.
+        case counted
+    }
+
+    /// How many registrations it goes to, or at most goes to; `nil`: not known.
     var audience: Int?
     /// How long that takes, in words; `nil`: not known.
     var duration: String?
@@ -19,10 +27,11 @@ struct ComposerCheck: Sendable {
     /// Above so many recipients the number is to be typed.
     static let massLimit = 1000
 
+    /// Whether it may go to more than ``massLimit``.
     var isMass: Bool { (audience ?? 0) > Self.massLimit }
 
     /// Checks a form.
-    init(_ form: ComposerForm, _ call: ConsoleCall) async throws {
+    init(_ form: ComposerForm, _ call: ConsoleCall, audience kind: Audience = .estimated) async throws {
         let request = form.request(in: call.project, at: call.now)
         var content: FCMMessage?
         do throws(InvalidMessage) {
@@ -30,10 +39,14 @@ struct ComposerCheck: Sendable {
         } catch {
             problems = error.violations.map { (Self.label(of: $0.field), $0.description) }
         }
+        if form.isTooLarge { problems.append(("Message", ComposerForm.tooLarge)) }
         if !form["target"].isEmpty, problems.isEmpty {
+            let options: [JSONValue.Member] = [
+                .init("validate_only", .bool(true)), .init("estimate_audience", .bool(kind == .estimated)),
+            ]
             let answer = try await call.api(
                 .post, call.apiPath("messages:send"),
-                .object(request.members + [.init("validate_only", .bool(true))]))
+                .object(request.members + options))
             read(answer, form)
         }
         if form["title"].isEmpty, form["body"].isEmpty, form["data"].isEmpty, !form["target"].isEmpty {
@@ -53,7 +66,7 @@ struct ComposerCheck: Sendable {
         ]
         if let audience {
             model["audience"] =
-                "Reaches \(Format.count(audience, "device"))"
+                "Reaches \(kind == .counted || form.namesDevices ? "" : "at most ")\(Format.count(audience, "device"))"
                 + (duration.map { ", in about \($0)" } ?? "") + "."
         }
     }

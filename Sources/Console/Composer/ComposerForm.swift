@@ -59,11 +59,25 @@ struct ComposerForm: Sendable {
         set { fields[name] = newValue }
     }
 
+    /// The most bytes of a draft.
+    private static let draftLimitBytes = 64 << 10
+    /// What is said of a message that is too large.
+    static let tooLarge = "It has more than 64 KiB: it is not kept, and no push service takes it. Shorten it."
+
+    /// Whether it has too much for a draft, and for any message.
+    var isTooLarge: Bool { draft.utf8.count > Self.draftLimitBytes }
+
+    /// Whether the target names devices one by one: how many they are is known at once.
+    var namesDevices: Bool { [.device, .user].contains(kind) }
+
     /// To whom.
     var kind: Kind { Kind(rawValue: self["kind"]) ?? .device }
 
     /// Whether nothing was typed.
     var isEmpty: Bool { Self.names.allSatisfy { ["kind", "test"].contains($0) || self[$0].isEmpty } }
+
+    /// Of what was typed, for idempotency keys: another text is another message.
+    var digest: String { String(Base64URL.text(SessionSecret.digest(of: draft)).prefix(22)) }
 
     /// What lists call it.
     var title: String {

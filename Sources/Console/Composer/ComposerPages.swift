@@ -83,10 +83,11 @@ enum ComposerPages {
     @Sendable private static func act(_ call: ConsoleCall) async throws -> Reply {
         let form = ComposerForm(call.visit.form)
         let draft = try await save(form, call)
-        guard !form.isEmpty else {
+        guard !form.isEmpty, !form.isTooLarge else {
             let drafts = try await call.store.drafts(of: call.signedIn.owner.name, in: call.project.id)
             return try await page(
-                form, draft: draft, drafts: drafts, call, error: "Say to whom it goes, and what it says.")
+                form, draft: draft, drafts: drafts, call,
+                error: form.isEmpty ? "Say to whom it goes, and what it says." : ComposerForm.tooLarge)
         }
         switch call.visit.form.text("act") {
         case "test": return try await test(form, draft: draft, call)
@@ -96,20 +97,20 @@ enum ComposerPages {
             guard check.problems.isEmpty, !check.isMass else {
                 return try await review(call, of: draft)
             }
-            return try await deliver(form, draft: draft, call)
+            return try await deliver(form, draft: draft, at: call.now, call)
         default: return .redirect("\(call.root)/compose?draft=\(draft)")
         }
     }
 
-    /// Keeps what was typed; the draft's id.
+    /// Keeps what was typed, unless it is too large; the draft's id.
     private static func save(_ form: ComposerForm, _ call: ConsoleCall) async throws -> String {
         let given = call.visit.form.text("draft")
         let id = given.wholeMatch(of: /[A-Za-z0-9_-]{8,40}/) == nil ? SessionSecret.randomID() : given
-        if !form.isEmpty || !form["test"].isEmpty {
+        if !form.isEmpty || !form["test"].isEmpty, !form.isTooLarge {
             try await call.store.keep(
                 ComposerDraft(
-                    id: id, name: call.signedIn.owner.name, project: call.project.id,
-                    fields: String(form.draft.prefix(64 << 10)), changedAt: call.now))
+                    id: id, name: call.signedIn.owner.name, project: call.project.id, fields: form.draft,
+                    changedAt: call.now))
         }
         return id
     }
@@ -117,8 +118,11 @@ enum ComposerPages {
     /// The part of the page that says what the gateway makes of it: asked for while somebody types.
     @Sendable private static func check(_ call: ConsoleCall) async throws -> Reply {
         let form = ComposerForm(call.visit.form)
+        // What is too large is told by the check.
         _ = try await save(form, call)
-        return .page(.composeCheck, "Check", try await ComposerCheck(form, call).model)
+        return .page(
+            .composeCheck, "Check", status: form.isTooLarge ? .contentTooLarge : .ok,
+            try await ComposerCheck(form, call).model)
     }
 
     private static func test(_ form: ComposerForm, draft: String, _ call: ConsoleCall) async throws -> Reply {
@@ -151,8 +155,9 @@ enum ComposerPages {
         return ComposerForm(draft: found.fields)
     }
 
+    /// The page before sending: to how many it goes is counted here, once, and goes to ``send(_:)`` with the form.
     private static func review(
-        _ call: ConsoleCall, of id: String? = nil, error: String? = nil
+        _ call: ConsoleCall, of id: String? = nil, keeping kept: ReviewedAudience? = nil, error: String? = nil
     ) async throws -> Reply {
         let id = id ?? call.visit.query.text("draft")
         let form = try await draft(id, call)
@@ -162,45 +167,92 @@ enum ComposerPages {
             let problem = check.problems.first.map { "\($0.field): \($0.text)" } ?? "Say to whom it goes."
             return try await page(form, draft: id, drafts: drafts, call, error: problem)
         }
-        let audience = check.audience ?? 0
+        let reviewed = if let kept { kept } else { try await count(form, check, call) }
+        let audience = reviewed.count
         var model = check.model
         model.merge(
             [
                 "draft": id, "target": "\(form.kind.title) \(form["target"])",
+                "reviewed": reviewed.text(of: id, form, secret: call.signedIn.secret),
+                "audience": "Reaches \(Format.count(audience, "device")).",
                 "audienceFigure": Format.number(audience), "audienceText": audience == 1 ? "device" : "devices now",
                 "duration": check.duration ?? "–",
                 "durationText": check.duration == nil
-                    ? "known once pushes were sent lately" : "at today’s rate or pace",
-                "isMass": check.isMass, "count": String(audience), "isProven": call.isProven,
+                    ? "known once pushes were sent lately" : "at most, at today’s rate or pace",
+                "isMass": reviewed.isMass, "count": String(audience), "isProven": call.isProven,
                 "preview": ComposerPreview.model(title: form["title"], body: form["body"], in: call.project),
             ]) { $1 }
         model["error"] = error
         return .page(.review, "Review", menu: .compose, status: error == nil ? .ok : .badRequest, model)
     }
 
+    /// Counts to how many a message goes, unless its target was counted lately and is about as large.
+    private static func count(
+        _ form: ComposerForm, _ check: ComposerCheck, _ call: ConsoleCall
+    ) async throws -> ReviewedAudience {
+        let bound = check.audience ?? 0
+        if form.namesDevices { return ReviewedAudience(count: bound, bound: bound, time: call.now) }
+        let counts = call.services.audienceCounts
+        let target = "\(call.project.id) \(form.kind) \(form["target"])"
+        if var found = counts.found(target, bound: bound, at: call.now) {
+            found.time = call.now
+            return found
+        }
+        guard counts.begin(call.signedIn.session.digest) else {
+            throw ConsoleError(
+                .tooManyRequests, "Another review is under way",
+                "Its recipients are still counted. Wait until that page is shown, then review this one.")
+        }
+        defer { counts.end(call.signedIn.session.digest) }
+        let counted = try await ComposerCheck(form, call, audience: .counted)
+        let reviewed = ReviewedAudience(count: counted.audience ?? 0, bound: bound, time: call.now)
+        counts.keep(reviewed, of: target)
+        return reviewed
+    }
+
     @Sendable private static func send(_ call: ConsoleCall) async throws -> Reply {
         let id = call.visit.form.text("draft")
         let form = try await draft(id, call)
+        let reviewed = ReviewedAudience(
+            call.visit.form.text("reviewed"), of: id, form, secret: call.signedIn.secret, at: call.now)
+        guard let reviewed else {
+            return try await review(
+                call, of: id,
+                error: "Look at it once more: it was changed after its review, or that is older than 15 minutes.")
+        }
         let check = try await ComposerCheck(form, call)
         guard check.problems.isEmpty else { return try await review(call, of: id) }
-        if check.isMass {
-            guard call.visit.form.text("count").filter(\.isNumber) == String(check.audience ?? 0) else {
+        guard !reviewed.isOutgrown(by: check.audience ?? 0) else {
+            return try await review(
+                call, of: id, error: "Look at it once more: its audience grew by more than a tenth since the review.")
+        }
+        if reviewed.isMass {
+            guard call.visit.form.text("count").filter(\.isNumber) == String(reviewed.count) else {
                 return try await review(
-                    call, of: id,
-                    error: "Type the number of recipients as it is shown: they are \(check.audience ?? 0) now.")
+                    call, of: id, keeping: reviewed,
+                    error: "Type the number of recipients as it is shown: \(reviewed.count).")
             }
             guard call.isProven else {
                 return .redirect("\(call.base)/prove?back=\("\(call.root)/compose/review?draft=\(id)".urlEncoded)")
             }
         }
-        return try await deliver(form, draft: id, call)
+        return try await deliver(form, draft: id, at: reviewed.time, call)
     }
 
-    /// Sends, once for each draft, and shows what becomes of it.
-    private static func deliver(_ form: ComposerForm, draft: String, _ call: ConsoleCall) async throws -> Reply {
+    /// Sends, once for each draft and what it says, and shows what becomes of it.
+    ///
+    /// - Parameter time: what the times of the message count from. A second click of Send at Review has the same.
+    private static func deliver(
+        _ form: ComposerForm, draft: String, at time: Timestamp, _ call: ConsoleCall
+    ) async throws -> Reply {
         let answer = try await call.api(
-            .post, call.apiPath("messages:send"), form.request(in: call.project, at: call.now),
-            headers: [.idempotencyKey: "console-\(draft)"])
+            .post, call.apiPath("messages:send"), form.request(in: call.project, at: time),
+            headers: [.idempotencyKey: "console-\(draft)-\(form.digest)"])
+        // The key is of what was typed: it was sent before, and only times that count from the click differ.
+        if answer.status == .conflict {
+            try await call.store.dropDraft(draft, of: call.signedIn.owner.name)
+            return .redirect("\(call.root)/messages")
+        }
         guard answer.isSuccess, let id = answer.messageID else {
             return try await review(call, of: draft, error: "It was not sent. \(answer.message)")
         }

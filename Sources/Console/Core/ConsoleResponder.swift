@@ -58,7 +58,15 @@ package struct ConsoleResponder: Sendable {
         let isHead = request.method == .head
         let start = ContinuousClock.now
         let response = await answer(request, peer, calls)
-        metrics.record(route: "console", status: response.status.code, duration: ContinuousClock.now - start)
+        let duration = ContinuousClock.now - start
+        metrics.record(route: "console", status: response.status.code, duration: duration)
+        // As of the API's requests: never the path, which can hold a token.
+        services.logger.debug(
+            "Request answered",
+            metadata: [
+                "http.method": "\([.get, .head, .post].contains(request.method) ? request.method.rawValue : "other")",
+                "http.route": "console", "http.status": "\(response.status.code)", "duration": "\(duration)",
+            ])
         // A body after the answer to HEAD would be taken for the next answer (RFC 9110 §9.3.2).
         return isHead ? response.createHeadResponse() : response
     }
@@ -77,7 +85,7 @@ package struct ConsoleResponder: Sendable {
             guard let visit else { return failure(.notFound, nil) }
             if let asset = assets.response(to: visit) { return asset }
             let keeper = signIn.keeper(base: base)
-            signedIn = try await keeper.find(visit)
+            signedIn = try await keeper.find(visit, isUse: visit.query["live"] == nil)
             if request.method == .post { try check(visit, signedIn) }
             if let response = try await signIn.respond(to: visit, signedIn, base: base, templates) { return response }
             guard let signedIn else { return signIn.challenge(visit, base: base) }
@@ -149,13 +157,17 @@ package struct ConsoleResponder: Sendable {
 
     /// The page's part that changes, over and over.
     private func live(_ route: ConsoleRoute, _ call: ConsoleCall) -> Response {
-        feeds.response(call) { [templates, services, base] in
-            guard let signedIn = try await call.keeper.find(call.visit),
-                let role = signedIn.owner.roles[call.project.id], role >= route.role
-            else { return nil }
+        let isAllowed: @Sendable () async throws -> Bool = {
+            guard let signedIn = try await call.keeper.find(call.visit, isUse: false) else { return false }
+            // With another role the page is another one: it is loaded again.
+            return signedIn.owner.roles[call.project.id] == call.role
+        }
+        return feeds.response(call, isAllowed: isAllowed) { [templates, services, base] in
             guard case .page(let page) = try await route.respond(call), page.isLive else { return nil }
-            let layout = Layout(signedIn, project: call.project, role: role, base: base, services: services)
-            return templates.renderLive(page, layout.model(for: page, at: ""))
+            let layout = Layout(call.signedIn, project: call.project, role: call.role, base: base, services: services)
+            var model = layout.model(for: page, at: "")
+            model["token"] = LiveFeeds.tokenPlace
+            return templates.renderLive(page, model)
         }
     }
 

@@ -27,8 +27,6 @@ package struct ConsoleServices: Sendable {
     package var linkHosts: LinkHosts
     /// Makes a new API key.
     package var makeKey: MakeKey
-    /// The inner HTML of the page of webhooks of a project; `nil`: the gateway has none.
-    package var webhooks: (@Sendable (ProjectID) -> String)?
     /// The configuration in force, by section, without secrets.
     package var settings: [SettingSection]
     /// As many proxies in front add whom they ask for to `X-Forwarded-For`.
@@ -37,8 +35,12 @@ package struct ConsoleServices: Sendable {
     package var clock: any Clock<Duration>
     /// Wall time.
     package var wallTime: WallTime
+    /// When the gateway was put together: ``traffic`` counts from it.
+    let startedAt: Timestamp
     /// Logs what goes wrong.
     package var logger: Logger
+    /// Audiences that were counted at Review.
+    let audienceCounts = AudienceCounts()
 
     /// Puts the services together.
     package init(
@@ -61,6 +63,7 @@ package struct ConsoleServices: Sendable {
         self.proxies = proxies
         self.clock = clock
         self.wallTime = wallTime
+        startedAt = wallTime()
         self.logger = logger
     }
 

@@ -62,16 +62,10 @@ struct Visit: Sendable {
         guard let host = request.head.soundAuthority else { return false }
         return origin == "http://" + host || origin == "https://" + host
     }
-
-    /// Whether a page is only fetched ahead: it was not asked for yet.
-    var isPrefetch: Bool {
-        (request.headers[.secPurpose] ?? request.headers[.purpose] ?? "").contains("prefetch")
-    }
 }
 
 extension HTTPField.Name {
     static let secFetchSite = HTTPField.Name("Sec-Fetch-Site")!
-    static let purpose = HTTPField.Name("Purpose")!
     static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
     static let openerPolicy = HTTPField.Name("Cross-Origin-Opener-Policy")!
     static let robotsTag = HTTPField.Name("X-Robots-Tag")!

@@ -15,15 +15,22 @@ import Synchronization
 struct LiveFeeds: Sendable {
     /// At most so many updates a second: four.
     static let rest: Duration = .milliseconds(250)
+    /// The longest rest after an update that took long.
+    static let longestRest: Duration = .seconds(10)
     /// How often a silent feed says that it is there: proxies end what is silent.
     static let ping: Duration = .seconds(15)
     /// How long a feed lasts; the browser begins another, with the session checked anew.
     static let longest: Duration = .seconds(600)
     /// How many feeds there may be at a time; more are told to come later.
     static let limit = 200
+    /// How many of one operator.
+    static let limitOfOperator = 20
+    /// Parts are rendered with this in place of the token of a session's forms: they are for all who see the page.
+    static let tokenPlace = SessionSecret.random()
 
     private let clock: any Clock<Duration>
     private let count = FeedCount()
+    private let renders = SharedRenders()
 
     init(clock: any Clock<Duration>) {
         self.clock = clock
@@ -31,20 +38,29 @@ struct LiveFeeds: Sendable {
 
     /// Answers with a feed.
     ///
-    /// - Parameter render: makes the part; `nil`: the session has ended.
+    /// - Parameters:
+    ///   - isAllowed: whether the session still lasts and may see the page.
+    ///   - render: makes the part, with ``tokenPlace`` for the token of forms: once for all feeds of one page and role that
+    ///     wait for it; `nil`: the page has none.
     func response(
-        _ call: ConsoleCall, render: @escaping @Sendable () async throws -> String?
+        _ call: ConsoleCall, isAllowed: @escaping @Sendable () async throws -> Bool,
+        render: @escaping @Sendable () async throws -> String?
     ) -> Response {
-        guard count.enter() else {
+        let owner = call.signedIn.owner.name
+        guard count.enter(owner) else {
             return .console(
                 "Too many pages follow what happens.\n", "text/plain", status: .serviceUnavailable,
                 and: [.retryAfter: "5"])
         }
         var headers = HTTPFields.ofConsole
         headers[.contentType] = "text/event-stream"
-        let feed = Feed(
-            clock: clock, store: call.store, render: render)
-        let place = FeedPlace(count)
+        let page = "\(call.role.rawValue) \(call.visit.request.uri.string)"
+        let token = call.signedIn.formToken
+        let feed = Feed(clock: clock, store: call.store) { [renders] in
+            guard try await isAllowed() else { return nil }
+            return try await renders.part(of: page, render)?.replacing(Self.tokenPlace, with: token)
+        }
+        let place = FeedPlace(count, of: owner)
         return Response(
             status: .ok, headers: headers,
             body: ResponseBody { writer in
@@ -55,28 +71,38 @@ struct LiveFeeds: Sendable {
     }
 }
 
-/// How many feeds there are.
-private final class FeedCount: Sendable {
-    private let count = Mutex(0)
+/// How many feeds there are, by operator.
+final class FeedCount: Sendable {
+    private let counts = Mutex<[OperatorName: Int]>([:])
 
-    func enter() -> Bool {
-        count.withLock { count in
-            guard count < LiveFeeds.limit else { return false }
-            count += 1
+    /// Takes a place; `false`: there is none.
+    func enter(_ name: OperatorName) -> Bool {
+        counts.withLock { counts in
+            let own = counts[name] ?? 0
+            guard own < LiveFeeds.limitOfOperator, counts.values.reduce(0, +) < LiveFeeds.limit else { return false }
+            counts[name] = own + 1
             return true
         }
     }
 
-    func leave() { count.withLock { $0 -= 1 } }
+    /// Gives a place back.
+    func leave(_ name: OperatorName) {
+        counts.withLock { counts in
+            let rest = (counts[name] ?? 0) - 1
+            counts[name] = rest > 0 ? rest : nil
+        }
+    }
 }
 
 /// A feed's place among all, given back once: also when its answer is never written.
 private final class FeedPlace: Sendable {
     private let count: FeedCount
+    private let name: OperatorName
     private let isHeld = Mutex(true)
 
-    init(_ count: FeedCount) {
+    init(_ count: FeedCount, of name: OperatorName) {
         self.count = count
+        self.name = name
     }
 
     deinit { leave() }
@@ -86,7 +112,7 @@ private final class FeedPlace: Sendable {
             defer { isHeld = false }
             return isHeld
         }
-        if wasHeld { count.leave() }
+        if wasHeld { count.leave(name) }
     }
 }
 
@@ -103,14 +129,17 @@ private struct Feed: Sendable {
         var shown: String?
         let end = SteadyEnd(clock, after: LiveFeeds.longest)
         while !Task.isCancelled, !end.isReached {
+            let start = ContinuousClock.now
             guard let part = try await render() else {
                 try await writer.write(ByteBuffer(string: "event: over\ndata: \n\n"))
                 return
             }
             if part != shown { try await send(part, &writer) }
             shown = part
-            // Several commits of a broadcast make one update.
-            try await clock.sleep(for: LiveFeeds.rest)
+            // Several commits of a broadcast make one update; what takes long to render rests longer, so that pages which
+            // are open take no more than a tenth of a core each.
+            let rest = min(max(LiveFeeds.rest, start.duration(to: .now) * 9), LiveFeeds.longestRest)
+            try await clock.sleep(for: rest)
             var happened: Bool? = false
             while happened == false {
                 happened = await hasEvents(changes)

@@ -23,23 +23,34 @@ enum AccessActs {
         guard name != call.signedIn.owner.name else {
             throw ConsoleError(.badRequest, "Your own role stays", "Another admin can change it.")
         }
-        let isNew = try await call.store.console(operator: name)?.roles.isEmpty ?? true
-        _ = try await call.store.grant(role, in: call.project.id, to: name, at: call.now, by: call.use.credential)
-        guard isNew else { return .redirect("\(call.root)/access") }
-        return try await showLink(for: name, call)
+        let link = ConsoleSignInLink(for: name, at: call.now)
+        let invitation = try await call.store.invite(
+            role, in: call.project.id, with: link.record, at: call.now, by: call.use.credential)
+        switch invitation {
+        case .changed: return .redirect("\(call.root)/access")
+        case .invited: return try await show(link, for: name, call)
+        case .isElsewhere:
+            throw ConsoleError(
+                .conflict, "This name belongs to another project",
+                "It was given out by an admin there, perhaps to another person than you mean. Take another name, or ask the "
+                    + "owner of the gateway for: herald operator create \(name) --project \(call.project.id) --role \(role.rawValue)"
+            )
+        }
     }
 
     @Sendable private static func link(_ call: ConsoleCall) async throws -> Reply {
         let name = try await operatorOfProject(call)
         // A link signs in to everything that its operator may: who makes it must be an admin there, too.
         try await checkPower(over: name, call)
-        return try await showLink(for: name, call)
-    }
-
-    private static func showLink(for name: OperatorName, _ call: ConsoleCall) async throws -> Reply {
         let link = ConsoleSignInLink(for: name, at: call.now)
         guard try await call.store.insert(link.record) else { throw ConsoleError.notFound }
         try await call.audit(.operatorLinked, name.rawValue)
+        return try await show(link, for: name, call)
+    }
+
+    private static func show(
+        _ link: ConsoleSignInLink, for name: OperatorName, _ call: ConsoleCall
+    ) async throws -> Reply {
         let base = call.services.publicURL()
         let path = call.consolePath
         return try await AccessPages.page(

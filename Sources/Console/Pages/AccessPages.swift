@@ -14,16 +14,22 @@ enum AccessPages {
         let value: String
     }
 
+    /// How many operators the page shows.
+    private static let operatorLimit = 100
+
     /// The page, with a secret that is shown once.
     static func page(_ call: ConsoleCall, showing secret: NewSecret? = nil) async throws -> Reply {
         let operators = try await call.store.operators(of: call.project.id)
         let keys = try await call.store.apiKeys(of: call.project.id)
         let accounts = try await call.store.serviceAccountKeys(of: call.project.id)
         var model: Model = [
-            "operators": operators.map { found(operator: $0, call) },
+            "operators": operators.prefix(operatorLimit).map { found(operator: $0, call) },
             "keys": keys.reversed().prefix(200).map { key($0, at: call.now) }, "hasKeys": !keys.isEmpty,
             "accounts": Self.accounts(accounts), "hasAccounts": !accounts.isEmpty,
         ]
+        if operators.count > operatorLimit {
+            model["moreOperators"] = Format.count(operators.count - operatorLimit, "other operator")
+        }
         if let secret { model["secret"] = ["title": secret.title, "value": secret.value] as Model }
         return .page(.access, "Access", menu: .access, model)
     }

@@ -6,7 +6,9 @@ import Store
 /// A device: why it gets pushes or not.
 enum DevicePages {
     static let routes: [ConsoleRoute] = [
-        .get("device", .viewer, search), .get("device/{device}", .viewer, device),
+        .get("device", .viewer) { try await search($0, $0.visit.query) },
+        // What is looked up may be a token: with POST it comes into no history and no log of a proxy.
+        .post("device", .viewer) { try await search($0, $0.visit.form) }, .get("device/{device}", .viewer, device),
         .post("device/{device}/lift", .operator, lift), .post("device/{device}/end", .operator, end),
     ]
 
@@ -16,9 +18,9 @@ enum DevicePages {
 
     // MARK: Search
 
-    @Sendable private static func search(_ call: ConsoleCall) async throws -> Reply {
-        let message = call.visit.query.text("message")
-        guard let text = call.visit.query["q"] else {
+    private static func search(_ call: ConsoleCall, _ fields: Form) async throws -> Reply {
+        let message = fields.text("message")
+        guard let text = fields["q"] else {
             return .page(.device, "Device", menu: .device, ["hint": true, "message": message, "q": ""])
         }
         let found = try await matches(text, call)
@@ -195,8 +197,8 @@ enum DevicePages {
 
     @Sendable private static func end(_ call: ConsoleCall) async throws -> Reply {
         let registration = try await registration(call)
-        try await call.audit(.registrationEnded, registration.id.rawValue)
         _ = try await call.act(.delete, call.apiPath("registrations", registration.id.rawValue.urlEncoded))
+        try await call.audit(.registrationEnded, registration.id.rawValue)
         return .redirect("\(call.root)/device/\(registration.id)")
     }
 }

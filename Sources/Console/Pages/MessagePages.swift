@@ -6,7 +6,8 @@ import Store
 enum MessagePages {
     static let routes: [ConsoleRoute] = [.get("messages", .viewer, list)]
 
-    /// How many rows a page has, and how many messages one look goes through for them.
+    /// How many rows a page has before no more are looked for, which is how many messages are read at a time; and about how
+    /// many messages one look goes through for them. So a look has at most ``lookLimit`` / ``size`` + 1 reads.
     private static let size = 30
     private static let lookLimit = 200
 
@@ -75,7 +76,7 @@ enum MessagePages {
         repeat {
             let page = try await call.list { () async throws(StoreError) in
                 try await call.store.reports(
-                    in: call.project.id, state: filter.state, after: cursor, limit: size - reports.count)
+                    in: call.project.id, state: filter.state, after: cursor, limit: size)
             }
             looked += page.elements.count
             reports += page.elements.filter(filter.keeps)

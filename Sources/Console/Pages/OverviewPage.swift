@@ -6,9 +6,7 @@ import Store
 
 /// How the project's deliveries go: the last hour, day and week.
 enum OverviewPage {
-    static let routes: [ConsoleRoute] = [
-        .get("", .viewer, overview), .get("apps", .viewer, AppPage.page), .get("webhooks", .viewer, webhooks),
-    ]
+    static let routes: [ConsoleRoute] = [.get("", .viewer, overview), .get("apps", .viewer, AppPage.page)]
 
     @Sendable private static func overview(_ call: ConsoleCall) async throws -> Reply {
         let span = call.visit.query["span"].flatMap(TrafficSpan.init(rawValue:)) ?? .hour
@@ -28,6 +26,10 @@ enum OverviewPage {
             "messages": call.rows(of: reports.elements, titles), "hasMessages": !reports.elements.isEmpty,
             "isEmpty": reports.elements.isEmpty,
         ]
+        let seconds = Int64(span.stepSeconds) * Int64(span.steps)
+        if call.now < call.services.startedAt + .seconds(seconds) {
+            model["since"] = Format.time(call.services.startedAt)
+        }
         model.merge(health.model) { $1 }
         return .page(.overview, "Overview", menu: .overview, isLive: true, model)
     }
@@ -63,18 +65,4 @@ enum OverviewPage {
         let hundredths = Int((perSecond * 100).rounded())
         return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
     }
-
-    /// What the gateway has of webhooks.
-    @Sendable private static func webhooks(_ call: ConsoleCall) async throws -> Reply {
-        .page(
-            .webhooks, "Webhooks", menu: .webhooks,
-            ["content": call.services.webhooks.map { Markup($0(call.project.id)) } ?? emptyWebhooks])
-    }
-
-    private static let emptyWebhooks = Markup(
-        """
-        <section class="card empty"><h2>Events for your backends</h2><p>What becomes of messages can be read in order, \
-        with a long wait instead of polling:</p><pre><code>GET /v1/projects/PROJECT/events?after=now&amp;wait=30s</code></pre>\
-        <p>In a terminal: <code>herald tail</code></p></section>
-        """)
 }

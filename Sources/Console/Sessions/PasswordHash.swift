@@ -48,37 +48,30 @@ enum PasswordHash {
     }
 }
 
-/// Hashes passwords one after the other: each takes 32 MiB and some tens of milliseconds.
+/// Hashes passwords one after the other on a queue of their own: each takes 32 MiB and some tens of milliseconds, which no
+/// thread of the cooperative pool is kept for.
 actor PasswordChecker {
     /// How many may wait; more are told to come again.
     private static let limit = 16
+    private let queue = DispatchQueue(label: "herald.passwords")
     private var waiting = 0
 
     /// Whether a password is the one of a hash; `nil`: too many wait.
-    nonisolated func matches(_ password: String, _ hash: String?) async throws -> Bool? {
-        guard await enter() else { return nil }
-        do {
-            let isRight = try await check(password, hash)
-            await leave()
-            return isRight
-        } catch {
-            await leave()
-            throw error
-        }
+    func matches(_ password: String, _ hash: String?) async throws -> Bool? {
+        guard waiting < Self.limit else { return nil }
+        waiting += 1
+        defer { waiting -= 1 }
+        return try await run { try PasswordHash.matches(password, hash) }
     }
 
     /// The hash of a new password.
-    func hash(_ password: String) throws -> String { try PasswordHash.make(password) }
-
-    private func enter() -> Bool {
-        guard waiting < Self.limit else { return false }
-        waiting += 1
-        return true
+    func hash(_ password: String) async throws -> String {
+        try await run { try PasswordHash.make(password) }
     }
 
-    private func leave() { waiting -= 1 }
-
-    private func check(_ password: String, _ hash: String?) throws -> Bool {
-        try PasswordHash.matches(password, hash)
+    private func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Result { try work() }) }
+        }
     }
 }

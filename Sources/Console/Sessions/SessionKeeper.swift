@@ -43,7 +43,10 @@ struct SessionKeeper: Sendable {
     private var cookieName: String { isSecure ? "__Host-herald" : "herald" }
 
     /// The session of a request; `nil`: there is none, it has ended or is too old.
-    func find(_ visit: Visit) async throws(StoreError) -> SignedIn? {
+    ///
+    /// - Parameter isUse: whether the request is one of the operator's, which the session lasts longer for; what a page
+    ///   that is open asks for by itself is none.
+    func find(_ visit: Visit, isUse: Bool = true) async throws(StoreError) -> SignedIn? {
         guard let secret = visit.cookie(cookieName), secret.utf8.count < 100,
             let found = try await store.session(SessionSecret.digest(of: secret))
         else { return nil }
@@ -51,7 +54,7 @@ struct SessionKeeper: Sendable {
         guard now < session.createdAt + Self.totalLimit, now < session.usedAt + Self.idleLimit,
             found.owner.revokedAt == nil
         else { return nil }
-        if session.usedAt + Self.useStep <= now {
+        if isUse, session.usedAt + Self.useStep <= now {
             try await store.noteUse(ofSession: session.digest, at: now, isProof: false)
         }
         return SignedIn(secret: secret, session: session, owner: found.owner)

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import Links
+import Logging
 import PushModel
 import Store
 
@@ -41,7 +42,8 @@ struct SignInPages: Sendable {
     ) async throws -> Response? {
         let isPost = visit.request.method == .post
         switch (visit.segments.first, visit.segments.count) {
-        case ("link", 2) where !isPost: return try await redeem(visit, base)
+        case ("link", 2):
+            return isPost ? try await redeem(visit, base) : linkPage(signedIn, base, templates)
         case ("sign-in", 1):
             return isPost
                 ? try await signIn(visit, base, templates) : signInPage(visit, base: base, templates)
@@ -62,11 +64,15 @@ struct SignInPages: Sendable {
 
     // MARK: Signing in
 
-    /// Signs in by a link. A page that is only fetched ahead does not use it up.
+    /// What a link opens: a button. Scanners of chats and mails open links; they do not send forms, and no page of another
+    /// origin can.
+    private func linkPage(_ signedIn: SignedIn?, _ base: String, _ templates: ConsoleTemplates) -> Response {
+        let model: Model = ["current": signedIn?.owner.name.rawValue ?? "", "isSignedIn": signedIn != nil]
+        return page(.signInLink, "Sign in", model, signedIn, base, templates)
+    }
+
+    /// Signs in by a link.
     private func redeem(_ visit: Visit, _ base: String) async throws -> Response {
-        guard visit.request.method == .get, !visit.isPrefetch else {
-            return .console("", "text/plain", status: .noContent)
-        }
         let digest = SessionSecret.digest(of: visit.segments[1])
         guard let name = try await services.store.redeem(link: digest, at: services.wallTime()) else {
             throw ConsoleError(
@@ -89,7 +95,9 @@ struct SignInPages: Sendable {
 
     private func signIn(_ visit: Visit, _ base: String, _ templates: ConsoleTemplates) async throws -> Response {
         let (name, now) = (visit.form["name"] ?? "", services.wallTime())
-        if let wait = throttle.wait(name: name, address: visit.address, at: now) {
+        let subject = SignInThrottle.Subject.name(name, from: visit.address)
+        if let wait = throttle.begin(subject, at: now) {
+            log("too many attempts", nil, visit)
             return signInPage(
                 visit, base: base, templates,
                 error:
@@ -99,20 +107,57 @@ struct SignInPages: Sendable {
         var owner: Operator?
         if let name = OperatorName(rawValue: name) { owner = try await services.store.console(operator: name) }
         if owner?.revokedAt != nil { owner = nil }
-        guard let isRight = try await isProof(visit, of: owner) else {
+        guard let isRight = try await isProof(visit, of: owner, subject) else {
             return signInPage(
                 visit, base: base, templates, error: "Too many are signing in at this moment. Try again.",
                 status: .serviceUnavailable)
         }
         guard isRight, let owner else {
-            throttle.failed(name: name, address: visit.address, at: now)
+            try await noteFailure(of: owner, visit)
             return signInPage(
                 visit, base: base, templates,
                 error: "Name, password or one-time code is wrong.", status: .unauthorized)
         }
-        throttle.succeeded(name: name)
+        throttle.succeeded(subject)
         let cookie = try await keeper(base: base).begin(for: owner.name, visit)
         return .seeOther(back(visit.form["back"], base), cookie: cookie)
+    }
+
+    /// Notes a sign-in that failed: in the log, and of an operator in the audit log of each of the projects. A name that
+    /// no operator has is not written down: it may be a password in the wrong field.
+    private func noteFailure(of owner: Operator?, _ visit: Visit) async throws {
+        log("a secret is wrong", owner, visit)
+        guard let owner else { return }
+        for project in owner.roles.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            try await services.store.record(
+                AuditEntry(
+                    time: services.wallTime(), project: project, action: .operatorFailedToSignIn,
+                    subject: owner.name.rawValue,
+                    credential: CredentialUse(id: "console", name: "sign-in page", address: visit.address)))
+        }
+    }
+
+    private func log(_ reason: String, _ owner: Operator?, _ visit: Visit) {
+        services.logger.notice(
+            "console: a sign-in failed",
+            metadata: [
+                "operator": "\(owner?.name.rawValue ?? "unknown")", "address": "\(visit.address ?? "unknown")",
+                "reason": "\(reason)",
+            ])
+    }
+
+    /// As ``isProof(_:of:)``; an attempt of which nothing is known does not count.
+    private func isProof(
+        _ visit: Visit, of owner: Operator?, _ subject: SignInThrottle.Subject
+    ) async throws -> Bool? {
+        do {
+            let isRight = try await isProof(visit, of: owner)
+            if isRight == nil { throttle.takeBack(subject) }
+            return isRight
+        } catch {
+            throttle.takeBack(subject)
+            throw error
+        }
     }
 
     /// Whether a form has the password and one-time code of an operator; `nil`: too many ask. As slow for an unknown name as for
@@ -146,20 +191,25 @@ struct SignInPages: Sendable {
     private func prove(
         _ visit: Visit, _ signedIn: SignedIn, _ base: String, _ templates: ConsoleTemplates
     ) async throws -> Response {
-        let (name, now) = (signedIn.owner.name.rawValue, services.wallTime())
+        let subject = SignInThrottle.Subject.session(signedIn.session.id)
         let place = back(visit.form["back"], base)
-        guard throttle.wait(name: name, address: visit.address, at: now) == nil else {
+        guard throttle.begin(subject, at: services.wallTime()) == nil else {
             return proofPage(
                 visit, signedIn, back: place, base: base, templates, error: "Too many attempts. Wait some minutes.",
                 status: .tooManyRequests)
         }
-        guard try await isProof(visit, of: signedIn.owner) == true else {
-            throttle.failed(name: name, address: visit.address, at: now)
+        guard let isRight = try await isProof(visit, of: signedIn.owner, subject) else {
+            return proofPage(
+                visit, signedIn, back: place, base: base, templates,
+                error: "Too many are signing in at this moment. Try again.", status: .serviceUnavailable)
+        }
+        guard isRight else {
+            try await noteFailure(of: signedIn.owner, visit)
             return proofPage(
                 visit, signedIn, back: place, base: base, templates, error: "Password or one-time code is wrong.",
                 status: .unauthorized)
         }
-        throttle.succeeded(name: name)
+        throttle.succeeded(subject)
         try await keeper(base: base).prove(signedIn)
         return .seeOther(place)
     }

@@ -73,7 +73,7 @@ extension ConsoleTemplate {
         <div class="tile"><p class="label">Expected duration</p><p class="figure">{{duration}}</p><p class="dim">{{durationText}}</p></div></section>
         {{#warnings}}<p class="note warn">{{.}}</p>{{/warnings}}
         {{^hasWarnings}}<p class="note good">No warnings: the message fits every platform that it goes to.</p>{{/hasWarnings}}
-        <form method="post" action="{{root}}/compose/send" class="stack">\(token)<input type="hidden" name="draft" value="{{draft}}"><input type="hidden" name="_back" value="{{root}}/compose/review?draft={{draft}}">
+        <form method="post" action="{{root}}/compose/send" class="stack">\(token)<input type="hidden" name="draft" value="{{draft}}"><input type="hidden" name="reviewed" value="{{reviewed}}"><input type="hidden" name="_back" value="{{root}}/compose/review?draft={{draft}}">
         {{#isMass}}<label>More than 1,000 recipients: type the number <strong>{{count}}</strong> to confirm<input name="count" inputmode="numeric" autocomplete="off" required></label>
         {{^isProven}}<p class="note warn">Before it is sent you will be asked who you are.</p>{{/isProven}}{{/isMass}}
         <div class="actions"><button class="primary">Send</button><a class="button" href="{{root}}/compose?draft={{draft}}">Back to the composer</a></div>

@@ -2,7 +2,7 @@ extension ConsoleTemplate {
     static let deviceText = page(
         """
         <div class="head"><h1>Device</h1></div>
-        <form method="get" action="{{root}}/device" class="filter card" role="search">
+        <form method="post" action="{{root}}/device" class="filter card" role="search">\(token)
         <label class="grow">Token, FID, user or device token<input name="q" value="{{q}}" required autofocus></label>
         <label class="grow">Message <span class="dim">optional: why did it not get this one?</span><input name="message" value="{{message}}" placeholder="message id"></label>
         <div class="actions"><button class="primary">Look up</button></div>
@@ -91,12 +91,6 @@ extension ConsoleTemplate {
         {{#certificates}}<div class="row"><div><span class="dot {{kind}}"></span><strong>{{subject}}</strong><br><span class="dim">{{file}} · valid until {{{until}}}</span></div></div>{{/certificates}}
         {{^certificates}}<p class="dim">None: keys do not expire.</p>{{/certificates}}
         <p class="dim">To test them against the push services: <code>herald doctor</code></p></section>
-        """)
-
-    static let webhooksText = page(
-        """
-        <div class="head"><h1>Webhooks</h1></div>
-        {{{content}}}
         """)
 
     static let settingsText = page(

@@ -69,6 +69,16 @@ extension ConsoleTemplate {
         </div>
         """)
 
+    static let signInLinkText = page(
+        """
+        <div class="narrow card center">
+        <h1>Sign in to Herald</h1>
+        <p>This link signs you in once, in this browser. If you did not ask for it, close this page.</p>
+        {{#isSignedIn}}<p class="note warn">You are signed in as <strong>{{current}}</strong>; the link may be of another operator.</p>{{/isSignedIn}}
+        <form method="post">\(token)<button class="primary" autofocus>Sign in</button></form>
+        </div>
+        """)
+
     static let proveText = page(
         """
         <div class="narrow card">

@@ -4,9 +4,9 @@ import Mustache
 /// The templates of the console. Those with a name of a page stand in the layout; the part that follows what happens is a
 /// partial of its own.
 enum ConsoleTemplate: String, Sendable, CaseIterable {
-    case layout, message, signIn, prove, account
+    case layout, message, signIn, signInLink, prove, account
     case overview, overviewLive, messages, messagesLive, report, reportLive, deliveries
-    case device, topics, topic, users, apps, webhooks
+    case device, topics, topic, users, apps, webhooks, webhook
     case compose, composeCheck, review, links, linkNew, link, access, audit, settings
     case pager, progress, phone
 
@@ -16,6 +16,7 @@ enum ConsoleTemplate: String, Sendable, CaseIterable {
         case .layout: Self.layoutText
         case .message: Self.messageText
         case .signIn: Self.signInText
+        case .signInLink: Self.signInLinkText
         case .prove: Self.proveText
         case .account: Self.accountText
         case .overview: Self.overviewText
@@ -31,6 +32,7 @@ enum ConsoleTemplate: String, Sendable, CaseIterable {
         case .users: Self.usersText
         case .apps: Self.appsText
         case .webhooks: Self.webhooksText
+        case .webhook: Self.webhookText
         case .compose: Self.composeText
         case .composeCheck: Self.composeCheckText
         case .review: Self.reviewText

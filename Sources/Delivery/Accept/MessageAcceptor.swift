@@ -102,8 +102,11 @@ package final class MessageAcceptor: Sendable {
     /// Says what would become of a submission, without keeping anything: whom it would reach, how large it is, how long
     /// it would take, why it would be refused.
     ///
+    /// - Parameter isEstimate: whether the audience is the most that it can be, from counts that are kept, instead of counted.
     /// - Throws: ``SubmissionRefusal/store(_:)`` when the audience can't be counted, and ``SubmissionRefusal/stopping``.
-    package func preflight(_ submission: Submission) async throws(SubmissionRefusal) -> Preflight {
+    package func preflight(
+        _ submission: Submission, isEstimate: Bool = false
+    ) async throws(SubmissionRefusal) -> Preflight {
         guard !isStopped.load(ordering: .acquiring) else { throw count(.stopping) }
         let now = wallTime()
         let plan = plan(submission, at: now)
@@ -114,7 +117,10 @@ package final class MessageAcceptor: Sendable {
         }
         let audience: Int
         do throws(StoreError) {
-            audience = try await store.audience(of: plan.recipient, in: submission.project.id)
+            audience =
+                isEstimate
+                ? try await store.audienceBound(of: plan.recipient, in: submission.project.id)
+                : try await store.audience(of: plan.recipient, in: submission.project.id)
         } catch {
             throw count(.store(error))
         }

@@ -47,7 +47,7 @@ package struct RegistrationAdoption: Sendable {
 package struct Preflight: Sendable {
     /// An id of the usual form that names no message.
     package var id: MessageID
-    /// The active registrations that it would reach now.
+    /// The active registrations that it would reach now; of an estimate the most that it can reach.
     package var audience: Int
     /// The size of the finished payload of each app that it can be built for.
     package var payloadBytes: [AppKey: Int]

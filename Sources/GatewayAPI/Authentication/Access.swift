@@ -75,12 +75,17 @@ struct Access: Hashable, Sendable {
     /// A short link.
     static let createLinks = Access(
         roles: [.admin, .sender, .client], action: "making short links", operators: .sender)
-    /// Links with a name, and lists of all.
+    /// A link with a name.
+    static let createManagedLinks = Access(
+        roles: [.admin, .sender], action: "making links", operators: .sender)
+    /// Changes of links with a name, and lists of all.
     static let manageLinks = Access(roles: [.admin, .sender], action: "managing links", operators: .operator)
     /// Broadcast channels, made by backends for what they publish.
     static let manageChannels = Access(roles: [.admin, .sender], action: "managing channels", operators: .operator)
     /// Webhooks: where events of the project go.
     static let manageWebhooks = Access(roles: [.admin], action: "managing webhooks")
+    /// Webhooks, requests to them and dead letters, without secrets.
+    static let readWebhooks = Access(roles: [.admin], action: "reading webhooks", operators: .viewer)
     /// How often links were opened.
     static let readLinkStats = Access(
         roles: [.admin, .sender], action: "reading the statistics of links", operators: .viewer)

@@ -8,7 +8,7 @@ import PushModel
 enum LinkRoutes {
     static let all: [Route] = [
         .links(.post, "shortLinks", .createLinks, ShortLinkRoutes.create),
-        .links(.post, "managedShortLinks:create", .manageLinks, ManagedLinkRoutes.create),
+        .links(.post, "managedShortLinks:create", .createManagedLinks, ManagedLinkRoutes.create),
         .links(.get, "managedShortLinks", .manageLinks, ManagedLinkRoutes.list),
         .links(.get, "managedShortLinks/{link}", .manageLinks, ManagedLinkRoutes.get),
         .links(.patch, "managedShortLinks/{link}", .manageLinks, ManagedLinkRoutes.change),

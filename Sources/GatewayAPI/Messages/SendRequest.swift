@@ -191,12 +191,14 @@ extension DeliveryOptions {
     }
 }
 
-/// The body of a send request: `{message, validate_only}`, and beside FCM's own `delivery` and `target`.
+/// The body of a send request: `{message, validate_only, estimate_audience}`, and beside FCM's own `delivery` and `target`.
 struct SendRequest: Sendable {
     /// What, to whom, how.
     let item: SendItem
     /// Whether nothing is to be kept.
     let validatesOnly: Bool
+    /// Whether the audience is estimated from counts that are kept instead of counted.
+    let estimatesAudience: Bool
 
     /// Decodes a body.
     ///
@@ -214,8 +216,12 @@ struct SendRequest: Sendable {
     init(
         _ body: ObjectReader, messageBytes: [UInt8]? = nil, at now: Timestamp, to platforms: [Platform] = [.apple]
     ) throws(FCMError) {
-        try SendItem.refuseUnknown(in: body, except: ["validate_only"])
+        try SendItem.refuseUnknown(in: body, except: ["validate_only", "estimate_audience"])
         validatesOnly = try body.bool("validate_only") ?? false
+        estimatesAudience = try body.bool("estimate_audience") ?? false
+        guard validatesOnly || !estimatesAudience else {
+            throw .badRequest("estimateAudience", "estimateAudience is for validateOnly.")
+        }
         item = try SendItem(body, messageBytes: messageBytes, at: now, to: platforms)
         if !validatesOnly { try item.refuseUpstream() }
     }

@@ -42,7 +42,7 @@ enum SendRoutes {
         )
         let wait = try call.wait(of: request, for: submission.recipient)
         guard !request.validatesOnly else {
-            let view = try await call.preflight(submission)
+            let view = try await call.preflight(submission, isEstimate: request.estimatesAudience)
             if request.item.asksUpstream { try await call.checkUpstream(submission, of: request.item) }
             let members = view.members + request.item.warningMembers(of: view)
             return Response(json: .object(try await members + call.standing(of: submission.recipient)))
@@ -84,10 +84,10 @@ extension ProjectCall {
     /// Says what would become of a message.
     ///
     /// - Throws: the error for a message that breaks a rule, as accepting it would.
-    func preflight(_ submission: Submission) async throws(FCMError) -> PreflightView {
+    func preflight(_ submission: Submission, isEstimate: Bool = false) async throws(FCMError) -> PreflightView {
         let preflight: Preflight
         do throws(SubmissionRefusal) {
-            preflight = try await services.acceptor.preflight(submission)
+            preflight = try await services.acceptor.preflight(submission, isEstimate: isEstimate)
         } catch {
             throw FCMError(error, project: project)
         }

@@ -33,6 +33,8 @@ extension OpenAPI {
             "SendMessageRequest": .request(
                 [
                     "message": .named("Message"), "validateOnly": .boolean.saying("Whether nothing is to be kept."),
+                    "estimateAudience": .boolean.saying(
+                        "With validateOnly: the audience is the most that it can be, from counts that are kept. Quick."),
                     "target": .named("Target"), "delivery": .named("DeliveryOptions"),
                 ],
                 required: ["message"]),

@@ -8,15 +8,15 @@ import Webhooks
 enum WebhookRoutes {
     static let all: [Route] = [
         .project(.post, "webhooks", .manageWebhooks, create),
-        .project(.get, "webhooks", .manageWebhooks, list),
-        .project(.get, "webhooks/{webhook}", .manageWebhooks, get),
+        .project(.get, "webhooks", .readWebhooks, list),
+        .project(.get, "webhooks/{webhook}", .readWebhooks, get),
         .project(.patch, "webhooks/{webhook}", .manageWebhooks, change),
         .project(.delete, "webhooks/{webhook}", .manageWebhooks, delete),
         .project(.post, "webhooks/{webhook}:test", .manageWebhooks, test),
         .project(.post, "webhooks/{webhook}:rotateSecret", .manageWebhooks, rotate),
         .project(.post, "webhooks/{webhook}:replay", .manageWebhooks, replay),
-        .project(.get, "webhooks/{webhook}/attempts", .manageWebhooks, attempts),
-        .project(.get, "webhooks/{webhook}/deadLetters", .manageWebhooks, deadLetters),
+        .project(.get, "webhooks/{webhook}/attempts", .readWebhooks, attempts),
+        .project(.get, "webhooks/{webhook}/deadLetters", .readWebhooks, deadLetters),
         .project(.post, "webhooks/{webhook}/deadLetters:retry", .manageWebhooks, retry),
     ]
 

@@ -31,6 +31,17 @@ struct AudienceCounter {
         }
     }
 
+    /// The most that a message can reach, from the counts that are kept; exact for what names registrations.
+    func bound(_ recipient: Recipient<RegistrationKey, [RegistrationKey]>) throws -> Int {
+        switch recipient {
+        case .registration, .list, .user: return try count(recipient, after: 0, limit: .max).count
+        case .topic(let topic):
+            guard let id = try TopicTable(db: db).find(topic, in: project) else { return 0 }
+            return Int(try db.number(Self.subscribers, [id]) ?? 0)
+        case .condition(let condition): return Int(try bound(StoredExpression(condition.expression)))
+        }
+    }
+
     /// A part of a count.
     struct Step: Sendable {
         var count: Int

@@ -57,6 +57,13 @@ extension SQLiteStore: MessageStore {
         try await audience(of: recipient, in: project, step: AudienceCounter.stepSize)
     }
 
+    /// Reads the counts of topics that triggers keep.
+    package func audienceBound(
+        of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID
+    ) async throws(StoreError) -> Int {
+        try await read { db in try AudienceCounter(db: db, project: project).bound(recipient) }
+    }
+
     /// - Parameter step: so many candidates are looked at in one snapshot.
     func audience(
         of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID, step: Int

@@ -40,6 +40,29 @@ struct OperatorTable {
         return row
     }
 
+    /// Gives a role, with its audit entry; the operator's row.
+    @discardableResult
+    func grant(
+        _ role: OperatorRole, in project: ProjectID, to name: OperatorName, at time: Timestamp,
+        by credential: CredentialUse
+    ) throws -> Int64 {
+        let row = try activate(name, at: time)
+        try db.change(
+            """
+            INSERT INTO operator_role (operator, project, role) VALUES (?, ?, ?)
+            ON CONFLICT (operator, project) DO UPDATE SET role = excluded.role
+            """, [row, project.rawValue, role.rawValue])
+        try audit(.operatorGranted, name, in: [project], ["role": role.rawValue], at: time, by: credential)
+        return row
+    }
+
+    /// Keeps a link that signs an operator in.
+    func keep(_ link: SignInLink, of row: Int64) throws {
+        try db.change(
+            "INSERT INTO sign_in_link (digest, operator, expires_at) VALUES (?, ?, ?)",
+            [Data(link.digest), row, link.expiresAt.milliseconds])
+    }
+
     /// Takes away everything that an operator signs in with.
     func revoke(_ row: Int64, at time: Timestamp) throws {
         try db.change(

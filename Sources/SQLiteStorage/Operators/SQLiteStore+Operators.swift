@@ -11,16 +11,26 @@ extension SQLiteStore: OperatorStore {
     ) async throws(StoreError) -> Operator {
         try await write { db in
             let table = OperatorTable(db: db)
-            let row = try table.activate(name, at: time)
-            try db.change(
-                """
-                INSERT INTO operator_role (operator, project, role) VALUES (?, ?, ?)
-                ON CONFLICT (operator, project) DO UPDATE SET role = excluded.role
-                """, [row, project.rawValue, role.rawValue])
-            try table.audit(
-                .operatorGranted, name, in: [project], ["role": role.rawValue], at: time, by: credential)
+            try table.grant(role, in: project, to: name, at: time, by: credential)
             guard let granted = try table.find(name) else { throw StoreError.invalid("an operator") }
             return granted
+        }
+    }
+
+    /// Looks, grants and keeps the link in one transaction: of two admins who invite one name, the second is refused.
+    package func invite(
+        _ role: OperatorRole, in project: ProjectID, with link: SignInLink, at time: Timestamp,
+        by credential: CredentialUse
+    ) async throws(StoreError) -> OperatorInvitation {
+        try await write { db in
+            let table = OperatorTable(db: db)
+            let roles = try table.find(link.name)?.roles ?? [:]
+            guard roles.isEmpty || roles[project] != nil else { return .isElsewhere }
+            let row = try table.grant(role, in: project, to: link.name, at: time, by: credential)
+            guard roles.isEmpty else { return .changed }
+            try table.keep(link, of: row)
+            try table.audit(.operatorLinked, link.name, in: [project], at: time, by: credential)
+            return .invited
         }
     }
 
@@ -94,9 +104,7 @@ extension SQLiteStore: OperatorStore {
     package func insert(_ link: SignInLink) async throws(StoreError) -> Bool {
         try await write { db in
             guard let row = try OperatorTable(db: db).active(link.name) else { return false }
-            try db.change(
-                "INSERT INTO sign_in_link (digest, operator, expires_at) VALUES (?, ?, ?)",
-                [Data(link.digest), row, link.expiresAt.milliseconds])
+            try OperatorTable(db: db).keep(link, of: row)
             return true
         }
     }

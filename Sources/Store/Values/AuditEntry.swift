@@ -63,7 +63,7 @@ package enum AuditAction: String, Hashable, Sendable, CaseIterable {
     case webhookReplayed = "webhook.replay"
     /// Links were taken over from a file; the subject is the project.
     case linksImported = "link.import"
-    /// An operator got a role; the subject is the name, as in the next five.
+    /// An operator got a role; the subject is the name, as in the next six.
     case operatorGranted = "operator.grant"
     /// An operator lost a role.
     case operatorRevoked = "operator.revoke"
@@ -71,6 +71,8 @@ package enum AuditAction: String, Hashable, Sendable, CaseIterable {
     case operatorLinked = "operator.link"
     /// An operator signed in to the console.
     case operatorSignedIn = "operator.signIn"
+    /// Somebody failed to sign in to the console, or to prove who they are, as an operator.
+    case operatorFailedToSignIn = "operator.failSignIn"
     /// An operator has another password, or none.
     case operatorPassword = "operator.setPassword"
     /// An operator's one-time codes have another key, or are not asked for.

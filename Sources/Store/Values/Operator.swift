@@ -61,6 +61,16 @@ package struct Operator: Hashable, Sendable {
     }
 }
 
+/// What became of an invitation.
+package enum OperatorInvitation: Hashable, Sendable {
+    /// The operator is of the project and has the role.
+    case changed
+    /// The operator is new or was revoked, has the role, and can sign in by the link.
+    case invited
+    /// The operator has roles in other projects alone: nothing was changed.
+    case isElsewhere
+}
+
 /// What an operator proves who they are with; `nil` leaves or takes away nothing.
 package enum OperatorSecret: Hashable, Sendable {
     /// The hash of a password; `nil`: none any more.

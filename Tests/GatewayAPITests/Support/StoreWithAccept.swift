@@ -35,6 +35,12 @@ struct StoreWithAccept: MessageStore {
         try await store.audience(of: recipient, in: project)
     }
 
+    func audienceBound(of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID)
+        async throws(StoreError) -> Int
+    {
+        try await store.audienceBound(of: recipient, in: project)
+    }
+
     func control(
         _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,
         by credential: CredentialUse

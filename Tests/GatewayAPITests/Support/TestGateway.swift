@@ -442,6 +442,9 @@ struct BrokenStore: APIStore {
     func audience(
         of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID
     ) async throws(StoreError) -> Int { throw failure }
+    func audienceBound(
+        of recipient: Recipient<RegistrationKey, [RegistrationKey]>, in project: ProjectID
+    ) async throws(StoreError) -> Int { throw failure }
     func control(
         _ id: MessageID, in project: ProjectID, _ control: MessageControl, at time: Timestamp,
         by credential: CredentialUse
