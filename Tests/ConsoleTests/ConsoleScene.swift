@@ -39,7 +39,7 @@ final class ConsoleScene: Sendable {
             WebhookAnswer(status: status.withLock { $0 }, text: "<b>thanks</b>")
         }
 
-        func forget(_ endpoint: WebhookID) async {}
+        func keep(_ endpoints: Set<WebhookID>) async {}
     }
 
     /// The time that the gateway sees.
@@ -81,7 +81,7 @@ final class ConsoleScene: Sendable {
                 store: store, transport: receiver,
                 budget: ReadingBudget(clock: ContinuousClock(), isBusy: { false }), clock: ContinuousClock(),
                 wallTime: { clock.now }, random: { 0.5 }, logger: logger), policy: WebhookPolicy(),
-            lookup: { _ in .failure(WebhookLookupFailure("no name server")) })
+            lookup: { _, _ in .failure(WebhookLookupFailure("no name server")) })
         let responder = try ConsoleResponder(
             ConsoleServices(
                 store: store, projects: projects, publicURL: { publicURL }, refusals: refusals,
