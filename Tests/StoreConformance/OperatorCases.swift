@@ -69,9 +69,11 @@ extension ConformanceCase {
             scene in
             let (store, ada) = (scene.store, scene.ada)
             let other = try #require(ProjectID(rawValue: "elsewhere"))
-            let invite = { (role: OperatorRole, project: ProjectID, byte: UInt8) in
-                let link = SignInLink(digest: scene.digest(byte), name: ada, expiresAt: scene.time(99))
-                return try await store.invite(role, in: project, with: link, at: scene.time(5), by: command)
+            let (now, end) = (scene.time(5), scene.time(99))
+            let digests = (0...4).map { scene.digest($0) }
+            let invite = { (role: OperatorRole, project: ProjectID, place: Int) in
+                let link = SignInLink(digest: digests[place], name: ada, expiresAt: end)
+                return try await store.invite(role, in: project, with: link, at: now, by: command)
             }
             #expect(try await invite(.sender, scene.project, 1) == .invited)
             #expect(try await invite(.viewer, scene.project, 2) == .changed)

@@ -48,7 +48,7 @@ final class GatewayBench {
         files = try GatewayFiles(
             GatewayFiles.Setup(
                 apps: apps, connections: setup.connections, threads: setup.threads, isEncrypted: setup.isEncrypted,
-                tracing: setup.tracing, allowsReceivers: setup.allowsReceivers),
+                allowsReceivers: setup.allowsReceivers, tracing: setup.tracing),
             scratch: scratch, in: options.directory)
         tokens = try await Audience.make(setup.sizes, of: apps, in: files.data)
         key = try files.makeAPIKey()

@@ -1,5 +1,6 @@
 import Logging
 import SQLiteStorage
+import Store
 import TestSupport
 import Webhooks
 
