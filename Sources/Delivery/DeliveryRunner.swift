@@ -176,6 +176,17 @@ extension DeliveryRunner {
         gate(lane).reserve(counts, at: wallTime())
     }
 
+    /// Takes room for one delivery in a lane, which may be full for a moment; just after the start nothing may be claimed yet.
+    /// `nil`: there was none for a second.
+    func room(for project: ProjectID, in lane: Lane) async -> Reservation? {
+        for _ in 0..<50 {
+            if let reservation = reserve([project: 1], in: lane) { return reservation }
+            guard !Task.isCancelled else { return nil }
+            await clock.pause(.milliseconds(20))
+        }
+        return reserve([project: 1], in: lane)
+    }
+
     /// Gives room back.
     func release(_ reservation: Reservation) {
         gate(reservation.lane).vacate(reservation.counts)

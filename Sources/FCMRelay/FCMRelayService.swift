@@ -54,7 +54,8 @@ struct FCMRelayService: PushService {
     var notesAnswers: Bool { true }
 
     func note(_ outcome: Outcome, of push: Push) {
-        (push.content as? AndroidPush)?.answers(isWhole: push.address.isRelayed).note(outcome)
+        (push.content as? AndroidPush)?.answers(isWhole: push.address.isRelayed)
+            .note(outcome, isProven: push.isProven)
         if outcome.refusal?.reason == .thirdParty { otherPlatforms.insert(push.address) }
     }
 

@@ -47,12 +47,22 @@ extension UpstreamClient {
         let mismatched = answers.indices.filter { answers[$0].outcome.refusal?.reason == limits.reason }
         let accepted = answers.indices.filter { answers[$0].meaning == .accepted }
         let now = uptime()
-        func address(_ place: Int) -> Address { batch[indices[completions[place].index]].address }
+        func push(_ place: Int) -> Push { batch[indices[completions[place].index]] }
+        let suspects = mismatched.count { !push($0).isProven }
         state.withLock { state in
-            state.mismatched.count(accepted: accepted.count, mismatched: mismatched.count, at: now)
-            if !state.mismatched.isEmpty { for place in accepted { state.mismatched.accepted(address(place)) } }
+            state.mismatched.count(accepted: accepted.count, mismatched: mismatched.count - suspects, at: now)
+            state.mismatchedSuspects.count(accepted: accepted.count, mismatched: suspects, at: now)
+            if !state.mismatched.isEmpty { for place in accepted { state.mismatched.accepted(push(place).address) } }
+            if !state.mismatchedSuspects.isEmpty {
+                for place in accepted { state.mismatchedSuspects.accepted(push(place).address) }
+            }
             for place in mismatched {
-                switch state.mismatched.verdict(on: address(place), by: limits) {
+                let address = push(place).address
+                let verdict =
+                    push(place).isProven
+                    ? state.mismatched.verdict(on: address, by: limits)
+                    : state.mismatchedSuspects.verdict(on: address, by: limits)
+                switch verdict {
                 case .address: break
                 case .push: answers[place].refuse(by: Refusal(limits.reason, .push(.address)), isOfGroup: false)
                 case .credential: answers[place].refuse(by: Refusal(limits.reason, .credential), isOfGroup: true)

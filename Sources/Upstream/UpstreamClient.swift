@@ -36,6 +36,8 @@ package final class UpstreamClient: Sendable {
         var unknownReasons = UnknownReasons()
         var unknownAddresses = UnknownAddresses()
         var mismatched = MismatchedAddresses()
+        /// Those of suspects by themselves: anybody with a client key can register addresses of another credential.
+        var mismatchedSuspects = MismatchedAddresses()
     }
 
     init(

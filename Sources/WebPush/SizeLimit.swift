@@ -2,7 +2,7 @@ import FCMWire
 import Synchronization
 import Upstream
 
-/// The size from which on a push service refuses bodies, as far as its answers 413 say. It is forgotten after a day, or when
+/// The size from which on a push service refuses bodies, as far as its answers 413 say. It is forgotten after ten minutes, or when
 /// such a body is accepted. A 413 for what every service takes says nothing of others. Safe to share.
 final class SizeLimit: Sendable {
     private struct Seen {
@@ -13,8 +13,8 @@ final class SizeLimit: Sendable {
     /// Payloads of so many bytes arrive everywhere, also through services that hand them on as text.
     static let floorBytes = MessageWarning.safeBrowserBytes
 
-    /// Services change what they take.
-    static let memory: Duration = .seconds(24 * 3600)
+    /// The next one asks again: a service may take less for some of its browsers than for others.
+    static let memory: Duration = .seconds(600)
 
     private let uptime: Uptime
     private let seen = Mutex(Seen())

@@ -227,7 +227,7 @@ struct WebPushSenderTests {
         ])
         #expect(
             next.map(\.outcome) == [tooLarge, .accepted, .accepted] && next.map(\.isAttempt) == [false, true, true])
-        clock.advance(by: .seconds(24 * 3600))
+        clock.advance(by: .seconds(600))
         #expect(await outcomes([try push(Self.google + "b", payload: large)]) == [.accepted])
     }
 

@@ -40,7 +40,7 @@ extension MessageAcceptor {
         }
         defer { admission.leave(prepared.message.project, bytes: prepared.bytes) }
         // In flight from now on, by the one that will record its end.
-        guard let reservation = runner.reserve([prepared.message.project: 1], in: prepared.message.lane) else {
+        guard let reservation = await runner.room(for: prepared.message.project, in: prepared.message.lane) else {
             let reason = StoreError(.unavailable, "Too many pushes are in flight.")
             throw .refused(count(.store(reason)))
         }

@@ -1,9 +1,11 @@
 import AsyncHTTPClient
+import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import PushModel
+import Synchronization
 import Upstream
 
 /// Sends to push services without HTTP/2, by AsyncHTTPClient: the few servers that people run themselves.
@@ -18,8 +20,15 @@ private final class PlainHTTPConnections: HTTP1Connections {
     /// Longer bodies of answers are cut off.
     private static let bodyLimitBytes = 4096
 
+    /// How many requests are under way, and whether no other will come.
+    private struct Use {
+        var count = 0
+        var isClosing = false
+    }
+
     private let client: HTTPClient
     private let origin: String
+    private let use = Mutex(Use())
 
     init(to place: HTTP1Place) {
         var tls = TLSConfiguration.makeClientConfiguration()
@@ -39,6 +48,22 @@ private final class PlainHTTPConnections: HTTP1Connections {
     }
 
     func send(_ request: HTTP1Request) async -> HTTP1Answer {
+        let isOpen = use.withLock { use in
+            guard !use.isClosing || use.count > 0 else { return false }
+            use.count += 1
+            return true
+        }
+        guard isOpen else { return .notSent(.connectFailed, "the connections were closed") }
+        let answer = await exchange(request)
+        let isLast = use.withLock { use in
+            use.count -= 1
+            return use.isClosing && use.count == 0
+        }
+        if isLast { await shutdown() }
+        return answer
+    }
+
+    private func exchange(_ request: HTTP1Request) async -> HTTP1Answer {
         var outgoing = HTTPClientRequest(url: origin + request.path)
         outgoing.method = HTTPMethod(rawValue: request.method)
         for field in request.fields { outgoing.headers.add(name: field.name, value: field.value) }
@@ -62,6 +87,11 @@ private final class PlainHTTPConnections: HTTP1Connections {
         switch error {
         case let error as HTTPClientError where error == .connectTimeout: .notSent(.connectFailed, "\(error)")
         case is NIOConnectionError: .notSent(.connectFailed, "\(error)")
+        case let error as IOError where [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH].contains(error.errnoCode):
+            .notSent(.connectFailed, "\(error)")
+        case let error as HTTPClientError
+        where [.tlsHandshakeTimeout, .alreadyShutdown, .invalidURL, .getConnectionFromPoolTimeout].contains(error):
+            .notSent(.connectFailed, "\(error)")
         case is NIOSSLExtraError: .notSent(.tlsFailed, "\(error)")
         case NIOSSLError.handshakeFailed: .notSent(.tlsFailed, "\(error)")
         case is CancellationError: .unanswered(.shutdown, "the pool is closed")
@@ -72,7 +102,16 @@ private final class PlainHTTPConnections: HTTP1Connections {
         }
     }
 
+    /// AsyncHTTPClient would cut off what is under way: the last request closes the connections.
     func close() async {
+        let isIdle = use.withLock { use in
+            defer { use.isClosing = true }
+            return !use.isClosing && use.count == 0
+        }
+        if isIdle { await shutdown() }
+    }
+
+    private func shutdown() async {
         do {
             try await client.shutdown()
         } catch {
