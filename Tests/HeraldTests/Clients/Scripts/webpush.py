@@ -262,10 +262,6 @@ ALERTS = """
       return [text("alertTitleLabel")?.getAttribute("value"), text("alertTextLabel")?.textContent];
     });
 """
-# A click on the last one of these.
-OPEN = """
-    Array.from(Services.wm.getEnumerator("alert:alert")).at(-1).document.getElementById("alertBox").click();
-"""
 
 
 def shown(judge, title):
@@ -334,30 +330,6 @@ def firefox_shows_each_member_of_the_notification(setting, judge):
         ({"half": "2"}, {"link": "https://localhost/12"}, "123456789012", message))
     # … and Declarative Web Push these.
     expect_equal((push["web_push"], push["notification"]["navigate"]), (8030, "https://localhost/12"))
-
-
-@check("firefox")
-def firefox_opens_and_the_worker_says_so(setting, judge):
-    message = judge.send(token=judge.token, notification=messaging.Notification("Full time", "2:1"))
-    expect_equal(judge.subscription.next_ack(), 100)
-    shown(judge, "Full time")
-    judge.browser.ask_chrome(OPEN)
-    until(lambda: receipts(setting, message) == {"received": 1, "opened": 1}, "the worker's second receipt")
-
-
-@check("firefox")
-def firefox_uses_the_module_on_a_page(setting, judge):
-    message = judge.send(token=judge.token, data={"score": "2:2"})
-    expect_equal(judge.subscription.next_ack(), 100)
-    url = f"{setting.base}/v1/projects/{setting.project}/registrations/{judge.token}/topicSubscriptions/weather"
-    expect_equal(call("GET", url, key=setting.admin)[0], 200)
-    expect(judge.browser.ask(
-        "const {sendReceipt, unsubscribe} = await import('/client/herald-messaging.js');"
-        f"await sendReceipt(document.messaging, {json.dumps(message)}, 'IMPRESSION');"
-        "await unsubscribe(document.messaging, 'weather');"
-        "return true;"))
-    expect_equal(receipts(setting, message).get("impression"), 1)
-    expect_equal(call("GET", url, key=setting.admin)[0], 404)
 
 
 @check("firefox")
