@@ -26,8 +26,8 @@ struct EngineCommand: ParsableCommand, Sendable {
     @Option(help: "How long the sink waits with each answer, for example 50ms: a round trip.")
     var delay = DelayArgument.zero
     @Option(help: "The sink: nghttpd, or herald (with --delay always).") var sink = SinkKind.nghttpd
-    @Option(help: "Cores of the senders, as taskset has it.") var senderCores = "0-1"
-    @Option(help: "Cores of the sink.") var sinkCores = "2-3"
+    @Option(help: "Cores of the senders, as taskset has it.") var senderCores = Cores.senders
+    @Option(help: "Cores of the sink.") var sinkCores = Cores.sinks
     @Flag(help: "Count memory allocations in the steady state instead (valgrind).") var allocations = false
     @Flag(help: "Print JSON.") var json = false
 

@@ -21,8 +21,8 @@ struct SenderCommand: ParsableCommand, Sendable {
     @Option(help: "Pairs of runs.") var rounds = 5
     @Option(help: "Pushes in a run.") var pushes = 400_000
     @Option(help: "Pushes handed over at a time.") var batch = 500
-    @Option(help: "Cores of the senders, as taskset has it.") var senderCores = "0-1"
-    @Option(help: "Cores of the sink.") var sinkCores = "2-3"
+    @Option(help: "Cores of the senders, as taskset has it.") var senderCores = Cores.senders
+    @Option(help: "Cores of the sink.") var sinkCores = Cores.sinks
 
     func validate() throws {
         guard (1...100).contains(rounds) else { throw ValidationError("--rounds is 1 to 100.") }

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import JSON
 import Links
@@ -210,5 +211,60 @@ struct ShortLinkTests {
         #expect(answer.status == 400)
         #expect(
             try answer.errorStatus == "FAILED_PRECONDITION" && answer.errorMessage?.contains("links.prefixes") == true)
+    }
+}
+
+/// Links by the credentials that the FCM API takes beside keys.
+@Suite(.timeLimit(.minutes(5)))
+struct LinkCredentialTests {
+    private let account: ServiceAccountFixture
+
+    init() throws {
+        account = try ServiceAccountFixture.shared.get()
+    }
+
+    private func call(
+        _ gateway: LinkGateway, _ bearer: String, _ path: String, _ body: String? = nil
+    ) async throws -> Answer {
+        try await gateway.call(
+            body == nil ? .get : .post, path, body, as: nil, headers: [.authorization: "Bearer \(bearer)"])
+    }
+
+    @Test("an access token and a self-signed JWT of a service account make links and read their statistics")
+    func serviceAccount() async throws {
+        let gateway = try await LinkGateway()
+        try await account.keep(in: gateway.gateway, role: .sender)
+        let exchange = try await gateway.gateway.exchange(account.jwt(at: gateway.gateway.clock.now))
+        let bearers = [
+            try #require(try exchange.json["access_token"]?.stringValue, "\(exchange.text)"),
+            try account.jwt(at: gateway.gateway.clock.now, ["aud": nil]),
+        ]
+        let body = #"{"longDynamicLink":"https://go.example.com/?link=https%3A%2F%2Fa.example%2Fx"}"#
+        var made: Set<String> = []
+        for bearer in bearers {
+            let answer = try await call(gateway, bearer, "/v1/shortLinks", body)
+            let link = try #require(try answer.json["shortLink"]?.stringValue, "\(answer.text)")
+            made.insert(link)
+            let path = try #require(link.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+            let statistics = try await call(gateway, bearer, "/v1/\(path)/linkStats?durationDays=7")
+            #expect(statistics.status == 200, "\(statistics.text)")
+            // What is below another project's prefix is not this account's.
+            let foreign = try await call(
+                gateway, bearer, "/v1/shortLinks", body.replacing("go.example.com", with: "go.example.org"))
+            #expect(foreign.status == 400)
+        }
+        #expect(made.count == 1)
+    }
+
+    @Test("a token that is over makes no link")
+    func refused() async throws {
+        let gateway = try await LinkGateway()
+        try await account.keep(in: gateway.gateway, role: .sender)
+        let jwt = try account.jwt(at: gateway.gateway.clock.now, ["aud": nil])
+        let body = #"{"longDynamicLink":"https://go.example.com/?link=https%3A%2F%2Fa.example%2Fx"}"#
+        #expect(try await call(gateway, jwt, "/v1/shortLinks", body).status == 200)
+        gateway.gateway.clock.advance(by: .seconds(2 * 3600))
+        let over = try await call(gateway, jwt, "/v1/shortLinks", body)
+        #expect(over.status == 401 && over.text.contains("ACCESS_TOKEN_EXPIRED"))
     }
 }
