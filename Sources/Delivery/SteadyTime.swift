@@ -23,14 +23,16 @@ package final class SteadyTime: Sendable {
 
     /// A step of the system's clock that is not believed yet.
     fileprivate struct Step {
-        var gap: Duration
-        var since: Duration
+        /// In nanoseconds, as ``since``.
+        var gap: Int64
+        var since: Int64
     }
 
     fileprivate struct State {
-        /// Since the epoch, finer than a millisecond: many calls within one must not round time away.
-        var time: Duration
-        var uptime: Duration
+        /// Nanoseconds since the epoch: many calls within a millisecond must not round time away. As a number, since a
+        /// request asks for the time several times, and a `Duration` divides 128 bits each time.
+        var time: Int64
+        var uptime: Int64
         var step: Step?
     }
 
@@ -40,6 +42,9 @@ package final class SteadyTime: Sendable {
     static let trustedStep: Duration = .seconds(10)
     /// How long a larger step has to stay.
     static let confirmation: Duration = .seconds(60)
+
+    /// In nanoseconds.
+    private static let millisecond: Int64 = 1_000_000
 
     private let system: WallTime
     private let uptime: Uptime
@@ -57,46 +62,59 @@ package final class SteadyTime: Sendable {
         if let last = lastRecordedAt, last > now, last - now <= Self.longestStep { start = last }
         self.system = system
         self.uptime = uptime
-        state = Mutex(State(time: .milliseconds(start.milliseconds), uptime: uptime()))
+        state = Mutex(State(time: start.milliseconds.multiplied(by: Self.millisecond), uptime: uptime().nanoseconds))
     }
 
     /// The time.
     package func now() -> Timestamp {
-        let (system, uptime) = (Duration.milliseconds(system().milliseconds), uptime())
+        let (system, uptime) = (system().milliseconds.multiplied(by: Self.millisecond), uptime().nanoseconds)
         return state.withLock { state in
             // Another thread may have read the clocks later and come here first.
             state.advance(to: max(uptime, state.uptime), system: system)
-            return Timestamp(milliseconds: state.time.wholeMilliseconds)
+            return Timestamp(milliseconds: state.time / Self.millisecond)
         }
     }
 }
 
 extension SteadyTime.State {
-    fileprivate mutating func advance(to uptime: Duration, system: Duration) {
+    fileprivate mutating func advance(to uptime: Int64, system: Int64) {
         let elapsed = uptime - self.uptime
         let steady = time + elapsed
         let gap = system - steady
         self.uptime = uptime
-        if gap > SteadyTime.trustedStep || gap < .zero - SteadyTime.longestStep {
+        if gap > SteadyTime.trustedStep.nanoseconds || gap < -SteadyTime.longestStep.nanoseconds {
             time = isConfirmed(gap, at: uptime) ? system : steady
         } else {
             step = nil
-            time = max(system, time + elapsed * 9 / 10)
+            time = max(system, time + elapsed / 10 * 9 + elapsed % 10 * 9 / 10)
         }
     }
 
     /// Whether a step has stayed long enough; one that changes begins anew.
-    private mutating func isConfirmed(_ gap: Duration, at uptime: Duration) -> Bool {
-        guard let known = step, abs(gap - known.gap) <= SteadyTime.trustedStep else {
+    private mutating func isConfirmed(_ gap: Int64, at uptime: Int64) -> Bool {
+        guard let known = step, abs(gap - known.gap) <= SteadyTime.trustedStep.nanoseconds else {
             step = SteadyTime.Step(gap: gap, since: uptime)
             return false
         }
-        guard uptime - known.since >= SteadyTime.confirmation else { return false }
+        guard uptime - known.since >= SteadyTime.confirmation.nanoseconds else { return false }
         step = nil
         return true
     }
+}
 
-    private func abs(_ duration: Duration) -> Duration {
-        duration < .zero ? .zero - duration : duration
+extension Duration {
+    /// The whole nanoseconds; of durations beyond 100 years, those of 100 years: nothing that counts here is so far off.
+    fileprivate var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let bounded = min(max(seconds, -3_155_760_000), 3_155_760_000)
+        return bounded * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+}
+
+extension Int64 {
+    /// Nanoseconds since the epoch end in 2262: a clock beyond that shows this moment.
+    fileprivate func multiplied(by factor: Int64) -> Int64 {
+        // A quarter of the range is left for what is added to it.
+        min(max(self, -.max / 4 / factor), .max / 4 * 3 / factor) * factor
     }
 }

@@ -3,7 +3,8 @@ import Foundation
 
 /// What all benchmarks of a whole gateway have in common.
 struct GatewayOptions: ParsableArguments {
-    @Option(help: "Cores of the gateway and of what it is compared with, as taskset has it.") var senderCores = Cores.senders
+    @Option(help: "Cores of the gateway and of what it is compared with, as taskset has it.") var senderCores = Cores
+        .senders
     @Option(help: "Cores of the sink and of clients.") var sinkCores = Cores.sinks
     @Option(help: "Where the store is made; removed afterwards. On tmpfs no byte counts as written.")
     var directory = FileManager.default.temporaryDirectory.path

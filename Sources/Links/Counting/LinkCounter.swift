@@ -60,12 +60,14 @@ package final class LinkCounter: Service {
 
     /// Counts an event of now. A lock for a part of the links is held for a moment; nothing waits.
     package func count(_ event: LinkEvent, of link: LinkID, on platform: LinkPlatform) {
-        count(CollectionOfOne(event), of: link, on: platform)
+        count(CollectionOfOne(event), of: link, on: platform, at: wallTime())
     }
 
-    /// Counts events of now, each once, as ``count(_:of:on:)`` does.
-    package func count(_ events: some Sequence<LinkEvent>, of link: LinkID, on platform: LinkPlatform) {
-        let milliseconds = wallTime().milliseconds
+    /// Counts events of `time`, each once, as ``count(_:of:on:)`` does.
+    package func count(
+        _ events: some Sequence<LinkEvent>, of link: LinkID, on platform: LinkPlatform, at time: Timestamp
+    ) {
+        let milliseconds = time.milliseconds
         let (day, rest) = milliseconds.quotientAndRemainder(dividingBy: Self.dayMilliseconds)
         for event in events {
             add(1, to: Key(link: link, day: Int(rest < 0 ? day - 1 : day), platform: platform, event: event))

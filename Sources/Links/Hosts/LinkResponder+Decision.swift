@@ -56,7 +56,7 @@ extension LinkResponder {
     private func count(_ opened: OpenedLink, _ visit: LinkVisit, _ events: [LinkEvent]) {
         guard visit.isClick, let link = opened.link else { return }
         let events = visit.isFromPreview ? events.filter { $0 != .click } : events
-        traffic.count(events, of: link.id, on: visit.client.platform)
+        traffic.count(events, of: link.id, on: visit.client.platform, at: visit.time)
     }
 
     private func opening(_ app: App, _ link: OpenedLink, _ visit: LinkVisit) -> LinkOpening {

@@ -43,8 +43,8 @@ package struct DeviceReport: Hashable, Sendable {
 
 /// Hears of links that are opened. Called on the path of every redirect: it only takes note.
 package protocol LinkTraffic: Sendable {
-    /// Counts events of a short link, each once.
-    func count(_ events: [LinkEvent], of link: LinkID, on platform: LinkPlatform)
+    /// Counts events of a short link at `time`, each once.
+    func count(_ events: [LinkEvent], of link: LinkID, on platform: LinkPlatform, at time: Timestamp)
     /// Takes an opening; the answer is what it is called in the install referrer and by the preview page.
     func take(_ opening: LinkOpening) -> ClickID
     /// Takes what a page says of the device of an opening.
@@ -69,7 +69,7 @@ package struct UntoldTraffic: LinkTraffic {
     /// Makes it.
     package init() {}
 
-    package func count(_ events: [LinkEvent], of link: LinkID, on platform: LinkPlatform) {}
+    package func count(_ events: [LinkEvent], of link: LinkID, on platform: LinkPlatform, at time: Timestamp) {}
     package func take(_ opening: LinkOpening) -> ClickID { .random() }
     package func take(_ report: DeviceReport, of click: ClickID) {}
     package func invitation(_ name: String, of project: ProjectID) async throws -> LinkInvitation? { nil }

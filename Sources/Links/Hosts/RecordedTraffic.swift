@@ -14,8 +14,8 @@ package struct RecordedTraffic: LinkTraffic {
         self.invitations = invitations
     }
 
-    package func count(_ events: [LinkEvent], of link: LinkID, on platform: LinkPlatform) {
-        counter.count(events, of: link, on: platform)
+    package func count(_ events: [LinkEvent], of link: LinkID, on platform: LinkPlatform, at time: Timestamp) {
+        counter.count(events, of: link, on: platform, at: time)
     }
 
     package func take(_ opening: LinkOpening) -> ClickID {

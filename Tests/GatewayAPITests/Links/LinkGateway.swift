@@ -42,8 +42,8 @@ final class RecordedTraffic: LinkTraffic {
     var clicks: [ClickID] { state.withLock { $0.clicks } }
     var reports: [DeviceReport] { state.withLock { $0.reports } }
 
-    func count(_ events: [LinkEvent], of link: LinkID, on platform: LinkPlatform) {
-        counter?.count(events, of: link, on: platform)
+    func count(_ events: [LinkEvent], of link: LinkID, on platform: LinkPlatform, at time: Timestamp) {
+        counter?.count(events, of: link, on: platform, at: time)
         state.withLock { $0.events += events.map { Event(event: $0, platform: platform) } }
     }
 
