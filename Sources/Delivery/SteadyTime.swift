@@ -115,6 +115,6 @@ extension Int64 {
     /// Nanoseconds since the epoch end in 2262: a clock beyond that shows this moment.
     fileprivate func multiplied(by factor: Int64) -> Int64 {
         // A quarter of the range is left for what is added to it.
-        min(max(self, -.max / 4 / factor), .max / 4 * 3 / factor) * factor
+        Swift.min(Swift.max(self, -(Self.max / 4 / factor)), Self.max / 4 * 3 / factor) * factor
     }
 }

@@ -54,14 +54,28 @@ struct RunnerTests {
         }
     }
 
-    @Test func onlyResultsOfSingleSendsWaitForOthers() async throws {
+    @Test func resultsOfPagesWaitForOthersWhileMostAreOut() async throws {
+        var limits = DeliveryLimits()
+        limits.gathering = .milliseconds(5)
+        // One of ten is answered, and the others are not.
+        let answered = Sample.registration(3).deviceToken
+        let rig = Rig(limits: limits, script: { push, _ in push.deviceToken == answered ? .accepted : nil })
+        try await rig.subscribe(10)
+        try await rig.run { rig in
+            let topic = try await rig.acceptTopic()
+            await rig.clock.sleepers(within: limits.gathering * 2)
+            #expect(await rig.store.calls[.settle] == nil)
+            rig.clock.advance(by: limits.gathering * 2)
+            await rig.store.until { $0.books[topic.id]?.ended == [.accepted: 1] }
+        }
+    }
+
+    @Test func resultsOfSingleSendsWaitForOthers() async throws {
         var limits = DeliveryLimits()
         limits.gathering = .milliseconds(5)
         let rig = Rig(limits: limits)
         try await rig.subscribe(10)
         try await rig.run { rig in
-            let topic = try await rig.acceptTopic()
-            await rig.store.until { $0.books[topic.id]?.isComplete == true }
             let settlements = await rig.store.calls[.settle]
             let single = try await rig.accept(to: 7)
             await rig.clock.sleepers(within: limits.gathering)

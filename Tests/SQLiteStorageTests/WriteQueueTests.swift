@@ -30,6 +30,19 @@ import Testing
         #expect(waiting.take().count == Queue.groupRows && waiting.queue.count == 0)
     }
 
+    @Test func batchesHaveAPartOfAGroupAlsoWhereNothingElseWaits() throws {
+        let rows = try #require(WriteKind.batch.groupRows)
+        let waiting = Waiting()
+        for number in 0..<7 { waiting.add("\(number)", .batch, rows: rows / 2) }
+        #expect(waiting.take() == ["0", "1"])
+        waiting.add("single", .accept, rows: 1)
+        #expect(waiting.take() == ["single", "2", "3"], "a single message waits for no batch that came before it")
+        waiting.add("large", .batch, rows: rows * 3)
+        #expect(waiting.take() == ["4", "5"])
+        #expect(waiting.take() == ["6"])
+        #expect(waiting.take() == ["large"])
+    }
+
     @Test func aWriteWithMoreRowsThanAGroupGoesAlone() {
         let waiting = Waiting()
         waiting.add("large", .settlement, rows: Queue.groupRows * 3)

@@ -14,7 +14,7 @@ package final class MessageAcceptor: Sendable {
     /// The same when the disk is nearly full: somebody has to make room.
     private static let retryAfterDisk: Duration = .seconds(60)
     /// Messages that share a transaction, at most.
-    package static let chunkSize = 500
+    package static let chunkSize = 100
 
     let store: any MessageStore
     private let composer: any PushComposer

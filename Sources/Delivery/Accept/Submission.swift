@@ -19,6 +19,9 @@ package struct Submission: Sendable {
     /// Whether the caller waits for the end of the one delivery. It goes in the interactive lane then, and to the
     /// upstream also while its route is held: so the upstream says why.
     var isAwaited = false
+    /// Whether it came with more than ``NewMessage/smallListLimit`` others in one request: it goes in the bulk lane, so that
+    /// a batch keeps no single message waiting.
+    package var isOfLargeBatch = false
     /// Whether the push service is only to check the message, see ``MessageAcceptor/ask(_:)``.
     var isDryRun = false
     /// The links that ``content`` says and that are made with it: none of them is there when it is refused.

@@ -44,7 +44,8 @@ struct SubmissionPlan {
             case .topic, .condition: false
             case .list, .user: keys.count <= NewMessage.smallListLimit
             }
-        lane = isFew && (priority == .immediate || submission.isAwaited) ? .interactive : .bulk
+        let isUrgent = priority == .immediate && !submission.isOfLargeBatch || submission.isAwaited
+        lane = isFew && isUrgent ? .interactive : .bulk
         singles = isFew ? max(1, keys.count) : 0
         bytes = (push?.payload.count ?? 0) + MemoryLayout<Int64>.size * keys.count
         facts = MessageFacts(

@@ -76,6 +76,11 @@ final class SentBatch: Sendable {
         }
     }
 
+    /// How many were answered since the last time.
+    var answered: Int {
+        state.withLock { state in state.chunks.reduce(0) { $0 + $1.reports.count } }
+    }
+
     /// Takes out what was answered since the last time, in the order of the batch.
     func take() -> [Answer] {
         let chunks = state.withLock { state in

@@ -6,8 +6,9 @@ import Traces
 /// Records results: takes what has come in, decides each delivery's settlement and writes them in one transaction.
 ///
 /// It does not wait for a batch to fill: while one transaction is being written the next batch gathers by itself, so
-/// batches are small when little is going on and grow with the load. Only a few results of single sends wait for
-/// ``gathering``: their transaction and its sync would cost more than they do, just when the next send is to be committed.
+/// batches are small when little is going on and grow with the load. Only a few results wait for ``gathering``: those of
+/// single sends, whose transaction and its sync would cost more than they do, just when the next send is to be committed; and
+/// those of pages while many others are out and there is room for more, since each transaction writes a page anew.
 /// When the store refuses a batch, the lanes are held
 /// and the same batch is written again: nothing is dropped. A batch that is refused time and again is cut in halves, and
 /// a single result that is still refused is set aside and tried from time to time, so that it does not hold the rest.
@@ -30,13 +31,15 @@ struct Settler: Sendable {
     let clock: any Clock<Duration>
     let random: @Sendable () -> Double
     let logger: Logger
-    /// How long a few results of single sends wait for others; 0: not at all.
+    /// How long a few results of single sends wait for others, and half as long as those of pages; 0: not at all.
     let gathering: Duration
     /// Raised when the settler is to give up waiting for a failing store.
     let finishing = AutoResetEvent()
 
     /// So many results wait for no others.
     static let gatheringLimit = 250
+    /// So many results of pages wait for no others.
+    private static let pageGatheringLimit = 1000
     /// Results for one transaction, at most but for the last page of it.
     private static let batchSize = 5000
     /// After so many failures a batch is cut, or a single result set aside.
@@ -55,8 +58,8 @@ struct Settler: Sendable {
             var entries = answers.take()[...]
             if !entries.isEmpty {
                 hasWaited = false
-                if aside.isEmpty, gathers(entries) {
-                    await finishing.wait(atMost: gathering, on: clock)
+                if aside.isEmpty, let time = gatheringTime(of: entries) {
+                    await finishing.wait(atMost: time, on: clock)
                     entries += answers.take()
                 }
                 while !entries.isEmpty {
@@ -92,19 +95,24 @@ struct Settler: Sendable {
         finishing.raise()
     }
 
-    /// Whether results wait for others. Those of pages never do: their room is wanted.
-    private func gathers(_ entries: ArraySlice<AnswerBuffer.Entry>) -> Bool {
-        guard gathering > .zero, !answers.isFinishing else { return false }
-        var count = 0
+    /// How long results wait for others; `nil`: not at all. Those of pages wait twice as long as singles, unless their room is
+    /// wanted, or no more than they are still out: a small fan-out is complete as soon as it can be.
+    private func gatheringTime(of entries: ArraySlice<AnswerBuffer.Entry>) -> Duration? {
+        guard gathering > .zero, !answers.isFinishing else { return nil }
+        var (singles, ofPages) = (0, 0)
         for entry in entries {
             switch entry {
-            case .answered(let sent) where !sent.deliveries.isOfPage: count += sent.deliveries.count
+            case .answered(let sent):
+                if sent.deliveries.isOfPage { ofPages += sent.answered } else { singles += sent.answered }
             case .decided(let settlements, _, _) where settlements.first?.delivery.page == nil:
-                count += settlements.count
-            case .answered, .decided, .dropped: return false
+                singles += settlements.count
+            case .decided, .dropped: return nil
             }
         }
-        return count < Self.gatheringLimit
+        guard singles < Self.gatheringLimit else { return nil }
+        guard ofPages > 0 else { return gathering }
+        let isWorthIt = gates[.bulk]?.read { !$0.isHalfFull && $0.inFlight > 2 * ofPages } ?? false
+        return ofPages < Self.pageGatheringLimit && isWorthIt ? gathering * 2 : nil
     }
 
     /// Takes the results for the next transaction out of `entries`: a batch for each worker, which is one, or two after

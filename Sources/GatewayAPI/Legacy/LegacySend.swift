@@ -315,6 +315,9 @@ extension ProjectCall {
         _ submissions: [Submission], isDryRun: Bool
     ) async -> [Result<MessageID, SubmissionRefusal>] {
         guard isDryRun else {
+            var submissions = submissions
+            let isLarge = submissions.count > NewMessage.smallListLimit
+            for place in submissions.indices { submissions[place].isOfLargeBatch = isLarge }
             return await services.acceptor.accept(submissions).map { result in
                 result.map { accepted in
                     log(accepted)

@@ -45,13 +45,13 @@ private struct MessageBatch {
         results.reserveCapacity(messages.count)
         while results.count < messages.count {
             let end = min(results.count + MessageAcceptor.chunkSize, messages.count)
-            results += await chunk(messages[results.count..<end])
+            results += await chunk(messages[results.count..<end], isOfLarge: messages.count > NewMessage.smallListLimit)
         }
         return results
     }
 
     /// A chunk's results; its indices are the messages' places in the batch.
-    private func chunk(_ messages: ArraySlice<JSONValue>) async -> [JSONValue] {
+    private func chunk(_ messages: ArraySlice<JSONValue>, isOfLarge: Bool) async -> [JSONValue] {
         let uses: [IdempotencyUse]
         do throws(FCMError) {
             uses = try await self.uses(of: messages)
@@ -69,7 +69,8 @@ private struct MessageBatch {
             }
             return results
         }
-        let submissions = prepared.compactMap { try? $0.get() }  // Errors are answered below.
+        var submissions = prepared.compactMap { try? $0.get() }  // Errors are answered below.
+        for place in submissions.indices { submissions[place].isOfLargeBatch = isOfLarge }
         var accepted = await call.services.acceptor.accept(submissions).makeIterator()
         return zip(zip(prepared, items), uses).map { entry, use in
             let (submission, item) = entry

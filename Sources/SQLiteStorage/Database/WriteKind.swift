@@ -13,10 +13,21 @@ enum WriteKind: String, Hashable, Sendable, CaseIterable {
     case probe
     /// Pages and due deliveries that a worker takes.
     case claim
-    /// Messages that senders hand in.
+    /// Messages that senders hand in one by one, or a few at a time.
     case accept
+    /// Messages that senders hand in by the hundred.
+    case batch
     /// Everything else: registrations, subscriptions, keys, control of messages, housekeeping.
     case change
+
+    /// The kind of accepting so many messages in one write.
+    init(accepting count: Int) {
+        self = count > NewMessage.smallListLimit / 10 ? .batch : .accept
+    }
+
+    /// The most rows of the kind in a group, but for a single write that has more: who hands messages in by the hundred
+    /// keeps commits short, for which single messages wait. `nil`: as many as there is room for.
+    var groupRows: Int? { self == .batch ? 250 : nil }
 
     /// The most writes of the kind that may wait. Settlements, claims and leases come from a few tasks of the gateway
     /// itself; their limits are far above what these ask for at a time.
@@ -25,6 +36,7 @@ enum WriteKind: String, Hashable, Sendable, CaseIterable {
         case .settlement, .claim: 1000
         case .lease, .probe: 100
         case .accept, .change: 10_000
+        case .batch: 1000
         }
     }
 }

@@ -27,14 +27,18 @@ struct WriteQueue<Element> {
     /// Takes out the writes of the next transaction, those of a kind in the order they came.
     ///
     /// Each kind that waits has an equal share of ``groupRows`` and at least one write; what a kind leaves of its share
-    /// goes to the others.
+    /// goes to the others, but for kinds that have a limit of their own.
     mutating func takeGroup() -> [Element] {
         let kinds = WriteKind.allCases.filter { count(of: $0) > 0 }
         guard !kinds.isEmpty else { return [] }
         var (group, left): ([Element], Int) = ([], Self.groupRows)
         let share = Self.groupRows / kinds.count
-        for kind in kinds { take(kind, from: &left, upTo: share, atLeastOne: true, into: &group) }
-        for kind in kinds { take(kind, from: &left, upTo: left, atLeastOne: false, into: &group) }
+        for kind in kinds {
+            take(kind, from: &left, upTo: min(share, kind.groupRows ?? share), atLeastOne: true, into: &group)
+        }
+        for kind in kinds where kind.groupRows == nil {
+            take(kind, from: &left, upTo: left, atLeastOne: false, into: &group)
+        }
         count -= group.count
         return group
     }

@@ -12,9 +12,9 @@ extension SQLiteStore: MessageStore {
     ) async throws(StoreError) -> [AcceptResult] {
         let prepared = try messages.map { message throws(StoreError) in try PreparedMessage(message) }
         let change = messages.reduce(into: StoreChange()) { $0.formUnion(.work($1.lane)) }
-        let (results, ends) = try await writeShared(.accept, rows: prepared.reduce(0) { $0 + $1.rows }, telling: change)
-        {
-            transaction in
+        let (results, ends) = try await writeShared(
+            WriteKind(accepting: prepared.count), rows: prepared.reduce(0) { $0 + $1.rows }, telling: change
+        ) { transaction in
             var step = try AcceptStep(transaction, worker: worker)
             let results = try prepared.map { try step.accept($0) }
             return (results, try step.finish())
