@@ -196,13 +196,15 @@ let tests: [Target] = [
     .testTarget(
         name: "SQLiteStorageTests",
         dependencies: [
-            "SQLStorage", "SQLiteStorage", "Store", "JSON", "StoreConformance", "PushModel", "TestSupport", coreMetrics, grdb, sqlite,
+            "SQLStorage", "SQLiteStorage", "Store", "JSON", "StoreConformance", "PushModel", "TestSupport", coreMetrics,
+            grdb, sqlite,
             logging,
         ]),
     .testTarget(
         name: "DeliveryTests",
         dependencies: [
-            "Delivery", "Store", "SQLStorage", "SQLiteStorage", "StoreConformance", "APNS", "FCMWire", "PushModel", "JSON",
+            "Delivery", "Store", "SQLStorage", "SQLiteStorage", "StoreConformance", "APNS", "FCMWire", "PushModel",
+            "JSON",
             "TestSupport", lifecycle, logging, metrics,
         ]),
     .testTarget(
@@ -211,7 +213,8 @@ let tests: [Target] = [
     .testTarget(
         name: "LinksTests",
         dependencies: [
-            "Links", "HTTPListener", "Store", "SQLStorage", "SQLiteStorage", "PushModel", "JSON", "TestSupport", hummingbird,
+            "Links", "HTTPListener", "Store", "SQLStorage", "SQLiteStorage", "PushModel", "JSON", "TestSupport",
+            hummingbird,
             lifecycle,
             logging, mustache,
         ],
@@ -220,7 +223,8 @@ let tests: [Target] = [
     .testTarget(
         name: "WebhooksTests",
         dependencies: [
-            "Webhooks", "Traces", "Store", "SQLStorage", "SQLiteStorage", "StoreConformance", "IPAddresses", "PushModel", "JSON",
+            "Webhooks", "Traces", "Store", "SQLStorage", "SQLiteStorage", "StoreConformance", "IPAddresses",
+            "PushModel", "JSON",
             "TestSupport", crypto, inMemoryTracing, logging, tracing,
         ],
         exclude: ["webhook_judges.py"]),
@@ -231,7 +235,8 @@ let tests: [Target] = [
     .testTarget(
         name: "GatewayAPITests",
         dependencies: [
-            "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLStorage", "SQLiteStorage", "APNS", "FCMWire",
+            "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLStorage", "SQLiteStorage",
+            "APNS", "FCMWire",
             "PushModel", "JSON",
             "TestSupport", crypto, cryptoExtras, hummingbird,
             hummingbirdTesting, logging,
@@ -240,7 +245,8 @@ let tests: [Target] = [
     .testTarget(
         name: "ConsoleTests",
         dependencies: [
-            "Console", "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLStorage", "SQLiteStorage", "APNS",
+            "Console", "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLStorage",
+            "SQLiteStorage", "APNS",
             "FCMWire", "PushModel", "JSON", "TestSupport", hummingbird, hummingbirdTesting, logging, nioCore,
         ]),
     .testTarget(
