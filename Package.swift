@@ -81,8 +81,10 @@ let libraries: [Target] = [
         ]),
     .target(name: "FCMRelay", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
     .target(name: "Store", dependencies: ["PushModel", "JSON"]),
+    .target(name: "SQLStorage", dependencies: ["Store", "PushModel", "JSON", coreMetrics, logging]),
     .target(
-        name: "SQLiteStorage", dependencies: ["Store", "PushModel", "JSON", coreMetrics, grdb, sqlite, logging]),
+        name: "SQLiteStorage",
+        dependencies: ["SQLStorage", "Store", "PushModel", "JSON", coreMetrics, grdb, sqlite, logging]),
     .target(name: "Traces", dependencies: ["PushModel", tracing]),
     .target(name: "Delivery", dependencies: ["Traces", "Store", "PushModel", lifecycle, logging, metrics, tracing]),
     .target(
@@ -147,7 +149,7 @@ let benchmarks: [Target] =
             name: "herald-bench",
             dependencies: [
                 "APNS", "Upstream", "HTTP2Client", "HTTPListener", "Signing", "CLinux", "COpenSSL", "Links", "Store",
-                "SQLiteStorage", "FCMWire", "PushModel", "JSON",
+                "SQLStorage", "SQLiteStorage", "FCMWire", "PushModel", "JSON",
                 argumentParser, asyncHTTPClient, hummingbird, hummingbirdCore, hummingbirdHTTP2, logging, nioCore,
                 nioHTTP1, nioPosix, nioSSL,
             ],
@@ -194,13 +196,15 @@ let tests: [Target] = [
     .testTarget(
         name: "SQLiteStorageTests",
         dependencies: [
-            "SQLiteStorage", "Store", "JSON", "StoreConformance", "PushModel", "TestSupport", coreMetrics, grdb, sqlite,
+            "SQLStorage", "SQLiteStorage", "Store", "JSON", "StoreConformance", "PushModel", "TestSupport", coreMetrics,
+            grdb, sqlite,
             logging,
         ]),
     .testTarget(
         name: "DeliveryTests",
         dependencies: [
-            "Delivery", "Store", "SQLiteStorage", "StoreConformance", "APNS", "FCMWire", "PushModel", "JSON",
+            "Delivery", "Store", "SQLStorage", "SQLiteStorage", "StoreConformance", "APNS", "FCMWire", "PushModel",
+            "JSON",
             "TestSupport", lifecycle, logging, metrics,
         ]),
     .testTarget(
@@ -209,7 +213,8 @@ let tests: [Target] = [
     .testTarget(
         name: "LinksTests",
         dependencies: [
-            "Links", "HTTPListener", "Store", "SQLiteStorage", "PushModel", "JSON", "TestSupport", hummingbird,
+            "Links", "HTTPListener", "Store", "SQLStorage", "SQLiteStorage", "PushModel", "JSON", "TestSupport",
+            hummingbird,
             lifecycle,
             logging, mustache,
         ],
@@ -218,7 +223,8 @@ let tests: [Target] = [
     .testTarget(
         name: "WebhooksTests",
         dependencies: [
-            "Webhooks", "Traces", "Store", "SQLiteStorage", "StoreConformance", "IPAddresses", "PushModel", "JSON",
+            "Webhooks", "Traces", "Store", "SQLStorage", "SQLiteStorage", "StoreConformance", "IPAddresses",
+            "PushModel", "JSON",
             "TestSupport", crypto, inMemoryTracing, logging, tracing,
         ],
         exclude: ["webhook_judges.py"]),
@@ -229,7 +235,8 @@ let tests: [Target] = [
     .testTarget(
         name: "GatewayAPITests",
         dependencies: [
-            "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLiteStorage", "APNS", "FCMWire",
+            "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLStorage", "SQLiteStorage",
+            "APNS", "FCMWire",
             "PushModel", "JSON",
             "TestSupport", crypto, cryptoExtras, hummingbird,
             hummingbirdTesting, logging,
@@ -238,7 +245,8 @@ let tests: [Target] = [
     .testTarget(
         name: "ConsoleTests",
         dependencies: [
-            "Console", "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLiteStorage", "APNS",
+            "Console", "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLStorage",
+            "SQLiteStorage", "APNS",
             "FCMWire", "PushModel", "JSON", "TestSupport", hummingbird, hummingbirdTesting, logging, nioCore,
         ]),
     .testTarget(
@@ -254,7 +262,7 @@ let tests: [Target] = [
             "WebPush", "FCMRelay",
             "Upstream",
             "Signing", "Store",
-            "SQLiteStorage", "Simulators", "PushModel",
+            "SQLStorage", "SQLiteStorage", "Simulators", "PushModel",
             "JSON",
             "TestSupport",
             argumentParser, asyncHTTPClient, coreMetrics, crypto, cryptoExtras, grdb, lifecycle, logging, tracing,
