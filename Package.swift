@@ -124,8 +124,8 @@ let libraries: [Target] = [
         name: "Console",
         dependencies: [
             "Links", "HTTPListener", "Delivery", "Store", "FCMWire", "PushModel", "JSON", asyncHTTPClient, crypto,
-            cryptoExtras, hummingbird, hummingbirdCore, jwt, mustache, nioCore, coreMetrics, lifecycle, logging,
-            metrics,
+            cryptoExtras, hummingbird, hummingbirdCore, jwt, mustache, nioCore, nioHTTP1, nioSSL, coreMetrics,
+            lifecycle, logging, metrics,
         ]),
     .executableTarget(
         name: "herald",
@@ -239,7 +239,8 @@ let tests: [Target] = [
         name: "ConsoleTests",
         dependencies: [
             "Console", "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLiteStorage", "APNS",
-            "FCMWire", "PushModel", "JSON", "TestSupport", hummingbird, hummingbirdTesting, logging, nioCore,
+            "FCMWire", "PushModel", "JSON", "TestSupport", crypto, cryptoExtras, hummingbird, hummingbirdCore,
+            hummingbirdTLS, hummingbirdTesting, logging, nioCore, nioSSL,
         ]),
     .testTarget(
         name: "SimulatorsTests",

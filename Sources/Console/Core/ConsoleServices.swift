@@ -31,6 +31,8 @@ package struct ConsoleServices: Sendable {
     package var settings: [SettingSection]
     /// As many proxies in front add whom they ask for to `X-Forwarded-For`.
     package var proxies: Int
+    /// The proxy for what the console asks of others.
+    package var forwardProxy: ForwardProxy.Choice
     /// By which waits end.
     package var clock: any Clock<Duration>
     /// Wall time.
@@ -48,7 +50,7 @@ package struct ConsoleServices: Sendable {
         refusals: RefusalCatalog, composer: any PushComposer,
         traffic: @escaping @Sendable (ProjectID, TrafficSpan) -> TrafficSeries, linkHosts: LinkHosts,
         makeKey: @escaping MakeKey, settings: [SettingSection] = [], proxies: Int = 0,
-        clock: any Clock<Duration> = ContinuousClock(),
+        forwardProxy: @escaping ForwardProxy.Choice = { _, _ in nil }, clock: any Clock<Duration> = ContinuousClock(),
         wallTime: @escaping WallTime, logger: Logger
     ) {
         self.store = store
@@ -61,6 +63,7 @@ package struct ConsoleServices: Sendable {
         self.makeKey = makeKey
         self.settings = settings
         self.proxies = proxies
+        self.forwardProxy = forwardProxy
         self.clock = clock
         self.wallTime = wallTime
         startedAt = wallTime()
