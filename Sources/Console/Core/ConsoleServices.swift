@@ -41,6 +41,9 @@ package struct ConsoleServices: Sendable {
     let startedAt: Timestamp
     /// Logs what goes wrong.
     package var logger: Logger
+    /// Up to how many recipients Review counts one by one: that takes some microseconds for each, and of more the number that
+    /// it can be at most, from counts that are kept, says as much.
+    var reviewCountLimit = 20_000
     /// Audiences that were counted at Review.
     let audienceCounts = AudienceCounts()
 
