@@ -126,8 +126,8 @@ let libraries: [Target] = [
         name: "Console",
         dependencies: [
             "Links", "HTTPListener", "Delivery", "Store", "FCMWire", "PushModel", "JSON", asyncHTTPClient, crypto,
-            cryptoExtras, hummingbird, hummingbirdCore, jwt, mustache, nioCore, coreMetrics, lifecycle, logging,
-            metrics,
+            cryptoExtras, hummingbird, hummingbirdCore, jwt, mustache, nioCore, nioHTTP1, nioSSL, coreMetrics,
+            lifecycle, logging, metrics,
         ]),
     .executableTarget(
         name: "herald",
@@ -247,7 +247,8 @@ let tests: [Target] = [
         dependencies: [
             "Console", "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLStorage",
             "SQLiteStorage", "APNS",
-            "FCMWire", "PushModel", "JSON", "TestSupport", hummingbird, hummingbirdTesting, logging, nioCore,
+            "FCMWire", "PushModel", "JSON", "TestSupport", crypto, cryptoExtras, hummingbird, hummingbirdCore,
+            hummingbirdTLS, hummingbirdTesting, logging, nioCore, nioSSL,
         ]),
     .testTarget(
         name: "SimulatorsTests",

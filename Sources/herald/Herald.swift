@@ -43,7 +43,7 @@ struct Herald: AsyncParsableCommand {
                 try command.run()
             }
         } catch let failure as Failure {
-            Console.standard.error(failure.description)
+            Terminal.standard.error(failure.description)
             Foundation.exit(failure.code.rawValue)
         } catch {
             exit(withError: error)

@@ -93,6 +93,23 @@ struct ComposerTests {
         #expect(review.text.contains("Reaches 0 devices.") && review.text.contains(#"<p class="figure">0</p>"#))
     }
 
+    @Test func aLargeAudienceIsNotCountedOneByOne() async throws {
+        let scene = try await ConsoleScene(reviewCountLimit: 2)
+        try await Self.fill("all", 1...3, scene)
+        try await Self.fill("few", 1...2, scene)
+        var browser = try await scene.signIn("sender")
+        _ = try await browser.get("/console/p/demo/compose")
+        for (topic, text) in [("all", "Reaches at most 3 devices."), ("few", "Reaches 0 devices.")] {
+            let form = [
+                "act": "review", "kind": "condition", "target": "'\(topic)' in topics && !('\(topic)' in topics)",
+                "title": "Hello", "draft": "draft-000\(topic)",
+            ]
+            _ = try await browser.post("/console/p/demo/compose", form)
+            let review = try await browser.get("/console/p/demo/compose/review?draft=draft-000\(topic)")
+            #expect(review.text.contains(text), "\(review.text)")
+        }
+    }
+
     @Test func aSessionCountsOneAudienceAtATimeAndACountIsUsedAgain() {
         let (counts, now) = (AudienceCounts(), ConsoleScene.startTime)
         #expect(counts.begin([1]) && !counts.begin([1]) && counts.begin([2]))

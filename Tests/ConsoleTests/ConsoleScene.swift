@@ -58,7 +58,10 @@ final class ConsoleScene: Sendable {
         }
     }
 
-    init(publicURL: String = "http://127.0.0.1:8080") async throws {
+    init(
+        publicURL: String = "http://127.0.0.1:8080", oidc: OIDCConfiguration? = nil,
+        reviewCountLimit: Int? = nil
+    ) async throws {
         let clock = Dial(Self.startTime)
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         let directory = try TestDirectory()
@@ -83,19 +86,25 @@ final class ConsoleScene: Sendable {
                 budget: ReadingBudget(clock: ContinuousClock(), isBusy: { false }), clock: ContinuousClock(),
                 wallTime: { clock.now }, random: { 0.5 }, logger: logger), policy: WebhookPolicy(),
             lookup: { _, _ in .failure(WebhookLookupFailure("no name server")) })
-        let responder = try ConsoleResponder(
-            ConsoleServices(
-                store: store, projects: projects, publicURL: { publicURL }, refusals: refusals,
-                composer: AppleComposer(),
-                traffic: { _, span in
-                    TrafficSeries(
-                        span: span, start: Self.startTime, counts: Array(repeating: [.accepted: 3], count: span.steps))
-                }, linkHosts: linkHosts,
-                makeKey: { project, role, time, name, end in
-                    let key = APIKey(project: project, role: role, at: time, name: name, expiresAt: end)
-                    return (key.text, key.record)
-                }, settings: [SettingSection("Listener", [.init("listen.port", "8080")])], wallTime: { clock.now },
-                logger: logger), configuration: ConsoleConfiguration())
+        let key = DigestKey(try await store.digestKey())
+        let clicks = ClickRecorder(store: store, key: key, wallTime: { clock.now }, logger: logger)
+        services.request.attribution = LinkAttribution(store: store, clicks: clicks, key: key) { _ in }
+        var configuration = ConsoleConfiguration()
+        configuration.oidc = oidc
+        var consoleServices = ConsoleServices(
+            store: store, projects: projects, publicURL: { publicURL }, refusals: refusals,
+            composer: AppleComposer(),
+            traffic: { _, span in
+                TrafficSeries(
+                    span: span, start: Self.startTime, counts: Array(repeating: [.accepted: 3], count: span.steps))
+            }, linkHosts: linkHosts,
+            makeKey: { project, role, time, name, end in
+                let key = APIKey(project: project, role: role, at: time, name: name, expiresAt: end)
+                return (key.text, key.record)
+            }, settings: [SettingSection("Listener", [.init("listen.port", "8080")])], wallTime: { clock.now },
+            logger: logger)
+        if let reviewCountLimit { consoleServices.reviewCountLimit = reviewCountLimit }
+        let responder = try ConsoleResponder(consoleServices, configuration: configuration)
         services.console = ConsoleMount(path: "/console") { request, peer, calls in
             await responder.respond(to: request, from: peer, calls: calls)
         }

@@ -36,7 +36,7 @@ struct PageTests {
             "/messages/\(message)/deliveries", "/messages/\(message)/export.csv", "/messages/\(message)/export.ndjson",
             "/device", "/device/\(device.id)", "/device/\(device.id)?message=\(message)", "/users",
             "/users?user=user%3Cb%3E",
-            "/topics", "/topics/news", "/apps", "/webhooks", "/links", "/access", "/settings",
+            "/topics", "/topics/news", "/apps", "/webhooks", "/links", "/links/referral", "/access", "/settings",
         ]
     }
 
@@ -229,11 +229,57 @@ struct PageTests {
         #expect(made.status == 303, "\(made.text)")
         let place = try #require(made.location)
         #expect(try await sender.get(place).text.contains("https://go.demo.example/tea"))
+        #expect(try await sender.get(place).text.contains("<dt>Desktop</dt>"))
         let block = ["short": "https://go.demo.example/tea", "act": "block"]
         #expect(try await sender.post("/console/p/demo/links/show", block).status == 403)
         var other = try await scene.signIn("operator")
         _ = try await other.get("/console/account")
         #expect(try await other.post("/console/p/demo/links/show", block).status == 303)
+    }
+
+    @Test func aPreviewSaysWhereALinkWouldOpenAndMakesNone() async throws {
+        let scene = try await ConsoleScene()
+        var sender = try await scene.signIn("sender")
+        _ = try await sender.get("/console/p/demo/links/new")
+        var fields = [
+            "prefix": "https://go.demo.example", "link": "https://www.example.com/tea", "name": "Tea",
+            "ios": "com.example.app", "store": "123456789", "desktop": "https://www.example.com/big",
+        ]
+        let page = try await sender.post("/console/p/demo/links/preview", fields)
+        #expect(page.status == 200, "\(page.text)")
+        let apple = try #require(page.text.firstMatch(of: /(?s)<dt>iPhone<\/dt>(.*?)<\/dd>/)).output.1
+        #expect(apple.contains("com.example.app") && apple.contains("id123456789"))
+        let android = try #require(page.text.firstMatch(of: /(?s)<dt>Android<\/dt>(.*?)<\/dd>/)).output.1
+        #expect(android.contains("https://www.example.com/tea") && !android.contains("the app"))
+        #expect(page.text.contains("<code>https://www.example.com/big</code>"))
+        fields["link"] = "https://evil.example/tea"
+        let refused = try await sender.post("/console/p/demo/links/preview", fields)
+        #expect(refused.status == 400 && !refused.text.contains("<dt>iPhone</dt>"))
+        let links = try await scene.store.links(of: scene.demo, LinkFilter(), after: nil, limit: 10)
+        #expect(links.elements.isEmpty)
+        var viewer = try await scene.signIn("viewer")
+        _ = try await viewer.get("/console/account")
+        #expect(try await viewer.post("/console/p/demo/links/preview", fields).status == 403)
+    }
+
+    @Test func referralsAreShownByCampaignAndInvitation() async throws {
+        let scene = try await ConsoleScene()
+        let invitation = Invitation(
+            id: .random(), project: scene.demo,
+            inviter: try #require(UserID(rawValue: "ada & bob")), code: "AAAAAAAAAA", campaign: "<spring>",
+            prefix: "go.demo.example", parameters: "", createdAt: scene.clock.now)
+        _ = try await scene.store.invite(invitation)
+        var viewer = try await scene.signIn("viewer")
+        let page = try await viewer.get("/console/p/demo/links/referral")
+        #expect(page.text.contains("Campaign &lt;spring&gt;") && page.text.contains("users?user=ada%20%26%20bob"))
+        let other = try await viewer.get("/console/p/demo/links/referral?campaign=autumn")
+        #expect(other.status == 200 && other.text.contains("No invitation found"))
+    }
+
+    @Test func appsSayHowTheirPushesWent() async throws {
+        let scene = try await ConsoleScene()
+        var viewer = try await scene.signIn("viewer")
+        #expect(try await viewer.get("/console/p/demo/apps").text.contains("<dt>Last 7 days</dt><dd>no push</dd>"))
     }
 
     @Test func keysAreShownOnceAndNeedAProof() async throws {

@@ -5,6 +5,11 @@ enum ConsoleScript {
         const units = [[60, 'second'], [60, 'minute'], [24, 'hour'], [30, 'day'], [12, 'month'], [Infinity, 'year']];
         const relative = new Intl.RelativeTimeFormat('en', {numeric: 'auto'});
         const absolute = new Intl.DateTimeFormat(undefined, {dateStyle: 'medium', timeStyle: 'medium'});
+        const forms = {
+          clock: new Intl.DateTimeFormat(undefined, {timeStyle: 'short'}),
+          day: new Intl.DateTimeFormat(undefined, {month: 'numeric', day: 'numeric'}),
+        };
+        const begin = new Intl.DateTimeFormat(undefined, {dateStyle: 'medium', timeStyle: 'short'});
         function ago(time) {
           let span = (time - Date.now()) / 1000;
           for (const [size, unit] of units) {
@@ -17,6 +22,11 @@ enum ConsoleScript {
             const time = new Date(element.dateTime);
             element.textContent = `${absolute.format(time)} (${ago(time)})`;
             element.title = element.dateTime;
+          }
+          // Those of charts.
+          for (const element of root.querySelectorAll('[data-time]')) {
+            const form = forms[element.dataset.form] ?? begin;
+            element.textContent = form.format(new Date(element.dataset.time)) + (element.dataset.rest ?? '');
           }
         }
         showTimes();

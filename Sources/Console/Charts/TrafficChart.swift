@@ -1,4 +1,5 @@
 import Delivery
+import Links
 import PushModel
 import Store
 
@@ -16,6 +17,8 @@ enum Charts {
         var label: String
         /// What it is, for its title and the table.
         var name: String
+        /// When it begins, if it is of a time that readers want in their own zone, and whether its label is that of a day.
+        var time: (begin: Timestamp, isDay: Bool)?
         /// The parts from below: the class, what it is called, how many.
         var parts: [(kind: String, name: String, count: Int)]
 
@@ -47,12 +50,12 @@ enum Charts {
                     + "width=\"\(short(step * 0.76))\" height=\"\(short(size))\"/>"
             }
             if !rects.isEmpty {
-                svg += "<g><title>\(Markup.escaped(sentence(bar)))</title>\(rects)</g>"
+                svg += "<g>\(pointed(bar))\(rects)</g>"
             }
             if !bar.label.isEmpty {
                 svg +=
-                    "<text class=\"axis\" x=\"\(short(x + step / 2))\" y=\"\(height - 6)\" "
-                    + "text-anchor=\"middle\">\(Markup.escaped(bar.label))</text>"
+                    "<text class=\"axis\" x=\"\(short(x + step / 2))\" y=\"\(height - 6)\" text-anchor=\"middle\""
+                    + attributes(bar, isLabel: true) + ">\(HTMLText.escaped(bar.label))</text>"
             }
         }
         let kinds = bars.first?.parts ?? []
@@ -60,12 +63,12 @@ enum Charts {
             let sum = bars.reduce(0) { $0 + ($1.parts.first { $0.kind == kind.kind }?.count ?? 0) }
             return "\(Format.number(sum)) \(kind.name)"
         }
-        let alternative = Markup.escaped("\(title): \(totals.joined(separator: ", ")).")
+        let alternative = HTMLText.escaped("\(title): \(totals.joined(separator: ", ")).")
         let legend =
             kinds.count < 2
             ? ""
             : "<ul class=\"legend\">"
-                + kinds.map { "<li><span class=\"key c-\($0.kind)\"></span>\(Markup.escaped($0.name))</li>" }.joined()
+                + kinds.map { "<li><span class=\"key c-\($0.kind)\"></span>\(HTMLText.escaped($0.name))</li>" }.joined()
                 + "</ul>"
         return Markup(
             "<figure class=\"chart\"><svg viewBox=\"0 0 \(width) \(height)\" role=\"img\" aria-label=\"\(alternative)\">"
@@ -74,9 +77,9 @@ enum Charts {
 
     /// The same figures as a table; steps without any are left out.
     private static func table(_ bars: [Bar], _ names: [String], _ head: String) -> String {
-        let heads = ([head] + names).map { "<th scope=\"col\">\(Markup.escaped($0))</th>" }.joined()
+        let heads = ([head] + names).map { "<th scope=\"col\">\(HTMLText.escaped($0))</th>" }.joined()
         let rows = bars.filter { $0.total > 0 }.map { bar in
-            "<tr><th scope=\"row\">\(Markup.escaped(bar.name))</th>"
+            "<tr><th scope=\"row\"><span\(attributes(bar))>\(HTMLText.escaped(bar.name))</span></th>"
                 + bar.parts.map { "<td class=\"num\">\(Format.number($0.count))</td>" }.joined() + "</tr>"
         }
         guard !rows.isEmpty else { return "<p class=\"dim\">No figures in this span.</p>" }
@@ -84,9 +87,19 @@ enum Charts {
             + "\(heads)</tr></thead><tbody>\(rows.joined())</tbody></table></div></details>"
     }
 
-    private static func sentence(_ bar: Bar) -> String {
-        bar.name + ": "
-            + bar.parts.filter { $0.count > 0 }.map { "\(Format.number($0.count)) \($0.name)" }.joined(separator: ", ")
+    /// What a pointer over the bar shows.
+    private static func pointed(_ bar: Bar) -> String {
+        let parts = bar.parts.filter { $0.count > 0 }.map { "\(Format.number($0.count)) \($0.name)" }
+        let rest = HTMLText.escaped(": " + parts.joined(separator: ", "))
+        let attributes = bar.time == nil ? "" : attributes(bar) + " data-rest=\"\(rest)\""
+        return "<title\(attributes)>\(HTMLText.escaped(bar.name))\(rest)</title>"
+    }
+
+    /// By which the script shows a time in the reader's zone.
+    private static func attributes(_ bar: Bar, isLabel: Bool = false) -> String {
+        guard let (begin, isDay) = bar.time else { return "" }
+        let form = isLabel ? " data-form=\"\(isDay ? "day" : "clock")\"" : ""
+        return " data-time=\"\(begin.rfc3339)\"\(form)"
     }
 
     /// The smallest of 2, 4, 10, 20, 40, 100 … that is not below a number.
@@ -124,6 +137,7 @@ extension TrafficSeries {
                 place.isMultiple(of: span.labelEvery) ? String(text.dropFirst(span == .week ? 5 : 11).prefix(5)) : ""
             return Charts.Bar(
                 label: label, name: text.prefix(16).replacing("T", with: " ") + " UTC",
+                time: (time, span == .week),
                 parts: LedgerOutcome.allCases.map { ($0.rawValue, $0.rawValue, counts[$0] ?? 0) })
         }
     }

@@ -155,7 +155,7 @@ enum ComposerPages {
         return ComposerForm(draft: found.fields)
     }
 
-    /// The page before sending: to how many it goes is counted here, once, and goes to ``send(_:)`` with the form.
+    /// The page before sending: to how many it goes is counted here, once, or at most said, and goes to ``send(_:)`` with the form.
     private static func review(
         _ call: ConsoleCall, of id: String? = nil, keeping kept: ReviewedAudience? = nil, error: String? = nil
     ) async throws -> Reply {
@@ -169,13 +169,15 @@ enum ComposerPages {
         }
         let reviewed = if let kept { kept } else { try await count(form, check, call) }
         let audience = reviewed.count
+        let isCounted = reviewed.bound <= call.services.reviewCountLimit
         var model = check.model
         model.merge(
             [
                 "draft": id, "target": "\(form.kind.title) \(form["target"])",
                 "reviewed": reviewed.text(of: id, form, secret: call.signedIn.secret),
-                "audience": "Reaches \(Format.count(audience, "device")).",
-                "audienceFigure": Format.number(audience), "audienceText": audience == 1 ? "device" : "devices now",
+                "audience": "Reaches \(isCounted ? "" : "at most ")\(Format.count(audience, "device")).",
+                "audienceFigure": Format.number(audience),
+                "audienceText": isCounted ? (audience == 1 ? "device" : "devices now") : "devices at most",
                 "duration": check.duration ?? "–",
                 "durationText": check.duration == nil
                     ? "known once pushes were sent lately" : "at most, at today’s rate or pace",
@@ -186,12 +188,15 @@ enum ComposerPages {
         return .page(.review, "Review", menu: .compose, status: error == nil ? .ok : .badRequest, model)
     }
 
-    /// Counts to how many a message goes, unless its target was counted lately and is about as large.
+    /// Counts to how many a message goes, unless its target was counted lately and is about as large, or is so large that the
+    /// bound is taken.
     private static func count(
         _ form: ComposerForm, _ check: ComposerCheck, _ call: ConsoleCall
     ) async throws -> ReviewedAudience {
         let bound = check.audience ?? 0
-        if form.namesDevices { return ReviewedAudience(count: bound, bound: bound, time: call.now) }
+        if form.namesDevices || bound > call.services.reviewCountLimit {
+            return ReviewedAudience(count: bound, bound: bound, time: call.now)
+        }
         let counts = call.services.audienceCounts
         let target = "\(call.project.id) \(form.kind) \(form["target"])"
         if var found = counts.found(target, bound: bound, at: call.now) {

@@ -4,6 +4,8 @@ package struct ConsoleConfiguration: Hashable, Sendable {
     package var isEnabled = true
     /// Where it is on the listener: begins with a slash and does not end with one.
     package var path = "/console"
+    /// The provider by which operators sign in; `nil`: they sign in here alone.
+    package var oidc: OIDCConfiguration?
 
     /// The console as it is without configuration.
     package init() {}

@@ -33,7 +33,7 @@ package struct ConsoleResponder: Sendable {
         path = configuration.path
         templates = try ConsoleTemplates()
         assets = ConsoleAssets()
-        signIn = SignInPages(services: services, path: configuration.path)
+        signIn = SignInPages(services: services, configuration: configuration)
         feeds = LiveFeeds(clock: services.clock)
         routes = ConsolePages.routes
     }

@@ -31,6 +31,8 @@ package struct ConsoleServices: Sendable {
     package var settings: [SettingSection]
     /// As many proxies in front add whom they ask for to `X-Forwarded-For`.
     package var proxies: Int
+    /// The proxy for what the console asks of others.
+    package var forwardProxy: ForwardProxy.Choice
     /// By which waits end.
     package var clock: any Clock<Duration>
     /// Wall time.
@@ -39,6 +41,9 @@ package struct ConsoleServices: Sendable {
     let startedAt: Timestamp
     /// Logs what goes wrong.
     package var logger: Logger
+    /// Up to how many recipients Review counts one by one: that takes some microseconds for each, and of more the number that
+    /// it can be at most, from counts that are kept, says as much.
+    var reviewCountLimit = 20_000
     /// Audiences that were counted at Review.
     let audienceCounts = AudienceCounts()
 
@@ -48,7 +53,7 @@ package struct ConsoleServices: Sendable {
         refusals: RefusalCatalog, composer: any PushComposer,
         traffic: @escaping @Sendable (ProjectID, TrafficSpan) -> TrafficSeries, linkHosts: LinkHosts,
         makeKey: @escaping MakeKey, settings: [SettingSection] = [], proxies: Int = 0,
-        clock: any Clock<Duration> = ContinuousClock(),
+        forwardProxy: @escaping ForwardProxy.Choice = { _, _ in nil }, clock: any Clock<Duration> = ContinuousClock(),
         wallTime: @escaping WallTime, logger: Logger
     ) {
         self.store = store
@@ -61,6 +66,7 @@ package struct ConsoleServices: Sendable {
         self.makeKey = makeKey
         self.settings = settings
         self.proxies = proxies
+        self.forwardProxy = forwardProxy
         self.clock = clock
         self.wallTime = wallTime
         startedAt = wallTime()

@@ -6,25 +6,6 @@ struct Markup: Sendable, CustomStringConvertible {
     let description: String
 
     init(_ html: String) { description = html }
-
-    /// A text, escaped.
-    static func escaped(_ text: String) -> String {
-        var escaped = ""
-        escaped.reserveCapacity(text.utf8.count)
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "&": escaped += "&amp;"
-            case "\"": escaped += "&quot;"
-            case "'": escaped += "&#39;"
-            // No document may have these (HTML §13.2.3.5); a line break or a tab may stay.
-            case "\u{0}"..."\u{8}", "\u{b}"..."\u{1f}", "\u{7f}"..."\u{9f}": escaped += "\u{fffd}"
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
-    }
 }
 
 /// Figures, times and spans as pages show them.

@@ -1,3 +1,4 @@
+import Delivery
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
@@ -169,7 +170,7 @@ private struct Feed: Sendable {
                 }
                 group.addTask {
                     // Cancelled when something was committed first, or the gateway stops.
-                    try? await clock.sleep(for: LiveFeeds.ping)
+                    await clock.pause(LiveFeeds.ping)
                     return Task.isCancelled ? nil : false
                 }
                 defer { group.cancelAll() }

@@ -4,5 +4,6 @@ enum ConsolePages {
     static let routes: [ConsoleRoute] =
         OverviewPage.routes + MessagePages.routes + ReportPage.routes + DeliveryPages.routes + DevicePages.routes
         + UserPages.routes + TopicPages.routes + ComposerPages.routes + LinkList.routes + LinkPage.routes
+        + ReferralPage.routes
         + WebhookPages.routes + AccessPages.routes + AccessActs.routes + SettingPages.routes
 }

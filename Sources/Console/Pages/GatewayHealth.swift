@@ -114,11 +114,43 @@ enum AppPage {
     @Sendable static func page(_ call: ConsoleCall) async throws -> Reply {
         let status = try await call.act(.get, call.apiPath("status"))
         var model = GatewayHealth(status, in: call).model
-        model["apps"] = call.project.apps.values.sorted { $0.key < $1.key }.map(app)
+        var apps: [Model] = []
+        for app in call.project.apps.values.sorted(by: { $0.key < $1.key }) {
+            apps.append(Self.app(app, try await figures(app.id, call), pauses(app.id, status)))
+        }
+        model["apps"] = apps
         return .page(.apps, "Apps and credentials", menu: .overview, model)
     }
 
-    private static func app(_ app: App) -> Model {
+    /// How many days and labels are read for an app's figures.
+    private static let rowLimit = 200
+    /// How many days the figures are of.
+    private static let days: Int64 = 7
+
+    /// What became of an app's deliveries lately, in a line; `nil`: there were none.
+    private static func figures(_ app: AppID, _ call: ConsoleCall) async throws -> String? {
+        let rows = try await call.list { () async throws(StoreError) in
+            try await call.store.deliveryDays(of: app, in: call.project.id, after: nil, limit: rowLimit)
+        }
+        let first = call.now.seconds / 86_400 - days + 1
+        let recent = rows.elements.filter { $0.day >= first }
+        guard !recent.isEmpty else { return nil }
+        let ended = LedgerOutcome.allCases.compactMap { outcome -> String? in
+            let count = recent.reduce(0) { $0 + ($1.ended[outcome] ?? 0) }
+            return count == 0 && outcome != .accepted ? nil : "\(Format.number(count)) \(outcome.rawValue)"
+        }
+        let received = recent.reduce(0) { $0 + $1.received }
+        return (ended + ["\(Format.number(received)) received"]).joined(separator: " · ")
+    }
+
+    /// Why pushes of an app wait.
+    private static func pauses(_ app: AppID, _ status: JSONValue) -> [String] {
+        (status["pauses"]?.elements ?? []).filter { $0["app"]?.stringValue == app.rawValue }.map { pause in
+            "\(pause["reason"]?.stringValue ?? "") at \(pause["upstream"]?.stringValue ?? "")"
+        }
+    }
+
+    private static func app(_ app: App, _ figures: String?, _ pauses: [String]) -> Model {
         var facts: [Model] = []
         func fact(_ name: String, _ text: String) { facts.append(["name": name, "text": text]) }
         switch app.service {
@@ -132,9 +164,12 @@ enum AppPage {
             fact("VAPID keys", service.map { Format.number($0.publicKeys.count) } ?? "none: nothing is sent")
         case .linksOnly: fact("Used for", "links only")
         }
+        fact("Last \(days) days", figures ?? "no push")
+        for pause in pauses { fact("Paused", pause) }
+        let (health, kind) =
+            !pauses.isEmpty ? ("paused", "warn") : app.isServed ? ("reached", "good") : ("not reached", "dim")
         return [
-            "id": app.id.rawValue, "platform": app.platform.rawValue, "facts": facts,
-            "health": app.isServed ? "reached" : "not reached", "kind": app.isServed ? "good" : "dim",
+            "id": app.id.rawValue, "platform": app.platform.rawValue, "facts": facts, "health": health, "kind": kind,
         ]
     }
 }

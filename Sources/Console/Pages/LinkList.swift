@@ -8,6 +8,7 @@ import Store
 enum LinkList {
     static let routes: [ConsoleRoute] = [
         .get("links", .viewer, list), .get("links/new", .sender) { try await form($0) }, .post("links", .sender, make),
+        .post("links/preview", .sender, preview),
     ]
 
     private static let size = 50
@@ -49,15 +50,34 @@ enum LinkList {
         }
     }
 
-    private static func form(_ call: ConsoleCall, error: String? = nil) async throws -> Reply {
+    /// The form again, with where its link would open; nothing is made.
+    @Sendable private static func preview(_ call: ConsoleCall) async throws -> Reply {
+        let form = call.visit.form
+        guard let tenant = call.services.linkHosts.tenant(call.project.id) else { throw ConsoleError.notFound }
+        let url = "\(form.text("prefix"))/\(form["suffix"] ?? "…")"
+        let outcomes: LinkOutcomes
+        do throws(LinkProblem) {
+            outcomes = try LinkOutcomes(LinkParameters(form), url: url, of: tenant)
+        } catch {
+            return try await Self.form(call, error: error.message)
+        }
+        return try await Self.form(call, outcomes: outcomes.model)
+    }
+
+    private static func form(
+        _ call: ConsoleCall, error: String? = nil, outcomes: Model? = nil
+    ) async throws -> Reply {
         guard let settings = call.project.links else { throw ConsoleError.notFound }
         let apps = call.project.apps.keys.sorted()
         var model: Model = [
-            "prefixes": settings.prefixes.map(\.url), "f": call.visit.form.fields,
+            "prefixes": settings.prefixes.map { prefix -> Model in
+                ["url": prefix.url, "selected": prefix.url == call.visit.form["prefix"]]
+            }, "f": call.visit.form.fields,
             "iosApps": apps.filter { $0.platform == .apple }.map(\.id.rawValue),
             "androidApps": apps.filter { $0.platform == .android }.map(\.id.rawValue),
         ]
         model["error"] = error
+        model["outcomes"] = outcomes
         return .page(.linkNew, "Make a link", menu: .links, status: error == nil ? .ok : .badRequest, model)
     }
 
@@ -137,8 +157,15 @@ enum LinkPage {
                     "value": Format.number(count),
                 ]
             },
-            "referral": try await referral(call),
         ]
+        if let tenant = call.services.linkHosts.tenant(call.project.id) {
+            do throws(LinkProblem) {
+                model["outcomes"] = try LinkOutcomes(parameters, url: short, of: tenant).model
+            } catch {
+                // The rules of now forbid what was allowed when it was made: its visitors are told the same.
+                model["problem"] = error.message
+            }
+        }
         if call.visit.query["new"] != nil { model["notice"] = "The link is made. It works at once." }
         return .page(.link, short, menu: .links, model)
     }
@@ -154,19 +181,6 @@ enum LinkPage {
             }
         }
         throw ConsoleError.notFound
-    }
-
-    /// How far referrals of the project came, in a sentence.
-    private static func referral(_ call: ConsoleCall) async throws -> String {
-        let answer = try await call.api(.get, call.apiPath("referral", "stats"))
-        let rows = answer.json["referralStats"]?.elements ?? []
-        guard answer.isSuccess, !rows.isEmpty else {
-            return
-                "Links that invite are made by backends with the referral API; how far their referrals came is shown here."
-        }
-        return rows.prefix(10).map { row in
-            row.members.map { "\($0.name) \($0.value.stringValue ?? JSONText.text($0.value))" }.joined(separator: ", ")
-        }.joined(separator: "; ")
     }
 
     @Sendable private static func picture(_ call: ConsoleCall) async throws -> Reply {

@@ -39,6 +39,9 @@ struct SessionKeeper: Sendable {
     /// Whether operators reach the console over TLS.
     private var isSecure: Bool { publicURL().hasPrefix("https://") }
 
+    /// The cookie of a sign-in at a provider that has begun.
+    private var attemptCookieName: String { cookieName + "-oidc" }
+
     /// The cookie's name: with TLS one that browsers keep to this very host.
     private var cookieName: String { isSecure ? "__Host-herald" : "herald" }
 
@@ -61,13 +64,26 @@ struct SessionKeeper: Sendable {
     }
 
     /// Begins a session; the value of `Set-Cookie`.
-    func begin(for name: OperatorName, _ visit: Visit) async throws(StoreError) -> String {
+    ///
+    /// - Parameter provenAt: when the operator proved who they are; `nil`: just now.
+    func begin(
+        for name: OperatorName, _ visit: Visit, provenAt: Timestamp? = nil
+    ) async throws(StoreError) -> String {
         let (secret, now) = (SessionSecret.random(), wallTime())
         try await store.begin(
             OperatorSession(
                 digest: SessionSecret.digest(of: secret), id: SessionSecret.randomID(), name: name, createdAt: now,
-                usedAt: now, provenAt: now, address: visit.address, browser: visit.browser))
-        return cookie(secret, maxAge: Int(Self.totalLimit.components.seconds))
+                usedAt: now, provenAt: min(now, provenAt ?? now), address: visit.address, browser: visit.browser))
+        return cookie(cookieName, secret, maxAge: Int(Self.totalLimit.components.seconds))
+    }
+
+    /// The sealed sign-in that a browser has begun at a provider; `nil`: none.
+    func attempt(_ visit: Visit) -> String? { visit.cookie(attemptCookieName) }
+
+    /// The value of `Set-Cookie` for a sign-in at a provider that begins; `nil`: it has ended.
+    func attemptCookie(_ sealed: String?) -> String {
+        let maxAge = sealed == nil ? 0 : Int(SignInAttempt.lifetime.components.seconds)
+        return cookie(attemptCookieName, sealed ?? "", maxAge: maxAge)
     }
 
     /// Notes that the operator proved again who they are.
@@ -81,12 +97,12 @@ struct SessionKeeper: Sendable {
     /// Ends a session; the value of `Set-Cookie`.
     func end(_ signedIn: SignedIn) async throws(StoreError) -> String {
         _ = try await store.endSession(signedIn.session.id, of: signedIn.owner.name)
-        return cookie("", maxAge: 0)
+        return cookie(cookieName, "", maxAge: 0)
     }
 
-    private func cookie(_ value: String, maxAge: Int) -> String {
+    private func cookie(_ name: String, _ value: String, maxAge: Int) -> String {
         // A cookie with the prefix is for the whole host; otherwise only the console sees it.
         let scope = isSecure ? "Path=/; Secure" : "Path=\(path)"
-        return "\(cookieName)=\(value); \(scope); HttpOnly; SameSite=Lax; Max-Age=\(maxAge)"
+        return "\(name)=\(value); \(scope); HttpOnly; SameSite=Lax; Max-Age=\(maxAge)"
     }
 }

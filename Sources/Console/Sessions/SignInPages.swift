@@ -10,12 +10,15 @@ import Store
 struct SignInPages: Sendable {
     let services: ConsoleServices
     let path: String
-    private let throttle = SignInThrottle()
+    let throttle = SignInThrottle()
+    /// `nil`: operators sign in here alone.
+    let provider: ProviderSignIn?
     private let passwords = PasswordChecker()
 
-    init(services: ConsoleServices, path: String) {
+    init(services: ConsoleServices, configuration: ConsoleConfiguration) {
         self.services = services
-        self.path = path
+        path = configuration.path
+        provider = configuration.oidc.map { ProviderSignIn($0, services) }
     }
 
     /// An operator whose projects are all gone.
@@ -46,10 +49,13 @@ struct SignInPages: Sendable {
             return isPost ? try await redeem(visit, base) : linkPage(signedIn, base, templates)
         case ("sign-in", 1):
             return isPost
-                ? try await signIn(visit, base, templates) : signInPage(visit, base: base, templates)
+                ? try await signIn(visit, base, templates) : await signInPage(visit, base: base, templates)
+        case ("sign-in", _) where visit.segments[1] == "oidc":
+            return try await providerResponse(to: visit, signedIn, base, templates)
         case ("sign-out", 1) where isPost:
-            guard let signedIn else { return .seeOther("\(base)/sign-in") }
-            return .seeOther("\(base)/sign-in", cookie: try await keeper(base: base).end(signedIn))
+            let place = "\(base)/sign-in" + (provider == nil ? "" : "?out=1")
+            guard let signedIn else { return .seeOther(place) }
+            return .seeOther(place, cookie: try await keeper(base: base).end(signedIn))
         case ("prove", 1):
             guard let signedIn else { return challenge(visit, base: base) }
             return isPost
@@ -82,14 +88,18 @@ struct SignInPages: Sendable {
         return .seeOther(base, cookie: try await keeper(base: base).begin(for: name, visit))
     }
 
-    private func signInPage(
+    /// The page that asks for name and password, or leads to the provider.
+    func signInPage(
         _ visit: Visit, base: String, _ templates: ConsoleTemplates, error: String? = nil,
         status: HTTPResponse.Status = .ok
-    ) -> Response {
-        let model: Model = ["back": back(visit.form["back"] ?? visit.query["back"], base), "wide": false]
+    ) async -> Response {
+        let back = back(visit.form["back"] ?? visit.query["back"], base)
+        let url = "\(services.publicURL())\(path)/sign-in"
+        let provider = await provider?.model(visit, at: url, back: back, base: base)
+        let model: Model = ["back": back, "wide": false]
         return page(
             .signIn, "Sign in",
-            model.with("error", error).with("name", visit.form["name"]), nil, base,
+            model.with("error", error).with("name", visit.form["name"]).with("provider", provider), nil, base,
             templates, status: status)
     }
 
@@ -98,7 +108,7 @@ struct SignInPages: Sendable {
         let subject = SignInThrottle.Subject.name(name, from: visit.address)
         if let wait = throttle.begin(subject, at: now) {
             log("too many attempts", nil, visit)
-            return signInPage(
+            return await signInPage(
                 visit, base: base, templates,
                 error:
                     "Too many attempts. Wait \(Format.span(milliseconds: wait.wholeMilliseconds)), or use a sign-in link.",
@@ -108,13 +118,13 @@ struct SignInPages: Sendable {
         if let name = OperatorName(rawValue: name) { owner = try await services.store.console(operator: name) }
         if owner?.revokedAt != nil { owner = nil }
         guard let isRight = try await isProof(visit, of: owner, subject) else {
-            return signInPage(
+            return await signInPage(
                 visit, base: base, templates, error: "Too many are signing in at this moment. Try again.",
                 status: .serviceUnavailable)
         }
         guard isRight, let owner else {
             try await noteFailure(of: owner, visit)
-            return signInPage(
+            return await signInPage(
                 visit, base: base, templates,
                 error: "Name, password or one-time code is wrong.", status: .unauthorized)
         }
@@ -125,14 +135,16 @@ struct SignInPages: Sendable {
 
     /// Notes a sign-in that failed: in the log, and of an operator in the audit log of each of the projects. A name that
     /// no operator has is not written down: it may be a password in the wrong field.
-    private func noteFailure(of owner: Operator?, _ visit: Visit) async throws {
-        log("a secret is wrong", owner, visit)
+    func noteFailure(
+        of owner: Operator?, _ visit: Visit, reason: String = "a secret is wrong", details: [String: String] = [:]
+    ) async throws {
+        log(reason, owner, visit)
         guard let owner else { return }
         for project in owner.roles.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             try await services.store.record(
                 AuditEntry(
                     time: services.wallTime(), project: project, action: .operatorFailedToSignIn,
-                    subject: owner.name.rawValue,
+                    subject: owner.name.rawValue, details: details,
                     credential: CredentialUse(id: "console", name: "sign-in page", address: visit.address)))
         }
     }
@@ -184,8 +196,10 @@ struct SignInPages: Sendable {
             "back": self.back(back, base), "hasPassword": signedIn.owner.passwordHash != nil,
             "hasCode": signedIn.owner.oneTimeKey != nil,
         ]
+        let provider = provider?.proofModel(back: self.back(back, base), base: base)
         return page(
-            .prove, "Confirm that it is you", model.with("error", error), signedIn, base, templates, status: status)
+            .prove, "Confirm that it is you", model.with("error", error).with("provider", provider), signedIn, base,
+            templates, status: status)
     }
 
     private func prove(
@@ -215,7 +229,7 @@ struct SignInPages: Sendable {
     }
 
     /// Where to go on: a page of this console, nothing else.
-    private func back(_ text: String?, _ base: String) -> String {
+    func back(_ text: String?, _ base: String) -> String {
         guard let text, text.hasPrefix(base + "/p/"), !text.contains("//"), !text.contains("\\"),
             text.unicodeScalars.allSatisfy({ $0.value > 32 && $0.value < 127 })
         else { return base }

@@ -13,6 +13,8 @@ final class SignInThrottle: Sendable {
         case name(String, from: String?)
         /// An operator who is signed in, by the public id of the session.
         case session(String)
+        /// Somebody who comes back from a provider.
+        case provider(from: String?)
     }
 
     /// How many failures of a name from one address, or of a session, are taken within ``window``.
@@ -81,6 +83,7 @@ final class SignInThrottle: Sendable {
     private static func keys(_ subject: Subject) -> [(String, Int)] {
         switch subject {
         case .session(let id): return [("s:" + id, limit)]
+        case .provider(let address): return [("a:" + (address ?? ""), addressLimit)]
         case .name(let name, let address):
             let name = String(name.prefix(64))
             return [("p:\(address ?? "") \(name)", limit), ("n:" + name, nameLimit)]

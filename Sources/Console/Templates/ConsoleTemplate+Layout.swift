@@ -57,10 +57,15 @@ extension ConsoleTemplate {
         <p class="logo"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 10v4h3l6 4V6L7 10zM16 9a4 4 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11"/></svg></p>
         <h1>Sign in to Herald</h1>
         {{#error}}<p class="note bad" role="alert">{{error}}</p>{{/error}}
+        {{#provider}}
+        {{#isSignedOut}}<p class="note" role="status">You are signed out.{{#signOut}} Your session at {{name}} may go on: <a href="{{signOut}}">sign out of {{name}} too</a>.{{/signOut}}</p>{{/isSignedOut}}
+        <p class="stack"><a class="button primary" href="{{url}}">Sign in with {{name}}</a></p>
+        <h2>Or by a password</h2>
+        {{/provider}}
         <form method="post" action="{{base}}/sign-in" class="stack">
         <input type="hidden" name="_token" value="{{token}}">
         <input type="hidden" name="back" value="{{back}}">
-        <label>Name<input name="name" value="{{name}}" autocomplete="username" required autofocus></label>
+        <label>Name<input name="name" value="{{name}}" autocomplete="username" required{{^provider}} autofocus{{/provider}}></label>
         <label>Password<input type="password" name="password" autocomplete="current-password" required></label>
         <label>One-time code <span class="dim">if you use them</span><input name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 ]*"></label>
         <button class="primary">Sign in</button>
@@ -94,11 +99,12 @@ extension ConsoleTemplate {
         <button class="primary">Confirm</button>
         </form>
         {{/hasPassword}}
-        {{^hasPassword}}
+        {{#provider}}<p class="stack"><a class="button{{^hasPassword}} primary{{/hasPassword}}" href="{{url}}">Confirm with {{name}}</a></p>{{/provider}}
+        {{^hasPassword}}{{^provider}}
         <p>You have no password: signing in by a new link is the proof. On the gateway’s machine:</p>
         <pre><code>herald operator link {{operator}}</code></pre>
         <p>Then set a password in <a href="{{base}}/account">your account</a>.</p>
-        {{/hasPassword}}
+        {{/provider}}{{/hasPassword}}
         <p><a href="{{back}}">Back</a></p>
         </div>
         """)

@@ -7,7 +7,7 @@ enum ConsoleTemplate: String, Sendable, CaseIterable {
     case layout, message, signIn, signInLink, prove, account
     case overview, overviewLive, messages, messagesLive, report, reportLive, deliveries
     case device, topics, topic, users, apps, webhooks, webhook
-    case compose, composeCheck, review, links, linkNew, link, access, audit, settings
+    case compose, composeCheck, review, links, linkNew, link, linkOutcomes, referral, access, audit, settings
     case pager, progress, phone
 
     /// The source.
@@ -39,6 +39,8 @@ enum ConsoleTemplate: String, Sendable, CaseIterable {
         case .links: Self.linksText
         case .linkNew: Self.linkNewText
         case .link: Self.linkText
+        case .linkOutcomes: Self.linkOutcomesText
+        case .referral: Self.referralText
         case .access: Self.accessText
         case .audit: Self.auditText
         case .settings: Self.settingsText

@@ -1,3 +1,4 @@
+import Delivery
 import FCMWire
 import Hummingbird
 import JSON
@@ -111,7 +112,7 @@ private struct EventWait: Sendable {
         try await withThrowingTaskGroup(of: EventPage?.self) { group in
             group.addTask {
                 // Cancelled when an event came first, or the gateway stops.
-                await cancelWhenGracefulShutdown { try? await clock.sleep(for: wait) }
+                await cancelWhenGracefulShutdown { await clock.pause(wait) }
                 return nil
             }
             group.addTask { try await next(after: page) }
@@ -140,7 +141,7 @@ private struct EventWait: Sendable {
                 throw error
             }
             // Only cancelling ends it early, which the loop looks at.
-            if page.events.isEmpty, page.isAtEnd { try? await clock.sleep(for: Self.rest) }
+            if page.events.isEmpty, page.isAtEnd { await clock.pause(Self.rest) }
         }
         return page
     }

@@ -13,7 +13,10 @@ package struct HTMLText: MustacheContentType {
         MustacheContentTypes.register(HTMLText(), named: name)
     }
 
-    package func escapeText(_ text: String) -> String {
+    package func escapeText(_ text: String) -> String { Self.escaped(text) }
+
+    /// A text, escaped: also what is made without a template.
+    package static func escaped(_ text: String) -> String {
         var escaped = ""
         escaped.reserveCapacity(text.utf8.count)
         for scalar in text.unicodeScalars {

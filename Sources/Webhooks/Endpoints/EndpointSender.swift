@@ -1,3 +1,4 @@
+import Delivery
 import Foundation
 import Logging
 import PushModel
@@ -252,8 +253,7 @@ struct EndpointSender {
     }
 
     private func pause(_ duration: Duration) async {
-        // Cancelled: the loop sees it.
-        try? await services.clock.sleep(for: duration)
+        await services.clock.pause(duration)
     }
 
     private func log(_ answer: WebhookAnswer, _ verdict: DeliverySchedule.Verdict, _ attempt: WebhookAttempt) {

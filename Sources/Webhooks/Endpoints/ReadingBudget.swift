@@ -1,3 +1,4 @@
+import Delivery
 import Synchronization
 
 /// Keeps reading events for webhooks from taking the time of deliveries: while these use their room, all endpoints together
@@ -44,8 +45,7 @@ package final class ReadingBudget: Sendable {
     func rest() async {
         let owed = owed
         guard owed > .zero, isBusy() else { return }
-        // Cancelled: the gateway stops, and nothing is read any more.
-        try? await clock.sleep(for: owed)
+        await clock.pause(owed)
         debt.withLock { $0 = max(.zero, $0 - owed) }
     }
 }

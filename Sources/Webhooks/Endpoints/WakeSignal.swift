@@ -1,3 +1,4 @@
+import Delivery
 import Synchronization
 
 /// Wakes the task of one endpoint: raised any number of times from any thread, seen once. Like the event of a delivery's
@@ -31,7 +32,7 @@ final class WakeSignal: Sendable {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.wait() }
             // Cancelled when it was raised first.
-            group.addTask { try? await clock.sleep(for: duration) }
+            group.addTask { await clock.pause(duration) }
             await group.next()
             group.cancelAll()
         }

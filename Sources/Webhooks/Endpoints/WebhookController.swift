@@ -1,3 +1,4 @@
+import Delivery
 import IPAddresses
 package import PushModel
 package import Store
@@ -56,7 +57,7 @@ package struct WebhookController: Sendable {
             }
             group.addTask {
                 // Cancelled when the answer came first.
-                try? await clock.sleep(for: Self.checkTimeout)
+                await clock.pause(Self.checkTimeout)
                 return nil
             }
             let first = await group.next() ?? nil

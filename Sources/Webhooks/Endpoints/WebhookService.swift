@@ -1,3 +1,4 @@
+import Delivery
 import Logging
 import PushModel
 import ServiceLifecycle
@@ -84,8 +85,7 @@ package struct WebhookService: Service {
                 guard !Task.isCancelled else { return }
                 services.logger.warning("Figures of webhooks not read", metadata: ["error": "\(error)"])
             }
-            // Cancelled: the loop sees it.
-            try? await services.clock.sleep(for: Self.interval)
+            await services.clock.pause(Self.interval)
         }
     }
 

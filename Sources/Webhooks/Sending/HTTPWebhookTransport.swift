@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import Delivery
 import Foundation
 package import IPAddresses
 package import Logging
@@ -73,7 +74,7 @@ package actor HTTPWebhookTransport: WebhookTransport {
             group.addTask { await self.answer(to: request) }
             group.addTask {
                 // Cancelled when the answer came first.
-                try? await Task.sleep(for: limit)
+                await ContinuousClock().pause(limit)
                 return WebhookAnswer(.timeout, "No answer within \(limit.components.seconds) s.")
             }
             let first = await group.next() ?? WebhookAnswer(.timeout, "")

@@ -36,11 +36,11 @@ struct AuditCommand: AsyncParsableCommand {
             try await Self.entries(filter, limit: limit, store)
         }
         if json {
-            return Console.standard.print(entries.map(AuditView.json))
+            return Terminal.standard.print(entries.map(AuditView.json))
         }
         var table = Table(titles: ["TIME", "PROJECT", "ACTION", "SUBJECT", "BY", "ADDRESS", "DETAILS"])
         table.rows = entries.map(Self.row)
-        if entries.isEmpty { Console.standard.print("No entries.") } else { Console.standard.print(table) }
+        if entries.isEmpty { Terminal.standard.print("No entries.") } else { Terminal.standard.print(table) }
     }
 
     private static func entries(

@@ -22,10 +22,10 @@ extension ChannelCommand {
             guard !json else {
                 let others = answer.members.filter { !["channels", "nextPageToken"].contains($0.name) }
                 let text = JSONValue.object([.init("channels", .array(channels))] + others).bytes
-                return Console.standard.print(String(decoding: text, as: UTF8.self))
+                return Terminal.standard.print(String(decoding: text, as: UTF8.self))
             }
-            channels.isEmpty ? Console.standard.print("No channels.") : Console.standard.print(Self.table(channels))
-            for line in Self.differences(answer) { Console.standard.print(line) }
+            channels.isEmpty ? Terminal.standard.print("No channels.") : Terminal.standard.print(Self.table(channels))
+            for line in Self.differences(answer) { Terminal.standard.print(line) }
         }
 
         /// The first page's answer, which has Apple's list, and the channels of all pages.

@@ -60,8 +60,8 @@ struct ChannelCommand: AsyncParsableCommand {
                 ]
             if let channelID { body.append(.init("channelId", .string(channelID))) }
             let answer = try await gateway.client().project(.POST, "channels", body: .object(body))
-            guard !json else { return Console.standard.print(answer.text) }
-            Console.standard.print(ChannelCommand.facts(try answer.json()))
+            guard !json else { return Terminal.standard.print(answer.text) }
+            Terminal.standard.print(ChannelCommand.facts(try answer.json()))
         }
     }
 
@@ -77,11 +77,11 @@ struct ChannelCommand: AsyncParsableCommand {
 
         func run() async throws {
             let answer = try await gateway.client().project(.GET, name.path, query: home.query)
-            guard !json else { return Console.standard.print(answer.text) }
+            guard !json else { return Terminal.standard.print(answer.text) }
             let channel = try answer.json()
-            Console.standard.print(ChannelCommand.facts(channel))
+            Terminal.standard.print(ChannelCommand.facts(channel))
             if let error = channel["apple"]?["error"]?.stringValue {
-                Console.standard.error("warning: Apple could not be asked: \(Table.safe(error))")
+                Terminal.standard.error("warning: Apple could not be asked: \(Table.safe(error))")
             }
         }
     }
@@ -97,7 +97,7 @@ struct ChannelCommand: AsyncParsableCommand {
 
         func run() async throws {
             _ = try await gateway.client().project(.DELETE, name.path, query: home.query)
-            Console.standard.print("Deleted \(name.name).")
+            Terminal.standard.print("Deleted \(name.name).")
         }
     }
 

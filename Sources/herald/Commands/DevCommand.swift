@@ -134,7 +134,7 @@ struct Development {
             base: base, keys: keys, deviceToken: Self.randomToken(), herald: Bundle.main.executablePath ?? "herald")
         let snippet = DevelopmentSnippet(
             base: base, credential: URL(filePath: state.account.path).standardizedFileURL.path)
-        Console.standard.print(
+        Terminal.standard.print(
             """
             Open the console with this link, which signs in once within 15 minutes:
             \(link.url(below: base, path: ConsoleConfiguration().path))
@@ -212,7 +212,7 @@ private struct DevelopmentGateway: Service {
             do throws(Failure) {
                 try state.account.write(credential, base: Development.base(port: port))
             } catch {
-                Console.standard.error(error.description)
+                Terminal.standard.error(error.description)
             }
             development.greet(link, keys, android, browsers, port: port, ports)
         }

@@ -162,9 +162,9 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     private func print(_ findings: [Finding]) {
-        guard !json else { return Console.standard.print(findings.map(\.json)) }
+        guard !json else { return Terminal.standard.print(findings.map(\.json)) }
         var table = Table(titles: ["STATUS", "CHECK", "FINDING"])
         table.rows = findings.map { [$0.grade.rawValue, $0.subject, $0.text] }
-        Console.standard.print(table.lines.joined(separator: "\n"))
+        Terminal.standard.print(table.lines.joined(separator: "\n"))
     }
 }

@@ -43,8 +43,8 @@ struct ExportCommand: AsyncParsableCommand {
         let file = ExportFile(path: out)
         var cursor = try resume ? file.resumed(given: start, end, matching: fresh) : fresh
         try await write(to: file, from: &cursor, isBegun: resume, client)
-        Console.standard.progress("")
-        Console.standard.error("\(cursor.rows) rows in \(out)")
+        Terminal.standard.progress("")
+        Terminal.standard.error("\(cursor.rows) rows in \(out)")
     }
 
     private func write(
@@ -62,7 +62,7 @@ struct ExportCommand: AsyncParsableCommand {
             if !isBegun { cursor = try file.begun(with: cursor) }
             isBegun = true
             try file.append(answer.body, then: answer.nextPageToken, &cursor)
-            Console.standard.progress("\(cursor.rows) rows, \(cursor.bytes) bytes")
+            Terminal.standard.progress("\(cursor.rows) rows, \(cursor.bytes) bytes")
             if answer.nextPageToken == nil { return }
         }
     }

@@ -28,10 +28,10 @@ extension KeyCommand {
                 after: { () throws(Failure) in })
             if json {
                 let answer = JSONValue.object([.init("file", .string(path)), .init("publicKey", .string(key))])
-                Console.standard.print(String(decoding: answer.bytes, as: UTF8.self))
+                Terminal.standard.print(String(decoding: answer.bytes, as: UTF8.self))
             } else {
-                Console.standard.print("Written to \(path). Pages subscribe with this applicationServerKey:")
-                Console.standard.print(key)
+                Terminal.standard.print("Written to \(path). Pages subscribe with this applicationServerKey:")
+                Terminal.standard.print(key)
             }
         }
 

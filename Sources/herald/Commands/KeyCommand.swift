@@ -46,10 +46,10 @@ struct KeyCommand: AsyncParsableCommand {
             }
             if json {
                 let members: [JSONValue.Member] = KeyCommand.members(key.record) + [.init("key", .string(key.text))]
-                Console.standard.print(String(decoding: JSONValue.object(members).bytes, as: UTF8.self))
+                Terminal.standard.print(String(decoding: JSONValue.object(members).bytes, as: UTF8.self))
             } else {
-                Console.standard.print("Key \(key.record.id) for \(project) (\(role.rawValue)). It is shown only now:")
-                Console.standard.print(key.text)
+                Terminal.standard.print("Key \(key.record.id) for \(project) (\(role.rawValue)). It is shown only now:")
+                Terminal.standard.print(key.text)
             }
         }
     }
@@ -68,7 +68,7 @@ struct KeyCommand: AsyncParsableCommand {
                 try await store.apiKeys(of: project)
             }
             if json {
-                return Console.standard.print(keys.map { .object(KeyCommand.members($0)) })
+                return Terminal.standard.print(keys.map { .object(KeyCommand.members($0)) })
             }
             var table = Table(
                 titles: ["ID", "NAME", "PROJECT", "ROLE", "CREATED", "LAST USED", "EXPIRES", "REVOKED"])
@@ -78,7 +78,7 @@ struct KeyCommand: AsyncParsableCommand {
                     key.lastUsedAt?.rfc3339 ?? "-", key.expiresAt?.rfc3339 ?? "-", key.revokedAt?.rfc3339 ?? "-",
                 ]
             }
-            if keys.isEmpty { Console.standard.print("No keys.") } else { Console.standard.print(table) }
+            if keys.isEmpty { Terminal.standard.print("No keys.") } else { Terminal.standard.print(table) }
         }
     }
 
@@ -99,9 +99,9 @@ struct KeyCommand: AsyncParsableCommand {
             guard found else { throw Failure(.refused, "there is no key \(id); see herald key list") }
             if json {
                 let answer = JSONValue.object([.init("id", .string(id)), .init("revoked", .bool(true))])
-                Console.standard.print(String(decoding: answer.bytes, as: UTF8.self))
+                Terminal.standard.print(String(decoding: answer.bytes, as: UTF8.self))
             } else {
-                Console.standard.print("Key \(id) is revoked.")
+                Terminal.standard.print("Key \(id) is revoked.")
             }
         }
     }

@@ -46,12 +46,12 @@ extension LinksCommand {
 
         func run() async throws {
             let client = try gateway.client()
-            if !yes, Console.standard.isInteractive {
+            if !yes, Terminal.standard.isInteractive {
                 let link = try await client.link(.GET, name.path).json()
-                try Self.confirm(link) { Console.standard.ask($0) }
+                try Self.confirm(link) { Terminal.standard.ask($0) }
             }
             let answer = try await client.link(.DELETE, name.path).json()
-            json ? Console.standard.print([answer]) : Console.standard.print("Deleted \(Table.safe(name.link)).")
+            json ? Terminal.standard.print([answer]) : Terminal.standard.print("Deleted \(Table.safe(name.link)).")
         }
 
         /// Goes on when the answer is yes.
@@ -72,6 +72,6 @@ extension LinksCommand {
     ) async throws {
         let body = JSONValue.object([.init("visibility", .string(visibility.wire))])
         let answer = try await gateway.client().link(.PATCH, name.path, body: body).json()
-        json ? Console.standard.print([answer]) : show(answer["managedShortLink"] ?? answer)
+        json ? Terminal.standard.print([answer]) : show(answer["managedShortLink"] ?? answer)
     }
 }

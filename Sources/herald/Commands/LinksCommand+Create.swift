@@ -84,14 +84,14 @@ extension LinksCommand {
             let client = try gateway.client()
             let path = name == nil ? "shortLinks" : "managedShortLinks:create"
             let answer = try await client.link(.POST, path, body: try body()).json()
-            guard !json else { return Console.standard.print([answer]) }
+            guard !json else { return Terminal.standard.print([answer]) }
             for warning in answer["warning"]?.elements ?? [] {
-                Console.standard.error(
+                Terminal.standard.error(
                     "warning: \(Table.safe(warning["warningMessage"]?.stringValue ?? "")) "
                         + "(\(Table.safe(warning["warningCode"]?.stringValue ?? "")))")
             }
             let link = answer["shortLink"] ?? answer["managedShortLink"]?["link"]
-            Console.standard.print(Table.safe(link?.stringValue ?? ""))
+            Terminal.standard.print(Table.safe(link?.stringValue ?? ""))
         }
 
         private func body() throws(Failure) -> JSONValue {

@@ -32,8 +32,8 @@ extension LinksCommand {
                 try await write(project.id, writer, from: store, to: output)
             }.get()
             if path != "-" { try ExportFile.inputOutput(path) { try output.close() } }
-            Console.standard.progress("")
-            Console.standard.error("\(count) links exported")
+            Terminal.standard.progress("")
+            Terminal.standard.error("\(count) links exported")
             guard incomplete == 0 else {
                 throw Failure(
                     .refused, "\(incomplete) links have parameters without a column; use --all-parameters to keep them")
@@ -60,7 +60,7 @@ extension LinksCommand {
                     return .failure(error)
                 }
                 bytes.removeAll(keepingCapacity: true)
-                Console.standard.progress("\(count) links")
+                Terminal.standard.progress("\(count) links")
                 guard let end = page.last else { return .success((count, incomplete)) }
                 last = end.id
             }

@@ -66,7 +66,7 @@ extension LinksCommand {
                 let job = LinkFileImport(store: store, rows: rows, pace: { store.importPace })
                 return try await job.run(&reader, refuse: refusals.add) { summary in
                     let rate = Int(Double(summary.rows) / max((clock.now - began) / .seconds(1), 0.001))
-                    Console.standard.progress("\(LinksCommand.text(summary)), \(rate)/s")
+                    Terminal.standard.progress("\(LinksCommand.text(summary)), \(rate)/s")
                 }
             } catch let refusal as LinkRefusal {
                 throw Failure(.refused, "\(path): line \(refusal.line): \(Table.safe(refusal.text))")
@@ -100,9 +100,9 @@ extension LinksCommand {
         }
 
         private func tell(_ summary: LinkFileImport.Summary) throws(Failure) {
-            Console.standard.progress("")
+            Terminal.standard.progress("")
             if json {
-                Console.standard.print([
+                Terminal.standard.print([
                     .object([
                         .init("created", .number("\(summary.created)")),
                         .init("unchanged", .number("\(summary.unchanged)")),
@@ -110,7 +110,7 @@ extension LinksCommand {
                     ])
                 ])
             } else {
-                Console.standard.error(LinksCommand.text(summary))
+                Terminal.standard.error(LinksCommand.text(summary))
             }
             guard summary.refused == 0 else {
                 throw Failure(
@@ -131,16 +131,16 @@ extension LinksCommand {
 
         func add(_ refusal: LinkRefusal) {
             guard isJSON else {
-                Console.standard.progress("")
+                Terminal.standard.progress("")
                 let link = refusal.shortLink.map { "\(Table.safe($0)): " } ?? ""
-                Console.standard.print("line \(refusal.line): \(link)\(Table.safe(refusal.text))")
+                Terminal.standard.print("line \(refusal.line): \(link)\(Table.safe(refusal.text))")
                 return
             }
             var members: [JSONValue.Member] = [.init("line", .number("\(refusal.line)"))]
             if let column = refusal.column { members.append(.init("column", .string(column))) }
             if let link = refusal.shortLink { members.append(.init("shortLink", .string(link))) }
             members.append(.init("reason", .string(refusal.reason)))
-            Console.standard.print([.object(members)])
+            Terminal.standard.print([.object(members)])
         }
     }
 }

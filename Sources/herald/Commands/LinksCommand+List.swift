@@ -40,8 +40,8 @@ extension LinksCommand {
 
         func run() async throws {
             let links = try await links(gateway.client())
-            guard !json else { return Console.standard.print(links) }
-            links.isEmpty ? Console.standard.print("No links.") : Console.standard.print(Self.table(links))
+            guard !json else { return Terminal.standard.print(links) }
+            links.isEmpty ? Terminal.standard.print("No links.") : Terminal.standard.print(Self.table(links))
         }
 
         /// A line for each link.
@@ -83,7 +83,7 @@ extension LinksCommand {
 
         func run() async throws {
             let link = try await gateway.client().link(.GET, name.path).json()
-            json ? Console.standard.print([link]) : LinksCommand.show(link)
+            json ? Terminal.standard.print([link]) : LinksCommand.show(link)
         }
     }
 
@@ -105,12 +105,12 @@ extension LinksCommand {
             let path = "\(GatewayClient.escaped(name.link))/linkStats"
             let answer = try await gateway.client().link(.GET, path, query: [("durationDays", String(days))]).json()
             let stats = answer["linkEventStats"]?.elements ?? []
-            guard !json else { return Console.standard.print(stats) }
+            guard !json else { return Terminal.standard.print(stats) }
             var table = Table(titles: ["PLATFORM", "EVENT", "COUNT"])
             table.rows = stats.map { row in
                 ["platform", "event", "count"].map { row[$0]?.stringValue ?? "" }
             }
-            stats.isEmpty ? Console.standard.print("Nothing was counted.") : Console.standard.print(table)
+            stats.isEmpty ? Terminal.standard.print("Nothing was counted.") : Terminal.standard.print(table)
         }
     }
 
@@ -179,7 +179,7 @@ extension LinksCommand {
         ]
         if let end = link["expirationTime"]?.stringValue { table.rows.append(["expires", end]) }
         table.rows += leaves(of: link["info"] ?? .null, below: "")
-        Console.standard.print(table)
+        Terminal.standard.print(table)
     }
 
     private static func leaves(of value: JSONValue, below path: String) -> [[String]] {

@@ -13,9 +13,9 @@ struct MessageList {
     func show(of client: GatewayClient, json: Bool) async throws(Failure) {
         let query = state.map { [("filter", "state=\($0.rawValue.uppercased())")] } ?? []
         let messages = try await client.elements(of: "messages", "messages", query: query, limit: limit)
-        guard !json else { return Console.standard.print(messages) }
-        guard !messages.isEmpty else { return Console.standard.print("No messages.") }
-        Console.standard.print(MessageReport.table(messages.map(MessageReport.init)))
+        guard !json else { return Terminal.standard.print(messages) }
+        guard !messages.isEmpty else { return Terminal.standard.print("No messages.") }
+        Terminal.standard.print(MessageReport.table(messages.map(MessageReport.init)))
     }
 }
 

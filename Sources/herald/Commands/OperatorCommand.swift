@@ -33,7 +33,7 @@ struct OperatorCommand: AsyncParsableCommand {
                 _ = try await store.grant(role, in: project, to: name, at: now, by: .command)
                 _ = try await store.insert(link.record)
             }
-            Console.standard.print("Operator \(name) has the role \(role.rawValue) in \(project).")
+            Terminal.standard.print("Operator \(name) has the role \(role.rawValue) in \(project).")
             try OperatorCommand.show(link, configuration)
         }
     }
@@ -70,7 +70,7 @@ struct OperatorCommand: AsyncParsableCommand {
             let operators = try await configuration.withStore { store throws(StoreError) in
                 try await store.operators(of: project)
             }
-            if json { return Console.standard.print(operators.map(OperatorCommand.view)) }
+            if json { return Terminal.standard.print(operators.map(OperatorCommand.view)) }
             var table = Table(titles: ["NAME", "ROLES", "PASSWORD", "ONE-TIME CODES", "CREATED", "REVOKED"])
             table.rows = operators.map { found in
                 [
@@ -78,7 +78,7 @@ struct OperatorCommand: AsyncParsableCommand {
                     found.oneTimeKey == nil ? "-" : "yes", found.createdAt.rfc3339, found.revokedAt?.rfc3339 ?? "-",
                 ]
             }
-            if operators.isEmpty { Console.standard.print("No operators.") } else { Console.standard.print(table) }
+            if operators.isEmpty { Terminal.standard.print("No operators.") } else { Terminal.standard.print(table) }
         }
     }
 
@@ -97,7 +97,7 @@ struct OperatorCommand: AsyncParsableCommand {
                 try await store.revoke(name, in: project, at: Timestamp.systemTime(), by: .command)
             }
             guard isDone else { throw OperatorCommand.unknown(name) }
-            Console.standard.print("Operator \(name) is revoked\(project.map { " in \($0)" } ?? "").")
+            Terminal.standard.print("Operator \(name) is revoked\(project.map { " in \($0)" } ?? "").")
         }
     }
 
@@ -106,8 +106,8 @@ struct OperatorCommand: AsyncParsableCommand {
             throw Failure(.refused, "the console is off; set console.enabled to true")
         }
         let base = configuration.publicURL ?? configuration.listen.url(port: configuration.listen.port)
-        Console.standard.print("Sign in with this link. It works once, until \(link.record.expiresAt.rfc3339):")
-        Console.standard.print(link.url(below: base, path: configuration.console.path))
+        Terminal.standard.print("Sign in with this link. It works once, until \(link.record.expiresAt.rfc3339):")
+        Terminal.standard.print(link.url(below: base, path: configuration.console.path))
     }
 
     private static func unknown(_ name: OperatorName) -> Failure {

@@ -31,11 +31,11 @@ struct QuarantineCommand: AsyncParsableCommand {
             if let since { members.append(.init("startTime", .string(since))) }
             let answer = try await gateway.client().project(
                 .POST, "registrations:liftQuarantine", body: .object(members))
-            guard !json else { return Console.standard.print(answer.text) }
+            guard !json else { return Terminal.standard.print(answer.text) }
             guard case .number(let count)? = try answer.json()["liftedCount"] else {
                 throw Failure(.unavailable, "the gateway's answer has no count")
             }
-            Console.standard.print("\(count) registrations are out of quarantine.")
+            Terminal.standard.print("\(count) registrations are out of quarantine.")
         }
     }
 }

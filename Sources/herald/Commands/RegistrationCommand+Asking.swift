@@ -38,7 +38,7 @@ extension RegistrationCommand {
                 query.append(("filter", "state=\(state.rawValue.uppercased())"))
             }
             let found = try await client.elements(of: "registrations", "registrations", query: query, limit: limit)
-            guard !json else { return Console.standard.print(found) }
+            guard !json else { return Terminal.standard.print(found) }
             var table = Table(titles: ["FID", "APP", "USER", "STATE", "REFRESHED"])
             table.rows = found.map { value in
                 let isStale = value["stale"] == .bool(true)
@@ -49,7 +49,7 @@ extension RegistrationCommand {
                     value["refreshTime"]?.stringValue ?? "",
                 ]
             }
-            found.isEmpty ? Console.standard.print("No registrations.") : Console.standard.print(table)
+            found.isEmpty ? Terminal.standard.print("No registrations.") : Terminal.standard.print(table)
         }
     }
 
@@ -65,8 +65,8 @@ extension RegistrationCommand {
         func run() async throws {
             let path = "registrations/\(GatewayClient.escaped(registration))/audit"
             let entries = try await gateway.client().project(.GET, path).json()["entries"]?.elements ?? []
-            guard !json else { return Console.standard.print(entries) }
-            guard !entries.isEmpty else { return Console.standard.print("Its owner never changed.") }
+            guard !json else { return Terminal.standard.print(entries) }
+            guard !entries.isEmpty else { return Terminal.standard.print("Its owner never changed.") }
             var table = Table(titles: ["TIME", "CAUSE", "REGISTRATION", "USER", "FORMER", "FORMER USER"])
             table.rows = entries.map { entry in
                 let id = { (name: String) in
@@ -78,7 +78,7 @@ extension RegistrationCommand {
                     entry["formerUser"]?.stringValue ?? "-",
                 ]
             }
-            Console.standard.print(table)
+            Terminal.standard.print(table)
         }
     }
 }

@@ -42,11 +42,11 @@ extension RegistrationCommand {
                 .init("validateOnly", .bool(dryRun)),
             ])
             let answer = try await gateway.client().project(.POST, "registrations:prune", body: body)
-            guard !json else { return Console.standard.print(answer.text) }
+            guard !json else { return Terminal.standard.print(answer.text) }
             guard let count = try answer.json()["prunedCount"]?.integerValue else {
                 throw Failure(.unavailable, "the gateway's answer has no count")
             }
-            Console.standard.print("\(count) registrations \(dryRun ? "would end" : "ended").")
+            Terminal.standard.print("\(count) registrations \(dryRun ? "would end" : "ended").")
         }
     }
 }

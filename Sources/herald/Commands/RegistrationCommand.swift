@@ -43,8 +43,8 @@ struct RegistrationCommand: AsyncParsableCommand {
             do {
                 let summary = try await run(format, apps, store)
                 try store.close()
-                Console.standard.progress("")
-                Console.standard.error("\(summary.imported) registrations imported, \(summary.rejected) rejected")
+                Terminal.standard.progress("")
+                Terminal.standard.error("\(summary.imported) registrations imported, \(summary.rejected) rejected")
                 guard summary.rejected == 0 else {
                     throw Failure(.refused, "\(summary.rejected) lines were rejected; see \(rejectsPath)")
                 }
@@ -75,7 +75,7 @@ struct RegistrationCommand: AsyncParsableCommand {
                 progress: { summary, position in
                     let seconds = max((clock.now - began) / .seconds(1), 0.001)
                     let rate = Int(Double(summary.imported - start.imported) / seconds)
-                    Console.standard.progress(
+                    Terminal.standard.progress(
                         "line \(position.line): \(summary.imported) imported, \(summary.rejected) rejected, \(rate)/s")
                 }, now: Timestamp.systemTime())
             let summary = try await job.run(&lines, from: start)
@@ -143,8 +143,8 @@ struct RegistrationCommand: AsyncParsableCommand {
             do {
                 let (count, last) = try await write(RegistrationEncoder(format: format), from: store)
                 try store.close()
-                Console.standard.progress("")
-                Console.standard.error("\(count) registrations exported; the cursor is \(last)")
+                Terminal.standard.progress("")
+                Terminal.standard.error("\(count) registrations exported; the cursor is \(last)")
             } catch let error as StoreError {
                 throw Failure(store: error, in: configuration)
             }
@@ -166,7 +166,7 @@ struct RegistrationCommand: AsyncParsableCommand {
                 bytes.removeAll(keepingCapacity: true)
                 count += page.rows.count
                 key = page.last
-                Console.standard.progress("\(count) of \(total)")
+                Terminal.standard.progress("\(count) of \(total)")
                 if page.isLast { break }
             }
             if path != "-" { try ExportFile.inputOutput(path) { try handle.close() } }

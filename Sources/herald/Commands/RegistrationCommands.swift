@@ -33,9 +33,9 @@ struct RegisterCommand: AsyncParsableCommand {
         if let appVersion { members.append(.init("app_version", .string(appVersion))) }
         let answer = try await gateway.client().project(
             .POST, "registrations", body: .object([.init("ios", .object(members))]))
-        guard !json else { return Console.standard.print(answer.text) }
+        guard !json else { return Terminal.standard.print(answer.text) }
         let value = try answer.json()
-        Console.standard.print("Registered \(value["name"]?.stringValue ?? "a device"). Its registration token:")
-        Console.standard.print(value["token"]?.stringValue ?? "")
+        Terminal.standard.print("Registered \(value["name"]?.stringValue ?? "a device"). Its registration token:")
+        Terminal.standard.print(value["token"]?.stringValue ?? "")
     }
 }

@@ -31,9 +31,9 @@ struct ReportCommand: AsyncParsableCommand {
 extension MessageReport {
     /// Prints a report as it came, or its picture.
     static func show(_ answer: GatewayClient.Answer, json: Bool) throws(Failure) {
-        guard !json else { return Console.standard.print(answer.text) }
+        guard !json else { return Terminal.standard.print(answer.text) }
         let report = MessageReport(try answer.json())
-        Console.standard.print(report.lines(width: Console.standard.width).joined(separator: "\n"))
+        Terminal.standard.print(report.lines(width: Terminal.standard.width).joined(separator: "\n"))
     }
 
     /// Shows a message until nothing of it will change: repaints on a terminal; elsewhere prints a line for each change, so
@@ -41,7 +41,7 @@ extension MessageReport {
     ///
     /// - Returns: the last report.
     static func follow(_ id: MessageID, _ client: GatewayClient, json: Bool) async throws -> MessageReport {
-        let console = Console.standard
+        let console = Terminal.standard
         var painted = 0
         var last: MessageReport?
         while true {

@@ -77,10 +77,10 @@ struct SendCommand: AsyncParsableCommand {
         let answer = try await client.project(.POST, "messages:send", body: request, headers: headers)
         let value = try answer.json()
         if json {
-            Console.standard.print(answer.text)
+            Terminal.standard.print(answer.text)
         } else {
-            Console.standard.print(isOnlyChecked ? Self.preflight(value) : value["name"]?.stringValue ?? "")
-            for warning in Self.warnings(value) { Console.standard.error(warning) }
+            Terminal.standard.print(isOnlyChecked ? Self.preflight(value) : value["name"]?.stringValue ?? "")
+            for warning in Self.warnings(value) { Terminal.standard.error(warning) }
         }
         if wait, !isOnlyChecked { try await untilEnded(value, client) }
     }
@@ -95,7 +95,7 @@ struct SendCommand: AsyncParsableCommand {
         if let outcome = sent["outcome"]?.stringValue, outcome != "IN_FLIGHT" {
             let reason = sent["reason"]?.stringValue.map { ": \(Table.safe($0))" } ?? ""
             guard outcome == "ACCEPTED" else { throw Failure(.refused, "the message ended as \(outcome)\(reason)") }
-            if !json { Console.standard.print("ACCEPTED") }
+            if !json { Terminal.standard.print("ACCEPTED") }
             return
         }
         let report = try await MessageReport.follow(
@@ -110,11 +110,11 @@ struct SendCommand: AsyncParsableCommand {
 
     /// Asks a person before a message goes to many.
     private func confirm(_ request: JSONValue, _ client: GatewayClient) async throws {
-        guard !yes, !(token != nil || fid != nil || channel != nil), Console.standard.isInteractive else { return }
+        guard !yes, !(token != nil || fid != nil || channel != nil), Terminal.standard.isInteractive else { return }
         let check = JSONValue.object(Self.onlyChecked(request.members))
         let preflight = try await client.project(.POST, "messages:send", body: check).json()
         try Self.confirm(audience: preflight["audience"]?.integerValue ?? 0) { question in
-            Console.standard.ask(question)
+            Terminal.standard.ask(question)
         }
     }
 

@@ -55,7 +55,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
                         "there is an account \(email); herald service-account rotate \(email) makes another key of it")
                 }
             }
-            Console.standard.print("Account \(email) (\(role.rawValue)).")
+            Terminal.standard.print("Account \(email) (\(role.rawValue)).")
             output.tell(credential)
         }
     }
@@ -84,7 +84,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
             }
             output.tell(credential)
             for key in others {
-                Console.standard.print("Still works: herald service-account revoke \(key.id)")
+                Terminal.standard.print("Still works: herald service-account revoke \(key.id)")
             }
         }
     }
@@ -102,7 +102,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
             let keys = try await configuration.withStore { store throws(StoreError) in
                 try await store.serviceAccountKeys(of: project)
             }
-            guard !json else { return Console.standard.print(keys.map(ServiceAccountCommand.value)) }
+            guard !json else { return Terminal.standard.print(keys.map(ServiceAccountCommand.value)) }
             var table = Table(titles: ["KEY", "ACCOUNT", "ROLE", "CREATED", "STATE"])
             table.rows = keys.map { identity in
                 [
@@ -110,7 +110,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
                     identity.key.createdAt.rfc3339, ServiceAccountCommand.state(of: identity),
                 ]
             }
-            Console.standard.print(keys.isEmpty ? "No service accounts." : table.lines.joined(separator: "\n"))
+            Terminal.standard.print(keys.isEmpty ? "No service accounts." : table.lines.joined(separator: "\n"))
         }
     }
 
@@ -129,7 +129,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
             guard found else {
                 throw Failure(.refused, "there is no key \(key); see herald service-account list")
             }
-            Console.standard.print("Key \(key) is revoked.")
+            Terminal.standard.print("Key \(key) is revoked.")
         }
     }
 
@@ -180,7 +180,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
         _ body: (any AdministeredStore) async throws(StoreError) -> Bool
     ) async throws {
         guard try await file.read().withStore(body) else { throw unknown(account) }
-        Console.standard.print("Account \(account) \(outcome).")
+        Terminal.standard.print("Account \(account) \(outcome).")
     }
 
     private static func unknown(_ account: ServiceAccountEmail) -> Failure {
@@ -272,7 +272,7 @@ struct CredentialOutput: ParsableArguments {
 
     /// Says what was written.
     func tell(_ credential: ServiceAccountFile) {
-        Console.standard.print(
+        Terminal.standard.print(
             "Key \(credential.keyID) is in \(path), with the private key, which is nowhere else. token_uri: "
                 + credential.tokenURI)
     }

@@ -57,7 +57,7 @@ extension SimulateCommand {
             }
             let simulator = SimulatedGoogle(configuration(identity), logger: log.logger(label: "google")) {
                 port, controlPort in
-                Console.standard.print(Self.welcome(identity, port: port, controlPort: controlPort))
+                Terminal.standard.print(Self.welcome(identity, port: port, controlPort: controlPort))
             }
             var services: [any Service] = [simulator]
             if !quiet { services.append(PushPrinter.android(simulator.recording)) }

@@ -40,7 +40,7 @@ extension SimulateCommand {
             configuration.controlPort = controlPort
             let simulator = SimulatedPushService(configuration, logger: log.logger(label: "push-service")) {
                 port, controlPort in
-                Console.standard.print(Self.welcome(identity, port: port, controlPort: controlPort ?? 0))
+                Terminal.standard.print(Self.welcome(identity, port: port, controlPort: controlPort ?? 0))
             }
             var services: [any Service] = [simulator]
             if !quiet { services.append(PushPrinter.browser(simulator.recording)) }

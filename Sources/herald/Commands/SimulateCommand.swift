@@ -71,7 +71,7 @@ struct SimulateCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            guard scenario != ["list"] else { return Console.standard.print(Scenario.catalogue()) }
+            guard scenario != ["list"] else { return Terminal.standard.print(Scenario.catalogue()) }
             let log = LogFactory(format: .text, level: .warning, output: .standardError)
             _ = GatewayProcessSetup.bootstrap(log: log)
             let identity = try DevelopmentState.identity(directory: state, topics: topic)
@@ -86,7 +86,7 @@ struct SimulateCommand: AsyncParsableCommand {
             configuration.recordingFile = record
             let channelPort = channelPort
             let simulator = SimulatedAPNS(configuration, logger: log.logger(label: "apns")) { port, controlPort in
-                Console.standard.print(
+                Terminal.standard.print(
                     Self.welcome(identity, port: port, channelPort: channelPort, controlPort: controlPort))
             }
             var services: [any Service] = [simulator]

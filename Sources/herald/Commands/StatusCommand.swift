@@ -15,8 +15,8 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let answer = try await gateway.client().project(.GET, "status")
-        guard !json else { return Console.standard.print(answer.text) }
-        Console.standard.print(Self.lines(try answer.json()).joined(separator: "\n"))
+        guard !json else { return Terminal.standard.print(answer.text) }
+        Terminal.standard.print(Self.lines(try answer.json()).joined(separator: "\n"))
     }
 
     /// A paragraph for each part, the worst news first.

@@ -30,9 +30,9 @@ struct TailCommand: AsyncParsableCommand {
             }
             group.addTask { [json] in
                 try await tail.follow { events in
-                    guard !json else { return Console.standard.print(events) }
+                    guard !json else { return Terminal.standard.print(events) }
                     let lines = events.map { TailLine(event: $0).text }
-                    if !lines.isEmpty { Console.standard.print(lines.joined(separator: "\n")) }
+                    if !lines.isEmpty { Terminal.standard.print(lines.joined(separator: "\n")) }
                 }
             }
             defer { group.cancelAll() }
@@ -79,7 +79,7 @@ struct EventTail: Sendable {
         while !Task.isCancelled {
             do {
                 let page = try await page(after: last).json()
-                if isLost { Console.standard.error("herald: the gateway is back") }
+                if isLost { Terminal.standard.error("herald: the gateway is back") }
                 isLost = false
                 take(page["events"]?.elements ?? [])
                 guard let next = page["lastSequence"]?.integerValue else {
@@ -88,7 +88,7 @@ struct EventTail: Sendable {
                 last = next
             } catch let failure as Failure where last != nil && (failure.mayPass || failure.code == .unavailable) {
                 if Task.isCancelled { return }
-                if !isLost { Console.standard.error("\(failure)\nherald: waiting for it") }
+                if !isLost { Terminal.standard.error("\(failure)\nherald: waiting for it") }
                 isLost = true
                 try await Task.sleep(for: Self.rest)
             }

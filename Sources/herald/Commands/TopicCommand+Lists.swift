@@ -24,12 +24,12 @@ extension TopicCommand {
         func run() async throws {
             let query = prefix.map { [("prefix", $0)] } ?? []
             let topics = try await gateway.client().elements(of: "topics", "topics", query: query, limit: limit)
-            guard !json else { return Console.standard.print(topics) }
+            guard !json else { return Terminal.standard.print(topics) }
             var table = Table(titles: ["TOPIC", "REGISTRATIONS"])
             table.rows = topics.map { topic in
                 [topic["topic"]?.stringValue ?? "", topic["registrationCount"]?.integerValue.map(String.init) ?? ""]
             }
-            topics.isEmpty ? Console.standard.print("No topics.") : Console.standard.print(table)
+            topics.isEmpty ? Terminal.standard.print("No topics.") : Terminal.standard.print(table)
         }
     }
 
@@ -52,7 +52,7 @@ extension TopicCommand {
         func run() async throws {
             let path = "topics/\(GatewayClient.escaped(topic))/registrations"
             let members = try await gateway.client().elements(of: "registrations", path, limit: limit)
-            guard !json else { return Console.standard.print(members) }
+            guard !json else { return Terminal.standard.print(members) }
             var table = Table(titles: ["FID", "APP", "USER", "SUBSCRIBED"])
             table.rows = members.map { member in
                 [
@@ -61,7 +61,7 @@ extension TopicCommand {
                     member["subscribeTime"]?.stringValue ?? "",
                 ]
             }
-            members.isEmpty ? Console.standard.print("No registrations.") : Console.standard.print(table)
+            members.isEmpty ? Terminal.standard.print("No registrations.") : Terminal.standard.print(table)
         }
     }
 }

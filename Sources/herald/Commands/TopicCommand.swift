@@ -34,12 +34,12 @@ struct TopicCommand: AsyncParsableCommand {
                 }
                 failures += 1
                 results.append(.object([.init("error", .string(refusal.message))]))
-                Console.standard.error("herald: token \(index + 1): \(refusal.message)")
+                Terminal.standard.error("herald: token \(index + 1): \(refusal.message)")
             }
             if json {
-                Console.standard.print(results)
+                Terminal.standard.print(results)
             } else if tokens.count > failures {
-                Console.standard.print("\(tokens.count - failures) \(done) \(topic).")
+                Terminal.standard.print("\(tokens.count - failures) \(done) \(topic).")
             }
             guard failures == 0 else { throw Failure(.refused, "\(failures) of \(tokens.count) failed") }
         }

@@ -26,12 +26,12 @@ struct UserCommand: AsyncParsableCommand {
             guard let id = UserID(rawValue: user) else {
                 throw Failure(.usage, "\(Table.safe(user)) is no user: \(UserID.expectation)")
             }
-            if !yes, Console.standard.isInteractive { try Self.confirm(id) { Console.standard.ask($0) } }
+            if !yes, Terminal.standard.isInteractive { try Self.confirm(id) { Terminal.standard.ask($0) } }
             let answer = try await gateway.client().project(.DELETE, "users/\(GatewayClient.escaped(id.rawValue))")
-            guard !json else { return Console.standard.print(answer.text) }
+            guard !json else { return Terminal.standard.print(answer.text) }
             let value = try answer.json()
-            Console.standard.print(Self.summary(value))
-            if let problem = Self.problem(value) { Console.standard.error(problem) }
+            Terminal.standard.print(Self.summary(value))
+            if let problem = Self.problem(value) { Terminal.standard.error(problem) }
         }
 
         /// Goes on when the answer is yes.

@@ -32,10 +32,10 @@ extension WebhookCommand {
                 token = answer["nextPageToken"]?.stringValue
             } while token != nil && found.count < limit
             guard !json else {
-                return Console.standard.print(String(decoding: JSONValue.array(found).bytes, as: UTF8.self))
+                return Terminal.standard.print(String(decoding: JSONValue.array(found).bytes, as: UTF8.self))
             }
-            guard !found.isEmpty else { return Console.standard.print("None.") }
-            Console.standard.print(deadLetters ? Self.letters(found) : Self.table(found))
+            guard !found.isEmpty else { return Terminal.standard.print("None.") }
+            Terminal.standard.print(deadLetters ? Self.letters(found) : Self.table(found))
         }
 
         /// A line for each request.
@@ -82,7 +82,7 @@ extension WebhookCommand {
             let state = word == .enable ? "ENABLED" : "DISABLED"
             let body = JSONValue.object([.init("state", .string(state))])
             let answer = try await gateway.client().project(.PATCH, id.path, body: body)
-            Console.standard.print(WebhookCommand.facts(try answer.json()))
+            Terminal.standard.print(WebhookCommand.facts(try answer.json()))
         }
     }
 }

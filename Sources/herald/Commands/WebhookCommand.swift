@@ -56,9 +56,9 @@ struct WebhookCommand: AsyncParsableCommand {
             if onlyFailures { filter.append(.init("onlyFailures", .bool(true))) }
             if !filter.isEmpty { body.append(.init("filter", .object(filter))) }
             let answer = try await gateway.client().project(.POST, "webhooks", body: .object(body))
-            guard !json else { return Console.standard.print(answer.text) }
+            guard !json else { return Terminal.standard.print(answer.text) }
             let webhook = try answer.json()
-            Console.standard.print(WebhookCommand.facts(webhook))
+            Terminal.standard.print(WebhookCommand.facts(webhook))
             WebhookCommand.printSecrets(webhook)
         }
     }
@@ -72,9 +72,9 @@ struct WebhookCommand: AsyncParsableCommand {
 
         func run() async throws {
             let answer = try await gateway.client().project(.GET, "webhooks")
-            guard !json else { return Console.standard.print(answer.text) }
+            guard !json else { return Terminal.standard.print(answer.text) }
             let webhooks = try answer.json()["webhooks"]?.elements ?? []
-            webhooks.isEmpty ? Console.standard.print("No webhooks.") : Console.standard.print(Self.table(webhooks))
+            webhooks.isEmpty ? Terminal.standard.print("No webhooks.") : Terminal.standard.print(Self.table(webhooks))
         }
 
         /// A line for each webhook.
@@ -103,7 +103,7 @@ struct WebhookCommand: AsyncParsableCommand {
         func run() async throws {
             let answer = try await gateway.client().project(.POST, id.path + ":test", body: .object([]))
             let attempt = try answer.json()
-            if json { Console.standard.print(answer.text) } else { Console.standard.print(Attempts.table([attempt])) }
+            if json { Terminal.standard.print(answer.text) } else { Terminal.standard.print(Attempts.table([attempt])) }
             guard attempt["isSuccess"] == .bool(true) else {
                 let detail = attempt["detail"]?.stringValue ?? "it answered \(attempt["status"]?.integerValue ?? 0)"
                 throw Failure(.unavailable, "the webhook was not taken: \(Table.safe(detail))")
@@ -125,7 +125,7 @@ struct WebhookCommand: AsyncParsableCommand {
         func run() async throws {
             let body = JSONValue.object([.init("overlap", .string("\(overlap)s"))])
             let answer = try await gateway.client().project(.POST, id.path + ":rotateSecret", body: body)
-            guard !json else { return Console.standard.print(answer.text) }
+            guard !json else { return Terminal.standard.print(answer.text) }
             WebhookCommand.printSecrets(try answer.json())
         }
     }
@@ -156,11 +156,11 @@ struct WebhookCommand: AsyncParsableCommand {
             if let to { body.append(.init("to", .string(to))) }
             if !types.isEmpty { body.append(.init("types", .array(types.map { .string($0) }))) }
             let answer = try await gateway.client().project(.POST, id.path + ":replay", body: .object(body))
-            guard !json else { return Console.standard.print(answer.text) }
+            guard !json else { return Terminal.standard.print(answer.text) }
             let result = try answer.json()
             let count = result["events"]?.integerValue ?? 0
             let amount = result["isExact"] == .bool(true) ? "\(count)" : "about \(count)"
-            Console.standard.print("\(amount) events \(dryRun ? "would be sent" : "are sent") once more.")
+            Terminal.standard.print("\(amount) events \(dryRun ? "would be sent" : "are sent") once more.")
         }
     }
 
@@ -173,7 +173,7 @@ struct WebhookCommand: AsyncParsableCommand {
 
         func run() async throws {
             _ = try await gateway.client().project(.DELETE, id.path)
-            Console.standard.print("Deleted \(Table.safe(id.webhook)).")
+            Terminal.standard.print("Deleted \(Table.safe(id.webhook)).")
         }
     }
 
@@ -197,8 +197,8 @@ struct WebhookCommand: AsyncParsableCommand {
     /// The secrets that are shown, each on a line of its own.
     static func printSecrets(_ webhook: JSONValue) {
         for secret in webhook["secrets"]?.elements ?? [] {
-            if let value = secret["value"]?.stringValue { Console.standard.print("Secret".padded(to: 14) + value) }
-            if let key = secret["publicKey"]?.stringValue { Console.standard.print("Public key".padded(to: 14) + key) }
+            if let value = secret["value"]?.stringValue { Terminal.standard.print("Secret".padded(to: 14) + value) }
+            if let key = secret["publicKey"]?.stringValue { Terminal.standard.print("Public key".padded(to: 14) + key) }
         }
     }
 }

@@ -35,11 +35,11 @@ struct WhyCommand: AsyncParsableCommand {
             let answer = try await client.project(
                 .GET, "registrations/\(GatewayClient.escaped(name)):why", query: query)
             guard !json else {
-                Console.standard.print(answer.text)
+                Terminal.standard.print(answer.text)
                 continue
             }
-            if index > 0 { Console.standard.print("") }
-            Console.standard.print(Self.lines(try answer.json()).joined(separator: "\n"))
+            if index > 0 { Terminal.standard.print("") }
+            Terminal.standard.print(Self.lines(try answer.json()).joined(separator: "\n"))
         }
     }
 

