@@ -15,8 +15,11 @@ extension UpstreamClient {
         let judged = service.mismatches.map { judge(completions, at: indices, of: batch, by: $0, received) }
         var reports = completions.indices.map { place in
             let completion = completions[place]
-            let answer = judged?[place] ?? Answer(completion.exchange, of: service, at: received)
+            var answer = judged?[place] ?? Answer(completion.exchange, of: service, at: received)
             let index = indices[completion.index]
+            if answer.outcome.refusal?.scope == .load(.sender), !slowsSender(batch[index].address) {
+                answer.slowAddressAlone()
+            }
             if service.notesAnswers { service.note(answer.outcome, of: batch[index]) }
             findings.add(answer, of: index, completion.exchange)
             if case .notSent(let failure) = completion.exchange, failure.kind == .withdrawn {
@@ -36,6 +39,12 @@ extension UpstreamClient {
             pools.reconsider()
         }
         return reports
+    }
+
+    /// Whether an answer that slows the sender down, to a push to this address, is about more than the address.
+    private func slowsSender(_ address: Address) -> Bool {
+        let now = uptime()
+        return state.withLock { $0.slowed.isOfSender(address, at: now) }
     }
 
     /// Reads answers, and says of each that an address is of another credential whether the address is at fault.

@@ -38,6 +38,7 @@ package final class UpstreamClient: Sendable {
         var mismatched = MismatchedAddresses()
         /// Those of suspects by themselves: anybody with a client key can register addresses of another credential.
         var mismatchedSuspects = MismatchedAddresses()
+        var slowed = SlowedAddresses()
     }
 
     init(

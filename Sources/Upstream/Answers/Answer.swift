@@ -51,6 +51,14 @@ struct Answer {
         if isOfGroup { meaning = .groupRefused(refusal) }
     }
 
+    /// An answer that slows the sender down is about its address, as far as is known.
+    mutating func slowAddressAlone() {
+        guard case .throttled(let refusal, let after) = outcome else { return }
+        let narrowed = Refusal(refusal.reason, .load(.address), label: refusal.label, firstWait: refusal.firstWait)
+        outcome = .throttled(narrowed, after: after)
+        meaning = AnswerMeaning(outcome)
+    }
+
     /// The service's reason when its table does not have it; `nil` otherwise.
     var unknownReason: Reason? {
         guard let refusal = outcome.refusal, refusal.label == Refusal.unknownLabel else { return nil }
