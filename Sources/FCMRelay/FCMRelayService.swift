@@ -66,14 +66,13 @@ struct FCMRelayService: PushService {
     func meaning(of reason: Reason) -> String? { FCMRelayReasonTable.catalog[reason]?.meaning }
 
     /// The last part of `{"name":"projects/p/messages/<id>"}`, as it stands there.
-    func id(of body: [UInt8]) -> String? {
-        let text = String(decoding: body.prefix(Self.nameLimitBytes), as: UTF8.self)
+    func acceptance(in answer: AcceptingAnswer) -> Acceptance? { Acceptance(id: Self.id(of: answer.body)) }
+
+    private static func id(of body: [UInt8]) -> String? {
+        let text = String(decoding: body.prefix(nameLimitBytes), as: UTF8.self)
         guard let place = text.firstRange(of: "/messages/") else { return nil }
         let id = text[place.upperBound...].prefix { $0 != "\"" }
-        guard !id.isEmpty, id.endIndex < text.endIndex, id.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-            return nil
-        }
-        return String(id)
+        return id.endIndex < text.endIndex ? String(id) : nil
     }
 
     private static let nameLimitBytes = 1024

@@ -30,8 +30,8 @@ package protocol PushService: Sendable {
     /// Why pushes are held back while the service is overloaded or asked for a rest.
     var overload: Refusal { get }
 
-    /// The service's own id of a push that it accepted, from the body of its answer; `nil`: it gives none.
-    func id(of body: [UInt8]) -> String?
+    /// What the service says of a push that it accepts; `nil`: nothing.
+    func acceptance(in answer: AcceptingAnswer) -> Acceptance?
 
     /// Whether ``note(_:of:)`` is to be called.
     var notesAnswers: Bool { get }
@@ -67,8 +67,8 @@ extension PushService {
     /// None: the service itself decides.
     package func refusedPushes(among indices: [Int], of batch: [Push]) -> [Int: Refusal] { [:] }
 
-    /// None.
-    package func id(of body: [UInt8]) -> String? { nil }
+    /// Nothing.
+    package func acceptance(in answer: AcceptingAnswer) -> Acceptance? { nil }
 
     /// No.
     package var notesAnswers: Bool { false }

@@ -28,7 +28,7 @@ extension UpstreamClient {
             let start = received + (.zero - completion.latency)
             return PushReport(
                 index: index, outcome: service.seesDeathAtOnce ? answer.outcome.dated(by: start) : answer.outcome,
-                latency: completion.latency, upstreamID: answer.id)
+                latency: completion.latency, upstreamID: answer.acceptance?.text)
         }
         if let reason = service.unknownAddress { judge(&reports, of: reason, batch) }
         // The token first, so that the new connections begin with the new one.

@@ -242,6 +242,23 @@ struct WebPushSenderTests {
         #expect(await outcomes([try push(Self.google + "a")]) == [.accepted])
     }
 
+    /// Where the message is at the service, and for how long it keeps it.
+    @Test(
+        arguments: [
+            (
+                [HeaderField("location", "https://fcm.googleapis.com/m/1"), HeaderField("ttl", "60")],
+                "https://fcm.googleapis.com/m/1 60"
+            ),
+            ([HeaderField("ttl", "0")], " 0"), ([HeaderField("ttl", "soon"), HeaderField("location", "/m/a b")], nil),
+            ([], nil),
+        ] as [([HeaderField], String?)])
+    func whatTheServiceSaysOfAnAcceptedPushIsReported(fields: [HeaderField], said: String?) async throws {
+        transport.set(201, "", for: "/a", fields: fields)
+        let report = try #require(await reports([try push(Self.google + "a")]).first)
+        #expect(report.outcome == .accepted && report.upstreamID == said)
+        #expect(transport.pools.allSatisfy { $0.configuration.responseFields == ["retry-after", "location", "ttl"] })
+    }
+
     @Test func noRedirectIsFollowed() async throws {
         transport.set(301, "", for: "/a", fields: [HeaderField("location", "https://web.push.apple.com/b")])
         #expect(await outcomes([try push(Self.google + "a")]) == [.rejected(Refusal(.moved, .push(.address)))])

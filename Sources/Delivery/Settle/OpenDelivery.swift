@@ -72,8 +72,8 @@ extension OpenDelivery {
     /// A probe that brings no answer about the device token leaves the first answer standing.
     ///
     /// - Parameters:
-    ///   - isAttempt: `false`: the gateway held the push back; APNs saw nothing of it.
-    ///   - upstreamID: the push service's own id of an accepted push.
+    ///   - isAttempt: `false`: the gateway held the push back; the push service saw nothing of it.
+    ///   - upstreamID: what the push service said of an accepted push, as ``Acceptance/text``.
     ///   - random: drawn only for a retry: nearly every push is accepted, and chance is a call of the system.
     func settlement(
         of outcome: Outcome, isAttempt: Bool = true, at now: Timestamp, upstreamID: String? = nil,

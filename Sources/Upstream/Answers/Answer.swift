@@ -9,8 +9,8 @@ struct Answer {
     let sign: UpstreamSign
     /// What it says about credential, topic, device and load.
     private(set) var meaning: AnswerMeaning
-    /// The service's own id of an accepted push.
-    let id: String?
+    /// What the service says of an accepted push.
+    let acceptance: Acceptance?
 
     /// A status that says accepted (RFC 9110 §15.3) and that the service does not document.
     let unusualSuccess: Int?
@@ -24,7 +24,7 @@ struct Answer {
             outcome = Self.outcome(of: response, from: service, at: now)
             sign = UpstreamSign(outcome.refusal, status: response.status)
             meaning = AnswerMeaning(outcome)
-            id = outcome == .accepted ? service.id(of: response.body) : nil
+            acceptance = outcome == .accepted ? service.acceptance(in: AcceptingAnswer(response)) : nil
             unusualSuccess =
                 (200...299).contains(response.status) && !service.isUsualSuccess(response.status)
                 ? response.status : nil
@@ -32,13 +32,13 @@ struct Answer {
             outcome = .notSent(TransportCause(rawValue: failure.kind.rawValue))
             sign = UpstreamSign(failure)
             meaning = .nothing
-            id = nil
+            acceptance = nil
             unusualSuccess = nil
         case .unanswered(let failure):
             outcome = .unknown(TransportCause(rawValue: failure.kind.rawValue))
             sign = UpstreamSign(failure)
             meaning = .nothing
-            id = nil
+            acceptance = nil
             unusualSuccess = nil
         }
     }
