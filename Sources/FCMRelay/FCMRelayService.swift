@@ -83,6 +83,8 @@ struct FCMRelayService: PushService {
         MismatchLimits(reason: .senderMismatch, confirmations: 2, withoutAcceptance: 3, share: 0.2)
     }
     var firstAddressPause: Duration { .seconds(60) }
+    /// What Google takes for one device (fcm-relay.md §5).
+    var addressLimit: Int? { 240 }
     var overload: Refusal { FCMRelayReasonTable.refusal(.unavailable) }
     var addressOverload: Refusal { FCMRelayReasonTable.refusal(.deviceQuotaExceeded) }
     var addressDoubt: Refusal { FCMRelayReasonTable.refusal(.invalidToken) }

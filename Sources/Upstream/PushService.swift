@@ -53,6 +53,9 @@ package protocol PushService: Sendable {
     /// How long an address is left alone after the first answer that it gets too many pushes; it doubles with each.
     var firstAddressPause: Duration { get }
 
+    /// The most pushes to one address within a minute; what is beyond waits. `nil`: any number.
+    var addressLimit: Int? { get }
+
     /// Why pushes to one address are held back.
     var addressOverload: Refusal { get }
 
@@ -87,4 +90,7 @@ extension PushService {
 
     /// Five seconds.
     package var firstAddressPause: Duration { .seconds(5) }
+
+    /// Any number.
+    package var addressLimit: Int? { nil }
 }

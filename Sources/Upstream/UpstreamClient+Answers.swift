@@ -106,15 +106,31 @@ extension UpstreamClient {
         }
     }
 
-    /// Ends pushes that no request can be made of. One of them may have been a probe: it shows nothing.
+    /// Ends pushes that no request can be made of.
     func refuse(
         _ refused: [Int: Refusal], of batch: [Push], _ generation: Int, token: AuthorizationToken?
     ) -> [PushReport] {
-        var findings = Findings(count: refused.count)
-        findings.answers = refused.keys.map { UpstreamControl.Answered(index: $0, meaning: .nothing) }
-        follow(findings, of: batch, generation, token: token, wallTime())
-        congestion.leave(refused.count, good: 0)
+        keep(Array(refused.keys), of: batch, generation, token: token)
         return refused.map { PushReport(index: $0, outcome: .rejected($1), latency: .zero, isAttempt: false) }
+    }
+
+    /// Gives pushes back whose addresses get no more for a while.
+    func rest(
+        _ rests: [Int: Duration], of batch: [Push], _ generation: Int, token: AuthorizationToken?
+    ) -> [PushReport] {
+        keep(Array(rests.keys), of: batch, generation, token: token)
+        return rests.map {
+            PushReport(
+                index: $0, outcome: .throttled(service.addressOverload, after: $1), latency: .zero, isAttempt: false)
+        }
+    }
+
+    /// Pushes that were admitted do not go. One of them may have been a probe: it shows nothing.
+    private func keep(_ indices: [Int], of batch: [Push], _ generation: Int, token: AuthorizationToken?) {
+        var findings = Findings(count: indices.count)
+        findings.answers = indices.map { UpstreamControl.Answered(index: $0, meaning: .nothing) }
+        follow(findings, of: batch, generation, token: token, wallTime())
+        congestion.leave(indices.count, good: 0)
     }
 
     /// What the answers of one call say.
