@@ -17,6 +17,8 @@ package struct APNSAppConfiguration: Sendable {
     package var broadcastEndpoints: [PushEnvironment: UpstreamEndpoint] = [:]
     /// Where each environment's broadcast channels are managed; without an entry at Apple's own host.
     package var channelEndpoints: [PushEnvironment: UpstreamEndpoint] = [:]
+    /// The most publications to one channel within a minute; what is beyond waits. `nil`: any number.
+    package var publicationLimit: Int?
     /// The certificate authorities to trust; `nil`: the system's.
     package var trustFile: String?
     /// The proxy that leads to each environment's endpoint; without an entry the way is direct.

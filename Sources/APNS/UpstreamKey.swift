@@ -10,6 +10,8 @@ struct UpstreamKey: Hashable, Sendable {
     let proxy: UpstreamProxy?
     /// Whether broadcasts go this way, apart from the pushes of devices.
     var isForBroadcasts = false
+    /// The most broadcasts to one channel within a minute; `nil`: any number.
+    var publicationLimit: Int?
 
     /// What is shown to APNs, by what can't be the same for two of them: a file that was replaced is another key or
     /// certificate, whatever its name or id says.

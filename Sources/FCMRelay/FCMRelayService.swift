@@ -66,14 +66,13 @@ struct FCMRelayService: PushService {
     func meaning(of reason: Reason) -> String? { FCMRelayReasonTable.catalog[reason]?.meaning }
 
     /// The last part of `{"name":"projects/p/messages/<id>"}`, as it stands there.
-    func id(of body: [UInt8]) -> String? {
-        let text = String(decoding: body.prefix(Self.nameLimitBytes), as: UTF8.self)
+    func acceptance(in answer: AcceptingAnswer) -> Acceptance? { Acceptance(id: Self.id(of: answer.body)) }
+
+    private static func id(of body: [UInt8]) -> String? {
+        let text = String(decoding: body.prefix(nameLimitBytes), as: UTF8.self)
         guard let place = text.firstRange(of: "/messages/") else { return nil }
         let id = text[place.upperBound...].prefix { $0 != "\"" }
-        guard !id.isEmpty, id.endIndex < text.endIndex, id.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-            return nil
-        }
-        return String(id)
+        return id.endIndex < text.endIndex ? String(id) : nil
     }
 
     private static let nameLimitBytes = 1024
@@ -84,6 +83,8 @@ struct FCMRelayService: PushService {
         MismatchLimits(reason: .senderMismatch, confirmations: 2, withoutAcceptance: 3, share: 0.2)
     }
     var firstAddressPause: Duration { .seconds(60) }
+    /// What Google takes for one device (fcm-relay.md §5).
+    var addressLimit: Int? { 240 }
     var overload: Refusal { FCMRelayReasonTable.refusal(.unavailable) }
     var addressOverload: Refusal { FCMRelayReasonTable.refusal(.deviceQuotaExceeded) }
     var addressDoubt: Refusal { FCMRelayReasonTable.refusal(.invalidToken) }

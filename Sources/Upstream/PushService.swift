@@ -30,8 +30,8 @@ package protocol PushService: Sendable {
     /// Why pushes are held back while the service is overloaded or asked for a rest.
     var overload: Refusal { get }
 
-    /// The service's own id of a push that it accepted, from the body of its answer; `nil`: it gives none.
-    func id(of body: [UInt8]) -> String?
+    /// What the service says of a push that it accepts; `nil`: nothing.
+    func acceptance(in answer: AcceptingAnswer) -> Acceptance?
 
     /// Whether ``note(_:of:)`` is to be called.
     var notesAnswers: Bool { get }
@@ -53,6 +53,9 @@ package protocol PushService: Sendable {
     /// How long an address is left alone after the first answer that it gets too many pushes; it doubles with each.
     var firstAddressPause: Duration { get }
 
+    /// The most pushes to one address within a minute; what is beyond waits. `nil`: any number.
+    var addressLimit: Int? { get }
+
     /// Why pushes to one address are held back.
     var addressOverload: Refusal { get }
 
@@ -67,8 +70,8 @@ extension PushService {
     /// None: the service itself decides.
     package func refusedPushes(among indices: [Int], of batch: [Push]) -> [Int: Refusal] { [:] }
 
-    /// None.
-    package func id(of body: [UInt8]) -> String? { nil }
+    /// Nothing.
+    package func acceptance(in answer: AcceptingAnswer) -> Acceptance? { nil }
 
     /// No.
     package var notesAnswers: Bool { false }
@@ -87,4 +90,7 @@ extension PushService {
 
     /// Five seconds.
     package var firstAddressPause: Duration { .seconds(5) }
+
+    /// Any number.
+    package var addressLimit: Int? { nil }
 }

@@ -15,8 +15,11 @@ extension UpstreamClient {
         let judged = service.mismatches.map { judge(completions, at: indices, of: batch, by: $0, received) }
         var reports = completions.indices.map { place in
             let completion = completions[place]
-            let answer = judged?[place] ?? Answer(completion.exchange, of: service, at: received)
+            var answer = judged?[place] ?? Answer(completion.exchange, of: service, at: received)
             let index = indices[completion.index]
+            if answer.outcome.refusal?.scope == .load(.sender), !slowsSender(batch[index].address) {
+                answer.slowAddressAlone()
+            }
             if service.notesAnswers { service.note(answer.outcome, of: batch[index]) }
             findings.add(answer, of: index, completion.exchange)
             if case .notSent(let failure) = completion.exchange, failure.kind == .withdrawn {
@@ -25,7 +28,7 @@ extension UpstreamClient {
             let start = received + (.zero - completion.latency)
             return PushReport(
                 index: index, outcome: service.seesDeathAtOnce ? answer.outcome.dated(by: start) : answer.outcome,
-                latency: completion.latency, upstreamID: answer.id)
+                latency: completion.latency, upstreamID: answer.acceptance?.text)
         }
         if let reason = service.unknownAddress { judge(&reports, of: reason, batch) }
         // The token first, so that the new connections begin with the new one.
@@ -36,6 +39,12 @@ extension UpstreamClient {
             pools.reconsider()
         }
         return reports
+    }
+
+    /// Whether an answer that slows the sender down, to a push to this address, is about more than the address.
+    private func slowsSender(_ address: Address) -> Bool {
+        let now = uptime()
+        return state.withLock { $0.slowed.isOfSender(address, at: now) }
     }
 
     /// Reads answers, and says of each that an address is of another credential whether the address is at fault.
@@ -97,15 +106,31 @@ extension UpstreamClient {
         }
     }
 
-    /// Ends pushes that no request can be made of. One of them may have been a probe: it shows nothing.
+    /// Ends pushes that no request can be made of.
     func refuse(
         _ refused: [Int: Refusal], of batch: [Push], _ generation: Int, token: AuthorizationToken?
     ) -> [PushReport] {
-        var findings = Findings(count: refused.count)
-        findings.answers = refused.keys.map { UpstreamControl.Answered(index: $0, meaning: .nothing) }
-        follow(findings, of: batch, generation, token: token, wallTime())
-        congestion.leave(refused.count, good: 0)
+        keep(Array(refused.keys), of: batch, generation, token: token)
         return refused.map { PushReport(index: $0, outcome: .rejected($1), latency: .zero, isAttempt: false) }
+    }
+
+    /// Gives pushes back whose addresses get no more for a while.
+    func rest(
+        _ rests: [Int: Duration], of batch: [Push], _ generation: Int, token: AuthorizationToken?
+    ) -> [PushReport] {
+        keep(Array(rests.keys), of: batch, generation, token: token)
+        return rests.map {
+            PushReport(
+                index: $0, outcome: .throttled(service.addressOverload, after: $1), latency: .zero, isAttempt: false)
+        }
+    }
+
+    /// Pushes that were admitted do not go. One of them may have been a probe: it shows nothing.
+    private func keep(_ indices: [Int], of batch: [Push], _ generation: Int, token: AuthorizationToken?) {
+        var findings = Findings(count: indices.count)
+        findings.answers = indices.map { UpstreamControl.Answered(index: $0, meaning: .nothing) }
+        follow(findings, of: batch, generation, token: token, wallTime())
+        congestion.leave(indices.count, good: 0)
     }
 
     /// What the answers of one call say.

@@ -38,6 +38,19 @@ package final class UpstreamClient: Sendable {
         var mismatched = MismatchedAddresses()
         /// Those of suspects by themselves: anybody with a client key can register addresses of another credential.
         var mismatchedSuspects = MismatchedAddresses()
+        var slowed = SlowedAddresses()
+        /// `nil`: any number of pushes may go to an address.
+        var budget: AddressBudget?
+
+        /// How long each of some pushes has to wait for the sake of its address; the others count as sent.
+        mutating func rests(of indices: [Int], in batch: [Push], at now: Duration) -> [Int: Duration] {
+            guard budget != nil else { return [:] }
+            var rests: [Int: Duration] = [:]
+            for index in indices {
+                if let rest = budget?.take(batch[index].address, at: now) { rests[index] = rest }
+            }
+            return rests
+        }
     }
 
     init(
@@ -59,7 +72,10 @@ package final class UpstreamClient: Sendable {
         self.uptime = uptime
         congestion = CongestionGate(
             overload: service.overload, pace: maxPerSecond.map { SendPace(limit: $0) }, uptime: uptime)
-        state = Mutex(Reactions(control: UpstreamControl(service: service, limits: doubtfulAddresses)))
+        state = Mutex(
+            Reactions(
+                control: UpstreamControl(service: service, limits: doubtfulAddresses),
+                budget: service.addressLimit.map(AddressBudget.init(limit:))))
         var logger = logger
         logger[metadataKey: "upstream"] = "\(name)"
         self.logger = logger
@@ -154,9 +170,10 @@ package final class UpstreamClient: Sendable {
         }
         if let token { announce(token) }
         let now = uptime()
-        let (selection, isHolding) = state.withLock { state in
+        let (selection, rests, isHolding) = state.withLock { state in
             let selection = state.control.admit(indices, of: batch, with: token, at: now)
-            return (selection, state.control.isHolding)
+            let rests = state.rests(of: selection.admitted, in: batch, at: now)
+            return (selection, rests, state.control.isHolding)
         }
         act(on: selection.actions)
         // A probe may be among them.
@@ -170,10 +187,12 @@ package final class UpstreamClient: Sendable {
                         isAttempt: false, isBeingProbed: $0.isBeingProbed)
                 })
         }
-        guard !selection.admitted.isEmpty else { return }
         let generation = selection.generation
+        if !rests.isEmpty { report(rest(rests, of: batch, generation, token: token)) }
+        let admitted = rests.isEmpty ? selection.admitted : selection.admitted.filter { rests[$0] == nil }
+        guard !admitted.isEmpty else { return }
         var parts: [(UpstreamPools.Part, [Request])] = []
-        for var part in pools.parts(of: selection.admitted, in: batch, at: wallTime()) {
+        for var part in pools.parts(of: admitted, in: batch, at: wallTime()) {
             let made = await requests(for: part.indices, of: batch, built: built)
             if !made.refused.isEmpty {
                 report(refuse(made.refused, of: batch, generation, token: token))

@@ -142,6 +142,7 @@ package final class WebPushSender: PushSender {
             name: "\(service) vapid/\(Base64URL.text(destination.publicKey).prefix(8))",
             endpoint: UpstreamEndpoint(host: service.host, port: service.port), trustFile: destination.trustFile)
         configuration.isNamedByOthers = !destination.isNamed
+        configuration.answerFields = WebPushService.answerFields
         return UpstreamDescription(
             configuration: configuration,
             service: WebPushService(host: service.host, wallTime: wallTime, uptime: onDemand.uptime),

@@ -48,6 +48,15 @@ struct WebPushService: PushService {
 
     func topic(of push: Push) -> String { push.content.topic }
 
+    /// The address of the message, at which it could be withdrawn, and the time to live that the service grants, which may
+    /// be less than was asked for (RFC 8030 §5 and §5.2).
+    func acceptance(in answer: AcceptingAnswer) -> Acceptance? {
+        Acceptance(id: answer.field("location"), seconds: answer.field("ttl").flatMap { Int64($0) })
+    }
+
+    /// The header fields that this reads.
+    static let answerFields = ["location", "ttl"]
+
     /// Those whose sender's own time to live is over, those that show nothing at Apple's (Safari ends the permission of their
     /// page), and those of a size that the service has refused.
     func refusedPushes(among indices: [Int], of batch: [Push]) -> [Int: Refusal] {

@@ -102,6 +102,26 @@ struct ChannelTests {
         }
     }
 
+    /// Of one channel, and of no other: the rest waits here, where it costs nothing.
+    @Test func `A channel gets no more publications a minute than were asked for`() async throws {
+        try await withSimulator(publicationLimit: 3) { simulator, _, sender in
+            let busy = try #require(simulator.channels.make(for: Self.app, storagePolicy: 1))
+            let other = try #require(simulator.channels.make(for: Self.app, storagePolicy: 0))
+            var pushes: [Push] = []
+            for _ in 0..<4 { pushes.append(try push(to: busy, .mostRecent)) }
+            pushes.append(try push(to: other, .none))
+            let outcomes = await outcomes(of: pushes, over: sender)
+            #expect(outcomes.count { $0 == .accepted } == 4 && outcomes.last == .accepted)
+            guard case .throttled(let refusal, let after?)? = outcomes.first(where: { $0 != .accepted }) ?? nil else {
+                Issue.record("\(outcomes)")
+                return
+            }
+            #expect(refusal.reason == .tooManyRequests && refusal.scope == .load(.address))
+            #expect(after > .zero && after <= .seconds(60))
+            #expect(simulator.recording.pushes.count { $0.headers["apns-channel-id"] == busy } == 3)
+        }
+    }
+
     @Test func `A missing capability holds back broadcasts and no device`() async throws {
         try await withSimulator { simulator, _, sender in
             simulator.channels.setEnabled(false, for: Self.app)
@@ -146,7 +166,7 @@ struct ChannelTests {
 
     /// Runs a simulator of both hosts with a client and a sender that reach it, and ends all.
     private func withSimulator(
-        _ body: (SimulatedAPNS, APNSChannelClient, APNSSender) async throws -> Void
+        publicationLimit: Int? = nil, _ body: (SimulatedAPNS, APNSChannelClient, APNSSender) async throws -> Void
     ) async throws {
         let directory = try TestDirectory()
         let identity = try SimulatorIdentity(directory: directory.file("simulator"), topics: [])
@@ -173,6 +193,7 @@ struct ChannelTests {
         var app = APNSAppConfiguration(
             project: home.project, app: home.app, teamID: identity.teamID, keyID: identity.keyID, key: key,
             endpoints: [.production: UpstreamEndpoint(host: "127.0.0.1", port: bound)], trustFile: identity.caFile)
+        app.publicationLimit = publicationLimit
         app.channelEndpoints = [
             .production: UpstreamEndpoint(host: "127.0.0.1", port: simulator.channelPort ?? 0)
         ]

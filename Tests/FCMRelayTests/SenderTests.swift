@@ -207,6 +207,21 @@ struct FCMRelaySenderTests {
         #expect(await rig.outcomes([try Sample.push(1)]) == [.accepted])
     }
 
+    /// Google takes 240 messages a minute for one device: what is beyond costs no quota, and counts as no attempt.
+    @Test func whatADeviceGetsBeyondGooglesLimitWaitsHere() async throws {
+        let rig = try SenderRig()
+        rig.google.state.withLock { $0.message = { _ in FakeGoogle.answer(200, "{}") } }
+        let push = try Sample.push(1)
+        let reports = await rig.reports([Push](repeating: push, count: 250))
+        let held = reports.filter { $0.outcome != .accepted }
+        #expect(held.count == 10 && rig.google.messages.count == 240)
+        let busy = FCMRelayReasonTable.refusal(.deviceQuotaExceeded)
+        #expect(held.allSatisfy { !$0.isAttempt && $0.outcome == .throttled(busy, after: .seconds(60)) })
+        #expect(await rig.outcomes([try Sample.push(2)]) == [.accepted])
+        rig.time.advance(by: .seconds(60))
+        #expect(await rig.outcomes([push]) == [.accepted])
+    }
+
     private static func isOf(_ number: Int, _ seen: FakeGoogle.Seen) -> Bool {
         String(decoding: seen.body, as: UTF8.self).contains("device-\(number):")
     }

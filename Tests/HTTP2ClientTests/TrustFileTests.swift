@@ -40,6 +40,37 @@ struct TrustFileTests {
         #expect(source.context() !== second)
     }
 
+    /// Those that the machine's updates bring or take away, without a restart.
+    @Test func theSystemsAuthoritiesAreReadAgainWhenTheirFilesHaveChanged() throws {
+        let stores = TrustStores()
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let folder = directory.file("certs")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        let source = try TLSSource(
+            trust: .system, stores: stores, systemPaths: [path, folder], logger: logger)
+        let first = source.context()
+        #expect(source.context() === first)
+        for change in [path, folder + "/1a2b3c4d.0"] {
+            let before = source.context()
+            try text(try TLSMaterial()).write(toFile: change, atomically: false, encoding: .utf8)
+            #expect(!source.context().sharesTrust(with: before))
+            #expect(source.context() === source.context())
+        }
+        // Another pool shares what was read.
+        let other = try TLSSource(trust: .system, stores: stores, systemPaths: [path, folder], logger: logger)
+        #expect(other.context().sharesTrust(with: source.context()))
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.removeItem(atPath: folder)
+        let last = source.context()
+        #expect(source.context() === last)
+    }
+
+    @Test func theSystemsFilesAreThoseThatOpenSSLReads() {
+        #expect(TrustState.systemPaths.count >= 2)
+        #expect(TrustState(of: TrustState.systemPaths) != nil)
+        #expect(TrustState(of: [directory.file("none")]) == nil)
+    }
+
     /// A thousand origins would have a thousand copies of the system's authorities.
     @Test func allPoolsOfAnEngineShareWhatTheyTrust() throws {
         try put(text(try TLSMaterial()))

@@ -293,6 +293,10 @@ struct ProjectFileTests {
             project(more: "endpoint:\n        prodution: a:1"),
             "demo.yaml:10: apps[0].apns.endpoint.prodution: unknown key; did you mean \"production\"?"
         ),
+        Mistake(
+            project(more: "publicationsPerMinute: 60001"),
+            "demo.yaml:9: apps[0].apns.publicationsPerMinute: 60001 is out of range; use 0 to 60000"
+        ),
         Mistake(project(more: "trust: KEYS/none.pem"), "demo.yaml:9: apps[0].apns.trust: none.pem: no such file"),
         Mistake(
             project(more: "trust: KEYS/other.p8"),

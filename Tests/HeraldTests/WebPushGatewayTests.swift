@@ -114,6 +114,7 @@ struct WebPushGatewayTests {
     }
 
     static let table: [Case] = [
+        Case(rule: PushServiceRule(), outcome: "ACCEPTED"),
         Case(rule: PushServiceRule(status: 200), outcome: "ACCEPTED"),
         Case(rule: PushServiceRule(status: 202), outcome: "ACCEPTED"),
         Case(
@@ -145,6 +146,13 @@ struct WebPushGatewayTests {
                 let deliveries = try await sender.get("/v1/\(name)/deliveries").json["deliveries"] as? [[String: Any]]
                 let delivery = try #require(deliveries?.first)
                 #expect(delivery["outcome"] as? String == entry.outcome, "\(entry) \(delivery)")
+                if entry.rule == PushServiceRule() {
+                    let upstreamID = delivery["upstreamId"] as? String
+                    #expect(upstreamID?.hasPrefix("https://127.0.0.1:") == true, "\(delivery)")
+                    // Of thirty days, which the service grants, the message has lived for a moment.
+                    let granted = (delivery["grantedTtl"] as? String).flatMap { Int($0.dropLast()) }
+                    #expect(granted.map { (1...2_592_000).contains($0) } == true, "\(delivery)")
+                }
                 if let reason = entry.reason { #expect(delivery["reason"] as? String == reason, "\(entry)") }
                 let state = try await sender.post(
                     "/v1/projects/demo/registrations:check", #"{"tokens":["\#(token)"]}"#

@@ -1,6 +1,10 @@
+import AsyncHTTPClient
 import Crypto
 import Foundation
+import Logging
+import NIOCore
 import NIOHTTP1
+import TestSupport
 import Testing
 
 @testable import Simulators
@@ -168,7 +172,9 @@ struct PushServiceTests {
     }
 
     @Test func theControlEndpointPlaysTheBrowser() throws {
-        let control = PushServiceControl(subscriptions: subscriptions, rules: rules, recording: recording)
+        let control = PushServiceControl(
+            subscriptions: subscriptions, rules: rules,
+            scenarios: ScenarioBook(wallTimeMilliseconds: { Self.now * 1000 }), recording: recording)
         func reply(_ method: HTTPMethod, _ path: String, _ body: String = "") -> ControlReply {
             control.reply(
                 to: HTTPRequestHead(version: .http1_1, method: method, uri: path, headers: ["host": "127.0.0.1"]),
@@ -194,5 +200,183 @@ struct PushServiceTests {
             to: HTTPRequestHead(version: .http1_1, method: .GET, uri: "/pushes", headers: ["host": "evil.example"]),
             body: Data())
         #expect(foreign.status == .forbidden)
+    }
+
+    // MARK: Whose service it is (webpush.md §6)
+
+    /// An answer of another service; `nil`: a field that is missing.
+    private func answer(
+        of dialect: PushServiceDialect, _ fields: [String: String?] = [:], to browser: PushSubscription? = nil,
+        body: [UInt8]? = nil
+    ) throws -> WebPushAnswer {
+        var judge = judge
+        judge.dialect = dialect
+        let browser = browser ?? subscription
+        return judge.answer(
+            to: try request(
+                fields, body: try body ?? encrypted("Hello", for: browser), path: dialect.path(of: browser.id)))
+    }
+
+    @Test func eachServiceTakesWhatItsOwnAllow() throws {
+        for dialect in PushServiceDialect.allCases { #expect(try answer(of: dialect).status == 201, "\(dialect)") }
+        #expect(try answer(of: .google, ["ttl": "9999999"]).headers.first(name: "ttl") == "2419200")
+        #expect(try answer(of: .apple).headers.first(name: "apns-id") != nil)
+        #expect(try answer(of: .windows).headers.first(name: "x-wns-status") == "received")
+        // Apple reads a topic as base64url.
+        for (length, status) in [(32, 201), (4, 201), (31, 400), (33, 400), (1, 400), (5, 400)] {
+            let topic = String(repeating: "a", count: length)
+            #expect(try answer(of: .apple, ["topic": topic]).status == status, "\(length)")
+        }
+        #expect(try answer(of: .mozilla, ["topic": "a"]).status == 201)
+        // Windows' service keeps everything for a while.
+        #expect(try answer(of: .windows, ["ttl": "0"]).status == 400)
+        #expect(try answer(of: .apple, ["ttl": "0"]).status == 201)
+        // Firefox on Android gets its pushes as base64, by another service.
+        let bridged = subscriptions.subscribe(isBridged: true)
+        let large = try encrypted(String(repeating: "x", count: 2700), for: bridged)
+        #expect(try answer(of: .mozilla, to: bridged, body: large).status == 413)
+        #expect(try answer(of: .mozilla, to: bridged).status == 201)
+        #expect(try answer(of: .google, to: bridged, body: large).status == 201)
+    }
+
+    static let refusals: [(dialect: PushServiceDialect, fields: [String: String?], status: Int, text: String)] = [
+        (.mozilla, ["ttl": nil], 400, "\"errno\":111"), (.apple, ["ttl": nil], 400, "BadTtl"),
+        (.apple, ["topic": "a"], 400, "BadWebPushTopic"), (.apple, ["urgency": "urgent"], 400, "BadUrgency"),
+        (.apple, ["authorization": "WebPush a.b.c"], 403, "BadJwtToken"),
+        (.google, ["authorization": "WebPush a.b.c"], 403, "the scheme must be vapid"),
+        (.google, ["ttl": "x"], 400, "TTL must be"), (.windows, ["authorization": nil], 401, ""),
+    ]
+
+    @Test(arguments: refusals.indices) func eachServiceSaysNoInItsOwnWords(index: Int) throws {
+        let (dialect, fields, status, text) = Self.refusals[index]
+        let answer = try answer(of: dialect, fields)
+        #expect(answer.status == status && (text.isEmpty ? answer.body.isEmpty : answer.body.contains(text)))
+        #expect(dialect != .windows || answer.headers.first(name: "x-wns-status") == "dropped")
+    }
+
+    @Test(
+        arguments: [
+            (.mozilla, 401, "VAPID public key mismatch"), (.google, 403, "do not correspond"),
+            (.apple, 403, "VapidPkHashMismatch"), (.windows, 403, ""),
+        ] as [(PushServiceDialect, Int, String)])
+    func anotherKeyIsNamed(dialect: PushServiceDialect, status: Int, text: String) throws {
+        let stranger = subscriptions.subscribe(
+            applicationKey: Array(P256.Signing.PrivateKey().publicKey.x963Representation))
+        let answer = try answer(of: dialect, to: stranger)
+        #expect(answer.status == status && (text.isEmpty || answer.body.contains(text)))
+    }
+
+    @Test(
+        arguments: [
+            (.mozilla, 429, "subscription"), (.google, 429, "subscription"), (.apple, 429, "TooManyRequests"),
+            (.windows, 406, "channelthrottled"),
+        ] as [(PushServiceDialect, Int, String)])
+    func quotasHoldForAMinute(dialect: PushServiceDialect, status: Int, text: String) throws {
+        let other = subscriptions.subscribe()
+        var judge = judge
+        judge.dialect = dialect
+        judge.quota = MinuteQuota(perMinute: 4, perTarget: 2)
+        func answer(_ browser: PushSubscription) throws -> WebPushAnswer {
+            judge.answer(
+                to: try request(body: try encrypted("Hello", for: browser), path: dialect.path(of: browser.id)))
+        }
+        for _ in 0..<2 { #expect(try answer(subscription).status == 201) }
+        let busy = try answer(subscription)
+        #expect(busy.status == status)
+        #expect(busy.body.contains(text) || busy.headers.first(name: "x-wns-status") == text)
+        #expect(try answer(other).status == 201)
+        // Four of the sender are over, the refused one among them.
+        let all = try answer(other)
+        #expect(all.status == status && all.headers.first(name: "x-wns-status") ?? "appthrottled" == "appthrottled")
+    }
+
+    // MARK: Scenarios
+
+    @Test func aScenarioAnswersInTheServicesWordsAndIsRecorded() throws {
+        for (played, status, text) in [(410, 410, "106"), (429, 429, "subscription"), (503, 503, "201")] {
+            let answer = judge.answer(to: try request()) { _, _ in
+                ScenarioStage.Verdict(answer: ScenarioAnswer(played, "", retryAfterSeconds: 7), delayMilliseconds: 5)
+            }
+            #expect(answer.status == status && answer.body.contains(text) && answer.delayMilliseconds == 5)
+            #expect(answer.headers.first(name: "retry-after") == "7")
+        }
+        #expect(recording.pushes.map(\.status) == [410, 429, 503])
+        // Nothing takes the place of a refusal.
+        let refused = judge.answer(to: try request(["ttl": nil])) { _, _ in
+            ScenarioStage.Verdict(answer: ScenarioAnswer(503, ""))
+        }
+        #expect(refused.status == 400)
+    }
+
+    @Test func scenariosOfAPNsAloneAreRefused() throws {
+        let control = PushServiceControl(
+            subscriptions: subscriptions, rules: rules,
+            scenarios: ScenarioBook(wallTimeMilliseconds: { Self.now * 1000 }), recording: recording)
+        func reply(_ method: HTTPMethod, _ body: String = "") -> ControlReply {
+            control.reply(
+                to: HTTPRequestHead(
+                    version: .http1_1, method: method, uri: "/scenarios", headers: ["host": "127.0.0.1"]),
+                body: Data(body.utf8))
+        }
+        #expect(reply(.PUT, #"{"scenarios":[{"name":"slow"}]}"#).status == .noContent)
+        #expect(String(decoding: reply(.GET).body, as: UTF8.self).contains("\"slow\""))
+        let refused = reply(.PUT, #"{"scenarios":[{"name":"token-updates"}]}"#)
+        #expect(refused.status == .badRequest)
+        #expect(String(decoding: refused.body, as: UTF8.self).contains("token-updates is a scenario of APNs alone"))
+        #expect(reply(.DELETE).status == .noContent)
+        #expect(reply(.POST).status == .methodNotAllowed)
+    }
+
+    /// Over the wire: TLS, HTTP/2, a client that shares nothing with Herald's.
+    @Test func itPlaysScenariosAndRecordsToAFile() async throws {
+        let directory = try TestDirectory()
+        var configuration = SimulatedPushService.Configuration(
+            identity: try PushServiceIdentity(directory: directory.path), wallTimeMilliseconds: { Self.now * 1000 })
+        configuration.port = 0
+        configuration.recordingFile = directory.file("pushes.ndjson")
+        configuration.scenarios = ScenarioSet([try Scenario(text: "too-many-requests,share=1,retryAfterSeconds=3")])
+        let (ports, announce) = AsyncStream.makeStream(of: Int.self)
+        let service = SimulatedPushService(configuration, logger: Logger(label: "push-service")) { port, _ in
+            announce.yield(port)
+        }
+        let running = Task {
+            defer { announce.finish() }
+            try await service.run()
+        }
+        let port = try #require(await ports.first { _ in true })
+        let client = try SimulatorHarness.makeClient(
+            trusting: PushServiceIdentity(directory: directory.path).caFile, http1Only: false)
+        let authorization = try authorization(["aud": "https://127.0.0.1:\(port)"])
+        func send() async throws -> (status: Int, retryAfter: String?) {
+            // Without a body: what is about connections needs no encryption.
+            var request = HTTPClientRequest(url: service.subscriptions.subscribe().endpoint)
+            request.method = .POST
+            request.headers.add(name: "ttl", value: "60")
+            request.headers.add(name: "authorization", value: authorization)
+            let response = try await client.execute(request, timeout: TimeAmount(.longerThanAnyTest))
+            return (Int(response.status.code), response.headers.first(name: "retry-after"))
+        }
+        let result: Result<Void, any Error>
+        do {
+            let slowed = try await send()
+            #expect(slowed.status == 429 && slowed.retryAfter == "3")
+            service.scenarios.set(ScenarioSet([try Scenario(text: "drop,after=2,spread=0")]))
+            #expect(try await send().status == 201)
+            await #expect(throws: (any Error).self) { try await send() }
+            service.scenarios.set(ScenarioSet([try Scenario(text: "reset,share=1,errorCode=2")]))
+            await #expect(throws: (any Error).self) { try await send() }
+            service.scenarios.set(ScenarioSet())
+            #expect(try await send().status == 201)
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        try await client.shutdown()
+        running.cancel()
+        try await running.value
+        try result.get()
+        let lines = try String(contentsOfFile: directory.file("pushes.ndjson"), encoding: .utf8).split(separator: "\n")
+        let statuses = try lines.map { try JSONDecoder().decode(RecordedWebPush.self, from: Data($0.utf8)).status }
+        #expect(statuses == [429, 201, 0, 0, 201])
     }
 }

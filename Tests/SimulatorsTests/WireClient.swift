@@ -92,13 +92,21 @@ struct WireClient {
 
     /// Connects, says hello, and runs `body`.
     static func run(with harness: SimulatorHarness, _ body: (WireClient) async throws -> Void) async throws {
+        try await run(
+            port: harness.port, trusting: harness.identity.caFile, authorization: "bearer " + harness.token(), body)
+    }
+
+    /// The same with any simulator.
+    static func run(
+        port: Int, trusting caFile: String, authorization: String, _ body: (WireClient) async throws -> Void
+    ) async throws {
         var tls = TLSConfiguration.makeClientConfiguration()
-        tls.trustRoots = .file(harness.identity.caFile)
+        tls.trustRoots = .file(caFile)
         tls.applicationProtocols = ["h2"]
         let bytes = ByteCounter()
         let context = try NIOSSLContext(configuration: tls)
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .connect(host: "127.0.0.1", port: harness.port) { channel in
+            .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
                         NIOSSLClientHandler(context: context, serverHostname: nil))
@@ -106,7 +114,6 @@ struct WireClient {
                     return try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
                 }
             }
-        let authorization = "bearer " + (try harness.token())
         do {
             try await channel.executeThenClose { inbound, outbound in
                 let client = WireClient(

@@ -95,11 +95,50 @@ struct FallbackPoolTests {
             return
         }
         #expect(failure.kind == .connectFailed)
+        time.advance(by: .seconds(2))
         http1.answer.withLock { $0 = .answered(status: 201, fields: [], body: []) }
         #expect(statuses(await send("/c")) == [201])
         // The next address, in its turn.
         #expect(http2.submitted.withLock { $0 } == 2 && http1.places.map(\.address) == ["192.0.2.1", "192.0.2.2"])
         #expect(http1.closed.withLock { $0 } == 1)
+    }
+
+    /// What waits is given back, and nothing is dialed until the pause is over: then one request at a time.
+    @Test(arguments: [
+        HTTP1Answer.notSent(.connectFailed, "refused"), .unanswered(.connectionLost, "ended before it answered"),
+    ])
+    func aPeerThatFailsIsLeftAlone(answer: HTTP1Answer) async {
+        http1.answer.withLock { $0 = answer }
+        let ended = await send((0..<20).map { "/\($0)" })
+        // Two connections were under way together.
+        #expect(ended.count == 20 && (1...2).contains(http1.requests.count))
+        #expect(pool.statistics.circuit == .open && pool.statistics.nextDial.map { $0 > .zero } == true)
+        let (asked, dialed) = (http2.submitted.withLock { $0 }, http1.requests.count)
+        guard case .notSent(let failure)? = await send("/later").first else {
+            Issue.record("sent")
+            return
+        }
+        #expect(failure.kind == .connectFailed && failure.message.contains("left alone, failures: 1"))
+        #expect(http2.submitted.withLock { $0 } == asked && http1.requests.count == dialed)
+        time.advance(by: .seconds(2))
+        #expect(pool.statistics.circuit == .halfOpen)
+        http1.answer.withLock { $0 = .answered(status: 201, fields: [], body: []) }
+        http1.isHolding.withLock { $0 = true }
+        async let exchanges = send("/a", "/b", "/c")
+        await http1.wait(untilHeld: 1)
+        #expect(pool.statistics.queued == 2 && pool.statistics.isTrying)
+        http1.release()
+        #expect(statuses(await exchanges) == [201, 201, 201])
+        #expect(pool.statistics.circuit == .closed && pool.statistics.workingConnections == 1)
+    }
+
+    /// An answer that is lost on connections that have brought others is that request's own.
+    @Test func aLostAnswerOnAProvenConnectionStopsNothing() async {
+        #expect(statuses(await send("/a")) == [201])
+        http1.answer.withLock { $0 = .unanswered(.timedOut, "late") }
+        _ = await send("/b")
+        http1.answer.withLock { $0 = .answered(status: 201, fields: [], body: []) }
+        #expect(statuses(await send("/c")) == [201])
     }
 
     @Test func aHostWithoutAnAddressThatMayBeDialedGetsNothing() async {

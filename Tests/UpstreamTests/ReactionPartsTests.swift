@@ -75,6 +75,12 @@ struct BusyDevicesTests {
         #expect(devices.rest(of: token, at: .seconds(1)) == .seconds(59))
     }
 
+    @Test(arguments: [(1, 1), (0, 5)]) func whatTheServiceAsksForIsKeptToAlsoWhenItIsLess(after: Int, rest: Int) {
+        var devices = BusyDevices()
+        devices.refused(token, after: .seconds(after), at: .zero)
+        #expect(devices.rest(of: token, at: .zero) == .seconds(rest))
+    }
+
     @Test func `A push that passes ends it; one that was under way does not`() {
         var devices = BusyDevices()
         devices.refused(token, after: nil, at: .zero)

@@ -154,12 +154,47 @@ struct WebPushSenderTests {
         #expect(sender.upstreams.allSatisfy { $0.pauses.isEmpty })
     }
 
+    private static let slowed = Refusal(.tooManyRequests, .load(.sender), firstWait: .seconds(60))
+    private static let busy = Refusal(.tooManyRequests, .load(.address), firstWait: .seconds(60))
+
+    /// One subscription that is slowed down waits alone, whatever the service asks for; two within a minute are the sender.
+    @Test(arguments: [nil, 7, 86_400])
+    func oneSubscriptionThatIsSlowedDownHoldsNoOtherBack(seconds: Int?) async throws {
+        let fields = seconds.map { [HeaderField("retry-after", String($0))] } ?? []
+        transport.set(429, "", for: "/a", fields: fields)
+        let push = try push(Self.google + "a")
+        let after: Duration? = seconds.map { .seconds(min($0, 3600)) }
+        #expect(await outcomes([push]) == [.throttled(Self.busy, after: after)])
+        #expect(await outcomes([try self.push(Self.google + "b")]) == [.accepted])
+        let rest = after ?? .seconds(60)
+        clock.advance(by: rest - .seconds(1))
+        #expect(await reports([push]).map(\.isAttempt) == [false])
+        clock.advance(by: .seconds(1))
+        #expect(await outcomes([push]) == [.throttled(Self.busy, after: after)])
+        #expect(await outcomes([try self.push(Self.google + "b")]) == [.accepted])
+    }
+
+    @Test func noRestOfAWholeServiceIsLongerThanAQuarterOfAnHour() async throws {
+        for path in ["a", "c"] {
+            transport.set(429, "", for: "/" + path, fields: [HeaderField("retry-after", "86400")])
+            _ = await outcomes([try push(Self.google + path)])
+        }
+        guard case .throttled(_, let after?) = await outcomes([try push(Self.google + "b")]).first else {
+            Issue.record("not held")
+            return
+        }
+        #expect(after == .seconds(900))
+        clock.advance(by: .seconds(900))
+        #expect(await outcomes([try push(Self.google + "b")]) == [.accepted])
+    }
+
     @Test(arguments: [406, 429])
     func aServiceThatSlowsTheSenderDownIsLeftAlone(status: Int) async throws {
-        transport.set(status, "", for: "/a")
-        let slowed = Refusal(.tooManyRequests, .load(.sender), firstWait: .seconds(60))
-        for minutes in [1, 2, 4] {
-            #expect(await outcomes([try push(Self.google + "a")]) == [.throttled(slowed, after: nil)])
+        for (round, minutes) in [1, 2, 4].enumerated() {
+            for (path, refusal) in [("/one-\(round)", Self.busy), ("/other-\(round)", Self.slowed)] {
+                transport.set(status, "", for: path)
+                #expect(await outcomes([try push(Self.google + path.dropFirst())]) == [.throttled(refusal, after: nil)])
+            }
             guard case .throttled(_, let after?) = await outcomes([try push(Self.google + "b")]).first else {
                 Issue.record("not held")
                 return
@@ -172,10 +207,12 @@ struct WebPushSenderTests {
     }
 
     @Test func aRestThatTheServiceAsksForIsKept() async throws {
-        transport.set(429, "", for: "/a", fields: [HeaderField("retry-after", "7")])
-        #expect(
-            await outcomes([try push(Self.google + "a")])
-                == [.throttled(Refusal(.tooManyRequests, .load(.sender), firstWait: .seconds(60)), after: .seconds(7))])
+        for (path, refusal) in [("/a", Self.busy), ("/c", Self.slowed)] {
+            transport.set(429, "", for: path, fields: [HeaderField("retry-after", "7")])
+            #expect(
+                await outcomes([try push(Self.google + path.dropFirst())])
+                    == [.throttled(refusal, after: .seconds(7))])
+        }
         #expect(await reports([try push(Self.google + "b")]).map(\.isAttempt) == [false])
         clock.advance(by: .seconds(7))
         #expect(await outcomes([try push(Self.google + "b")]) == [.accepted])
@@ -186,7 +223,7 @@ struct WebPushSenderTests {
         let busy = try push(Self.google + "a")
         #expect(
             await outcomes([busy])
-                == [.throttled(Refusal(.tooManyRequests, .load(.address), firstWait: .seconds(60)), after: nil)])
+                == [.throttled(Self.busy, after: nil)])
         #expect(await reports([try push(Self.google + "b")]).map(\.outcome) == [.accepted])
         clock.advance(by: .seconds(59))
         #expect(await reports([busy]).map(\.isAttempt) == [false])
@@ -203,6 +240,23 @@ struct WebPushSenderTests {
         #expect(await outcomes([try push(Self.google + "a")]) == [.throttled(refusal, after: nil)])
         transport.set(201, "", for: "/a")
         #expect(await outcomes([try push(Self.google + "a")]) == [.accepted])
+    }
+
+    /// Where the message is at the service, and for how long it keeps it.
+    @Test(
+        arguments: [
+            (
+                [HeaderField("location", "https://fcm.googleapis.com/m/1"), HeaderField("ttl", "60")],
+                "https://fcm.googleapis.com/m/1 60"
+            ),
+            ([HeaderField("ttl", "0")], " 0"), ([HeaderField("ttl", "soon"), HeaderField("location", "/m/a b")], nil),
+            ([], nil),
+        ] as [([HeaderField], String?)])
+    func whatTheServiceSaysOfAnAcceptedPushIsReported(fields: [HeaderField], said: String?) async throws {
+        transport.set(201, "", for: "/a", fields: fields)
+        let report = try #require(await reports([try push(Self.google + "a")]).first)
+        #expect(report.outcome == .accepted && report.upstreamID == said)
+        #expect(transport.pools.allSatisfy { $0.configuration.responseFields == ["retry-after", "location", "ttl"] })
     }
 
     @Test func noRedirectIsFollowed() async throws {

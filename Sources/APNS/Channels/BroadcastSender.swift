@@ -20,6 +20,7 @@ final class BroadcastSender: Sendable {
             var key = UpstreamKey(
                 app, endpoint: app.broadcastEndpoints[environment] ?? endpoint, proxy: app.proxies[environment])
             key.isForBroadcasts = true
+            key.publicationLimit = app.publicationLimit
             self.key = key
             credential = app.credential
             self.tokens = tokens
@@ -30,7 +31,8 @@ final class BroadcastSender: Sendable {
                 configuration: UpstreamConfiguration(
                     name: key.name, endpoint: key.endpoint, trustFile: key.trustFile, proxy: key.proxy,
                     identity: credential.identity),
-                service: BroadcastService(credential: key.credential), tokens: tokens)
+                service: BroadcastService(credential: key.credential, addressLimit: key.publicationLimit),
+                tokens: tokens)
         }
     }
 

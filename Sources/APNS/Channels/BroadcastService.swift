@@ -10,6 +10,8 @@ import Upstream
 /// asks for, holds back no device.
 struct BroadcastService: PushService {
     let credential: UpstreamKey.Credential
+    /// The most publications to one channel within a minute: how many APNs takes it does not say.
+    let addressLimit: Int?
 
     var name: String { "APNs" }
 

@@ -64,7 +64,7 @@ extension OpenDelivery {
     /// | unknown   | as throttled, and one more unknown attempt; retry at once if the gateway cut it off; expired where the app does not repeat it |
     /// | notSent   | retry after ``RetryWindow``, also a message for one attempt                    |
     ///
-    /// (1) unless APNs refused the connection or its credential, and did not look at the push
+    /// (1) unless the push service refused the connection or its credential, and did not look at the push
     /// (``Setback/reachedPeer``).
     /// (2) unless its time lies before the last refresh: ``DeliveryEnd/unregisteredEarlier``.
     ///
@@ -72,8 +72,8 @@ extension OpenDelivery {
     /// A probe that brings no answer about the device token leaves the first answer standing.
     ///
     /// - Parameters:
-    ///   - isAttempt: `false`: the gateway held the push back; APNs saw nothing of it.
-    ///   - upstreamID: the push service's own id of an accepted push.
+    ///   - isAttempt: `false`: the gateway held the push back; the push service saw nothing of it.
+    ///   - upstreamID: what the push service said of an accepted push, as ``Acceptance/text``.
     ///   - random: drawn only for a retry: nearly every push is accepted, and chance is a call of the system.
     func settlement(
         of outcome: Outcome, isAttempt: Bool = true, at now: Timestamp, upstreamID: String? = nil,
@@ -318,7 +318,7 @@ extension AttemptHistory {
     /// How many attempts the back-off after a setback grows by: those that ended unknown if this one did, otherwise the
     /// others; never those that the gateway cut off.
     ///
-    /// An attempt counts as unknown also when its gateway was killed or lost its lease. That says nothing of APNs: were it
+    /// An attempt counts as unknown also when its gateway was killed or lost its lease. That says nothing of the push service: were it
     /// counted here, a delivery that was interrupted ten times would wait for a quarter of an hour after its first 503 or
     /// time-out.
     func attempts(like setback: Setback) -> Int {

@@ -139,7 +139,7 @@ struct ResultBatch {
 }
 
 extension Settlement.Result {
-    /// Whether it would be lost with the process: APNs' answer to a push.
+    /// Whether it would be lost with the process: a push service's answer to a push.
     fileprivate var isEnd: Bool {
         switch self {
         case .ended(let entry): entry.outcome != .expired

@@ -97,7 +97,7 @@ extension ProjectCall {
 
     /// Accepts a message to one registration and answers with what became of it.
     ///
-    /// - Throws: the error of a refusal before accept, and of APNs' refusal, which is final. Nothing else is an error once
+    /// - Throws: the error of a refusal before accept, and of the push service's refusal, which is final. Nothing else is an error once
     ///   the message is accepted, and none has a status of 500 or more.
     func respond(
         to submission: Submission, of request: SendRequest, waiting wait: SendWait
@@ -122,7 +122,7 @@ extension ProjectCall {
 
     /// Answers a request that came before: with its name, and if it wants to wait with what became of it by now.
     ///
-    /// - Throws: what the first was answered, or would have been, if APNs refused it.
+    /// - Throws: what the first was answered, or would have been, if the push service refused it.
     func respond(toRepeatOf id: MessageID, _ body: RequestBody) async throws(FCMError) -> Response {
         // Whatever can't be read, or decoded by the rules of today: the message is accepted, and has its name.
         let name = JSONValue.Member("name", .string(name(of: id)))

@@ -113,6 +113,7 @@ extension OpenAPI {
                     "outcome": .choice(LedgerOutcome.allCases.map { $0.rawValue.uppercased() } + ["IN_FLIGHT"]),
                     "reason": .string, "attempts": .integer, "unknownAttempts": .integer, "endTime": .time,
                     "latency": .duration, "apnsId": .string, "upstreamId": .string,
+                    "grantedTtl": .duration.saying("For how long the push service said that it keeps the push."),
                     "receipts": .map(of: .time),
                 ],
                 required: ["registration", "app", "outcome", "attempts"]),

@@ -91,7 +91,7 @@ extension OpenAPI {
                 "finishBy": .time.saying("When the last push is to be sent; excludes rate."),
                 "collapseRepeats": .boolean,
                 "wait": .either(.duration, .number).saying(
-                    "How long to wait for APNs' answer, up to 30 s; for one registration."),
+                    "How long to wait for the push service's answer, up to 30 s; for one registration."),
                 "upstream": .boolean.saying(
                     "With validateOnly and one Android registration: Google checks the message, too."),
             ]),
@@ -108,7 +108,7 @@ extension OpenAPI {
 
     private static let prefer = Parameter(
         name: "Prefer", place: .header, schema: .string,
-        summary: "`wait=5`: answer after APNs has, at most so many seconds later (RFC 7240).")
+        summary: "`wait=5`: answer after the push service has, at most so many seconds later (RFC 7240).")
 
     private static let emptyBody = Content.json(.request([:]), isRequired: false)
 }

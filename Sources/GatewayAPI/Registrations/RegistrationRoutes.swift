@@ -97,10 +97,10 @@ enum RegistrationRoutes {
         let body = try await call.json()
         try body.refuseUnknown(except: ["app", "start_time"])
         guard let app = try body.string("app").flatMap(AppID.init(rawValue:)) else {
-            throw FCMError.badRequest("app", "The bundle id of the app is missing.")
+            throw FCMError.badRequest("app", "The id of the app is missing.")
         }
         guard !call.project.apps(app).isEmpty else {
-            throw FCMError.badRequest("app", "The project has no app with this bundle id.")
+            throw FCMError.badRequest("app", "The project has no app with this id.")
                 .hinting(SenderHint.bundleID(app.rawValue, in: call.project))
         }
         let start = try body.time("start_time") ?? Timestamp(milliseconds: 0)

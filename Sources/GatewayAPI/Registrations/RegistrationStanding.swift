@@ -20,7 +20,7 @@ extension ProjectCall {
 }
 
 extension RegistrationView {
-    /// What is known of the device: the registration's state, whether APNs has accepted a push to its device token, and
+    /// What is known of the device: the registration's state, whether its push service has accepted a push to it, and
     /// how the last delivery to it ended.
     func standing(last: DeliveryRecord?) -> JSONValue {
         var members = stateMembers

@@ -6,7 +6,7 @@ import Store
 /// FCM's reporting API (fcmdata.v1beta1.json): what became of an app's messages, by day and label.
 ///
 /// The figures are exact and of the moment: the sums that settlements keep, and the open work. Of FCM's fields those are
-/// given that the gateway knows; its own stand beside them. What APNs took is called delivered only when the device said
+/// given that the gateway knows; its own stand beside them. What a push service took is called delivered only when the device said
 /// so.
 enum DeliveryDataRoutes {
     static let all: [Route] = [

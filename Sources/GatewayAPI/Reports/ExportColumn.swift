@@ -28,12 +28,13 @@ enum ExportColumn: String, CaseIterable, Sendable {
     case credentialRole = "credential_role"
     case credentialAddress = "credential_address"
     case upstreamID = "upstream_id"
+    case grantedTimeToLive = "granted_ttl"
 
     /// The column's type in BigQuery.
     var type: String {
         switch self {
         case .eventTimestamp: "TIMESTAMP"
-        case .projectNumber, .priority, .timeToLive, .bulkID, .attempts, .latency: "INTEGER"
+        case .projectNumber, .priority, .timeToLive, .bulkID, .attempts, .latency, .grantedTimeToLive: "INTEGER"
         case .messageID, .instanceID, .messageType, .sdkPlatform, .appName, .collapseKey, .topic, .event,
             .analyticsLabel, .outcome, .reason, .apnsID, .upstreamID, .credentialID, .credentialName, .credentialRole,
             .credentialAddress:
@@ -70,7 +71,9 @@ enum ExportColumn: String, CaseIterable, Sendable {
         case .credentialName: "The name of that key."
         case .credentialRole: "The role of that credential."
         case .credentialAddress: "The IP address that the message was sent from."
-        case .upstreamID: "The push service's own id of an accepted push: Google's message name."
+        case .upstreamID:
+            "The push service's own id of an accepted push: Google's message name, or the Location of a browser's service."
+        case .grantedTimeToLive: "For how many seconds a browser's push service said that it keeps the push."
         }
     }
 
@@ -103,8 +106,13 @@ enum ExportColumn: String, CaseIterable, Sendable {
         case .credentialName: row.facts.credential?.name.map { .text($0) }
         case .credentialRole: row.facts.credential?.role.map { .text($0.rawValue) }
         case .credentialAddress: row.facts.credential?.address.map { .text($0) }
-        case .upstreamID: delivery.upstreamID.map { .text($0) }
+        case .upstreamID: Self.acceptance(of: delivery)?.id.map { .text($0) }
+        case .grantedTimeToLive: Self.acceptance(of: delivery)?.seconds.map { .number($0) }
         }
+    }
+
+    private static func acceptance(of delivery: DeliveryRecord) -> Acceptance? {
+        delivery.upstreamID.flatMap(Acceptance.init(text:))
     }
 
     /// FCM's word for a platform.

@@ -216,7 +216,10 @@ enum ReportView {
             members.append(.init("latency", .string(durationText(milliseconds: latency))))
         }
         if let id = delivery.pushID { members.append(.init("apnsId", .string(id.rawValue))) }
-        if let id = delivery.upstreamID { members.append(.init("upstreamId", .string(id))) }
+        if let acceptance = delivery.upstreamID.flatMap(Acceptance.init(text:)) {
+            if let id = acceptance.id { members.append(.init("upstreamId", .string(id))) }
+            if let seconds = acceptance.seconds { members.append(.init("grantedTtl", .string("\(seconds)s"))) }
+        }
         if !delivery.receipts.isEmpty {
             members.append(.init("receipts", ReportFigures.receipts(delivery.receipts) { .string($0.rfc3339) }))
         }

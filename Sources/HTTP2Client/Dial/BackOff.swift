@@ -6,18 +6,19 @@
 /// | 2 | 2–4 s |
 /// | 3 | 4–8 s |
 /// | 6 and more | 30–60 s |
-struct BackOff {
+package struct BackOff: Sendable {
     private let floor: Double
     private let ceiling: Double
-    private(set) var failures = 0
+    package private(set) var failures = 0
 
-    init(floor: Duration, ceiling: Duration) {
+    /// No failure yet.
+    package init(floor: Duration, ceiling: Duration) {
         self.floor = max(0, Double(floor.wholeNanoseconds))
         self.ceiling = max(self.floor, Double(ceiling.wholeNanoseconds))
     }
 
     /// Counts a failure and gives the pause after it in nanoseconds.
-    mutating func failed(using random: inout some RandomNumberGenerator) -> Int64 {
+    package mutating func failed(using random: inout some RandomNumberGenerator) -> Int64 {
         failures += 1
         return pause(using: &random)
     }
@@ -37,7 +38,7 @@ struct BackOff {
     }
 
     /// A connection proved itself.
-    mutating func succeeded() {
+    package mutating func succeeded() {
         failures = 0
     }
 }

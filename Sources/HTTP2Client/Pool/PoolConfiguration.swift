@@ -75,7 +75,7 @@ package struct PoolConfiguration: Sendable {
     /// Whether requests end as `notSent`, with ``TransportFailure/lacksHTTP2``, as soon as a dial shows that the peer does not
     /// speak HTTP/2: they are sent in another way. That is no failed dial then.
     package var leavesWithoutHTTP2 = false
-    /// Called on a loop thread when ``PoolStatistics/nextDial``, `isTrying`, or whether any connection works
+    /// Called on a loop thread, or that of another client beside the pool, when ``PoolStatistics/nextDial``, `isTrying`, or whether any connection works
     /// has changed. It must not block.
     package var reachChanged: (@Sendable () -> Void)?
     /// The most bytes of an answer's body that are kept.

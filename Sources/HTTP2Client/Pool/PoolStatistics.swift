@@ -44,6 +44,16 @@ package struct PoolStatistics: Sendable {
 }
 
 extension PoolStatistics {
+    /// Says that nothing is dialed for a while, beside what the pool itself waits for.
+    ///
+    /// - Parameter rest: zero: one connection may be tried.
+    package mutating func rest(for rest: Duration, isTrying: Bool) {
+        circuit = max(circuit, rest > .zero ? .open : .halfOpen)
+        let next = rest > .zero ? Instant.now().adding(rest) : Instant(nanoseconds: 0)
+        dialsAt = max(dialsAt ?? next, next)
+        self.isTrying = self.isTrying || isTrying
+    }
+
     /// Adds the figures of another pool; not the wake-ups, which may be those of the same loop.
     package mutating func add(_ other: Self) {
         connections += other.connections

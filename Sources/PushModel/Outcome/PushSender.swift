@@ -64,7 +64,7 @@ package struct PushReport: Sendable {
     package let isAttempt: Bool
     /// Whether another push is on its way to see if what holds this one back has passed. Only of what is no attempt.
     package let isBeingProbed: Bool
-    /// The service's own id of an accepted push, when it gives one.
+    /// What the service said of a push that it accepted, as ``Acceptance/text``.
     package let upstreamID: String?
 
     /// Describes an answer.

@@ -29,6 +29,8 @@ package final class SimulatedGoogle: Service {
         package var messagesPerMinute: Int?
         /// Messages to one token a minute, beyond which the answer is 429 for the device; `nil`: no limit.
         package var messagesPerDevice: Int?
+        /// The scenarios to begin with, of those that all services play; over HTTP/2 alone.
+        package var scenarios = ScenarioSet()
         /// How many messages are remembered.
         package var recordingLimit = 10_000
         /// A file to which every message is appended as a line of JSON (``RecordedPush``); `nil`: none.
@@ -47,6 +49,8 @@ package final class SimulatedGoogle: Service {
 
     /// The rules, changeable while it runs.
     package let rules = GoogleRuleBook()
+    /// What connections play, changeable while it runs.
+    package let scenarios: ScenarioBook
     /// Every message that arrived: `deviceToken` is the target, `reason` the error code, `apnsID` Google's name.
     package let recording: Recording
 
@@ -67,6 +71,7 @@ package final class SimulatedGoogle: Service {
         self.configuration = configuration
         self.logger = logger
         self.onListening = onListening
+        scenarios = ScenarioBook(wallTimeMilliseconds: configuration.wallTimeMilliseconds)
         recording = Recording(limit: configuration.recordingLimit)
     }
 
@@ -80,7 +85,8 @@ package final class SimulatedGoogle: Service {
     ///
     /// - Throws: ``SimulatorError`` when a file is garbled or an address is in use.
     package func run() async throws {
-        let file = try configuration.recordingFile.map { try RecordingFile(path: $0, logger: logger) }
+        scenarios.set(try configuration.scenarios.ofAllServices())
+        let file = try configuration.recordingFile.map { try RecordingFile<RecordedPush>(path: $0, logger: logger) }
         let open = OpenConnections()
         let tls = try configuration.identity.tlsContext()
         let listener = try await listen(configuration.host, configuration.port) { channel in
@@ -107,7 +113,8 @@ package final class SimulatedGoogle: Service {
         let judge = GoogleJudge(
             identity: configuration.identity, rules: rules, recording: recording,
             tokens: try GoogleTokenEndpoint(configuration.identity, port: port),
-            quota: .init(perMinute: configuration.messagesPerMinute, perDevice: configuration.messagesPerDevice),
+            quota: MinuteQuota(
+                perMinute: configuration.messagesPerMinute, perTarget: configuration.messagesPerDevice),
             wallTimeMilliseconds: configuration.wallTimeMilliseconds)
         self.judge.withLock { $0 = judge }
         try configuration.identity.writeAccount(port: port)
@@ -115,7 +122,7 @@ package final class SimulatedGoogle: Service {
 
     private func controlListener(_ open: OpenConnections) async throws -> (any Channel)? {
         guard let port = configuration.controlPort else { return nil }
-        let control = GoogleControl(rules: rules, recording: recording)
+        let control = GoogleControl(rules: rules, scenarios: scenarios, recording: recording)
         return try await listen("127.0.0.1", port) { control.set(up: $0, open) }
     }
 
@@ -126,30 +133,37 @@ package final class SimulatedGoogle: Service {
         let connection = GoogleConnection(
             number: connections.add(1, ordering: .relaxed).newValue, channel: channel,
             goAwayAfter: configuration.goAwayAfter)
-        var settings = nioDefaultSettings.filter { $0.parameter != .maxConcurrentStreams }
-        settings.append(HTTP2Setting(parameter: .maxConcurrentStreams, value: configuration.streamLimit))
         return channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+            let gate = FreezeGate()
+            try channel.pipeline.syncOperations.addHandlers(NIOSSLServerHandler(context: tls), gate)
+            let stage = ScenarioStage(
+                scenarios, on: channel, gate: gate, streamLimit: configuration.streamLimit,
+                wallTimeMilliseconds: configuration.wallTimeMilliseconds)
             try channel.pipeline.syncOperations.addHandler(
-                Self.negotiation(settings) { stream in
-                    try stream.pipeline.syncOperations.addHandler(GoogleHandler(judge: judge, connection: connection))
+                Self.negotiation(NIOLoopBound(stage, eventLoop: channel.eventLoop)) { stream, stage in
+                    try stream.pipeline.syncOperations.addHandler(
+                        GoogleHandler(judge: judge, connection: connection, stage: stage))
                 })
         }
     }
 
-    /// HTTP/2 for who chose it, HTTP/1.1 for the others.
+    /// HTTP/2 for who chose it, HTTP/1.1 for the others, which play no scenario.
     private static func negotiation(
-        _ settings: [HTTP2Setting], _ setUp: @escaping @Sendable (any Channel) throws -> Void
+        _ stage: NIOLoopBound<ScenarioStage>,
+        _ setUp: @escaping @Sendable (any Channel, ScenarioStage?) throws -> Void
     ) -> ApplicationProtocolNegotiationHandler {
         ApplicationProtocolNegotiationHandler { result, channel in
             guard result == .negotiated("h2") else {
                 return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    try setUp(channel)
+                    try setUp(channel, nil)
                 }
             }
             var connection = NIOHTTP2Handler.ConnectionConfiguration()
-            connection.initialSettings = settings
+            // A stream beyond the limit is answered with GOAWAY, as Google does.
+            connection.initialSettings = nioDefaultSettings.filter { $0.parameter != .maxConcurrentStreams }
+            connection.initialSettings.append(
+                HTTP2Setting(parameter: .maxConcurrentStreams, value: stage.value.firstStreamLimit))
             var stream = NIOHTTP2Handler.StreamConfiguration()
             // A sender under test may well cancel a thousand requests that a rule leaves unanswered.
             stream.streamResetFrameRateLimit.maximumCount = 100_000
@@ -159,16 +173,18 @@ package final class SimulatedGoogle: Service {
             ) { stream in
                 stream.eventLoop.makeCompletedFuture {
                     try stream.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTP1ServerCodec())
-                    try setUp(stream)
+                    try setUp(stream, stage.value)
                 }
-            }.map { _ in }
+            }.map { _ in stage.value.begin() }
         }
     }
 
     /// Announces the ports and waits for the end.
     ///
     /// - Returns: `nil` after a graceful shutdown, otherwise why it ends at once.
-    private func untilShutdown(_ port: Int, _ control: (any Channel)?, _ file: RecordingFile?) async -> (any Error)? {
+    private func untilShutdown(_ port: Int, _ control: (any Channel)?, _ file: RecordingFile<RecordedPush>?) async -> (
+        any Error
+    )? {
         logger.info("Simulated Google listens", metadata: ["host": "\(configuration.host)", "port": "\(port)"])
         onListening(port, control?.localAddress?.port)
         do {

@@ -24,25 +24,18 @@ struct WebPushAnswer: Sendable {
     var isReset = false
 }
 
-/// Judges pushes: the rules of RFC 8030, RFC 8188, RFC 8291 and RFC 8292 with the words of Mozilla's service, then what the
-/// tester asked for.
+/// Judges pushes: the rules of RFC 8030, RFC 8188, RFC 8291 and RFC 8292 with the deviations and words of one service, then
+/// the quotas, what the tester asked for, and what the connection's scenario makes of it.
 struct PushServiceJudge: Sendable {
-    /// What a push service must take (RFC 8030 §7.2), and this one takes no more.
-    static let bodyLimitBytes = 4096
-    /// Thirty days: a longer time to live is cut to it, as at Mozilla's.
-    private static let longestTimeToLive = 30 * 86_400
-
+    var dialect = PushServiceDialect.mozilla
     let subscriptions: SubscriptionBook
     let rules: PushServiceRules
+    var quota = MinuteQuota(perMinute: nil, perTarget: nil)
     let recording: ArrivalLog<RecordedWebPush>
     let wallTimeMilliseconds: @Sendable () -> Int64
 
-    /// Why a push is refused.
-    private struct Refusal: Error {
-        let status: Int
-        let errno: Int
-        let text: String
-    }
+    /// So many bytes of a body are read: one beyond every limit.
+    static let readLimitBytes = 4097
 
     private struct Reading {
         var senderKey: [UInt8]?
@@ -50,23 +43,39 @@ struct PushServiceJudge: Sendable {
     }
 
     /// The answer to a request, which is recorded.
-    func answer(to request: WebPushRequest) -> WebPushAnswer {
+    ///
+    /// - Parameter play: what a scenario makes of the answer, by its status (200 for every acceptance) and subscription.
+    func answer(
+        to request: WebPushRequest,
+        play: (_ status: Int, _ subscription: String) -> ScenarioStage.Verdict = { _, _ in ScenarioStage.Verdict() }
+    ) -> WebPushAnswer {
         let now = wallTimeMilliseconds()
-        let id = Self.subscription(of: request.head.uri)
+        let id = dialect.subscription(of: request.head.uri)
         var reading = Reading()
         var answer: WebPushAnswer
         var problem: String?
-        do throws(Refusal) {
+        do throws(PushServiceRefusal) {
             let seconds = try check(request, id, at: now, into: &reading)
-            answer = accepted(id, seconds: seconds)
+            answer = dialect.accepted(location: "\(subscriptions.origin)/m/\(UUID().uuidString)", seconds: seconds)
         } catch {
-            answer = Self.refused(error)
+            answer = dialect.answer(to: error)
             problem = error.text
         }
         if problem == nil, let rule = rules.take(for: id) {
             answer = Self.ruled(rule, answer)
             problem = answer.status == 201 ? nil : "a rule"
         }
+        let isAccepted = answer.status == 201
+        let verdict = play(isAccepted ? 200 : answer.status, id)
+        if isAccepted, let refusal = verdict.answer.map(Self.refusal(playing:)) {
+            answer = dialect.answer(to: refusal)
+            problem = "a scenario: \(refusal.text)"
+        }
+        if isAccepted, let seconds = verdict.answer?.retryAfterSeconds {
+            answer.headers.replaceOrAdd(name: "retry-after", value: "\(seconds)")
+        }
+        answer.delayMilliseconds += verdict.delayMilliseconds
+        if verdict.isWithheld { answer.status = 0 }
         recording.add(
             RecordedWebPush(
                 number: 0, time: now, subscription: id, headers: Self.fields(of: request),
@@ -76,98 +85,98 @@ struct PushServiceJudge: Sendable {
         return answer
     }
 
+    /// What an answer of APNs' is at a push service of browsers.
+    private static func refusal(playing answer: ScenarioAnswer) -> PushServiceRefusal {
+        switch answer.status {
+        case 400: PushServiceRefusal(.unknownSubscription, "there is no such endpoint")
+        case 410: PushServiceRefusal(.endedSubscription, "the subscription has ended")
+        case 429: PushServiceRefusal(.subscriptionQuota, "too many pushes for this subscription")
+        default: PushServiceRefusal(.unavailable, "the service is down")
+        }
+    }
+
     // MARK: Checks
 
     private func check(
         _ request: WebPushRequest, _ id: String, at now: Int64, into reading: inout Reading
-    ) throws(Refusal) -> Int {
-        guard request.head.method == .POST else {
-            throw Refusal(status: 405, errno: 999, text: "only POST is possible here")
-        }
+    ) throws(PushServiceRefusal) -> Int {
+        guard request.head.method == .POST else { throw PushServiceRefusal(.method, "only POST is possible here") }
         let subscription: PushSubscription
         switch subscriptions.standing(of: id) {
         case .live(let found): subscription = found
-        case .ended: throw Refusal(status: 410, errno: 106, text: "the subscription has ended")
-        case .unknown: throw Refusal(status: 404, errno: 102, text: "there is no such endpoint")
+        case .ended: throw PushServiceRefusal(.endedSubscription, "the subscription has ended")
+        case .unknown: throw PushServiceRefusal(.unknownSubscription, "there is no such endpoint")
         }
-        let seconds = try Self.checkFields(of: request)
+        let seconds = try checkFields(of: request)
         let key: [UInt8]
         do throws(VAPIDCheck.Failure) {
             key = try VAPIDCheck(origin: subscriptions.origin, nowMilliseconds: now)
                 .key(of: request.single("authorization"))
         } catch {
-            throw Refusal(status: error.status, errno: error.errno, text: error.text)
+            throw PushServiceRefusal(.token, error.text)
         }
         reading.senderKey = key
         guard subscription.applicationKey.map({ $0 == key }) ?? true else {
-            throw Refusal(status: 401, errno: 109, text: "VAPID public key mismatch")
+            throw PushServiceRefusal(.otherKey, "VAPID public key mismatch")
         }
-        reading.plaintext = try Self.plaintext(of: request, for: subscription)
+        reading.plaintext = try plaintext(of: request, for: subscription)
+        switch quota.take(for: id, atMilliseconds: now) {
+        case nil: break
+        case .sender: throw PushServiceRefusal(.senderQuota, "too many pushes of this sender")
+        case .target: throw PushServiceRefusal(.subscriptionQuota, "too many pushes for this subscription")
+        }
         return seconds
     }
 
     /// - Returns: the time to live in seconds.
-    private static func checkFields(of request: WebPushRequest) throws(Refusal) -> Int {
+    private func checkFields(of request: WebPushRequest) throws(PushServiceRefusal) -> Int {
         guard let timeToLive = request.single("ttl") else {
-            throw Refusal(status: 400, errno: 111, text: "TTL is missing")
+            throw PushServiceRefusal(.missingTimeToLive, "TTL is missing")
         }
         guard let seconds = Int(timeToLive), timeToLive.utf8.allSatisfy({ (48...57).contains($0) }) else {
-            throw Refusal(status: 400, errno: 112, text: "TTL must be a number of seconds")
+            throw PushServiceRefusal(.timeToLive, "TTL must be a number of seconds")
         }
+        if let problem = dialect.problem(withTimeToLive: seconds) { throw PushServiceRefusal(.timeToLive, problem) }
         if !request.head.headers["urgency"].isEmpty {
             guard let urgency = request.single("urgency"), ["very-low", "low", "normal", "high"].contains(urgency)
-            else { throw Refusal(status: 400, errno: 110, text: "Urgency is wrong") }
+            else { throw PushServiceRefusal(.urgency, "Urgency is wrong") }
         }
         if !request.head.headers["topic"].isEmpty {
             guard let topic = request.single("topic"), topic.wholeMatch(of: /[A-Za-z0-9_-]{1,32}/) != nil else {
-                throw Refusal(status: 400, errno: 113, text: "Topic must be 1 to 32 of A-Z a-z 0-9 _ -")
+                throw PushServiceRefusal(.topic, "Topic must be 1 to 32 of A-Z a-z 0-9 _ -")
             }
+            if let problem = dialect.problem(withTopic: topic) { throw PushServiceRefusal(.topic, problem) }
         }
         return seconds
     }
 
-    private static func plaintext(
+    private func plaintext(
         of request: WebPushRequest, for subscription: PushSubscription
-    ) throws(Refusal) -> [UInt8]? {
-        guard request.body.count <= bodyLimitBytes else {
-            throw Refusal(status: 413, errno: 104, text: "the body has more than \(bodyLimitBytes) bytes")
+    ) throws(PushServiceRefusal) -> [UInt8]? {
+        let limit = dialect.bodyLimitBytes(isBridged: subscription.isBridged)
+        guard request.body.count <= limit else {
+            throw PushServiceRefusal(.size, "the body has more than \(limit) bytes")
         }
         guard !request.body.isEmpty else {
             guard request.head.headers["content-encoding"].isEmpty else {
-                throw Refusal(status: 400, errno: 110, text: "there is an encoding and no body")
+                throw PushServiceRefusal(.encoding, "there is an encoding and no body")
             }
             return nil
         }
         guard request.single("content-encoding") == "aes128gcm" else {
-            throw Refusal(status: 400, errno: 110, text: "Content-Encoding must be aes128gcm")
+            throw PushServiceRefusal(.encoding, "Content-Encoding must be aes128gcm")
         }
         guard request.single("content-length").map({ $0 == "\(request.body.count)" }) ?? true else {
-            throw Refusal(status: 400, errno: 110, text: "Content-Length is wrong")
+            throw PushServiceRefusal(.encoding, "Content-Length is wrong")
         }
         do {
             return try PushDecryption.plaintext(of: request.body, for: subscription)
         } catch {
-            throw Refusal(status: 400, errno: 110, text: error.problem)
+            throw PushServiceRefusal(.encoding, error.problem)
         }
     }
 
     // MARK: Answers
-
-    private func accepted(_ id: String, seconds: Int) -> WebPushAnswer {
-        var answer = WebPushAnswer(status: 201)
-        answer.headers.add(name: "location", value: "\(subscriptions.origin)/m/\(UUID().uuidString)")
-        answer.headers.add(name: "ttl", value: "\(min(seconds, Self.longestTimeToLive))")
-        return answer
-    }
-
-    private static func refused(_ refusal: Refusal) -> WebPushAnswer {
-        var answer = WebPushAnswer(status: refusal.status)
-        if refusal.status == 410 { answer.headers.add(name: "cache-control", value: "max-age=86400") }
-        answer.headers.add(name: "content-type", value: "application/json")
-        answer.body =
-            "{\"code\":\(refusal.status),\"errno\":\(refusal.errno),\"error\":\"\",\"message\":\(jsonString(refusal.text))}"
-        return answer
-    }
 
     private static func ruled(_ rule: PushServiceRule, _ accepted: WebPushAnswer) -> WebPushAnswer {
         var answer = rule.status.map { WebPushAnswer(status: $0) } ?? accepted
@@ -178,11 +187,6 @@ struct PushServiceJudge: Sendable {
         if let seconds = rule.retryAfterSeconds { answer.headers.add(name: "retry-after", value: "\(seconds)") }
         if let location = rule.location { answer.headers.replaceOrAdd(name: "location", value: location) }
         return answer
-    }
-
-    /// The id of `/push/<id>`; empty for any other path.
-    private static func subscription(of path: String) -> String {
-        path.hasPrefix("/push/") ? String(path.dropFirst("/push/".count)) : ""
     }
 
     private static func fields(of request: WebPushRequest) -> [String: String] {

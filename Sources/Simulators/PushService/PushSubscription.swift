@@ -14,12 +14,15 @@ package struct PushSubscription: Sendable {
 
     /// The last part of the endpoint.
     package let id: String
+    /// Whether the service hands its pushes on through another one, which takes less: Firefox on Android.
+    package let isBridged: Bool
     let key: P256.KeyAgreement.PrivateKey
 
     /// Subscribes as a browser does: a key pair and a secret of its own.
-    init(id: String, origin: String, applicationKey: [UInt8]?) {
+    init(id: String, endpoint: String, applicationKey: [UInt8]?, isBridged: Bool) {
         self.id = id
-        endpoint = "\(origin)/push/\(id)"
+        self.endpoint = endpoint
+        self.isBridged = isBridged
         key = P256.KeyAgreement.PrivateKey()
         publicKey = Array(key.publicKey.x963Representation)
         secret = (0..<16).map { _ in UInt8.random(in: .min ... .max) }

@@ -19,7 +19,13 @@ package final class SubscriptionBook: Sendable {
         var ended: Set<String> = []
     }
 
+    private let dialect: PushServiceDialect
     private let state = Mutex(State())
+
+    /// No subscriptions.
+    package init(dialect: PushServiceDialect = .mozilla) {
+        self.dialect = dialect
+    }
 
     /// Endpoints begin with `origin` from now on.
     func listens(at origin: String) { state.withLock { $0.origin = origin } }
@@ -29,12 +35,16 @@ package final class SubscriptionBook: Sendable {
 
     /// A new subscription.
     ///
-    /// - Parameter applicationKey: the VAPID key that it takes pushes from, 65 bytes; `nil`: any.
-    package func subscribe(applicationKey: [UInt8]? = nil) -> PushSubscription {
+    /// - Parameters:
+    ///   - applicationKey: the VAPID key that it takes pushes from, 65 bytes; `nil`: any.
+    ///   - isBridged: whether it is of Firefox on Android, which takes less.
+    package func subscribe(applicationKey: [UInt8]? = nil, isBridged: Bool = false) -> PushSubscription {
         state.withLock { state in
             let random = base64URL((0..<24).map { _ in UInt8.random(in: .min ... .max) })
+            let id = "s\(state.next)-\(random)"
             let subscription = PushSubscription(
-                id: "s\(state.next)-\(random)", origin: state.origin, applicationKey: applicationKey)
+                id: id, endpoint: state.origin + dialect.path(of: id), applicationKey: applicationKey,
+                isBridged: isBridged)
             state.next += 1
             state.live[subscription.id] = subscription
             return subscription

@@ -8,8 +8,6 @@ struct VAPIDCheck: Sendable {
 
     /// Why a push is refused.
     struct Failure: Error, Equatable {
-        let status: Int
-        let errno: Int
         let text: String
     }
 
@@ -71,5 +69,5 @@ struct VAPIDCheck: Sendable {
         return (try? JSONSerialization.jsonObject(with: Data(bytes))) as? [String: Any]
     }
 
-    private static func unauthorized(_ text: String) -> Failure { Failure(status: 401, errno: 109, text: text) }
+    private static func unauthorized(_ text: String) -> Failure { Failure(text: text) }
 }

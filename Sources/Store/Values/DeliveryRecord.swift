@@ -18,7 +18,7 @@ package struct DeliveryRecord: Sendable {
     package var latencyMilliseconds: Int64?
     /// The apns-id that was or will be sent.
     package var pushID: PushID?
-    /// The push service's own id of an accepted push, when it gives one: Google's message name.
+    /// What the push service said of an accepted push, as ``Acceptance/text``.
     package var upstreamID: String?
     /// When the device says what it reported; empty in exports, which have rows for it.
     package var receipts: [ReceiptKind: Timestamp]

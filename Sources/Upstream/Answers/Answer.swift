@@ -9,8 +9,8 @@ struct Answer {
     let sign: UpstreamSign
     /// What it says about credential, topic, device and load.
     private(set) var meaning: AnswerMeaning
-    /// The service's own id of an accepted push.
-    let id: String?
+    /// What the service says of an accepted push.
+    let acceptance: Acceptance?
 
     /// A status that says accepted (RFC 9110 §15.3) and that the service does not document.
     let unusualSuccess: Int?
@@ -24,7 +24,7 @@ struct Answer {
             outcome = Self.outcome(of: response, from: service, at: now)
             sign = UpstreamSign(outcome.refusal, status: response.status)
             meaning = AnswerMeaning(outcome)
-            id = outcome == .accepted ? service.id(of: response.body) : nil
+            acceptance = outcome == .accepted ? service.acceptance(in: AcceptingAnswer(response)) : nil
             unusualSuccess =
                 (200...299).contains(response.status) && !service.isUsualSuccess(response.status)
                 ? response.status : nil
@@ -32,13 +32,13 @@ struct Answer {
             outcome = .notSent(TransportCause(rawValue: failure.kind.rawValue))
             sign = UpstreamSign(failure)
             meaning = .nothing
-            id = nil
+            acceptance = nil
             unusualSuccess = nil
         case .unanswered(let failure):
             outcome = .unknown(TransportCause(rawValue: failure.kind.rawValue))
             sign = UpstreamSign(failure)
             meaning = .nothing
-            id = nil
+            acceptance = nil
             unusualSuccess = nil
         }
     }
@@ -49,6 +49,14 @@ struct Answer {
     mutating func refuse(by refusal: Refusal, isOfGroup: Bool) {
         outcome = Outcome(refusal, retryAfter: nil)
         if isOfGroup { meaning = .groupRefused(refusal) }
+    }
+
+    /// An answer that slows the sender down is about its address, as far as is known.
+    mutating func slowAddressAlone() {
+        guard case .throttled(let refusal, let after) = outcome else { return }
+        let narrowed = Refusal(refusal.reason, .load(.address), label: refusal.label, firstWait: refusal.firstWait)
+        outcome = .throttled(narrowed, after: after)
+        meaning = AnswerMeaning(outcome)
     }
 
     /// The service's reason when its table does not have it; `nil` otherwise.

@@ -16,6 +16,8 @@ package struct UpstreamConfiguration: Sendable {
     package var streamLimit: Int?
     /// Silence after which a PING shows whether a connection still works; `nil`: 20 s.
     package var pingInterval: Duration?
+    /// The names of further header fields that its service reads in answers, in lower case.
+    package var answerFields: [String] = []
     /// Whether the endpoint was named by somebody who must not choose what this machine connects to: only addresses of the
     /// Internet are dialed then.
     package var isNamedByOthers = false
@@ -42,7 +44,7 @@ package struct UpstreamConfiguration: Sendable {
         if let pingInterval { configuration.pingInterval = pingInterval }
         configuration.addresses = isNamedByOthers ? .publicOnly : .any
         // The only fields that are read; the others would be kept for nothing. One `date` of many shows the clock.
-        configuration.responseFields = ["retry-after"]
+        configuration.responseFields = ["retry-after"] + answerFields
         configuration.sampledFields = ["date"]
         return configuration
     }

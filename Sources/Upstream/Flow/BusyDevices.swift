@@ -43,7 +43,7 @@ struct BusyDevices {
 
     /// The device is too busy.
     ///
-    /// - Parameter after: what the service asked for.
+    /// - Parameter after: what the service asked for; that is kept to, also when it is less than the pause.
     mutating func refused(_ address: Address, after: Duration?, at now: Duration) {
         var pause = firstPause
         if let entry = entries[address] {
@@ -54,7 +54,8 @@ struct BusyDevices {
             sweep(at: now)
             guard entries.count < Self.limit else { return }
         }
-        entries[address] = Entry(pause: pause, notBefore: now + max(pause, after ?? .zero))
+        let asked = after.flatMap { $0 > .zero ? $0 : nil }
+        entries[address] = Entry(pause: pause, notBefore: now + (asked ?? pause))
     }
 
     /// The device took a push.

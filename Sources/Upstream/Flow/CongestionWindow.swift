@@ -22,6 +22,9 @@ struct CongestionWindow {
     /// The longest rest.
     static let longestRest: Duration = .seconds(60)
 
+    /// The longest rest that a service can ask for: what it asks beyond is asked again by then.
+    static let longestAskedRest: Duration = .seconds(900)
+
     /// The rest when the service slows this sender down and asks for none…
     static let firstSlowRest: Duration = .seconds(60)
     /// …doubled when it does so again within that time after it, up to this.
@@ -88,7 +91,9 @@ struct CongestionWindow {
     /// The service is overloaded, and wants to be left alone for `after`. Comes before the ``leave(_:good:)`` of the
     /// answers that said so.
     mutating func overloaded(after: Duration?, at now: Duration) {
-        if let after, after > .zero { notBefore = max(notBefore ?? now, now + after) }
+        if let after, after > .zero {
+            notBefore = max(notBefore ?? now, now + min(after, Self.longestAskedRest))
+        }
         if let decreasedAt, now - decreasedAt < Self.decreaseInterval { return }
         decreasedAt = now
         if let window, window <= 1, after ?? .zero == .zero {

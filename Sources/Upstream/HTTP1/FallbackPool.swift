@@ -5,9 +5,13 @@ import Synchronization
 
 /// A pool of HTTP/2 that changes to HTTP/1.1 when the handshake shows that the peer does not speak HTTP/2.
 ///
-/// Only an HTTP/2 dial decides that, each hour anew, and so does the failure of a connection of HTTP/1.1: back-off, circuit
-/// and dial budget stay those of the HTTP/2 pool. Over HTTP/1.1 a connection carries one request at a time, so as many are
-/// under way as there may be connections; the others wait in a queue that the upstream's limits bound.
+/// Only an HTTP/2 dial decides that, each hour anew and after a failure of HTTP/1.1: dial budget and circuit stay those of the
+/// HTTP/2 pool. Over HTTP/1.1 a connection carries one request at a time, so as many are under way as there may be
+/// connections; the others wait in a queue that the upstream's limits bound.
+///
+/// When the peer can't be reached over HTTP/1.1, or ends connections before it answers anything, all that waits ends as
+/// `notSent`, and what comes too until the pause of ``BackOff`` is over. Then one request at a time goes, until one is
+/// answered.
 ///
 /// Isolation: every call from any thread. Lifecycle: as ``ConnectionPool``.
 final class FallbackPool: RequestPool {
@@ -38,6 +42,13 @@ final class FallbackPool: RequestPool {
         var connectionLimit: Int
         /// Addresses are taken in turn.
         var dials = 0
+        var backOff: BackOff
+        /// Nothing goes before.
+        var restsUntil: Duration = .zero
+        /// When the last failure was counted.
+        var failedAt: Duration = .zero
+        /// Whether the present connections have brought an answer.
+        var isProven = false
         var lastFailure: String?
         var isClosed = false
 
@@ -68,7 +79,10 @@ final class FallbackPool: RequestPool {
         self.http1 = http1
         self.lookup = lookup
         self.uptime = uptime
-        state = Mutex(State(connectionLimit: max(1, configuration.connectionLimit)))
+        state = Mutex(
+            State(
+                connectionLimit: max(1, configuration.connectionLimit),
+                backOff: BackOff(floor: configuration.backOffFloor, ceiling: configuration.backOffCeiling)))
     }
 
     func submit(
@@ -80,6 +94,7 @@ final class FallbackPool: RequestPool {
             Job(
                 index: index, request: requests[index], isWanted: isWanted, completion: completion, submittedAt: now)
         }
+        if let rest = rest(at: now) { return end(requests.indices.map(job), rest) }
         if isPlain(at: now) { return append(requests.indices.map(job)) }
         await http2.submit(requests, isWanted: isWanted) { [self] completions in
             var others: [RequestCompletion] = []
@@ -98,6 +113,7 @@ final class FallbackPool: RequestPool {
                 state.withLock { $0.until = uptime() + Self.trust }
                 append(jobs)
             }
+            if others.contains(where: { if case .answered = $0.exchange { true } else { false } }) { noteAnswer() }
             if !others.isEmpty { completion(others) }
         }
     }
@@ -106,17 +122,31 @@ final class FallbackPool: RequestPool {
         state.withLock { state in state.until.map { now < $0 } ?? false }
     }
 
+    /// How requests end while the peer is left alone; `nil`: they go.
+    private func rest(at now: Duration) -> Exchange? {
+        state.withLock { now < $0.restsUntil ? Self.resting($0) : nil }
+    }
+
+    private static func resting(_ state: State) -> Exchange {
+        let last = state.lastFailure ?? "no answer"
+        return .notSent(
+            TransportFailure(
+                .connectFailed, "left alone, failures: \(state.backOff.failures); last attempt: \(last)"))
+    }
+
     /// Has requests wait for a connection, and starts workers for them.
     private func append(_ jobs: [Job]) {
-        let isClosed = state.withLock { state in
-            guard !state.isClosed else { return true }
+        let now = uptime()
+        let refused: Exchange? = state.withLock { state in
+            if state.isClosed { return Self.ended }
+            if now < state.restsUntil { return Self.resting(state) }
             for job in jobs {
                 if job.request.isUrgent { state.urgent.append(job) } else { state.normal.append(job) }
             }
             startWorkers(&state)
-            return false
+            return nil
         }
-        if isClosed { end(jobs, Self.ended) }
+        if let refused { end(jobs, refused) }
     }
 
     private static let ended = Exchange.notSent(TransportFailure(.shutdown, "the pool is closed"))
@@ -126,11 +156,12 @@ final class FallbackPool: RequestPool {
         for job in jobs { job.end(exchange, at: now) }
     }
 
-    /// One worker for each connection that has something to do.
+    /// One worker for each connection that has something to do; one at all after a failure.
     ///
     /// A bridge from synchronous calls: each ends when nothing waits, and ``close(within:)`` waits for all.
     private func startWorkers(_ state: inout State) {
-        let wanted = min(max(1, state.connectionLimit), state.workers.count + state.urgent.count + state.normal.count)
+        let limit = state.backOff.failures > 0 ? 1 : max(1, state.connectionLimit)
+        let wanted = min(limit, state.workers.count + state.urgent.count + state.normal.count)
         while state.workers.count < wanted {
             state.lastWorker += 1
             let number = state.lastWorker
@@ -159,11 +190,12 @@ final class FallbackPool: RequestPool {
         guard uptime() - job.submittedAt < configuration.queueTimeout else {
             return .notSent(TransportFailure(.timedOut, "waited \(configuration.queueTimeout) for a connection"))
         }
+        let start = uptime()
         let connections: any HTTP1Connections
         do throws(TransportFailure) {
             connections = try await opened()
         } catch {
-            leave(because: error.message)
+            leave(because: error.message, startedAt: start)
             return .notSent(error)
         }
         let fields = state.withLock { $0.fields }
@@ -172,13 +204,14 @@ final class FallbackPool: RequestPool {
             fields: (job.request.headers + fields).map { ($0.name, $0.value) }, body: job.request.body)
         switch await connections.send(request) {
         case .answered(let status, let fields, let body):
-            state.withLock { $0.lastFailure = nil }
+            noteAnswer()
             return .answered(
                 Response(status: status, headers: fields.map { HeaderField($0.name, $0.value) }, body: body))
         case .notSent(let cause, let detail):
-            leave(because: detail)
+            leave(because: detail, startedAt: start)
             return .notSent(TransportFailure(.init(rawValue: cause.rawValue) ?? .connectFailed, detail))
         case .unanswered(let cause, let detail):
+            if cause != .shutdown, !state.withLock({ $0.isProven }) { leave(because: detail, startedAt: start) }
             return .unanswered(TransportFailure(.init(rawValue: cause.rawValue) ?? .connectionLost, detail))
         }
     }
@@ -199,21 +232,47 @@ final class FallbackPool: RequestPool {
                 host: configuration.host, port: configuration.port, address: addresses[state.dials % addresses.count],
                 trustFile: trustFile, connectionLimit: max(1, configuration.connectionLimit))
             state.dials += 1
+            state.isProven = false
             let open = http1.open(place)
             state.connections = open
             return open
         }
     }
 
-    /// The peer can't be reached: a dial of HTTP/2 finds out what is the matter, and the next one here takes another address.
-    private func leave(because detail: String) {
-        let connections = state.withLock { state in
+    /// The peer answers: what waits goes over as many connections as there may be.
+    private func noteAnswer() {
+        let wasResting = state.withLock { state in
+            state.lastFailure = nil
+            state.isProven = true
+            guard state.backOff.failures > 0 else { return false }
+            state.backOff.succeeded()
+            state.restsUntil = .zero
+            startWorkers(&state)
+            return true
+        }
+        if wasResting { configuration.reachChanged?() }
+    }
+
+    /// The peer can't be reached, and is left alone for a while: then a dial of HTTP/2 finds out what is the matter, and the
+    /// next one here takes another address.
+    ///
+    /// - Parameter start: requests that were under way together fail together: they count as one.
+    private func leave(because detail: String, startedAt start: Duration) {
+        let now = uptime()
+        var random = SystemRandomNumberGenerator()
+        let (connections, jobs, rest) = state.withLock { state in
             state.until = nil
             state.lastFailure = detail
-            defer { state.connections = nil }
-            return state.connections
+            if state.backOff.failures == 0 || start > state.failedAt {
+                state.failedAt = now
+                state.restsUntil = now + .nanoseconds(state.backOff.failed(using: &random))
+            }
+            defer { (state.connections, state.isProven) = (nil, false) }
+            return (state.connections, state.takeAll(), Self.resting(state))
         }
         close(connections)
+        end(jobs, rest)
+        configuration.reachChanged?()
     }
 
     /// A bridge from synchronous calls: what is under way on them ends first, within its own limit.
@@ -234,7 +293,7 @@ extension FallbackPool {
     func recycleConnections() {
         close(
             state.withLock { state in
-                defer { state.connections = nil }
+                defer { (state.connections, state.isProven) = (nil, false) }
                 return state.connections
             })
         http2.recycleConnections()
@@ -290,6 +349,11 @@ extension FallbackPool {
         state.withLock { state in
             statistics.queued += state.urgent.count + state.normal.count
             statistics.lastFailure = state.lastFailure ?? statistics.lastFailure
+            if state.backOff.failures > 0 {
+                let isTrying = !state.workers.isEmpty || statistics.queued > 0
+                statistics.rest(for: max(.zero, state.restsUntil - now), isTrying: isTrying)
+                return
+            }
             guard state.until.map({ now < $0 }) ?? false else { return }
             statistics.connections += state.workers.count
             statistics.streamsInUse += state.workers.count

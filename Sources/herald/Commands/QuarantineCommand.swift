@@ -3,7 +3,7 @@ import JSON
 import NIOHTTP1
 import PushModel
 
-/// `herald quarantine`: registrations whose device token APNs refused in both environments.
+/// `herald quarantine`: registrations whose address their push service refused, at Apple in both environments.
 struct QuarantineCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "quarantine", abstract: "Let broadcasts go to quarantined registrations again.",
@@ -12,11 +12,11 @@ struct QuarantineCommand: AsyncParsableCommand {
     /// `herald quarantine lift`.
     struct Lift: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lift the quarantines of an app, as after a mix-up of environments.",
+            abstract: "Lift the quarantines of an app, as after a mix-up of environments or keys.",
             discussion: "A single registration is out of quarantine as soon as its app registers again.")
 
         @OptionGroup var gateway: GatewayOptions
-        @Option(help: "The bundle id of the app.") var app: String
+        @Option(help: "The id of the app: bundle id, package name or host.") var app: String
         @Option(help: "Quarantines that began from then on, RFC 3339; default: all.") var since: String?
         @Flag(help: "Print the gateway's answer as JSON.") var json = false
 

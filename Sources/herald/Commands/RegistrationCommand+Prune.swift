@@ -8,7 +8,8 @@ extension RegistrationCommand {
     struct Prune: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "End registrations that are in quarantine for long.",
-            discussion: "Nothing else removes them: APNs refused their device token, but never called it dead.")
+            discussion:
+                "Nothing else removes them: Their push services refused their addresses, but never called them dead.")
 
         @OptionGroup var gateway: GatewayOptions
         @Flag(help: "Those in quarantine; no others are pruned.") var quarantined = false

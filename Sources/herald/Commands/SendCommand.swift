@@ -39,7 +39,8 @@ struct SendCommand: AsyncParsableCommand {
     var keepRepeats = false
     @Option(help: "An Idempotency-Key: the same again within a day sends nothing twice.") var idempotencyKey: String?
     @Flag(help: "Check the message, say whom it would reach, and send nothing.") var dryRun = false
-    @Flag(help: "Wait until the message has ended; fails when APNs refused a single device.") var wait = false
+    @Flag(help: "Wait until the message has ended; fails when the push service refused a single device.") var wait =
+        false
     @Flag(help: "Don't ask before a message to more than 1,000 registrations.") var yes = false
     @Flag(help: "Print the gateway's answer as JSON.") var json = false
 
@@ -102,7 +103,7 @@ struct SendCommand: AsyncParsableCommand {
             try MessageCommand.id(sent["name"]?.stringValue ?? ""), client, json: json)
         guard token != nil || fid != nil || channel != nil, let accepted = report.counts.first, accepted.value == 0
         else { return }
-        throw Failure(.refused, "the message was not accepted by APNs")
+        throw Failure(.refused, "the message was not accepted by the push service")
     }
 
     /// The most recipients that are not asked about.

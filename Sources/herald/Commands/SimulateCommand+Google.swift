@@ -1,6 +1,5 @@
 import ArgumentParser
 import Logging
-import PushModel
 import ServiceLifecycle
 import Simulators
 
@@ -17,7 +16,8 @@ extension SimulateCommand {
 
                   unregistered-1:APA91bExample    mismatch-1:APA91bExample    unavailable-1:APA91bExample
 
-                Everything else is set by rules over the control endpoint.
+                Everything else is set by rules over the control endpoint. Scenarios play a Google in trouble, over \
+                HTTP/2; 'herald simulate google --scenario list' explains them.
                 """)
 
         @Option(help: "TCP port; 0 takes a free one.") var port = 2199
@@ -29,24 +29,20 @@ extension SimulateCommand {
         @Option(help: "Messages to one device a minute, beyond which it gets 429; default: any number.")
         var perDevice: Int?
         @Option(help: "Requests after which a connection says GOAWAY; default: never.") var goAwayAfter: Int?
-        @Option(help: "Seconds by which its clock is ahead of this machine's; behind when negative.")
-        var clockOffset = 0
-        @Option(help: "A file that each message is appended to as a line of JSON.") var record: String?
-        @Flag(help: "Print nothing for each message.") var quiet = false
+        @OptionGroup var options: SimulatorOptions
 
         func validate() throws {
-            for port in [port, controlPort].compactMap({ $0 }) where !(0...65_535).contains(port) {
-                throw ValidationError("\(port) is not a port; use 0 to 65535.")
-            }
-            guard (-31_536_000...31_536_000).contains(clockOffset) else {
-                throw ValidationError("--clock-offset \(clockOffset) is out of range; use a year at most.")
-            }
+            try SimulatorOptions.checkPorts(port, controlPort)
+            _ = try options.scenariosOfAllServices()
             for number in [perMinute, perDevice, goAwayAfter].compactMap({ $0 }) where number < 1 {
                 throw ValidationError("\(number) is too small; use 1 or more.")
             }
         }
 
         func run() async throws {
+            guard !options.listsScenarios else {
+                return Terminal.standard.print(Scenario.catalogue(isOfAPNs: false))
+            }
             let log = LogFactory(format: .text, level: .warning, output: .standardError)
             _ = GatewayProcessSetup.bootstrap(log: log)
             let identity: GoogleIdentity
@@ -55,12 +51,12 @@ extension SimulateCommand {
             } catch {
                 throw Failure(.unavailable, "\(error)")
             }
-            let simulator = SimulatedGoogle(configuration(identity), logger: log.logger(label: "google")) {
+            let simulator = SimulatedGoogle(try configuration(identity), logger: log.logger(label: "google")) {
                 port, controlPort in
                 Terminal.standard.print(Self.welcome(identity, port: port, controlPort: controlPort))
             }
             var services: [any Service] = [simulator]
-            if !quiet { services.append(PushPrinter.android(simulator.recording)) }
+            if !options.quiet { services.append(PushPrinter.android(simulator.recording)) }
             do {
                 try await GatewayProcessSetup.run(services, shutdownLimit: .seconds(2), log: log)
             } catch let error as SimulatorError {
@@ -68,16 +64,16 @@ extension SimulateCommand {
             }
         }
 
-        private func configuration(_ identity: GoogleIdentity) -> SimulatedGoogle.Configuration {
-            let offset = Duration.seconds(clockOffset)
+        private func configuration(_ identity: GoogleIdentity) throws -> SimulatedGoogle.Configuration {
             var configuration = SimulatedGoogle.Configuration(
-                identity: identity, wallTimeMilliseconds: { (Timestamp.systemTime() + offset).milliseconds })
+                identity: identity, wallTimeMilliseconds: options.wallTimeMilliseconds)
+            configuration.scenarios = try options.scenariosOfAllServices()
             configuration.port = port
             configuration.controlPort = controlPort
             configuration.messagesPerMinute = perMinute
             configuration.messagesPerDevice = perDevice
             configuration.goAwayAfter = goAwayAfter
-            configuration.recordingFile = record
+            configuration.recordingFile = options.record
             return configuration
         }
 

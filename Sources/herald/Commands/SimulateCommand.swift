@@ -1,6 +1,5 @@
 import ArgumentParser
 import Logging
-import PushModel
 import ServiceLifecycle
 import Simulators
 
@@ -36,61 +35,34 @@ struct SimulateCommand: AsyncParsableCommand {
                 "A PEM file of authorities: clients with a certificate of theirs need no provider token.",
                 valueName: "file"))
         var clientCA: String?
-        @Option(
-            help: ArgumentHelp(
-                "A scenario to play, or 'list'; repeatable.", valueName: "name[=weight][,parameter=value…]"))
-        var scenario: [String] = []
-        @Option(help: "What the draws of scenarios depend on: the same seed, the same run.") var seed: UInt64?
-        @Option(help: "Seconds by which its clock is ahead of this machine's; behind when negative.")
-        var clockOffset = 0
-        @Option(help: "A file that each push is appended to as a line of JSON.") var record: String?
-        @Flag(help: "Print nothing for each push.") var quiet = false
+        @OptionGroup var options: SimulatorOptions
 
         func validate() throws {
-            for port in [port, channelPort, controlPort].compactMap({ $0 }) where !(0...65_535).contains(port) {
-                throw ValidationError("\(port) is not a port; use 0 to 65535.")
-            }
-            guard (-31_536_000...31_536_000).contains(clockOffset) else {
-                throw ValidationError("--clock-offset \(clockOffset) is out of range; use a year at most.")
-            }
+            try SimulatorOptions.checkPorts(port, channelPort, controlPort)
             guard channelPort != 0 else { throw ValidationError("--channel-port takes a port of 1 to 65535.") }
-            if seed != nil, scenario.isEmpty {
-                throw ValidationError("--seed belongs to --scenario; in scenarios.json it stands in the file.")
-            }
-            _ = try scenarios()
-        }
-
-        /// The scenarios of the command line; `nil`: none, or only their list is asked for.
-        func scenarios() throws -> ScenarioSet? {
-            guard !scenario.isEmpty, scenario != ["list"] else { return nil }
-            do {
-                return ScenarioSet(try scenario.map(Scenario.init(text:)), seed: seed ?? 1)
-            } catch let error as SimulatorError {
-                throw ValidationError("\(error) (--scenario list explains all)")
-            }
+            _ = try options.scenarios()
         }
 
         func run() async throws {
-            guard scenario != ["list"] else { return Terminal.standard.print(Scenario.catalogue()) }
+            guard !options.listsScenarios else { return Terminal.standard.print(Scenario.catalogue()) }
             let log = LogFactory(format: .text, level: .warning, output: .standardError)
             _ = GatewayProcessSetup.bootstrap(log: log)
             let identity = try DevelopmentState.identity(directory: state, topics: topic)
-            let offset = Duration.seconds(clockOffset)
             var configuration = SimulatedAPNS.Configuration(
-                identity: identity, wallTimeMilliseconds: { (Timestamp.systemTime() + offset).milliseconds })
+                identity: identity, wallTimeMilliseconds: options.wallTimeMilliseconds)
             configuration.port = port
             configuration.channelPort = channelPort
             configuration.controlPort = controlPort
             configuration.clientCAFile = clientCA
-            configuration.scenarios = try scenarios()
-            configuration.recordingFile = record
+            configuration.scenarios = try options.scenarios()
+            configuration.recordingFile = options.record
             let channelPort = channelPort
             let simulator = SimulatedAPNS(configuration, logger: log.logger(label: "apns")) { port, controlPort in
                 Terminal.standard.print(
                     Self.welcome(identity, port: port, channelPort: channelPort, controlPort: controlPort))
             }
             var services: [any Service] = [simulator]
-            if !quiet { services.append(PushPrinter.phone(simulator.recording)) }
+            if !options.quiet { services.append(PushPrinter.phone(simulator.recording)) }
             do {
                 try await GatewayProcessSetup.run(services, shutdownLimit: .seconds(2), log: log)
             } catch let error as SimulatorError {

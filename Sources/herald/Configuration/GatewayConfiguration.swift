@@ -154,7 +154,7 @@ struct GatewayConfiguration: Sendable {
         var proxies = 0
         /// `limits.freeBytes`: below so many free bytes on the store's disk new messages are refused with 503; 0: never.
         var freeBytes = 1 << 29
-        /// `limits.upstreamThreads`: threads that talk to APNs.
+        /// `limits.upstreamThreads`: threads that talk to push services, of each engine.
         var upstreamThreads = 2
         /// `limits.upstreamConnections`: connections to APNs for each key or certificate and environment.
         var upstreamConnections = 4
@@ -278,7 +278,7 @@ extension GatewayConfiguration {
     private static let operationsConnections = 32
 
     /// How many connections the API takes: the configured number, as far as the process's descriptors go. Of these a
-    /// quarter, at least 96 and at most half, stays for the store, for APNs and for connections that are closing.
+    /// quarter, at least 96 and at most half, stays for the store, for push services and for connections that are closing.
     ///
     /// - Parameter descriptors: `nil`: unknown.
     func connectionLimits(descriptors: Int?) -> ConnectionLimits {

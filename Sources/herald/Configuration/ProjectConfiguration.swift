@@ -66,6 +66,7 @@ struct ProjectConfiguration: Sendable {
                 })
             upstream.broadcastEndpoints = app.broadcastEndpoints
             upstream.channelEndpoints = app.channelEndpoints
+            upstream.publicationLimit = app.publicationLimit
             return upstream
         }
     }
@@ -130,6 +131,8 @@ struct AppConfiguration: Sendable {
     var broadcastEndpoints: [PushEnvironment: UpstreamEndpoint]
     /// `apns.channelEndpoint`; none: Apple's.
     var channelEndpoints: [PushEnvironment: UpstreamEndpoint]
+    /// `apns.publicationsPerMinute`; `nil`: any number.
+    var publicationLimit: Int?
     /// `apns.trust`; `nil`: the system's authorities.
     var trustFile: String?
     /// `apns.proxy`.

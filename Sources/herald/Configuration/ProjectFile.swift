@@ -290,6 +290,7 @@ private struct AppSection {
             id: id, field: section.path, environment: upstream.environment, firebaseKeys: firebaseKeys,
             credential: upstream.credential, endpoints: upstream.endpoints,
             broadcastEndpoints: upstream.broadcastEndpoints, channelEndpoints: upstream.channelEndpoints,
+            publicationLimit: upstream.publicationLimit,
             trustFile: upstream.trustFile, proxy: upstream.proxy, links: links)
     }
 
@@ -322,7 +323,7 @@ struct APNSSection {
     static let keys =
         [
             "team", "key", "keyID", "environment", "endpoint", "broadcastEndpoint", "channelEndpoint", "trust", "proxy",
-            "proxyCredentialsFile",
+            "proxyCredentialsFile", "publicationsPerMinute",
         ]
         + CertificateSection.keys
 
@@ -332,6 +333,7 @@ struct APNSSection {
         var endpoints: [PushEnvironment: UpstreamEndpoint]
         var broadcastEndpoints: [PushEnvironment: UpstreamEndpoint]
         var channelEndpoints: [PushEnvironment: UpstreamEndpoint]
+        var publicationLimit: Int?
         var trustFile: String?
         var proxy: ProxyChoice
     }
@@ -347,6 +349,7 @@ struct APNSSection {
         let endpoints = self.endpoints("endpoint", problems: &problems)
         let broadcasts = self.endpoints("broadcastEndpoint", problems: &problems)
         let channels = self.endpoints("channelEndpoint", problems: &problems)
+        let publications = section.integer("publicationsPerMinute", in: 0...60_000, problems: &problems) ?? 0
         let trust = trustFile(problems: &problems)
         let proxy = proxy(problems: &problems, warnings: &warnings)
         let credential =
@@ -361,7 +364,8 @@ struct APNSSection {
             endpoints: Dictionary(
                 uniqueKeysWithValues: PushEnvironment.allCases.map { ($0, endpoints[$0] ?? UpstreamEndpoint.apple($0)) }
             ),
-            broadcastEndpoints: broadcasts, channelEndpoints: channels, trustFile: trust, proxy: proxy)
+            broadcastEndpoints: broadcasts, channelEndpoints: channels,
+            publicationLimit: publications > 0 ? publications : nil, trustFile: trust, proxy: proxy)
     }
 
     private func providerKey(

@@ -54,8 +54,8 @@ struct CredentialUseTests {
         let lines = export.text.split(separator: "\r\n")
         #expect(
             lines.first?.hasSuffix(
-                "apns_id,credential_id,credential_name,credential_role,credential_address,upstream_id") == true)
-        #expect(lines.last?.hasSuffix(",\(key.record.id),news backend,sender,192.0.2.7,") == true, "\(export.text)")
+                "credential_id,credential_name,credential_role,credential_address,upstream_id,granted_ttl") == true)
+        #expect(lines.last?.hasSuffix(",\(key.record.id),news backend,sender,192.0.2.7,,") == true, "\(export.text)")
     }
 
     @Test func everyKindOfSendKeepsTheCredential() async throws {

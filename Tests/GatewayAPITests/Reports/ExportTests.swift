@@ -14,7 +14,7 @@ struct ExportTests {
     private static let columns =
         "event_timestamp,project_number,message_id,instance_id,message_type,sdk_platform,app_name,collapse_key,priority,"
         + "ttl,topic,bulk_id,event,analytics_label,outcome,reason,attempts,latency_ms,apns_id,"
-        + "credential_id,credential_name,credential_role,credential_address,upstream_id"
+        + "credential_id,credential_name,credential_role,credential_address,upstream_id,granted_ttl"
 
     @Test func aRowHasBigQuerysColumns() async throws {
         let gateway = try await TestGateway()

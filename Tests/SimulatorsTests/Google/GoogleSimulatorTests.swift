@@ -210,4 +210,67 @@ struct GoogleSimulatorTests {
             #expect(response.status == .badRequest)
         }
     }
+
+    @Test("A stream beyond a hundred is answered with GOAWAY, the hundredth is not")
+    func hundredStreams() async throws {
+        try await GoogleHarness.run { google in
+            try await WireClient.run(port: google.port, trusting: google.identity.caFile, authorization: "Bearer x") {
+                client in
+                func open(_ numbers: ClosedRange<Int>) async throws {
+                    let frames = try numbers.map {
+                        WireClient.frame(.headers, flags: 4, stream: UInt32($0 * 2 - 1), try client.headers($0))
+                    }
+                    try await client.connection.write(frames.flatMap { $0 })
+                }
+                try await open(1...100)
+                try await client.connection.write(WireClient.frame(.ping, [1, 2, 3, 4, 5, 6, 7, 8]))
+                let before = try await client.frames { $0.kind == .ping && $0.flags & 1 == 1 }
+                #expect(before.contains { $0.setting(3) == 100 } && !before.contains { $0.kind == .goAway })
+                try await open(101...101)
+                let after = try await client.frames { $0.kind == .goAway }
+                #expect(after.last?.kind == .goAway)
+            }
+        }
+    }
+
+    @Test(
+        "It plays the scenarios that all services have, in Google's words",
+        arguments: [
+            ("too-many-requests,share=1,retryAfterSeconds=7", 429, "QUOTA_EXCEEDED"),
+            ("unavailable-burst,everyMilliseconds=1000,durationMilliseconds=1000", 503, "UNAVAILABLE"),
+            ("unregistered-share,share=1", 404, "UNREGISTERED"), ("bad-device-share,share=1", 400, "INVALID_ARGUMENT"),
+        ])
+    func scenarios(text: String, status: Int, code: String) async throws {
+        let set = ScenarioSet([try Scenario(text: text)])
+        try await GoogleHarness.run(configure: { $0.scenarios = set }) { google in
+            let answer = try await google.send()
+            #expect(answer.status == status && answer.code == code, "\(answer)")
+            #expect(answer.headers.first(name: "retry-after") == (text.contains("retryAfter") ? "7" : nil))
+            google.simulator.scenarios.set(ScenarioSet())
+            #expect(try await google.send().status == 200)
+            #expect(google.simulator.recording.pushes.map(\.status) == [status, 200])
+        }
+    }
+
+    @Test("Connections end as scenarios say, and token requests are none of a message's trouble")
+    func endings() async throws {
+        try await GoogleHarness.run { google in
+            let bearer = try await google.accessToken()
+            for text in ["drop,after=1,spread=0", "reset,share=1,errorCode=2", "drop,after=1,spread=0,abrupt=1"] {
+                google.simulator.scenarios.set(ScenarioSet([try Scenario(text: text)]))
+                await #expect(throws: (any Error).self) { try await google.send(bearer: bearer) }
+                google.simulator.scenarios.set(ScenarioSet())
+                #expect(try await google.send(bearer: bearer).status == 200, "after \(text)")
+            }
+            let away = "goaway-shutdown,after=1,spread=0,refusals=1,lingerMilliseconds=1"
+            google.simulator.scenarios.set(ScenarioSet([try Scenario(text: away)]))
+            #expect(try await google.send(bearer: bearer).status == 503)
+            google.simulator.scenarios.set(ScenarioSet())
+            #expect(try await google.send(bearer: bearer).status == 200)
+            #expect(Set(google.simulator.recording.pushes.map(\.connection)).count > 1)
+            #expect(throws: SimulatorError.self) {
+                try ScenarioSet([Scenario(.collapseAfterReject)]).ofAllServices()
+            }
+        }
+    }
 }

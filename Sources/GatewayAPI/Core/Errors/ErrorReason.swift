@@ -78,9 +78,9 @@ enum ErrorReason: String, CaseIterable, Sendable {
     case registrationUnknown = "REGISTRATION_UNKNOWN"
     /// The token is of another project.
     case registrationOfOtherProject = "REGISTRATION_OF_OTHER_PROJECT"
-    /// The registration has ended: replaced, deleted, or APNs said so.
+    /// The registration has ended: replaced, deleted, or its push service said so.
     case registrationEnded = "REGISTRATION_ENDED"
-    /// APNs refused the registration's device token everywhere, a week ago or longer.
+    /// The push service refused the registration's address everywhere, a week ago or longer.
     case registrationQuarantined = "REGISTRATION_QUARANTINED"
     /// The token may be Google's, and what it was sent with relays none: `messages:send` does.
     case tokenNotRelayed = "TOKEN_NOT_RELAYED"

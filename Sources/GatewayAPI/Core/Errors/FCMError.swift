@@ -91,7 +91,7 @@ extension FCMError {
         /// The key belongs to another project.
         static let senderIDMismatch = Code(
             "SENDER_ID_MISMATCH", 403, "PERMISSION_DENIED", "SenderId mismatch", .otherProject)
-        /// APNs refused the gateway's credential, or there is none for the app.
+        /// The push service refused the gateway's credential, or there is none for the app.
         static let thirdPartyAuthError = Code(
             "THIRD_PARTY_AUTH_ERROR", 401, "UNAUTHENTICATED", "Auth error from APNS or Web Push Service",
             .apnsCredentialRefused)

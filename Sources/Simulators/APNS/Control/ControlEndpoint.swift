@@ -35,7 +35,7 @@ struct ControlEndpoint: ControlResponder {
         let query = parts.count > 1 ? String(parts[1]) : ""
         do {
             switch (head.method, path.first, path.count) {
-            case (.GET, "pushes", 1): return try Self.pushes(query, in: recording)
+            case (.GET, "pushes", 1): return try pushes(query, in: recording)
             case (.DELETE, "pushes", 1):
                 recording.clear()
                 return .done
@@ -51,33 +51,15 @@ struct ControlEndpoint: ControlResponder {
             case (.DELETE, "channels", 3):
                 let isFound = channels.remove(path[2].removingPercentEncoding ?? path[2], of: path[1])
                 return isFound ? .done : .error(.notFound, "there is no such channel")
-            case (.GET, "scenarios", 1): return try .json(scenarios.scenarioSet)
-            case (.PUT, "scenarios", 1): return setScenarios(body)
-            case (.DELETE, "scenarios", 1):
-                scenarios.set(ScenarioSet())
-                return .done
+            case (_, "scenarios", 1): return try reply(toScenarios: head.method, body, in: scenarios)
             case (.GET, "statistics", 1): return try .json(tally.statistics)
-            case (_, "pushes", 1), (_, "rules", 1...3), (_, "channels", 2...3), (_, "scenarios", 1),
-                (_, "statistics", 1):
+            case (_, "pushes", 1), (_, "rules", 1...3), (_, "channels", 2...3), (_, "statistics", 1):
                 return .error(.methodNotAllowed, "\(head.method.rawValue) is not possible here")
             default: return .error(.notFound, "there is /pushes, /rules, /channels, /scenarios and /statistics")
             }
         } catch {
             return .error(.internalServerError, "\(error)")
         }
-    }
-
-    /// The remembered pushes, as `query` asks for them.
-    static func pushes(_ query: String, in recording: Recording) throws -> ControlReply {
-        var after = 0
-        if !query.isEmpty {
-            guard query.hasPrefix("after="), let number = Int(query.dropFirst("after=".count)), number >= 0 else {
-                return .error(.badRequest, "the query can only be after=N, N being a push's number")
-            }
-            after = number
-        }
-        return ControlReply(
-            status: .ok, contentType: "application/x-ndjson", body: try NDJSON.encode(recording.pushes(after: after)))
     }
 
     private func set(_ body: Data?, for name: String) -> ControlReply {
@@ -108,16 +90,5 @@ struct ControlEndpoint: ControlResponder {
         } catch {
             return .error(.badRequest, "is not JSON")
         }
-    }
-
-    private func setScenarios(_ body: Data) -> ControlReply {
-        do {
-            scenarios.set(try JSONDecoder().decode(ScenarioSet.self, from: body))
-        } catch let error as DecodingError {
-            return .error(.badRequest, error.problem)
-        } catch {
-            return .error(.badRequest, "is not JSON")
-        }
-        return .done
     }
 }

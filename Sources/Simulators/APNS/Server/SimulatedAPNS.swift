@@ -91,7 +91,7 @@ package final class SimulatedAPNS: Service {
         if let set = try configuration.scenarios ?? ScenarioSet(file: configuration.identity.scenariosFile) {
             scenarios.set(set)
         }
-        let file = try configuration.recordingFile.map { try RecordingFile(path: $0, logger: logger) }
+        let file = try configuration.recordingFile.map { try RecordingFile<RecordedPush>(path: $0, logger: logger) }
         let open = OpenConnections()
         let listener = try await listener(.push, configuration.port, open)
         var others: [any Channel] = []
@@ -141,7 +141,7 @@ package final class SimulatedAPNS: Service {
     ///
     /// - Returns: `nil` after a graceful shutdown, otherwise why it ends at once.
     private func untilShutdown(
-        _ listener: any Channel, _ control: (any Channel)?, _ file: RecordingFile?
+        _ listener: any Channel, _ control: (any Channel)?, _ file: RecordingFile<RecordedPush>?
     ) async -> (any Error)? {
         let port = listener.localAddress?.port ?? configuration.port
         logger.info("Simulated APNs listens", metadata: ["host": "\(configuration.host)", "port": "\(port)"])

@@ -10,8 +10,10 @@ import NIOHTTP1
 /// | `GET /rules` | all rules by their names |
 /// | `PUT /rules/{name}` | sets a rule (body: ``GoogleRule``); a name is a token, `abc*`, `default`, or `token-requests` |
 /// | `DELETE /rules`, `DELETE /rules/{name}` | removes rules |
+/// | `GET /scenarios`, `PUT /scenarios`, `DELETE /scenarios` | shows, replaces or removes the scenarios (``ScenarioSet``) |
 struct GoogleControl: ControlResponder {
     let rules: GoogleRuleBook
+    let scenarios: ScenarioBook
     let recording: Recording
 
     /// The reply to one request.
@@ -25,7 +27,7 @@ struct GoogleControl: ControlResponder {
         do {
             switch (head.method, path.first, path.count) {
             case (.GET, "messages", 1):
-                return try ControlEndpoint.pushes(parts.count > 1 ? String(parts[1]) : "", in: recording)
+                return try pushes(parts.count > 1 ? String(parts[1]) : "", in: recording)
             case (.DELETE, "messages", 1):
                 recording.clear()
                 return .done
@@ -37,7 +39,11 @@ struct GoogleControl: ControlResponder {
             case (.DELETE, "rules", 2):
                 rules.set(nil, for: Self.ruleName(name))
                 return .done
-            default: return .error(.notFound, "there is /messages and /rules")
+            case (_, "scenarios", 1):
+                return try reply(toScenarios: head.method, body, in: scenarios) { set throws(SimulatorError) in
+                    try set.ofAllServices()
+                }
+            default: return .error(.notFound, "there is /messages, /rules and /scenarios")
             }
         } catch {
             return .error(.internalServerError, "\(error)")

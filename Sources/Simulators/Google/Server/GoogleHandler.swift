@@ -9,19 +9,30 @@ final class GoogleHandler: ChannelInboundHandler {
 
     private let judge: GoogleJudge
     private let connection: GoogleConnection
+    /// `nil`: a connection of HTTP/1.1, which plays nothing.
+    private let stage: ScenarioStage?
+    private var stream = 0
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
     private var isTooLong = false
     private var context: ChannelHandlerContext?
     private var date = HTTPDate()
 
-    init(judge: GoogleJudge, connection: GoogleConnection) {
+    init(judge: GoogleJudge, connection: GoogleConnection, stage: ScenarioStage?) {
+        self.stage = stage
         self.judge = judge
         self.connection = connection
     }
 
-    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
-    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if stage != nil { stream = ScenarioStage.number(of: context.channel) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        stage?.closed(stream)
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
@@ -35,7 +46,10 @@ final class GoogleHandler: ChannelInboundHandler {
         case .end:
             guard let head else { return }
             self.head = nil
-            answer(head, context: context)
+            guard let stage, head.uri != "/token" else { return answer(head, context: context) }
+            stage.arrived(on: stream) {
+                if let context = self.context { self.answer(head, context: context) }
+            }
         }
     }
 
@@ -46,7 +60,11 @@ final class GoogleHandler: ChannelInboundHandler {
                 head.headers.map { ($0.name.lowercased(), $0.value) }, uniquingKeysWith: { $0 + ", " + $1 }),
             body: body)
         let reply =
-            isTooLong ? .page(413, "Request Entity Too Large") : judge.reply(to: request, connection: connection.number)
+            isTooLong
+            ? .page(413, "Request Entity Too Large")
+            : judge.reply(to: request, connection: connection.number) { status, token in
+                stage?.judged(stream, status: status, target: token) ?? ScenarioStage.Verdict()
+            }
         connection.requestAnswered()
         switch reply.end {
         case .silence: return

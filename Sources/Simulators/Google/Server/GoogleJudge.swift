@@ -2,35 +2,20 @@ import Synchronization
 
 /// Decides what a simulated Google answers: who asks, what is asked, and what rules and quotas say. Safe to share.
 final class GoogleJudge: Sendable {
-    /// The quotas of a project, counted by the minute.
-    struct Quota: Sendable {
-        /// Messages a minute; `nil`: no limit.
-        var perMinute: Int?
-        /// Messages to one token a minute; `nil`: no limit.
-        var perDevice: Int?
-    }
-
-    private struct Counts {
-        var minute: Int64 = 0
-        var messages = 0
-        var devices: [String: Int] = [:]
-        var tokenRequests = 0
-    }
-
     let identity: GoogleIdentity
     let rules: GoogleRuleBook
     let recording: Recording
     let tokens: GoogleTokenEndpoint
     let wallTimeMilliseconds: @Sendable () -> Int64
-    private let quota: Quota
-    private let counts = Mutex(Counts())
+    private let quota: MinuteQuota
+    private let counted = Mutex(0)
 
     /// An unauthenticated client must not fill the memory.
     static let longestBodyBytes = 1 << 20
 
     init(
         identity: GoogleIdentity, rules: GoogleRuleBook, recording: Recording, tokens: GoogleTokenEndpoint,
-        quota: Quota,
+        quota: MinuteQuota,
         wallTimeMilliseconds: @escaping @Sendable () -> Int64
     ) {
         self.identity = identity
@@ -42,14 +27,20 @@ final class GoogleJudge: Sendable {
     }
 
     /// How many access tokens were asked for.
-    var tokenRequests: Int { counts.withLock { $0.tokenRequests } }
+    var tokenRequests: Int { counted.withLock { $0 } }
 
     /// Answers a request.
-    func reply(to request: GoogleRequest, connection: Int) -> GoogleReply {
+    ///
+    /// - Parameter play: what a scenario makes of the answer to a message, by its status and token.
+    func reply(
+        to request: GoogleRequest, connection: Int,
+        play: (_ status: Int, _ token: String) -> ScenarioStage.Verdict = { _, _ in ScenarioStage.Verdict() }
+    ) -> GoogleReply {
         if request.path == "/token" { return tokenReply(to: request) }
         guard let project = request.project else { return .page(404, "Not Found") }
         guard request.method == "POST" else { return .page(405, "Method Not Allowed") }
         var (reply, target) = messageReply(to: request, project: project)
+        reply.follow(play(reply.status, target))
         if reply.status == 0 { reply.body = "" }
         record(request, target: target, reply: reply, connection: connection)
         return reply
@@ -57,7 +48,7 @@ final class GoogleJudge: Sendable {
 
     private func tokenReply(to request: GoogleRequest) -> GoogleReply {
         guard request.method == "POST" else { return .page(404, "Not Found") }
-        counts.withLock { $0.tokenRequests += 1 }
+        counted.withLock { $0 += 1 }
         let rule = rules.takeForTokenRequest()
         let own = tokens.reply(
             contentType: request.headers["content-type"], body: request.body, now: wallTimeMilliseconds() / 1000)
@@ -98,17 +89,10 @@ final class GoogleJudge: Sendable {
     }
 
     private func exceeded(by message: GoogleMessageCheck.Message) -> GoogleReply? {
-        guard quota.perMinute != nil || quota.perDevice != nil else { return nil }
-        let minute = wallTimeMilliseconds() / 60_000
-        return counts.withLock { counts in
-            if counts.minute != minute { (counts.minute, counts.messages, counts.devices) = (minute, 0, [:]) }
-            counts.messages += 1
-            counts.devices[message.target, default: 0] += 1
-            if let limit = quota.perMinute, counts.messages > limit { return GoogleFault.projectQuota.reply }
-            if let limit = quota.perDevice, counts.devices[message.target] ?? 0 > limit {
-                return GoogleFault.deviceQuota.reply
-            }
-            return nil
+        switch quota.take(for: message.target, atMilliseconds: wallTimeMilliseconds()) {
+        case nil: nil
+        case .sender: GoogleFault.projectQuota.reply
+        case .target: GoogleFault.deviceQuota.reply
         }
     }
 
@@ -151,5 +135,22 @@ extension GoogleReply {
         reply.retryAfterSeconds = rule.retryAfterSeconds
         reply.delayMilliseconds = rule.delayMilliseconds ?? 0
         return reply
+    }
+
+    /// As a scenario says, whose answers are those of APNs; only an acceptance is replaced.
+    fileprivate mutating func follow(_ verdict: ScenarioStage.Verdict) {
+        if status == 200, let answer = verdict.answer {
+            let fault: GoogleFault =
+                switch answer.status {
+                case 400: .invalidToken
+                case 410: .unregistered
+                case 429: .deviceQuota
+                default: .unavailable
+                }
+            self = fault.reply
+            retryAfterSeconds = answer.retryAfterSeconds
+        }
+        delayMilliseconds += verdict.delayMilliseconds
+        if verdict.isWithheld { (status, end) = (0, .silence) }
     }
 }

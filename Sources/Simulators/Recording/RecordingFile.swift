@@ -8,7 +8,7 @@ import NIOPosix
 /// It follows the recording in batches on a thread of its own pool, so that no push waits for the disk. A push that
 /// was forgotten before it was written (``Recording/clear()``, or a disk slower than the recording's limit) is missing
 /// in the file; how many is logged.
-actor RecordingFile {
+actor RecordingFile<Push: Arrival & Encodable> {
     private let path: String
     private let file: FileHandle
     private let logger: Logger
@@ -31,7 +31,7 @@ actor RecordingFile {
     }
 
     /// Writes what arrives until the task is cancelled.
-    func follow(_ recording: Recording) async throws {
+    func follow(_ recording: ArrivalLog<Push>) async throws {
         while !Task.isCancelled {
             let (pushes, total) = await recording.next(after: seen)
             try await write(pushes, total: total)
@@ -39,13 +39,13 @@ actor RecordingFile {
     }
 
     /// Writes what has arrived since and closes the file.
-    func finish(_ recording: Recording) async throws {
+    func finish(_ recording: ArrivalLog<Push>) async throws {
         let (pushes, total) = recording.rest(after: seen)
         try await write(pushes, total: total)
         try file.close()
     }
 
-    private func write(_ pushes: [RecordedPush], total: Int) async throws {
+    private func write(_ pushes: [Push], total: Int) async throws {
         let lost = total - seen - pushes.count
         if lost > 0 {
             logger.warning("Pushes are missing in the recording file", metadata: ["count": "\(lost)"])

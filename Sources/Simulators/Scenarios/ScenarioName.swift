@@ -163,8 +163,10 @@ extension Scenario {
     }
 
     /// All scenarios with their parameters, as text of at most `width` columns.
-    package static func catalogue(width: Int = 100) -> String {
-        Name.allCases.map { name in
+    ///
+    /// - Parameter isOfAPNs: whether those that APNs alone plays are among them.
+    package static func catalogue(width: Int = 100, isOfAPNs: Bool = true) -> String {
+        Name.allCases.filter { isOfAPNs || $0.isOfAllServices }.map { name in
             var lines = [name.rawValue] + wrapped(name.explanation, width: width, indentation: 4)
             for (parameter, value) in name.defaults {
                 let setting = "\(parameter.rawValue)=\(text(of: value))"
