@@ -149,7 +149,7 @@ let postgreSQL: [Target] =
     ? []
     : [
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        .target(name: "PostgreSQLClient", dependencies: ["CPostgreSQL", logging]),
+        .target(name: "PostgreSQLClient", dependencies: ["CPostgreSQL", deque, logging]),
         .testTarget(name: "PostgreSQLClientTests", dependencies: ["PostgreSQLClient", "TestSupport", logging]),
     ]
 

@@ -1,0 +1,68 @@
+import Logging
+import TestSupport
+import Testing
+
+@testable import PostgreSQLClient
+
+/// Streams that are cut or changed at any byte.
+@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(5)), .serialized)
+struct SpoiledStreamTests {
+    /// What a session asks, with the right answers.
+    private static func work(_ session: PostgreSQLSession) throws -> [Int64] {
+        var numbers: [Int64] = []
+        _ = try session.inTransaction(lock: testLock) {
+            numbers = []
+            for number in 0..<5 as Range<Int64> { try session.post("SELECT $1::bigint", [number]) }
+            numbers += try session.numbers("SELECT x::bigint FROM generate_series(1, 50) x")
+            let text = try session.statement("SELECT repeat('x', 1000), $1::bytea, 7::numeric")
+            text.bind(blob: [1, 2, 3])
+            while try text.next() {
+                numbers += [Int64(text.text(0).utf8.count), Int64(text.bytes(1).count), text.number(2)]
+            }
+            return true
+        }
+        return numbers
+    }
+
+    private static let right: [Int64] = (1...50).map { $0 } + [1000, 3, 7]
+
+    private func attempt(_ plan: WireProxy.Plan, isCut: Bool) async throws {
+        var spoiled = try await SpoiledDatabase { $0 == 0 ? plan : .pass }
+        defer { spoiled.proxy.close() }
+        spoiled.configuration.connectTimeout = .seconds(2)
+        spoiled.configuration.answerTimeout = .seconds(2)
+        let configuration = spoiled.configuration
+        let numbers: [Int64]? = try await onThread {
+            let session = PostgreSQLSession(configuration, logger: Logger(label: "test"))
+            defer { session.close() }
+            do {
+                return try Self.work(session)
+            } catch is PostgreSQLError {
+                // An error is an answer, too.
+                return nil
+            }
+        }
+        // A byte of a value that is changed on its way can't be told from the value: only TLS sees that.
+        if isCut, let numbers { #expect(numbers == Self.right, "\(plan)") }
+        try await spoiled.database.server.dropDatabase(spoiled.database.url)
+    }
+
+    private static let rounds = testSetting("HERALD_FUZZ_ROUNDS", 40)
+
+    @Test func streamThatIsCutGivesAnErrorOrTheRightAnswer() async throws {
+        var random = SeededRandom(seed: testSetting("HERALD_FUZZ_SEED", 1))
+        for round in 0..<Self.rounds {
+            let place = Int.random(in: 0..<6000, using: &random)
+            try await attempt(
+                round.isMultiple(of: 2) ? .cutAnswers(after: place) : .cutRequests(after: place / 4), isCut: true)
+        }
+    }
+
+    @Test func streamThatIsChangedEndsInTime() async throws {
+        var random = SeededRandom(seed: testSetting("HERALD_FUZZ_SEED", 2))
+        for _ in 0..<Self.rounds {
+            let mask = UInt8.random(in: 1...255, using: &random)
+            try await attempt(.garble(at: .random(in: 0..<6000, using: &random), mask: mask), isCut: false)
+        }
+    }
+}
