@@ -86,8 +86,10 @@ let libraries: [Target] = [
         ]),
     .target(name: "FCMRelay", dependencies: ["Upstream", "Signing", "FCMWire", "PushModel", "JSON", logging]),
     .target(name: "Store", dependencies: ["PushModel", "JSON"]),
+    .target(name: "SQLStorage", dependencies: ["Store", "PushModel", "JSON", coreMetrics, logging]),
     .target(
-        name: "SQLiteStorage", dependencies: ["Store", "PushModel", "JSON", coreMetrics, grdb, sqlite, logging]),
+        name: "SQLiteStorage",
+        dependencies: ["SQLStorage", "Store", "PushModel", "JSON", coreMetrics, grdb, sqlite, logging]),
     .target(name: "Traces", dependencies: ["PushModel", tracing]),
     .target(name: "Delivery", dependencies: ["Traces", "Store", "PushModel", lifecycle, logging, metrics, tracing]),
     .target(

@@ -1,0 +1,43 @@
+/// One connection of a database, within a transaction or snapshot. Used on its own thread only, for as long as the closure
+/// that it was given to runs.
+///
+/// The steps write SQL that every engine takes; an engine rewrites a text once, when it prepares it:
+/// - `?` and `?2` are parameters, in the order in which they are bound
+/// - `numbers(?)` and `texts(?)` stand in FROM for a table with one column `value`: the elements of an array
+/// - `greatest(a, b)` and `least(a, b)`, of values that are not NULL
+/// - `numbering` is a table with the columns `name` and `seq`: the highest number that a row of the table `message` or
+///   `event` ever had; without a row for a table that never had any
+/// - `INDEXED BY name` and `NOT INDEXED` name the index that a planner has to use, where it can be told
+/// - `a CROSS JOIN b ON …` has the loop over `a` outside, where a planner can be told
+///
+/// Flags and truth values are compared with numbers (`is_held = 1`); a truth value as a result reads as 0 or 1. A
+/// statement that may have many rows says LIMIT: an engine may take all rows of a statement at once.
+package protocol Database: AnyObject {
+    /// What differs between engines beside that.
+    var dialect: Dialect { get }
+
+    /// Whether the transaction can't go on, by an error that a step may have caught.
+    var isAborted: Bool { get }
+
+    /// The prepared statement of a text, always the same object for one text of a connection; ready to be bound.
+    func statement(_ sql: String) throws -> any PreparedStatement
+
+    /// As ``statement(_:)``, of a text that inserts one row and ends without RETURNING: for
+    /// ``PreparedStatement/insert()``, which gives the number in the column `key`.
+    func insertion(_ sql: String, key: String) throws -> any PreparedStatement
+
+    /// Runs `body` so that a failure takes back its own changes only. What was posted in it has its answer when this
+    /// returns.
+    func inSavepoint<Value>(_ body: () throws -> Value) throws -> Value
+}
+
+/// What steps have to know of the engine.
+package struct Dialect: Sendable {
+    /// Whether the column of a registration's token holds bytes only: 0x00 before a seed, 0x01 before the UTF-8 of a
+    /// text. Otherwise a seed is a BLOB and a text is TEXT.
+    package let marksTokens: Bool
+
+    package init(marksTokens: Bool) {
+        self.marksTokens = marksTokens
+    }
+}
