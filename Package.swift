@@ -152,7 +152,16 @@ let postgreSQL: [Target] =
     : [
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(name: "PostgreSQLClient", dependencies: ["CPostgreSQL", deque, logging]),
+        .target(
+            name: "PostgresStorage",
+            dependencies: ["SQLStorage", "PostgreSQLClient", "Store", "PushModel", coreMetrics, logging]),
         .testTarget(name: "PostgreSQLClientTests", dependencies: ["PostgreSQLClient", "TestSupport", logging]),
+        .testTarget(
+            name: "PostgresStorageTests",
+            dependencies: [
+                "PostgresStorage", "SQLStorage", "SQLiteStorage", "PostgreSQLClient", "Store", "StoreConformance",
+                "PushModel", "JSON", "TestSupport", logging,
+            ]),
     ]
 
 // HERALD_BENCHMARKS=1 adds herald-bench: what measures is no part of what runs.

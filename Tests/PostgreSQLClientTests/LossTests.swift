@@ -1,6 +1,5 @@
 import Foundation
 import Logging
-import Synchronization
 import TestSupport
 import Testing
 
@@ -137,7 +136,7 @@ struct LossTests {
             }
         }
         let pool = PostgreSQLPool(database.configuration, readers: 3, logger: Logger(label: "test"))
-        let sum = Mutex<Int64>(0)
+        let sum = Shared<Int64>(0)
         await withTaskGroup { group in
             for number in 1...20 as ClosedRange<Int64> {
                 group.addTask {

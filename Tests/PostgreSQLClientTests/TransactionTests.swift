@@ -1,6 +1,5 @@
 import Foundation
 import Logging
-import Synchronization
 import TestSupport
 import Testing
 
@@ -151,7 +150,7 @@ struct TransactionTests {
                 }
             }
         }
-        let attempts = Mutex(0)
+        let attempts = Shared(0)
         try await database.withSession(impatient) { session throws in
             isHeld.wait()
             _ = try session.inTransaction(lock: testLock) {

@@ -47,6 +47,8 @@ extension PostgreSQLSession {
         // It goes out with the first statement.
         try connection.post(text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", .begin)
         body()
+        // What fails behind them would keep its end from being done.
+        settle(connection)
         guard connection.failure == nil else { return }
         do throws(PostgreSQLError) {
             try connection.post(text: "COMMIT", .rollBack)
