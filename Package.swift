@@ -173,7 +173,7 @@ let benchmarks: [Target] =
             name: "herald-bench",
             dependencies: [
                 "APNS", "Upstream", "HTTP2Client", "HTTPListener", "Signing", "CLinux", "COpenSSL", "Links", "Store",
-                "SQLiteStorage", "FCMWire", "PushModel", "JSON",
+                "SQLStorage", "SQLiteStorage", "FCMWire", "PushModel", "JSON",
                 argumentParser, asyncHTTPClient, hummingbird, hummingbirdCore, hummingbirdHTTP2, logging, nioCore,
                 nioHTTP1, nioPosix, nioSSL,
             ],
@@ -220,13 +220,13 @@ let tests: [Target] = [
     .testTarget(
         name: "SQLiteStorageTests",
         dependencies: [
-            "SQLiteStorage", "Store", "JSON", "StoreConformance", "PushModel", "TestSupport", coreMetrics, grdb, sqlite,
+            "SQLStorage", "SQLiteStorage", "Store", "JSON", "StoreConformance", "PushModel", "TestSupport", coreMetrics, grdb, sqlite,
             logging,
         ]),
     .testTarget(
         name: "DeliveryTests",
         dependencies: [
-            "Delivery", "Store", "SQLiteStorage", "StoreConformance", "APNS", "FCMWire", "PushModel", "JSON",
+            "Delivery", "Store", "SQLStorage", "SQLiteStorage", "StoreConformance", "APNS", "FCMWire", "PushModel", "JSON",
             "TestSupport", lifecycle, logging, metrics,
         ]),
     .testTarget(
@@ -235,7 +235,7 @@ let tests: [Target] = [
     .testTarget(
         name: "LinksTests",
         dependencies: [
-            "Links", "HTTPListener", "Store", "SQLiteStorage", "PushModel", "JSON", "TestSupport", hummingbird,
+            "Links", "HTTPListener", "Store", "SQLStorage", "SQLiteStorage", "PushModel", "JSON", "TestSupport", hummingbird,
             lifecycle,
             logging, mustache,
         ],
@@ -244,7 +244,7 @@ let tests: [Target] = [
     .testTarget(
         name: "WebhooksTests",
         dependencies: [
-            "Webhooks", "Traces", "Store", "SQLiteStorage", "StoreConformance", "IPAddresses", "PushModel", "JSON",
+            "Webhooks", "Traces", "Store", "SQLStorage", "SQLiteStorage", "StoreConformance", "IPAddresses", "PushModel", "JSON",
             "TestSupport", crypto, inMemoryTracing, logging, tracing,
         ],
         exclude: ["webhook_judges.py"]),
@@ -255,7 +255,7 @@ let tests: [Target] = [
     .testTarget(
         name: "GatewayAPITests",
         dependencies: [
-            "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLiteStorage", "APNS", "FCMWire",
+            "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLStorage", "SQLiteStorage", "APNS", "FCMWire",
             "PushModel", "JSON",
             "TestSupport", crypto, cryptoExtras, hummingbird,
             hummingbirdTesting, logging,
@@ -264,7 +264,7 @@ let tests: [Target] = [
     .testTarget(
         name: "ConsoleTests",
         dependencies: [
-            "Console", "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLiteStorage", "APNS",
+            "Console", "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLStorage", "SQLiteStorage", "APNS",
             "FCMWire", "PushModel", "JSON", "TestSupport", hummingbird, hummingbirdTesting, logging, nioCore,
         ]),
     .testTarget(
@@ -280,7 +280,7 @@ let tests: [Target] = [
             "WebPush", "FCMRelay",
             "Upstream",
             "Signing", "Store",
-            "SQLiteStorage", "Simulators", "PushModel",
+            "SQLStorage", "SQLiteStorage", "Simulators", "PushModel",
             "JSON",
             "TestSupport",
             argumentParser, asyncHTTPClient, coreMetrics, crypto, cryptoExtras, grdb, lifecycle, logging, tracing,

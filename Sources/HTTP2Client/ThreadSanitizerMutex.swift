@@ -2,7 +2,7 @@
     import Glibc
 
     /// Takes the place of `Synchronization.Mutex` in this module (and, by links to this file, in Store,
-    /// SQLiteStorage, Traces, Delivery, Links and what their tests share) when it is built for the thread sanitizer: on Linux that
+    /// SQLStorage, SQLiteStorage, Traces, Delivery, Links and what their tests share) when it is built for the thread sanitizer: on Linux that
     /// one is a futex of the standard library's own, which the sanitizer does not know, so that everything it guards looks
     /// like a race. This one is a pthread mutex, which it does know: real races stay visible, and no report is suppressed.
     ///

@@ -1,5 +1,6 @@
 import HTTPTypes
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Testing

@@ -2,6 +2,7 @@ import APNS
 import Delivery
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import ServiceLifecycle
 import Store

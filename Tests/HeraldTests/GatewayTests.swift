@@ -6,6 +6,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import ServiceLifecycle
 import Simulators

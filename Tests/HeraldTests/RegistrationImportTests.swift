@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import TestSupport

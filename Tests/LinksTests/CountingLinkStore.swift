@@ -1,5 +1,6 @@
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Synchronization

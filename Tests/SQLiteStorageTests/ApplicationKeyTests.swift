@@ -4,6 +4,7 @@ import Store
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// Whether a former VAPID key is still needed.

@@ -4,6 +4,7 @@ import Logging
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// The log reaches the database beside the connection that writes.
@@ -17,12 +18,12 @@ struct CheckpointerTests {
     init() throws {
         directory = try TestDirectory()
         path = directory.file("checkpoints.sqlite")
-        writer = try DatabaseQueue(path: path, configuration: SQLiteStore.configuration)
+        writer = try DatabaseQueue(path: path, configuration: SQLiteEngine.configuration)
         try writer.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA wal_autocheckpoint = 0; CREATE TABLE item (bytes BLOB)")
         }
         checkpointer = try Checkpointer(
-            path: path, configuration: SQLiteStore.configuration, logger: Logger(label: "test"))
+            path: path, configuration: SQLiteEngine.configuration, logger: Logger(label: "test"))
     }
 
     private func insert(_ text: String, pages: Int = 1) throws {
@@ -40,7 +41,7 @@ struct CheckpointerTests {
     /// Pages in the log; copies it, too.
     private func logPages() throws -> Int {
         try writer.writeWithoutTransaction { db in
-            try Row.fetchOne(db, sql: "PRAGMA wal_checkpoint(PASSIVE)").map { $0[1] } ?? 0
+            try GRDB.Row.fetchOne(db, sql: "PRAGMA wal_checkpoint(PASSIVE)").map { $0[1] } ?? 0
         }
     }
 
@@ -69,7 +70,7 @@ struct CheckpointerTests {
     }
 
     private func reader() throws -> DatabaseQueue {
-        var configuration = SQLiteStore.configuration
+        var configuration = SQLiteEngine.configuration
         configuration.allowsUnsafeTransactions = true
         return try DatabaseQueue(path: path, configuration: configuration)
     }

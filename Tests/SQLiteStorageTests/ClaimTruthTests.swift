@@ -2,12 +2,14 @@ import GRDB
 import JSON
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import StoreConformance
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// What a claim read in a snapshot and what is true at its commit may differ: it hands out what is true.
@@ -135,16 +137,13 @@ struct ClaimTruthTests {
         let (page, _) = try await claimPage { all in
             try await store.write { db in
                 for _ in 0..<1001 {
-                    try db.execute(
-                        sql: "INSERT INTO registration_change (registration) VALUES (?)", arguments: [1 << 40])
+                    try db.change("INSERT INTO registration_change (registration) VALUES (?)", [1 << 40])
                 }
             }
             try await store.write { db in
                 // Past the change that would name it.
-                try db.execute(
-                    sql: "UPDATE registration SET address = x'0909' WHERE key = ?",
-                    arguments: [all[4].key.rawValue])
-                try db.execute(sql: "UPDATE registration_change SET registration = 0")
+                try db.change("UPDATE registration SET address = x'0909' WHERE key = ?", [all[4].key.rawValue])
+                try db.change("UPDATE registration_change SET registration = 0")
             }
         }
         #expect(page.count == 5 && page[4].deviceToken == Self.token)

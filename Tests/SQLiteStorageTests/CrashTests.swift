@@ -2,12 +2,14 @@ import Foundation
 import JSON
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import StoreConformance
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// What a killed process leaves on the disk is enough to go on.

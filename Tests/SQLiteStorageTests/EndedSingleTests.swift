@@ -6,6 +6,7 @@ import StoreConformance
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// A message to one registration whose payload was removed is a short row elsewhere, and all that was kept of it answers.

@@ -41,7 +41,7 @@ struct EventBodyTests {
     func aPartOfTheBytesOrMoreOfThemIsRefused(body: EventBody) {
         let data = body.data
         for count in 0..<data.count {
-            #expect(throws: PackedReader.Damage.self) { try EventBody(decoding: data.prefix(count)) }
+            #expect(throws: PackedReader.Damage.self) { try EventBody(decoding: Array(data.prefix(count))) }
         }
         #expect(throws: PackedReader.Damage.self) { try EventBody(decoding: data + [0]) }
     }
@@ -57,7 +57,7 @@ struct EventBodyTests {
         for _ in 0..<5000 {
             let bytes = (0..<Int.random(in: 0...40, using: &random)).map { _ in UInt8.random(in: 0...9, using: &random)
             }
-            _ = try? EventBody(decoding: Data(bytes))
+            _ = try? EventBody(decoding: bytes)
         }
     }
 }

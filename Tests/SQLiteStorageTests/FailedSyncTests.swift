@@ -2,11 +2,13 @@ import Foundation
 import GRDB
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// A disk that reports an error of a sync once may have lost what it did not write: what was answered stays all the same.

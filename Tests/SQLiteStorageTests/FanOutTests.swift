@@ -3,6 +3,7 @@ import GRDB
 import JSON
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import StoreConformance
@@ -10,6 +11,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// How the SQLite store cuts and packs fan-outs.
@@ -108,7 +110,7 @@ struct FanOutTests {
 
     @Test func keysThatDoNotAscendAndPartsOfNumbersAreRefused() {
         for bytes in [[0], [1, 0], [0x80], [1, 0xff], Array(repeating: 0xff, count: 12)] as [[UInt8]] {
-            #expect(throws: StoreError.self) { try PackedKeys.keys(Data(bytes)) }
+            #expect(throws: StoreError.self) { try PackedKeys.keys(bytes) }
         }
         let descending = PackedKeys.data([5, 4])
         #expect(throws: StoreError.self) { try PackedKeys.keys(descending) }
@@ -129,13 +131,13 @@ struct FanOutTests {
 
     @Test func aBitmapTakesEachPlaceOnce() {
         var bitmap = KeyBitmap(count: 9)
-        #expect(bitmap.data.count == 2)
+        #expect(bitmap.bytes.count == 2)
         for index in [0, 8, 3] {
             let isNew = bitmap.settle(index)
             let isAgain = bitmap.settle(index)
             #expect(isNew && !isAgain)
         }
-        #expect((0..<9).filter { KeyBitmap(bitmap.data)[$0] } == [0, 3, 8])
+        #expect((0..<9).filter { KeyBitmap(bitmap.bytes)[$0] } == [0, 3, 8])
     }
 
     private final class ReadCount: Sendable {
@@ -150,12 +152,12 @@ struct FanOutTests {
         _ = try await store.control(id, in: project, .cancel, at: time, by: CredentialUse(id: "test"))
         let reads = ReadCount()
         try await store.write { db in
-            db.trace { event in
+            try db.sqlite.trace { event in
                 if "\(event)".contains("FROM subscription") { reads.count.add(1, ordering: .relaxed) }
             }
         }
         #expect(try await store.bookCancelled(limit: 100, at: time) == 10)
-        try await store.write { db in db.trace(options: []) }
+        try await store.write { db in try db.sqlite.trace(options: []) }
         #expect(reads.count.load(ordering: .relaxed) == 0, "the writer looks at no recipient")
         let report = try #require(try await store.report(id, in: project))
         #expect(report.ended[.cancelled] == 10 && report.completedAt != nil)
@@ -168,7 +170,7 @@ struct FanOutTests {
         let worker = try await store.enroll("w", for: .seconds(1000))
         _ = try await store.control(id, in: project, .pause, at: time, by: CredentialUse(id: "test"))
         // As if the pause had come this far only.
-        try await store.write { db in try db.execute(sql: "UPDATE pending SET is_held = 0") }
+        try await store.write { db in try db.post("UPDATE pending SET is_held = 0") }
         #expect(try await store.claimDue(.bulk, route, limit: 7, by: worker, at: time).isEmpty)
         #expect(try await store.dueRoutes(.bulk, at: time) == DueRoutes(), "what was come by is marked")
         #expect(try await store.check() == [])

@@ -2,12 +2,14 @@ import Dispatch
 import GRDB
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// Writes that wait at the same time share a commit, and none of them is lost, invented or mixed up.
@@ -174,7 +176,7 @@ struct GroupCommitTests {
                 group.addTask {
                     do throws(StoreError) {
                         try await store.write { db in
-                            try db.execute(sql: "UPDATE meta SET value = value + 1 WHERE name = 'write_probe'")
+                            try db.change("UPDATE meta SET value = value + 1 WHERE name = 'write_probe'")
                             if number % 7 == 3 { throw StoreError(.failed, "after half of it") }
                         }
                         return false
@@ -208,7 +210,7 @@ struct GroupCommitTests {
 
     @Test func everyCommitIsSynced() async throws {
         for kind in WriteKind.allCases {
-            let level = try await store.write(kind) { db in try Int.fetchOne(db, sql: "PRAGMA synchronous") }
+            let level = try await store.write(kind) { db in try db.number("PRAGMA synchronous") }
             #expect(level == 2, "FULL while a \(kind) is committed")
         }
     }

@@ -6,6 +6,7 @@ import Store
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// What an import of many rows keeps of the rules of the store, and what it takes for itself.
@@ -82,9 +83,9 @@ struct ImportTests {
         #expect(try await take([row(1)], store) == [:])
         try await store.write { db in
             for number in [2, 3] {
-                try db.execute(
-                    sql: "INSERT INTO former_holder (app, address, registration) VALUES (1, ?, ?)",
-                    arguments: [Data(self.row(number).address.identity), number + 100])
+                try db.post(
+                    "INSERT INTO former_holder (app, address, registration) VALUES (1, ?, ?)",
+                    [self.row(number).address.identity, number + 100])
             }
         }
         #expect(try await take([row(4), row(2)], store) == [:])
@@ -158,7 +159,7 @@ struct ImportTests {
 
     @Test func theLogOfAnImportIsCopiedBesideIt() throws {
         let path = directory.file("import.sqlite")
-        let writer = try DatabaseQueue(path: path, configuration: SQLiteStore.configuration)
+        let writer = try DatabaseQueue(path: path, configuration: SQLiteEngine.configuration)
         let resources = ImportResources(checkpointing: path, copyPages: 10, logger: Logger(label: "test"))
         #expect(try resources.begin())
         try writer.writeWithoutTransaction { db in
@@ -191,7 +192,7 @@ struct ImportTests {
         }
         #expect(try await take(rows, store) == [:])
         let ids = try await store.write { db in
-            try String.fetchAll(db, sql: "SELECT fid FROM registration ORDER BY key")
+            try db.column("SELECT fid FROM registration ORDER BY key") as [String]
         }
         let given = rows.compactMap { $0.names?.id.rawValue }
         #expect(ids == given.sorted() && ids.count == 200)

@@ -4,6 +4,7 @@ import Store
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// A block gives back what was packed into it, and damaged bytes are told from whole ones.
@@ -45,7 +46,7 @@ struct LedgerBlockTests {
         var random = SeededRandom(seed: seed)
         let block = Self.randomBlock(&random)
         let bytes = try LedgerBlock.encode(block.entries[...], reasons: block.reasons)
-        let read = try LedgerBlock(decoding: Data(bytes))
+        let read = try LedgerBlock(decoding: bytes)
         #expect(read.entries.count == block.entries.count)
         for (was, now) in zip(block.entries, read.entries) {
             // The reasons are counted anew: only those that are there.
@@ -63,7 +64,7 @@ struct LedgerBlockTests {
         let ids = (0..<25).map { "0:150041531445527\($0)%31bd1c9631bd1c96" }
         for place in ids.indices { entries[place * 2].upstreamID = Int32(ids.count - 1 - place) }
         let bytes = try LedgerBlock.encode(entries[...], reasons: [], ids: ids)
-        let read = try LedgerBlock(decoding: Data(bytes))
+        let read = try LedgerBlock(decoding: bytes)
         #expect(read.entries.map(read.upstreamID) == entries.map { $0.upstreamID < 0 ? nil : ids[Int($0.upstreamID)] })
         #expect(read.ids.count == 25)
         let without = try LedgerBlock.encode(ordinary(50)[...], reasons: [])
@@ -82,7 +83,7 @@ struct LedgerBlockTests {
         block.entries.shuffle(using: &random)
         if block.entries.count > 1 { block.entries[1].key = block.entries[0].key }
         let bytes = try LedgerBlock.encode(block.entries[...], reasons: block.reasons, messages: block.messages[...])
-        let read = try LedgerBlock(decoding: Data(bytes))
+        let read = try LedgerBlock(decoding: bytes)
         #expect(read.messages == block.messages)
         for (index, (was, now)) in zip(block.entries, read.entries).enumerated() {
             var renamed = now
@@ -106,7 +107,7 @@ struct LedgerBlockTests {
 
     @Test func aPartOfTheEntriesIsABlockOfItsOwn() throws {
         let entries = ordinary(10)
-        let read = try LedgerBlock(decoding: Data(try LedgerBlock.encode(entries[4..<7], reasons: ["unused"])))
+        let read = try LedgerBlock(decoding: try LedgerBlock.encode(entries[4..<7], reasons: ["unused"]))
         #expect(read == LedgerBlock(entries: Array(entries[4..<7]), reasons: []))
         #expect(read.index(of: entries[5].key) == 1)
         #expect(read.index(of: entries[3].key) == nil && read.index(of: entries[7].key) == nil)
@@ -143,10 +144,10 @@ struct LedgerBlockTests {
         for place in bytes.indices {
             var changed = bytes
             changed[place] ^= UInt8.random(in: 1...255, using: &random)
-            #expect(throws: PackedReader.Damage.self) { try LedgerBlock(decoding: Data(changed)) }
-            #expect(throws: PackedReader.Damage.self) { try LedgerBlock(decoding: Data(bytes[..<place])) }
+            #expect(throws: PackedReader.Damage.self) { try LedgerBlock(decoding: changed) }
+            #expect(throws: PackedReader.Damage.self) { try LedgerBlock(decoding: Array(bytes[..<place])) }
         }
-        #expect(throws: PackedReader.Damage.self) { try LedgerBlock(decoding: Data(bytes + [0])) }
+        #expect(throws: PackedReader.Damage.self) { try LedgerBlock(decoding: bytes + [0]) }
     }
 
     /// With a checksum that fits, so that what reads the entries is reached.
@@ -167,7 +168,7 @@ struct LedgerBlockTests {
                     using: &random)!
             }
             do {
-                let damaged = try LedgerBlock(decoding: Data(Self.sealed(Array(bytes))))
+                let damaged = try LedgerBlock(decoding: Self.sealed(Array(bytes)))
                 read += 1
                 #expect(!damaged.entries.isEmpty)
                 #expect(zip(damaged.entries, damaged.entries.dropFirst()).allSatisfy { $0.key < $1.key })
@@ -209,7 +210,7 @@ struct LedgerBlockTests {
                 Bool.random(using: &random) ? UInt8.random(in: 0...255, using: &random) : 0xff
             }
             do {
-                let keys = try PackedKeys.keys(Data(bytes))
+                let keys = try PackedKeys.keys(bytes)
                 #expect(zip(keys, keys.dropFirst()).allSatisfy(<) && keys.allSatisfy { $0 > 0 })
             } catch {
                 // An error is a good answer to damage; a trap would end the test.

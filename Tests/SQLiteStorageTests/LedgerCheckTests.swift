@@ -2,12 +2,14 @@ import Foundation
 import GRDB
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// What is wrong with the ledger is found and named, and what purged registrations leave behind is enough to read it.
@@ -26,17 +28,15 @@ struct LedgerCheckTests {
     @discardableResult
     private func broadcast(_ blocks: [[Int64]], outcome: LedgerOutcome = .accepted) async throws -> Int64 {
         try await store.write { [project] db in
-            try db.execute(
-                sql: "INSERT OR IGNORE INTO app (id, project, name, platform) VALUES (1, 'demo', 'com.example.app', 0)")
+            try db.change("INSERT OR IGNORE INTO app (id, project, name, platform) VALUES (1, 'demo', 'com.example.app', 0)")
             for key in blocks.joined() {
-                try db.execute(
-                    sql: """
+                try db.change("""
                         INSERT OR IGNORE INTO registration (key, fid, token, app, address, channel,
                             created_at, refreshed_at)
                         VALUES (?1, ?2, ?2, 1, ?3, 0, 5, 6)
-                        """, arguments: [key, Self.fid(key), Data("\(key)".utf8)])
+                        """, [key, Self.fid(key), Array("\(key)".utf8)])
             }
-            try db.execute(
+            try db.sqlite.execute(
                 sql: """
                     INSERT INTO project (name, registrations) VALUES ('demo', (
                             SELECT count(*) FROM registration r JOIN app a ON a.id = r.app
@@ -47,19 +47,17 @@ struct LedgerCheckTests {
                     VALUES (1, 'demo', 'com.example.app', 0);
                     """)
             let count = blocks.joined().count
-            try db.execute(
-                sql: """
+            try db.change("""
                     INSERT INTO message (id, project, topic, audience, singles, bytes, collapses_repeats, source, is_displayed, priority, time_to_live,
                         lane, state, accepted_at, expires_at, completed_at)
                     VALUES (CAST('0:' || (SELECT count(*) FROM message) AS BLOB), 'demo', 1, ?, 0, 2, 1, '{}', 0, 10, 60, 1, 'COMPLETE', 7, 60007, 8)
-                    """, arguments: [count])
-            let message = db.lastInsertedRowID
-            try db.execute(
-                sql: """
+                    """, [count])
+            let message = try db.sqlite.lastInsertedRowID
+            try db.change("""
                     INSERT INTO fan_out (message, shard, project, last_subscription, after_key, last_key, expected,
                         claimed, done, is_open)
                     VALUES (?, 0, 'demo', 1, 0, 1, ?, ?, 1, 0)
-                    """, arguments: [message, count, count])
+                    """, [message, count, count])
             for keys in blocks {
                 let time = try LedgerClock(db: db).advance(to: Timestamp(milliseconds: 5_000_000))
                 var writer = LedgerWriter(db: db, recordedAt: time)
@@ -98,26 +96,23 @@ struct LedgerCheckTests {
         let name = hasOther ? "com.example.other" : "com.example.app"
         let (counts, statements) = try await store.write { db in
             if hasOther {
-                try db.execute(
-                    sql: "INSERT INTO app (project, name, platform) VALUES ('demo', ?, 0)", arguments: [name])
+                try db.change("INSERT INTO app (project, name, platform) VALUES ('demo', ?, 0)", [name])
             }
-            try db.execute(
-                sql: """
+            try db.change("""
                     INSERT INTO former_registration (key, fid, app, last_message)
                         SELECT column1, column2, app.id, 9 FROM (VALUES (3, 'x'), (2000, 'y')), app WHERE app.name = ?1
-                    """,
-                arguments: [name])
-            try db.execute(sql: "DELETE FROM registration WHERE key IN (3, 4)")
-            try db.execute(sql: "DELETE FROM former_registration WHERE key = 4")
-            let entries = try #require(try Data.fetchOne(db, sql: "SELECT entries FROM ledger_block"))
+                    """, [name])
+            try db.change("DELETE FROM registration WHERE key IN (3, 4)")
+            try db.change("DELETE FROM former_registration WHERE key = 4")
+            let entries = try #require(try db.bytes("SELECT entries FROM ledger_block"))
             let block = try LedgerBlock(decoding: entries)
             let statements = Mutex(0)
             let kind = DeliveryDaySums.Kind(acceptedAt: 7, label: nil, isDisplayed: false)
             var (apps, sums) = (KeyApps(db: db), DeliveryDaySums())
-            db.trace { _ in statements.withLock { $0 += 1 } }
+            try db.sqlite.trace { _ in statements.withLock { $0 += 1 } }
             try apps.read(block, in: "demo")
             try sums.add(block, kind, project: "demo", &apps)
-            db.trace(nil)
+            try db.sqlite.trace(nil)
             return (sums.counts.values.sorted(), statements.withLock { $0 })
         }
         #expect(counts == (hasOther ? [1, 998] : [1000]))

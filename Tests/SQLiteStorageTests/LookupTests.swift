@@ -1,12 +1,14 @@
 import GRDB
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// Look-ups share snapshots, and see what was committed before they were asked for.
@@ -57,7 +59,7 @@ struct LookupTests {
                             return
                         }
                         await #expect(throws: StoreError.self) {
-                            try await store.lookUp { db in _ = try Row.fetchAll(db, sql: "SELECT * FROM nowhere") }
+                            try await store.lookUp { db in _ = try db.rows("SELECT * FROM nowhere") }
                         }
                     }
                 }
@@ -69,7 +71,7 @@ struct LookupTests {
     @Test func aLookUpCanNotWrite() async throws {
         try await withStore { store in
             await #expect(throws: StoreError.self) {
-                try await store.lookUp { db in try db.execute(sql: "DELETE FROM registration") }
+                try await store.lookUp { db in try db.change("DELETE FROM registration") }
             }
             _ = try await register(1, in: store)
         }

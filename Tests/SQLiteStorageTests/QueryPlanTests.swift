@@ -1,10 +1,12 @@
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// Pages and claims read ranges of an index, whatever the size of the tables.
@@ -78,7 +80,7 @@ struct QueryPlanTests {
         Hot(name: "expect", sql: FanOutTable.expect),
         Hot(name: "registration by key", sql: DeliveryRegistrationReader.byKey),
         Hot(name: "registration by FID in any project", sql: RegistrationTable.byIDInAnyProject),
-        Hot(name: "registration by old token in any project", sql: RegistrationTable.byForeignTokenInAnyProject),
+        Hot(name: "registration by old token in any project", sql: RegistrationTable.byForeignTokenInAnyProject(.sqlite)),
         Hot(name: "empty topics", sql: TopicTable.mark),
         Hot(name: "purge topics", sql: TopicTable.purge),
         Hot(name: "count of a project's topics", sql: TopicTable.count),
@@ -146,7 +148,7 @@ struct QueryPlanTests {
         Hot(name: "block", sql: StoredBlock.byID),
         Hot(name: "message", sql: MessageTable.byID),
         Hot(name: "registration by FID", sql: RegistrationTable.byID),
-        Hot(name: "registration by foreign token", sql: RegistrationTable.byForeignToken),
+        Hot(name: "registration by foreign token", sql: RegistrationTable.byForeignToken(.sqlite)),
         Hot(name: "registration by address", sql: RegistrationTable.byAddress),
         Hot(name: "count of inserted registrations", sql: InsertedRegistrations.count),
         Hot(name: "clock of inserted registrations", sql: InsertedRegistrations.clock),
@@ -268,6 +270,7 @@ struct QueryPlanTests {
         Hot(name: "export of receipts", sql: ReceiptReader.window),
         Hot(name: "walk of payloads", sql: PayloadRemoval.walk),
         Hot(name: "payload to remove", sql: PayloadRemoval.remove),
+        Hot(name: "row to write anew", sql: PayloadRemoval.rewrite),
         Hot(name: "kind of an ended single", sql: EndedSingleTable.kind),
         Hot(name: "single to move", sql: EndedSingleTable.insert),
         Hot(name: "kinds to remove", sql: EndedSingleTable.removeKinds),
@@ -288,7 +291,7 @@ struct QueryPlanTests {
     func hotStatementsScanAndSortNoTable(_ statement: Hot) async throws {
         let directory = try TestDirectory()
         let store = try SQLiteStore(directory: directory.path, role: .gateway, logger: Logger(label: "test"))
-        let plan = try await store.lastColumn(of: "EXPLAIN QUERY PLAN " + statement.sql)
+        let plan = try await store.lastColumn(of: "EXPLAIN QUERY PLAN " + StatementTexts.text(statement.sql))
         for line in plan {
             let isScan = line.hasPrefix("SCAN") && line != "SCAN CONSTANT ROW"
             #expect(!isScan || statement.walks.map(line.contains) == true, "\(plan)")

@@ -2,12 +2,14 @@ import CoreMetrics
 import Dispatch
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// An operator sees how many writes wait, and how many may.

@@ -4,6 +4,7 @@ import Store
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// What is remembered of registrations is what the database has.

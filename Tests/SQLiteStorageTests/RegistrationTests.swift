@@ -2,12 +2,14 @@ import GRDB
 import JSON
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import StoreConformance
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// What is particular to how the embedded store keeps registrations.
@@ -52,7 +54,9 @@ struct RegistrationTests {
             let token = try stored.token(of: id.rawValue)
             #expect(token.rawValue.utf8.count == 163 && token.rawValue.hasPrefix("\(id):APA91b"))
             #expect(StoredToken(token, of: id) == stored)
-            #expect(try StoredToken(stored.databaseValue) == stored)
+            for dialect in [Dialect.sqlite, .postgreSQL] {
+                #expect(try StoredToken(stored.value(dialect), dialect) == stored)
+            }
             // One character changed far behind the seed is another token.
             let other = RegistrationToken(
                 rawValue: token.rawValue.dropLast() + (token.rawValue.hasSuffix("A") ? "B" : "A"))!
@@ -66,7 +70,10 @@ struct RegistrationTests {
         let foreign = RegistrationToken(rawValue: "bk3RNwTe3H0:CI2k_HHwgIpoDKCIZvvDMExUdFQ3P1")!
         let stored = StoredToken(foreign, of: try .random())
         #expect(stored == .whole(foreign.rawValue) && foreign.id == nil)
-        #expect(try StoredToken(stored.databaseValue).token(of: "anything") == foreign)
+        for dialect in [Dialect.sqlite, .postgreSQL] {
+            let token = try StoredToken(stored.value(dialect), dialect).token(of: "anything")
+            #expect(token == foreign)
+        }
     }
 
     @Test func anImportedRowComesOutAsItWentIn() async throws {
@@ -151,11 +158,10 @@ struct RegistrationTests {
         let owner = try #require(try await store.registration(id, in: project))
         if hasEnded { try await store.end(owner.key, RegistrationEnd(time: time, cause: .unregistered)) }
         try await store.write { db in
-            try db.execute(
-                sql: """
+            try db.post("""
                     INSERT INTO installation (project, fid, app, sdk_version, refresh_digest, created_at, used_at)
                     VALUES ('demo', ?, '1:1:ios:a', 'i:12.0.0', zeroblob(32), 1, 1)
-                    """, arguments: [id.rawValue])
+                    """, [id.rawValue])
         }
         let before = try await store.registration(id, in: project)
         for number in [2, 3] as [UInt8] {
@@ -174,11 +180,10 @@ struct RegistrationTests {
         imported.id = id
         _ = try await take([imported], store)
         try await store.write { db in
-            try db.execute(
-                sql: """
+            try db.post("""
                     INSERT INTO installation (project, fid, app, sdk_version, refresh_digest, created_at, used_at)
                     VALUES ('demo', ?, '1:1:ios:a', 'i:12.0.0', zeroblob(32), 1, 1)
-                    """, arguments: [id.rawValue])
+                    """, [id.rawValue])
         }
         let owner = try #require(try await store.registration(id, in: project))
         for number in [1, 2] as [UInt8] {

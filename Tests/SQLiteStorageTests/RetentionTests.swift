@@ -7,6 +7,7 @@ import StoreConformance
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// What is out of date goes in small steps, and the file gets smaller.

@@ -1,5 +1,6 @@
 import GRDB
 import Logging
+import SQLStorage
 import SQLiteStorage
 import Store
 import StoreConformance
@@ -57,7 +58,7 @@ extension StoreSubject {
             claimed: { _ in
                 let file = try DatabaseQueue(path: directory.file("data/herald.db"))
                 return try await file.read { db in
-                    let rows = try Row.fetchAll(
+                    let rows = try GRDB.Row.fetchAll(
                         db,
                         sql: """
                             SELECT f.message, f.shard, f.claimed FROM fan_out f JOIN message m ON m.seq = f.message

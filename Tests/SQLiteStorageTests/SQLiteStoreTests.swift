@@ -3,12 +3,14 @@ import GRDB
 import JSON
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import StoreConformance
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// What is special to the SQLite store: files, locks, settings, migrations, several processes.
@@ -47,9 +49,9 @@ struct SQLiteStoreTests {
         #expect(try await store.lastColumn(of: "PRAGMA foreign_keys") == ["1"])
         // The waiting for other processes' locks is the store's own: in short steps, five seconds in all.
         #expect(try await store.lastColumn(of: "PRAGMA busy_timeout") == ["0"])
-        #expect(SQLiteStore.busyStep <= 0.005 && SQLiteStore.busyStep * Double(SQLiteStore.busyAttempts) == 5)
-        #expect(SQLiteStore.waitForTurn(attempts: SQLiteStore.busyAttempts - 1))
-        #expect(!SQLiteStore.waitForTurn(attempts: SQLiteStore.busyAttempts))
+        #expect(SQLiteEngine.busyStep <= 0.005 && SQLiteEngine.busyStep * Double(SQLiteEngine.busyAttempts) == 5)
+        #expect(SQLiteEngine.waitForTurn(attempts: SQLiteEngine.busyAttempts - 1))
+        #expect(!SQLiteEngine.waitForTurn(attempts: SQLiteEngine.busyAttempts))
     }
 
     @Test func aSecondGatewayIsRefusedAndTheFirstGoesOn() async throws {

@@ -5,6 +5,7 @@ import Store
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// The schema guards what the code relies on.
@@ -120,8 +121,8 @@ struct SchemaTests {
     @Test func migratingAgainChangesNothing() throws {
         let database = try DatabaseQueue()
         try Schema.migrator.migrate(database)
-        let first = try database.read { db in try Row.fetchAll(db, sql: "SELECT * FROM sqlite_schema") }
+        let first = try database.read { db in try GRDB.Row.fetchAll(db, sql: "SELECT * FROM sqlite_schema") }
         try Schema.migrator.migrate(database)
-        #expect(try database.read { db in try Row.fetchAll(db, sql: "SELECT * FROM sqlite_schema") } == first)
+        #expect(try database.read { db in try GRDB.Row.fetchAll(db, sql: "SELECT * FROM sqlite_schema") } == first)
     }
 }

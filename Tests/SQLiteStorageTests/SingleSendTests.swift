@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import StoreConformance
@@ -9,6 +10,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// What a message to one registration costs and leaves in the store, and that a kill loses none.
@@ -74,9 +76,9 @@ struct SingleSendTests {
     /// How many statements the writer runs meanwhile.
     private func statements(_ body: () async throws -> Void) async throws -> Int {
         let counter = Counter()
-        try await store.write { db in db.trace { _ in counter.add() } }
+        try await store.write { db in try db.sqlite.trace { _ in counter.add() } }
         try await body()
-        try await store.write { db in db.trace(nil) }
+        try await store.write { db in try db.sqlite.trace(nil) }
         return counter.value
     }
 
@@ -234,7 +236,7 @@ struct SingleSendTests {
         _ = try await store.settle(claims.map { ended($0) }, by: worker)
         try await store.write { db in try LedgerBlockTable(db: db).remove([1, 3], from: 1) }
         let entries = try await store.write { db in
-            try Data.fetchOne(db, sql: "SELECT entries FROM ledger_block WHERE id = 1")
+            try db.bytes("SELECT entries FROM ledger_block WHERE id = 1")
         }
         let block = try LedgerBlock(decoding: try #require(entries))
         #expect(

@@ -7,6 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// The files hold nothing of what was removed, or it is said why they do.
@@ -48,7 +49,7 @@ struct StoreFileTests {
     }
 
     private func isDue(_ store: SQLiteStore) async throws -> Bool {
-        try await store.read { db in try RewriteMark(db: db).isDue() }
+        try await store.read { db in try RewriteMark(db: db.sqlite).isDue() }
     }
 
     private func held() throws -> Int {
@@ -112,7 +113,7 @@ struct StoreFileTests {
     @Test func anErasureThatWasBrokenOffIsFinishedAtTheNextStart() async throws {
         let store = try Base.open(directory)
         try await sendToAlice(store)
-        try await store.write { db in try RewriteMark(db: db).set() }
+        try await store.write { db in try RewriteMark(db: db.sqlite).set() }
         let version = try await store.lastColumn(of: "PRAGMA schema_version")
         try store.close()
         let next = try Base.open(directory)
@@ -123,14 +124,14 @@ struct StoreFileTests {
 
     @Test func aFileThatIsTooLargeIsDueUntilItIsWrittenAnew() async throws {
         let store = try Base.open(directory)
-        try await store.write { db in try RewriteMark(db: db).set() }
-        let isRewritten = try await store.pool.writeWithoutTransaction { db in
+        try await store.write { db in try RewriteMark(db: db.sqlite).set() }
+        let isRewritten = try await store.sqlite.pool.writeWithoutTransaction { db in
             try RewriteMark(db: db).rewrite(upTo: 1)
         }
         #expect(!isRewritten)
         #expect(try await isDue(store))
         // As an operator does.
-        try await store.pool.writeWithoutTransaction { db in try db.execute(sql: "VACUUM") }
+        try await store.sqlite.pool.writeWithoutTransaction { db in try db.execute(sql: "VACUUM") }
         #expect(try await isDue(store) == false)
         try store.close()
     }

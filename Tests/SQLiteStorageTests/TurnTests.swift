@@ -1,11 +1,13 @@
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// No process keeps the others from the store: imports beside a gateway, counts of audiences.

@@ -7,6 +7,7 @@ import StoreConformance
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// After an erasure no file of the store holds the person.
@@ -88,7 +89,7 @@ struct UserErasureTests {
     /// Ended deliveries by label.
     private static func sums(in store: SQLiteStore) async throws -> [String: Int] {
         try await store.write { db in
-            let rows = try Row.fetchAll(db, sql: "SELECT label, sum(count) FROM delivery_day GROUP BY label")
+            let rows = try db.rows("SELECT label, sum(count) FROM delivery_day GROUP BY label")
             return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })
         }
     }

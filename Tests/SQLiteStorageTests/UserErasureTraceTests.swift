@@ -4,6 +4,7 @@ import Store
 import TestSupport
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// What an erasure does to what refers to a person: links, groups, audits, installations, addresses.
@@ -57,8 +58,7 @@ struct UserErasureTraceTests {
         }
         _ = try await Base.send(.registration(registration.key), "text", in: store, at: 1000, links: links)
         try await store.write { db in
-            try db.execute(
-                sql: """
+            try db.post("""
                     CREATE TRIGGER last_fails BEFORE UPDATE ON link WHEN OLD.id = (SELECT max(id) FROM link)
                     BEGIN SELECT RAISE(ABORT, 'the last one fails'); END
                     """)

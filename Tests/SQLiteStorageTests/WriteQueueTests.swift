@@ -1,6 +1,7 @@
 import Store
 import Testing
 
+@testable import SQLStorage
 @testable import SQLiteStorage
 
 /// Which writes share a transaction.

@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Synchronization

@@ -1,5 +1,6 @@
 import InMemoryTracing
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import StoreConformance

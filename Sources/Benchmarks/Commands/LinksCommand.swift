@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Links
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import SQLStorage
 import SQLiteStorage
 import Store
 

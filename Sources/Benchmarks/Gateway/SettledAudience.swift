@@ -2,6 +2,7 @@ import FCMWire
 import Foundation
 import JSON
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import SQLStorage
 import SQLiteStorage
 import Store
 

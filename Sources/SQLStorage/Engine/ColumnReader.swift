@@ -3,6 +3,8 @@
 /// Numbers, flags (0 or 1), times and truth values read as numbers. Of a column that is NULL, ``number(_:)`` is 0 and
 /// ``text(_:)`` and ``bytes(_:)`` are empty.
 package protocol ColumnReader: AnyObject {
+    var dialect: Dialect { get }
+
     /// How many columns the row has.
     var columnCount: Int { get }
 
@@ -27,15 +29,17 @@ extension ColumnReader {
     package func optionalBytes(_ column: Int) -> [UInt8]? { isNull(column) ? nil : bytes(column) }
 
     /// A copy that stays when its statement goes on.
-    func copy() -> StoredRow { StoredRow((0..<columnCount).map { value($0) }) }
+    func copy() -> StoredRow { StoredRow((0..<columnCount).map { value($0) }, dialect) }
 }
 
 /// A copy of a row.
 final class StoredRow: ColumnReader {
     private let values: [SQLValue]
+    let dialect: Dialect
 
-    init(_ values: [SQLValue]) {
+    init(_ values: [SQLValue], _ dialect: Dialect) {
         self.values = values
+        self.dialect = dialect
     }
 
     var columnCount: Int { values.count }

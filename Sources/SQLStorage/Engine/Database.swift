@@ -3,12 +3,13 @@
 ///
 /// The steps write SQL that every engine takes; an engine rewrites a text once, when it prepares it:
 /// - `?` and `?2` are parameters, in the order in which they are bound
-/// - `numbers(?)` and `texts(?)` stand in FROM for a table with one column `value`: the elements of an array
+/// - `numbers(?)` and `texts(?)` stand in FROM for a table with the columns `key` and `value`: places and elements of an
+///   array, in no order; `pairs(?)` has `key`, `first` and `second`
 /// - `greatest(a, b)` and `least(a, b)`, of values that are not NULL
 /// - `numbering` is a table with the columns `name` and `seq`: the highest number that a row of the table `message` or
 ///   `event` ever had; without a row for a table that never had any
 /// - `INDEXED BY name` and `NOT INDEXED` name the index that a planner has to use, where it can be told
-/// - `a CROSS JOIN b ON …` has the loop over `a` outside, where a planner can be told
+/// - `a CROSS JOIN b ON …` has the loop over `a` outside, and `+m.project` asks no index, where a planner can be told
 ///
 /// Flags and truth values are compared with numbers (`is_held = 1`); a truth value as a result reads as 0 or 1. A
 /// statement that may have many rows says LIMIT: an engine may take all rows of a statement at once.
@@ -32,12 +33,22 @@ package protocol Database: AnyObject {
 }
 
 /// What steps have to know of the engine.
-package struct Dialect: Sendable {
+package enum Dialect: Sendable {
+    case sqlite
+    case postgreSQL
+
     /// Whether the column of a registration's token holds bytes only: 0x00 before a seed, 0x01 before the UTF-8 of a
     /// text. Otherwise a seed is a BLOB and a text is TEXT.
-    package let marksTokens: Bool
+    var marksTokens: Bool { self == .postgreSQL }
 
-    package init(marksTokens: Bool) {
-        self.marksTokens = marksTokens
+    /// Whether `r.token` is one that does not begin with the FID, as the condition of an index.
+    var isWholeToken: String {
+        switch self {
+        case .sqlite: "typeof(r.token) = 'text' AND substr(r.token, 1, 1) <> ':'"
+        case .postgreSQL: "get_byte(r.token, 0) = 1 AND get_byte(r.token, 1) <> 58"
+        }
     }
+
+    /// Whether a row that gets shorter leaves its page as it is, so that pages are joined only when the row is written anew.
+    var shortensInPlace: Bool { self == .sqlite }
 }

@@ -22,6 +22,9 @@ package protocol PreparedStatement: ColumnReader {
     /// The rows of `texts(?)`.
     func bind(texts: [String])
 
+    /// The rows of `pairs(?)`: first and second of each behind each other.
+    func bind(pairs: [Int64])
+
     /// Runs a statement that gives no row, and says how many it changed, not counting what triggers change.
     @discardableResult
     func run() throws -> Int
@@ -55,7 +58,7 @@ extension PreparedStatement {
         if let text { bind(text) } else { bindNull() }
     }
 
-    func bind(_ arguments: [(any SQLBindable)?]) {
+    func bind(_ arguments: SQLArguments) {
         for argument in arguments {
             if let argument { argument.bind(to: self) } else { bindNull() }
         }

@@ -22,7 +22,11 @@ package struct Row {
     }
 
     /// What a column holds, whatever that is.
-    subscript(column: Int) -> SQLValue { columns.value(column) }
+    func value(_ column: Int) -> SQLValue { columns.value(column) }
+
+    func isNull(_ column: Int) -> Bool { columns.isNull(column) }
+
+    var dialect: Dialect { columns.dialect }
 }
 
 /// What a column can be read as.

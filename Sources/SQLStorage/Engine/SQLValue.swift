@@ -64,3 +64,23 @@ extension String: SQLElement {
         statement.bind(texts: elements)
     }
 }
+
+/// The parameters of a statement, in their order; `nil` is NULL.
+package typealias SQLArguments = [(any SQLBindable)?]
+
+/// The rows of `pairs(?)`.
+struct NumberPairs: SQLBindable {
+    private let numbers: [Int64]
+
+    init(_ pairs: some Collection<(Int64, Int64)>) {
+        var numbers: [Int64] = []
+        numbers.reserveCapacity(2 * pairs.count)
+        for (first, second) in pairs {
+            numbers.append(first)
+            numbers.append(second)
+        }
+        self.numbers = numbers
+    }
+
+    package func bind(to statement: any PreparedStatement) { statement.bind(pairs: numbers) }
+}

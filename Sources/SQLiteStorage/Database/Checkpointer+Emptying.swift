@@ -6,12 +6,12 @@ extension Checkpointer {
     /// How often it looks whether the writer and the readers are out of the way: 50 ms, while nothing is written.
     private static let attempts = 25
 
-    /// Called by SQLite before each new attempt to get a lock, see ``SQLiteStore/waitForTurn(attempts:)``. A copy beside
+    /// Called by SQLite before each new attempt to get a lock, see ``SQLiteEngine/waitForTurn(attempts:)``. A copy beside
     /// the writer asks for none that it would have to wait for.
     static func waitBriefly(attempts: Int) -> Bool {
         guard attempts < Self.attempts else { return false }
         // As there: no signal comes from other connections.
-        Thread.sleep(forTimeInterval: SQLiteStore.busyStep)
+        Thread.sleep(forTimeInterval: SQLiteEngine.busyStep)
         return true
     }
 

@@ -1,12 +1,13 @@
 import GRDB
 import GRDBSQLite
+import JSON
+import SQLStorage
 
-/// A prepared statement of the hot path. SQLite's own functions bind its parameters and read its columns: GRDB would make
-/// an array and a boxed value for each.
+/// A prepared statement. SQLite's own functions bind its parameters and read its columns: GRDB would make an array and a
+/// boxed value for each.
 ///
 /// It comes from the cache of its connection and is used on the thread of that connection, within one transaction.
-/// Parameters are bound in their order, then the statement runs; after that it is ready for the next time.
-@safe final class RawStatement {
+@safe final class RawStatement: PreparedStatement {
     /// Keeps the handle alive.
     private let statement: Statement
     private let handle: OpaquePointer
@@ -18,7 +19,7 @@ import GRDBSQLite
     private static var copies: sqlite3_destructor_type { unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
     /// - Throws: the database's error when the statement can't be prepared.
-    init(_ sql: String, _ db: Database) throws {
+    init(_ sql: String, _ db: GRDB.Database) throws {
         statement = try db.cachedStatement(sql: sql)
         unsafe handle = statement.sqliteStatement
     }
@@ -30,14 +31,6 @@ import GRDBSQLite
         note(unsafe sqlite3_bind_int64(handle, place, value))
     }
 
-    func bind(_ value: Int) { bind(Int64(value)) }
-
-    func bind(_ value: Bool) { bind(value ? 1 as Int64 : 0) }
-
-    func bind(_ value: Int64?) {
-        if let value { bind(value) } else { bindNull() }
-    }
-
     func bindNull() {
         place += 1
         note(unsafe sqlite3_bind_null(handle, place))
@@ -46,10 +39,6 @@ import GRDBSQLite
     func bind(_ text: String) {
         var text = text
         text.withUTF8 { bytes in unsafe bind(text: bytes) }
-    }
-
-    func bind(_ text: String?) {
-        if let text { bind(text) } else { bindNull() }
     }
 
     /// Binds a text that is there as bytes.
@@ -76,33 +65,50 @@ import GRDBSQLite
             })
     }
 
+    func bind(numbers: [Int64]) { bind(array: numbers) { $0.append(contentsOf: String($1).utf8) } }
+
+    func bind(texts: [String]) { bind(array: texts) { $0.append(contentsOf: JSONValue.string($1).bytes) } }
+
+    func bind(pairs: [Int64]) {
+        bind(array: stride(from: 0, to: pairs.count, by: 2)) { text, place in
+            text.append(contentsOf: "[\(pairs[place]),\(pairs[place + 1])]".utf8)
+        }
+    }
+
+    /// Binds a JSON array, which `json_each` takes apart.
+    private func bind<Elements: Sequence>(
+        array elements: Elements, _ add: (_ text: inout [UInt8], Elements.Element) -> Void
+    ) {
+        var text = [UInt8(ascii: "[")]
+        for element in elements {
+            if text.count > 1 { text.append(UInt8(ascii: ",")) }
+            add(&text, element)
+        }
+        text.append(UInt8(ascii: "]"))
+        bind(utf8: text)
+    }
+
     private func note(_ result: Int32) {
         if code == SQLITE_OK { code = result }
     }
 
     // MARK: Running
 
-    /// Runs a statement that gives no row, and says how many it changed, not counting what triggers change.
     @discardableResult
     func run() throws -> Int {
         while try next() {}
         return Int(unsafe sqlite3_changes(sqlite3_db_handle(handle)))
     }
 
-    /// Runs a statement that inserts a row, and gives its number.
-    func insert() throws -> Int64 {
-        try run()
+    func post() throws {
+        while try next() {}
+    }
+
+    func insert() throws -> Int64? {
+        guard try run() > 0 else { return nil }
         return unsafe sqlite3_last_insert_rowid(sqlite3_db_handle(handle))
     }
 
-    /// What `read` makes of the first row; `nil`: there is none.
-    func first<Value>(_ read: (RawStatement) throws -> Value?) throws -> Value? {
-        guard try next() else { return nil }
-        defer { reset() }
-        return try read(self)
-    }
-
-    /// Steps to the next row; `false`: there is none, and the statement is ready for the next time.
     func next() throws -> Bool {
         let result = code == SQLITE_OK ? unsafe sqlite3_step(handle) : code
         if result == SQLITE_ROW { return true }
@@ -115,32 +121,42 @@ import GRDBSQLite
         return false
     }
 
-    /// Makes it ready for the next time before its last row.
     func reset() {
         // The error of the last step, which was told.
         _ = unsafe sqlite3_reset(handle)
         (place, code) = (0, SQLITE_OK)
     }
 
-    // MARK: Columns, counted from 0
+    // MARK: Columns
 
-    func isNull(_ column: Int32) -> Bool { unsafe sqlite3_column_type(handle, column) == SQLITE_NULL }
+    let dialect = Dialect.sqlite
 
-    func number(_ column: Int32) -> Int64 { unsafe sqlite3_column_int64(handle, column) }
+    var columnCount: Int { Int(unsafe sqlite3_column_count(handle)) }
 
-    func optionalNumber(_ column: Int32) -> Int64? { isNull(column) ? nil : number(column) }
+    func isNull(_ column: Int) -> Bool { type(column) == SQLITE_NULL }
 
-    func text(_ column: Int32) -> String { optionalText(column) ?? "" }
+    func number(_ column: Int) -> Int64 { unsafe sqlite3_column_int64(handle, Int32(column)) }
 
-    func optionalText(_ column: Int32) -> String? {
-        guard let start = unsafe sqlite3_column_text(handle, column) else { return nil }
-        let count = Int(unsafe sqlite3_column_bytes(handle, column))
+    func text(_ column: Int) -> String {
+        guard let start = unsafe sqlite3_column_text(handle, Int32(column)) else { return "" }
+        let count = Int(unsafe sqlite3_column_bytes(handle, Int32(column)))
         return unsafe String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
-    func bytes(_ column: Int32) -> [UInt8] {
-        guard let start = unsafe sqlite3_column_blob(handle, column) else { return [] }
-        let count = Int(unsafe sqlite3_column_bytes(handle, column))
+    func bytes(_ column: Int) -> [UInt8] {
+        guard let start = unsafe sqlite3_column_blob(handle, Int32(column)) else { return [] }
+        let count = Int(unsafe sqlite3_column_bytes(handle, Int32(column)))
         return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
     }
+
+    func value(_ column: Int) -> SQLValue {
+        switch type(column) {
+        case SQLITE_NULL: .null
+        case SQLITE_TEXT: .text(text(column))
+        case SQLITE_BLOB: .blob(bytes(column))
+        default: .number(number(column))
+        }
+    }
+
+    private func type(_ column: Int) -> Int32 { unsafe sqlite3_column_type(handle, Int32(column)) }
 }

@@ -43,11 +43,6 @@ extension StoreError {
         .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_READONLY, .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_CANTOPEN, .SQLITE_NOMEM,
     ]
 
-    /// A queue of the store is full.
-    static func busy(_ message: String) -> StoreError {
-        StoreError(.busy, message, isOfWholeStore: true)
-    }
-
     /// Whether it says that the file is not what SQLite wrote.
     var isDamage: Bool {
         guard let error = underlying as? DatabaseError else { return false }

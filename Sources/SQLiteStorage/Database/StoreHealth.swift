@@ -17,7 +17,7 @@ final class StoreHealth: Sendable {
 
     /// Time between two searches for damage.
     private static let examinationInterval: Duration = .seconds(10)
-    /// So long a failed write counts, though one as small as that of ``SQLiteStore/state()`` goes through.
+    /// So long a failed write counts, though one as small as that of ``SQLiteEngine/state()`` goes through.
     private static let failureMemory: Duration = .seconds(3)
 
     private let path: String

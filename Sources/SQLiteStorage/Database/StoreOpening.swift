@@ -6,12 +6,7 @@ import PushModel
 import Store
 import Synchronization
 
-extension SQLiteStore {
-    static func lastRecordedAt(_ db: Database) throws -> Timestamp? {
-        let time = try db.number("SELECT value FROM meta WHERE name = 'ledger_clock'") ?? 0
-        return time > 0 ? Timestamp(milliseconds: time) : nil
-    }
-
+extension SQLiteEngine {
     /// Reads at the same time: look-ups, claims and audiences take at most two each, the rest is for lists and reports.
     private static let readerLimit = 10
     /// Time between two attempts to get a lock that another process holds, and how many there are: 5 seconds.
@@ -89,7 +84,7 @@ extension SQLiteStore {
                     "The store in \(directory.path) is from an older version and a gateway has it open; "
                         + "restart the gateway with this version first.")
             }
-            // The thread may block, see `SQLiteStore.init`; another process ends this wait, which gives no signal.
+            // The thread may block, see `SQLiteEngine.init`; another process ends this wait, which gives no signal.
             Thread.sleep(forTimeInterval: 0.05)
         }
         lock?.release()
@@ -108,9 +103,4 @@ extension SQLiteStore {
             "Another gateway\(holder) has the store in \(directory.path) open; stop it first, or give this one a data "
                 + "directory of its own.")
     }
-}
-
-extension SQLiteStore {
-    /// The file of the database of a store in `directory`.
-    package static func file(in directory: String) -> String { StoreDirectory(path: directory).databasePath }
 }

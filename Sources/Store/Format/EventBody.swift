@@ -1,4 +1,3 @@
-package import Foundation
 package import PushModel
 
 /// What one step of the store did, packed into one value of a column: what of it are events.
@@ -115,7 +114,7 @@ package enum EventBody: Hashable, Sendable {
 
 extension EventBody {
     /// The packed bytes. Lists of numbers ascend.
-    package var data: Data {
+    package var data: [UInt8] {
         var writer = PackedWriter(reserving: 24)
         switch self {
         case .accepted(let messages):
@@ -160,14 +159,13 @@ extension EventBody {
             writer.put(byte: Kind.referral.rawValue)
             writer.put(step)
         }
-        return Data(writer.bytes)
+        return writer.bytes
     }
 
     /// Reads what ``data`` gave.
     ///
     /// - Throws: ``PackedReader/Damage`` for any other bytes.
-    package init(decoding data: Data) throws(PackedReader.Damage) {
-        let bytes = [UInt8](data)
+    package init(decoding bytes: [UInt8]) throws(PackedReader.Damage) {
         var reader = PackedReader(bytes, upTo: bytes.count)
         guard let kind = Kind(rawValue: try reader.byte()) else { throw PackedReader.Damage() }
         switch kind {

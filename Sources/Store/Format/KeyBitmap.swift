@@ -1,7 +1,6 @@
-package import Foundation
-
 /// Which recipients of a page are settled: a bit for each, in the order of their keys.
 package struct KeyBitmap: Equatable {
+    /// As it is stored.
     package private(set) var bytes: [UInt8]
 
     /// None of `count` is.
@@ -9,13 +8,10 @@ package struct KeyBitmap: Equatable {
         bytes = Array(repeating: 0, count: (count + 7) / 8)
     }
 
-    /// Reads what ``data`` gave.
-    package init(_ data: Data) {
-        bytes = [UInt8](data)
+    /// Reads ``bytes``.
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes
     }
-
-    /// As it is stored.
-    package var data: Data { Data(bytes) }
 
     /// Whether the one at `index` is settled.
     package subscript(index: Int) -> Bool { bytes[index >> 3] & (1 << UInt8(index & 7)) != 0 }

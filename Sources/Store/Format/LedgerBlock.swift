@@ -1,5 +1,3 @@
-package import Foundation
-
 /// Ledger entries of one message, packed into one value of a column: how some of its deliveries ended. Or those of several
 /// messages to one registration each, which ended in one step.
 ///
@@ -210,8 +208,7 @@ extension LedgerBlock {
     /// Reads what ``encode(_:reasons:)`` wrote.
     ///
     /// - Throws: ``PackedReader/Damage`` for any other bytes.
-    package init(decoding data: Data) throws(PackedReader.Damage) {
-        let bytes = [UInt8](data)
+    package init(decoding bytes: [UInt8]) throws(PackedReader.Damage) {
         let end = bytes.count - Self.checksumBytes
         guard end > 0, Self.checksum(bytes, upTo: end) == Self.storedChecksum(bytes, at: end) else {
             throw PackedReader.Damage()

@@ -1,10 +1,8 @@
-package import Foundation
-
 /// Ascending registration keys as a few bytes each: the differences, in groups of seven bits, the lowest first, with the
 /// high bit on all but the last byte of a number (LEB128).
 package enum PackedKeys {
     /// Packs keys that ascend from 1 or more.
-    package static func data(_ keys: [Int64]) -> Data {
+    package static func data(_ keys: [Int64]) -> [UInt8] {
         var bytes: [UInt8] = []
         var last: Int64 = 0
         for key in keys {
@@ -16,18 +14,18 @@ package enum PackedKeys {
             }
             bytes.append(UInt8(truncatingIfNeeded: delta))
         }
-        return Data(bytes)
+        return bytes
     }
 
     /// Reads what ``data(_:)`` wrote.
     ///
     /// - Throws: `.failed` when the keys do not ascend or there is a part of a number only.
-    package static func keys(_ data: Data) throws -> [Int64] {
+    package static func keys(_ data: [UInt8]) throws -> [Int64] {
         var keys: [Int64] = []
         var last: Int64 = 0
         var delta: UInt64 = 0
         var shift: UInt64 = 0
-        for byte in [UInt8](data) {
+        for byte in data {
             guard shift < 64 else { throw StoreError.invalid("a list of registrations") }
             delta |= UInt64(byte & 0x7f) << shift
             if byte & 0x80 != 0 {
@@ -49,7 +47,7 @@ package enum PackedKeys {
 extension PackedKeys {
     /// Whether a key is among those that ``data(_:)`` packed. Nothing is read beyond its place: of keys that begin after
     /// it, the first one only.
-    package static func contain(_ key: Int64, in data: Data) throws -> Bool {
+    package static func contain(_ key: Int64, in data: [UInt8]) throws -> Bool {
         var last: Int64 = 0
         var delta: UInt64 = 0
         var shift: UInt64 = 0

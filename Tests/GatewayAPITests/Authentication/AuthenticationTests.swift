@@ -1,6 +1,7 @@
 import Delivery
 import HTTPTypes
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Testing

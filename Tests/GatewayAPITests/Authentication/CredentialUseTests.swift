@@ -2,6 +2,7 @@ import HTTPListener
 import HTTPTypes
 import JSON
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import TestSupport

@@ -3,6 +3,7 @@ import HTTPTypes
 import HummingbirdTesting
 import JSON
 import NIOCore
+import SQLStorage
 import SQLiteStorage
 import Store
 import Synchronization

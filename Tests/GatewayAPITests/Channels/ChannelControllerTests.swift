@@ -1,6 +1,7 @@
 import Delivery
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Synchronization

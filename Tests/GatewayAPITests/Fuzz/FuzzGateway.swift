@@ -7,6 +7,7 @@ import Links
 import NIOCore
 import NIOEmbedded
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Synchronization

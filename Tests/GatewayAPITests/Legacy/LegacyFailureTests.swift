@@ -5,6 +5,7 @@ import HummingbirdTesting
 import JSON
 import NIOCore
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Synchronization

@@ -3,6 +3,7 @@ import HTTPTypes
 import JSON
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Synchronization

@@ -4,6 +4,7 @@ import Foundation
 import HTTPTypes
 import JSON
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Testing

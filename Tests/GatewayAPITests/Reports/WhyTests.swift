@@ -1,6 +1,7 @@
 import HTTPTypes
 import JSON
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Testing

@@ -5,6 +5,7 @@ import JSON
 import Links
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Synchronization

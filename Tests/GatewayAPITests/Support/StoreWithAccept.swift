@@ -1,4 +1,5 @@
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 

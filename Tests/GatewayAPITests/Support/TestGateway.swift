@@ -8,6 +8,7 @@ import Links
 import Logging
 import NIOCore
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Synchronization

@@ -1,4 +1,5 @@
 import Logging
+import SQLStorage
 import SQLiteStorage
 import Store
 import TestSupport

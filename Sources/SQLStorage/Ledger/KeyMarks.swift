@@ -1,0 +1,47 @@
+import PushModel
+import Store
+
+/// Which keys of a range were seen: one bit each.
+struct KeyMarks {
+    /// 8 MB of bits.
+    static let largestSpan: Int64 = 1 << 26
+
+    /// Where range 0 begins.
+    let base: Int64
+    /// How many keys a range has.
+    let span: Int64
+    private let range: Int64
+    private var words: [UInt64] = []
+    /// Keys of the range that were seen before.
+    private(set) var repeated = 0
+    /// Ranges of the keys that are not in this one.
+    private(set) var further: Set<Int64> = []
+
+    init(base: Int64, span: Int64, range: Int64 = 0) {
+        self.base = base
+        self.span = span
+        self.range = range
+    }
+
+    mutating func add(_ key: Int64) {
+        // Rounds down: a key before the base is in range -1.
+        let distance = key - base
+        let home = distance >= 0 ? distance / span : (distance - span + 1) / span
+        guard home == range else {
+            further.insert(home)
+            return
+        }
+        let offset = Int(distance - range * span)
+        let word = offset / 64
+        if word >= words.count { words += repeatElement(0, count: word + 1 - words.count) }
+        let bit: UInt64 = 1 << UInt64(offset % 64)
+        if words[word] & bit != 0 { repeated += 1 }
+        words[word] |= bit
+    }
+
+    /// Whether keys of the range lie between two keys.
+    func overlaps(_ first: Int64, _ last: Int64) -> Bool {
+        let start = base + range * span
+        return last >= start && first < start + span
+    }
+}

@@ -1,0 +1,114 @@
+import PushModel
+import Store
+
+/// Makes links by the thousand within one transaction: what they share is looked up once, and their counts are added at the
+/// end.
+struct LinkImporter {
+    /// What links are counted by.
+    private struct Sum: Hashable {
+        let prefix: Int64
+        let kind: LinkKind
+        let length: Int
+    }
+
+    private let table: LinkTable
+    /// Prepared once: to look for it costs as much as a part of the insertion.
+    private let insertion: any PreparedStatement
+    private var prefixes: [PrefixName: Prefix] = [:]
+    private var sums: [Sum: Int] = [:]
+
+    /// A project's prefix by name.
+    private struct PrefixName: Hashable {
+        let name: String
+        let project: ProjectID
+    }
+
+    private struct Prefix {
+        let id: Int64
+        /// Whether other projects have links of this name too: none of their suffixes is given again.
+        let isShared: Bool
+    }
+
+    /// The beginning of a suffix as a number, and its link: compared without a look at the link.
+    private struct Place {
+        let beginning: UInt64
+        let index: Int
+
+        init(_ suffix: String?, _ index: Int) {
+            var beginning: UInt64 = 0
+            for byte in (suffix ?? "").utf8.prefix(8) { beginning = beginning << 8 | UInt64(byte) }
+            self.beginning = beginning << (8 * UInt64(8 - min(8, (suffix ?? "").utf8.count)))
+            self.index = index
+        }
+    }
+
+    init(db: any Database) throws {
+        table = LinkTable(db: db)
+        insertion = try db.insertion(LinkTable.insertion + " ON CONFLICT (prefix, suffix) DO NOTHING", key: "id")
+    }
+
+    /// Takes links; answers in their order. They go in by suffix, so that those with neighbouring suffixes change a page
+    /// of the index once.
+    mutating func take(_ links: [NewLink]) throws -> [LinkImport] {
+        try notePrefixes(of: links)
+        var results = [LinkImport](repeating: .taken, count: links.count)
+        let order = links.enumerated().map { Place($1.suffixes.first, $0) }.sorted {
+            ($0.beginning, $0.index) < ($1.beginning, $1.index)
+        }
+        for place in order {
+            let link = links[place.index]
+            let isNew = try insert(link, packed: PackedParameters.pack(link.parameters)) != nil
+            results[place.index] = try isNew ? .created : known(link) ?? .taken
+        }
+        try addCounts()
+        return results
+    }
+
+    /// Makes a link under the first of its suffixes; it is not found by its digest. ``addCounts()`` has to follow.
+    ///
+    /// - Parameter packed: its parameters, packed.
+    /// - Returns: its number; `nil`: the suffix is given already.
+    mutating func insert(_ new: NewLink, packed: [UInt8]) throws -> Int64? {
+        guard let suffix = new.suffixes.first else { return nil }
+        let name = PrefixName(name: new.prefix, project: new.project)
+        if prefixes[name] == nil { try notePrefixes(of: [new]) }
+        guard let prefix = prefixes[name] else { return nil }
+        if prefix.isShared, try table.find(LinkKey(prefix: new.prefix, suffix: suffix)) != nil { return nil }
+        insertion.bind(LinkTable.arguments(new, suffix, prefix.id, packed: packed))
+        guard let number = try insertion.insert() else { return nil }
+        sums[Sum(prefix: prefix.id, kind: new.kind, length: suffix.utf8.count), default: 0] += 1
+        return number
+    }
+
+    /// Adds what was made to the counts of links.
+    mutating func addCounts() throws {
+        for (sum, count) in sums {
+            try table.db.post(LinkTable.count, [sum.prefix, sum.kind.rawValue, sum.length, count])
+        }
+        sums = [:]
+    }
+
+    /// What becomes of a link whose suffix is given already; `nil`: it is not.
+    private func known(_ new: NewLink) throws -> LinkImport? {
+        guard let suffix = new.suffixes.first,
+            let known = try table.find(LinkKey(prefix: new.prefix, suffix: suffix))
+        else { return nil }
+        let isSame = known.project == new.project && known.state != .deleted && known.parameters == new.parameters
+        return isSame ? .unchanged : .taken
+    }
+
+    /// Makes the rows of all prefixes before it looks which of them are shared.
+    private mutating func notePrefixes(of links: [NewLink]) throws {
+        var ids: [PrefixName: Int64] = [:]
+        var last: PrefixName?
+        for link in links where link.prefix != last?.name || link.project != last?.project {
+            let name = PrefixName(name: link.prefix, project: link.project)
+            if ids[name] == nil { ids[name] = try table.prefix(link.prefix, of: link.project) }
+            last = name
+        }
+        for (name, id) in ids {
+            let count = try table.db.number(LinkTable.prefixCount, [name.name]) ?? 0
+            prefixes[name] = Prefix(id: id, isShared: count > 1)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import PushModel
+import Store
+
+/// Which registrations changed since a snapshot, so that a claim hands out what is true at its commit.
+struct RegistrationChanges {
+    let db: any Database
+
+    static let newest = "SELECT max(number) FROM registration_change"
+    static let after = "SELECT registration FROM registration_change WHERE number > ?"
+    /// With more changes than this a page is read again as a whole: it has no more recipients.
+    private static let limit: Int64 = 1000
+
+    /// What may have changed.
+    enum Changed {
+        case these(Set<Int64>)
+        case any
+
+        func contains(_ key: RegistrationKey) -> Bool {
+            switch self {
+            case .these(let keys): keys.contains(key.rawValue)
+            case .any: true
+            }
+        }
+    }
+
+    /// The number of the newest change.
+    func number() throws -> Int64 {
+        try db.number(Self.newest) ?? 0
+    }
+
+    /// What changed after change `number`; `nil`: nothing, which costs one look.
+    func after(_ number: Int64) throws -> Changed? {
+        let newest = try self.number()
+        guard newest != number else { return nil }
+        guard newest > number, newest - number <= Self.limit else { return .any }
+        return .these(try Set(db.numbers(Self.after, [number])))
+    }
+}

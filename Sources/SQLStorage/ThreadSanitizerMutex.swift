@@ -1,0 +1,1 @@
+../../Sources/HTTP2Client/ThreadSanitizerMutex.swift
