@@ -26,14 +26,23 @@ struct SpoiledStreamTests {
 
     private static let right: [Int64] = (1...50).map { $0 } + [1000, 3, 7]
 
-    private func attempt(_ plan: WireProxy.Plan, isCut: Bool) async throws {
-        var spoiled = try await SpoiledDatabase { $0 == 0 ? plan : .pass }
+    private func attempt(_ plan: WireProxy.Plan, isSeen: Bool) async throws {
+        let spoiled = try await SpoiledDatabase { $0 == 0 ? plan : .pass }
         defer { spoiled.proxy.close() }
-        spoiled.configuration.connectTimeout = .seconds(2)
-        spoiled.configuration.answerTimeout = .seconds(2)
-        let configuration = spoiled.configuration
+        try await attempt(plan, spoiled.configuration, isSeen: isSeen)
+        try await spoiled.database.server.dropDatabase(spoiled.database.url)
+    }
+
+    /// - Parameter isSeen: whether the client can see that the stream was spoiled: no wrong answer is taken.
+    private func attempt(
+        _ plan: WireProxy.Plan, _ configuration: PostgreSQLConfiguration, isSeen: Bool
+    ) async throws {
+        var configuration = configuration
+        configuration.connectTimeout = .seconds(2)
+        configuration.answerTimeout = .seconds(2)
+        let hurried = configuration
         let numbers: [Int64]? = try await onThread {
-            let session = PostgreSQLSession(configuration, logger: Logger(label: "test"))
+            let session = PostgreSQLSession(hurried, logger: Logger(label: "test"))
             defer { session.close() }
             do {
                 return try Self.work(session)
@@ -42,9 +51,7 @@ struct SpoiledStreamTests {
                 return nil
             }
         }
-        // A byte of a value that is changed on its way can't be told from the value: only TLS sees that.
-        if isCut, let numbers { #expect(numbers == Self.right, "\(plan)") }
-        try await spoiled.database.server.dropDatabase(spoiled.database.url)
+        if isSeen, let numbers { #expect(numbers == Self.right, "\(plan)") }
     }
 
     private static let rounds = testSetting("HERALD_FUZZ_ROUNDS", 40)
@@ -54,15 +61,44 @@ struct SpoiledStreamTests {
         for round in 0..<Self.rounds {
             let place = Int.random(in: 0..<6000, using: &random)
             try await attempt(
-                round.isMultiple(of: 2) ? .cutAnswers(after: place) : .cutRequests(after: place / 4), isCut: true)
+                round.isMultiple(of: 2) ? .cutAnswers(after: place) : .cutRequests(after: place / 4), isSeen: true)
         }
     }
 
+    @Test func streamThatIsChangedUnderTLSGivesAnErrorOrTheRightAnswer() async throws {
+        let server = try await PostgreSQLServer(hasTLS: true)
+        var random = SeededRandom(seed: testSetting("HERALD_FUZZ_SEED", 3))
+        for round in 0..<Self.rounds {
+            let mask = UInt8.random(in: 1...255, using: &random)
+            // The first one is whole: TLS works.
+            let plan: WireProxy.Plan =
+                round == 0 ? .pass : .garble(at: .random(in: 0..<8000, using: &random), mask: mask)
+            let proxy = try WireProxy(to: server, hasTCP: true) { $0 == 0 ? plan : .pass }
+            let configuration = try PostgreSQLConfiguration(
+                url: "postgresql://postgres@127.0.0.1:\(proxy.port)/postgres?sslrootcert=\(server.certificate)",
+                password: PostgreSQLServer.password)
+            if round == 0 {
+                let isEncrypted = try await onThread {
+                    let session = PostgreSQLSession(configuration, logger: Logger(label: "test"))
+                    defer { session.close() }
+                    try session.connect()
+                    return try session.numbers("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+                }
+                #expect(isEncrypted == [1])
+            } else {
+                try await attempt(plan, configuration, isSeen: true)
+            }
+            proxy.close()
+        }
+        await server.stop(immediate: true)
+    }
+
+    /// A byte of a value that is changed on its way can't be told from the value: only TLS sees that.
     @Test func streamThatIsChangedEndsInTime() async throws {
         var random = SeededRandom(seed: testSetting("HERALD_FUZZ_SEED", 2))
         for _ in 0..<Self.rounds {
             let mask = UInt8.random(in: 1...255, using: &random)
-            try await attempt(.garble(at: .random(in: 0..<6000, using: &random), mask: mask), isCut: false)
+            try await attempt(.garble(at: .random(in: 0..<6000, using: &random), mask: mask), isSeen: false)
         }
     }
 }

@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import PostgreSQLClient
 
-/// Stands between a client and the server, on a Unix socket of its own, and spoils what passes.
+/// Stands between a client and the server, on a Unix socket of its own or a port of 127.0.0.1, and spoils what passes.
 final class WireProxy: Sendable {
     /// What becomes of a connection.
     enum Plan: Sendable {
@@ -29,30 +29,36 @@ final class WireProxy: Sendable {
         var isClosed = false
     }
 
-    /// The directory of its socket.
-    let directory: String
-    /// The number in the name of its socket.
-    let port = 5432
-    private let server: String
+    /// Its host for libpq: the directory of its socket, or an address.
+    let host: String
+    /// Its port, or the number in the name of its socket.
+    let port: Int
+    private let server: Address
     private let plan: @Sendable (Int) -> Plan
     private let listener: Int32
     private let state = Mutex(State())
     private let threads = DispatchGroup()
-    private let owner: TestDirectory
+    private let directory: TestDirectory
 
     /// Listens.
     ///
-    /// - Parameter plan: what becomes of a connection, by its number from 0 on.
-    init(to server: PostgreSQLServer, plan: @escaping @Sendable (Int) -> Plan) throws {
-        owner = try TestDirectory()
-        // Short enough: the name of a socket has at most 107 bytes.
-        directory = owner.path
-        self.server = "\(server.socketDirectory)/.s.PGSQL.\(server.port)"
+    /// - Parameters:
+    ///   - hasTCP: whether it is reached by TCP and reaches the server so: libpq has TLS over TCP only.
+    ///   - plan: what becomes of a connection, by its number from 0 on.
+    init(to server: PostgreSQLServer, hasTCP: Bool = false, plan: @escaping @Sendable (Int) -> Plan) throws {
+        directory = try TestDirectory()
         self.plan = plan
-        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard Self.withAddress("\(directory)/.s.PGSQL.\(port)", { unsafe bind(listener, $0, $1) }) == 0,
-            listen(listener, 16) == 0
-        else { throw ChildProcessError("no proxy: error \(errno)") }
+        if hasTCP {
+            self.server = .port(server.port)
+            (listener, port) = try Address.port(0).listen()
+            host = "127.0.0.1"
+        } else {
+            self.server = .path("\(server.socketDirectory)/.s.PGSQL.\(server.port)")
+            host = directory.path
+            // Short enough: the name of a socket has at most 107 bytes.
+            listener = try Address.path("\(directory.path)/.s.PGSQL.5432").listen().descriptor
+            port = 5432
+        }
         start { proxy in proxy.accept() }
     }
 
@@ -79,27 +85,12 @@ final class WireProxy: Sendable {
         }.start()
     }
 
-    @safe private static func withAddress(
-        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
-    ) -> Int32 {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { bytes in
-            for (index, byte) in path.utf8.enumerated() { unsafe bytes[index] = byte }
-        }
-        return unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-    }
-
     private func accept() {
         while true {
             let client = Glibc.accept(listener, nil, nil)
             guard client >= 0 else { return }
-            let upstream = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            let isConnected = Self.withAddress(server) { unsafe connect(upstream, $0, $1) } == 0
+            let upstream = server.makeSocket()
+            let isConnected = server.with { unsafe connect(upstream, $0, $1) } == 0
             let number: Int? = state.withLock { state in
                 guard isConnected, !state.isClosed else { return nil }
                 state.descriptors.formUnion([client, upstream])
@@ -197,6 +188,65 @@ final class WireProxy: Sendable {
     }
 }
 
+/// Where a socket listens.
+private enum Address {
+    case path(String)
+    /// Of 127.0.0.1.
+    case port(Int)
+
+    func makeSocket() -> Int32 {
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        return switch self {
+        case .path: socket(AF_UNIX, kind, 0)
+        case .port: socket(AF_INET, kind, 0)
+        }
+    }
+
+    /// A socket that listens, and its port.
+    func listen() throws -> (descriptor: Int32, port: Int) {
+        let descriptor = makeSocket()
+        guard with({ unsafe bind(descriptor, $0, $1) }) == 0, Glibc.listen(descriptor, 16) == 0 else {
+            throw ChildProcessError("no proxy: error \(errno)")
+        }
+        var bound = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = unsafe withUnsafeMutablePointer(to: &bound) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getsockname(descriptor, $0, &length)
+            }
+        }
+        return (descriptor, Int(UInt16(bigEndian: bound.sin_port)))
+    }
+
+    @safe func with(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        switch self {
+        case .path(let path):
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            unsafe withUnsafeMutableBytes(of: &address.sun_path) { bytes in
+                for (index, byte) in path.utf8.enumerated() { unsafe bytes[index] = byte }
+            }
+            return Self.with(&address, body)
+        case .port(let port):
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = Loopback.v4.v4Address
+            address.sin_port = UInt16(port).bigEndian
+            return Self.with(&address, body)
+        }
+    }
+
+    @safe private static func with<Value>(
+        _ address: inout Value, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe body($0, socklen_t(MemoryLayout<Value>.size))
+            }
+        }
+    }
+}
+
 /// A database behind a proxy.
 struct SpoiledDatabase: Sendable {
     let database: TestDatabase
@@ -208,6 +258,6 @@ struct SpoiledDatabase: Sendable {
         database = try await TestDatabase()
         proxy = try WireProxy(to: database.server, plan: plan)
         configuration = try PostgreSQLConfiguration(
-            url: database.server.url(database.url, at: proxy.directory, port: proxy.port))
+            url: database.server.url(database.url, at: proxy.host, port: proxy.port))
     }
 }

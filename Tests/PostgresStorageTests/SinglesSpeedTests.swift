@@ -28,7 +28,7 @@ struct SinglesSpeedTests {
 
     @Test func singlesOnSQLite() async throws {
         let directory = try TestDirectory()
-        let store = try SQLiteStore.open(
+        let store = try SQLiteStore(
             directory: directory.file("data"), role: .gateway, logger: Logger(label: "test"))
         try await measure("SQLite", store)
         try store.close()

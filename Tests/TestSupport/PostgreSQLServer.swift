@@ -38,20 +38,23 @@ package final class PostgreSQLServer: Sendable {
 
     /// Makes a cluster and starts a server on it; takes about two seconds.
     ///
-    /// - Parameter settings: beside those of tests, for `postgres -c`.
+    /// - Parameters:
+    ///   - settings: beside those of tests, for `postgres -c`.
+    ///   - hasTLS: whether it has a certificate for 127.0.0.1, see ``certificate``; needs openssl.
     /// - Throws: ``ChildProcessError`` with the output of what failed.
-    package init(settings: [String: String] = [:]) async throws {
+    package init(settings: [String: String] = [:], hasTLS: Bool = false) async throws {
         programs = try PostgreSQLPrograms()
-        self.settings = settings
         let directory = try Self.makeDirectory()
         socketDirectory = directory
         // Begins before there is something to remove.
         watcher = try ChildProcess("/bin/bash", ["-c", Self.watch, directory, String(getpid())])
         try programs.own(directory)
         try await programs.makeCluster(in: directory, password: Self.password)
+        let keys = hasTLS ? try await programs.makeKey(in: directory) : [:]
+        self.settings = settings.merging(keys) { own, _ in own }
         for attempt in 0... {
             let port = Int.random(in: 20_000..<32_000)
-            let process = try programs.startServer(in: directory, port: port, settings: settings)
+            let process = try programs.startServer(in: directory, port: port, settings: self.settings)
             if await Self.isReady(process) {
                 self.port = port
                 self.process = Mutex(process)
@@ -74,6 +77,9 @@ package final class PostgreSQLServer: Sendable {
         fi
         rm -rf "$0"
         """
+
+    /// The file of its certificate, which it has signed itself.
+    package var certificate: String { PostgreSQLPrograms.certificate(in: socketDirectory) }
 
     /// The name is short: that of the socket has at most 107 bytes.
     private static func makeDirectory() throws -> String {
@@ -214,6 +220,25 @@ struct PostgreSQLPrograms: Sendable {
         let command = runner + [path(of: "initdb")] + arguments
         let result = try await ChildProcess.run(command[0], Array(command.dropFirst()))
         guard result.status == 0 else { throw ChildProcessError("initdb: \(result.lines)") }
+    }
+
+    static func certificate(in directory: String) -> String { directory + "/server.crt" }
+
+    /// Makes a key, which has to belong to whom the server runs as.
+    ///
+    /// - Returns: settings of the server.
+    func makeKey(in directory: String) async throws -> [String: String] {
+        let (key, certificate) = (directory + "/server.key", Self.certificate(in: directory))
+        let command =
+            runner + [
+                "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                "-nodes",
+                "-days", "2", "-keyout", key, "-out", certificate, "-subj", "/CN=test", "-addext",
+                "subjectAltName=IP:127.0.0.1",
+            ]
+        let result = try await ChildProcess.run(command[0], Array(command.dropFirst()))
+        guard result.status == 0 else { throw ChildProcessError("openssl: \(result.lines)") }
+        return ["ssl": "on", "ssl_cert_file": certificate, "ssl_key_file": key]
     }
 
     /// Starts a server, which is the process itself: nothing stays between.

@@ -161,7 +161,13 @@ final class GroupCommitter: Sendable {
                 // An error that was caught inside may have ended the transaction all the same.
                 guard job.run(transaction, isAlone: false), !db.isAborted else { return false }
             }
-            changes = try finish(transaction)
+            do {
+                changes = try finish(transaction)
+            } catch {
+                // Of what was posted by one of them, whose answer comes only now.
+                guard db.isAborted else { throw error }
+                return false
+            }
             return true
         }
         if isCommitted { tell(changes) }
@@ -174,6 +180,8 @@ final class GroupCommitter: Sendable {
     private func commitEach(_ group: [any WriteJob], _ connection: any WriteConnection, _ ran: inout Int) throws {
         var changes = Changes()
         _ = try connection.inTransaction { db in
+            // An engine may run it again.
+            ran = 0
             let transaction = WriteTransaction(db: db)
             for job in group {
                 _ = job.run(transaction, isAlone: true)
