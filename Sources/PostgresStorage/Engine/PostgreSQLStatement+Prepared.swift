@@ -2,6 +2,8 @@ package import PostgreSQLClient
 package import SQLStorage
 
 extension PostgreSQLStatement: PreparedStatement {
+    package var dialect: Dialect { .postgreSQL }
+
     package func bind(pairs: [Int64]) { bind(numbers: pairs) }
 
     package func insert() throws -> Int64? {
