@@ -1,5 +1,5 @@
 import PostgreSQLClient
-package import Store
+import Store
 
 extension StoreError {
     /// What a database error means to the store's callers: the one place where PostgreSQL's codes are read.
