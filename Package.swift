@@ -142,7 +142,7 @@ let libraries: [Target] = [
             "JSON",
             argumentParser, asyncHTTPClient, configuration, hummingbird, hummingbirdCore, coreMetrics,
             lifecycle, unixSignals, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, tracing, "Traces", yams,
-        ]),
+        ] + (hasPostgreSQL ? ["PostgresStorage", "SQLStorage"] : [])),
 ]
 
 // The storage on PostgreSQL.
@@ -220,13 +220,15 @@ let tests: [Target] = [
     .testTarget(
         name: "SQLiteStorageTests",
         dependencies: [
-            "SQLStorage", "SQLiteStorage", "Store", "JSON", "StoreConformance", "PushModel", "TestSupport", coreMetrics, grdb, sqlite,
+            "SQLStorage", "SQLiteStorage", "Store", "JSON", "StoreConformance", "PushModel", "TestSupport", coreMetrics,
+            grdb, sqlite,
             logging,
         ]),
     .testTarget(
         name: "DeliveryTests",
         dependencies: [
-            "Delivery", "Store", "SQLStorage", "SQLiteStorage", "StoreConformance", "APNS", "FCMWire", "PushModel", "JSON",
+            "Delivery", "Store", "SQLStorage", "SQLiteStorage", "StoreConformance", "APNS", "FCMWire", "PushModel",
+            "JSON",
             "TestSupport", lifecycle, logging, metrics,
         ]),
     .testTarget(
@@ -235,7 +237,8 @@ let tests: [Target] = [
     .testTarget(
         name: "LinksTests",
         dependencies: [
-            "Links", "HTTPListener", "Store", "SQLStorage", "SQLiteStorage", "PushModel", "JSON", "TestSupport", hummingbird,
+            "Links", "HTTPListener", "Store", "SQLStorage", "SQLiteStorage", "PushModel", "JSON", "TestSupport",
+            hummingbird,
             lifecycle,
             logging, mustache,
         ],
@@ -244,7 +247,8 @@ let tests: [Target] = [
     .testTarget(
         name: "WebhooksTests",
         dependencies: [
-            "Webhooks", "Traces", "Store", "SQLStorage", "SQLiteStorage", "StoreConformance", "IPAddresses", "PushModel", "JSON",
+            "Webhooks", "Traces", "Store", "SQLStorage", "SQLiteStorage", "StoreConformance", "IPAddresses",
+            "PushModel", "JSON",
             "TestSupport", crypto, inMemoryTracing, logging, tracing,
         ],
         exclude: ["webhook_judges.py"]),
@@ -255,7 +259,8 @@ let tests: [Target] = [
     .testTarget(
         name: "GatewayAPITests",
         dependencies: [
-            "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLStorage", "SQLiteStorage", "APNS", "FCMWire",
+            "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLStorage", "SQLiteStorage",
+            "APNS", "FCMWire",
             "PushModel", "JSON",
             "TestSupport", crypto, cryptoExtras, hummingbird,
             hummingbirdTesting, logging,
@@ -264,7 +269,8 @@ let tests: [Target] = [
     .testTarget(
         name: "ConsoleTests",
         dependencies: [
-            "Console", "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLStorage", "SQLiteStorage", "APNS",
+            "Console", "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLStorage",
+            "SQLiteStorage", "APNS",
             "FCMWire", "PushModel", "JSON", "TestSupport", hummingbird, hummingbirdTesting, logging, nioCore,
         ]),
     .testTarget(

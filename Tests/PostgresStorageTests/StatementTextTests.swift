@@ -39,6 +39,7 @@ struct StatementTextTests {
             "SELECT 1 WHERE x IN (SELECT value FROM \(elements) AS numbers)"
         ),
         ("SELECT numbers FROM t", "SELECT numbers FROM t"),
+        ("SELECT m.user, 'user' FROM m WHERE user = ?", "SELECT m.\"user\", 'user' FROM m WHERE \"user\" = $1"),
     ]
 
     @Test(arguments: cases)

@@ -118,6 +118,8 @@ struct StatementText {
             place += 1
             text += Self.table(word, parameter)
             if !hasAlias { text += " AS \(word)" }
+        // Columns whose names are PostgreSQL's own words: alone, the first one would be who is connected.
+        case "user", "offset": text += "\"\(word)\""
         default: text += word
         }
     }

@@ -34,7 +34,7 @@ extension Schema {
         ) WITH (fillfactor = 90);
         CREATE UNIQUE INDEX registration_fid ON registration (fid, app);
         CREATE UNIQUE INDEX registration_foreign_token ON registration (token)
-            WHERE get_byte(token, 0) = 1 AND substr(token, 2, 1) <> '\\x3a'::bytea;
+            WHERE get_byte(token, 0) = 1 AND get_byte(token, 1) <> 58;
         CREATE UNIQUE INDEX registration_active ON registration (app, address) WHERE ended_at IS NULL;
         CREATE INDEX registration_by_app ON registration (app, key) WHERE ended_at IS NULL AND channel < 4;
         CREATE INDEX registration_by_user ON registration ("user", app, key)

@@ -24,12 +24,11 @@ enum Schema {
     /// The version that this program is made for.
     static var version: Int64 { migrations.last?.version ?? 0 }
 
-    /// Which migrations were made, when (milliseconds since 1970), and by which version of the program.
+    /// Which migrations were made, and when, in milliseconds since 1970.
     static let versions = """
         CREATE TABLE IF NOT EXISTS schema_version (
             version bigint PRIMARY KEY,
             runs_from bigint NOT NULL,
-            program text COLLATE "C" NOT NULL,
             time bigint NOT NULL
         );
         """
