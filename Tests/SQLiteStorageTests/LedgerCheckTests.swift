@@ -28,13 +28,15 @@ struct LedgerCheckTests {
     @discardableResult
     private func broadcast(_ blocks: [[Int64]], outcome: LedgerOutcome = .accepted) async throws -> Int64 {
         try await store.write { [project] db in
-            try db.change("INSERT OR IGNORE INTO app (id, project, name, platform) VALUES (1, 'demo', 'com.example.app', 0)")
+            try db.change(
+                "INSERT OR IGNORE INTO app (id, project, name, platform) VALUES (1, 'demo', 'com.example.app', 0)")
             for key in blocks.joined() {
-                try db.change("""
-                        INSERT OR IGNORE INTO registration (key, fid, token, app, address, channel,
-                            created_at, refreshed_at)
-                        VALUES (?1, ?2, ?2, 1, ?3, 0, 5, 6)
-                        """, [key, Self.fid(key), Array("\(key)".utf8)])
+                try db.change(
+                    """
+                    INSERT OR IGNORE INTO registration (key, fid, token, app, address, channel,
+                        created_at, refreshed_at)
+                    VALUES (?1, ?2, ?2, 1, ?3, 0, 5, 6)
+                    """, [key, Self.fid(key), Array("\(key)".utf8)])
             }
             try db.sqlite.execute(
                 sql: """
@@ -47,17 +49,19 @@ struct LedgerCheckTests {
                     VALUES (1, 'demo', 'com.example.app', 0);
                     """)
             let count = blocks.joined().count
-            try db.change("""
-                    INSERT INTO message (id, project, topic, audience, singles, bytes, collapses_repeats, source, is_displayed, priority, time_to_live,
-                        lane, state, accepted_at, expires_at, completed_at)
-                    VALUES (CAST('0:' || (SELECT count(*) FROM message) AS BLOB), 'demo', 1, ?, 0, 2, 1, '{}', 0, 10, 60, 1, 'COMPLETE', 7, 60007, 8)
-                    """, [count])
+            try db.change(
+                """
+                INSERT INTO message (id, project, topic, audience, singles, bytes, collapses_repeats, source, is_displayed, priority, time_to_live,
+                    lane, state, accepted_at, expires_at, completed_at)
+                VALUES (CAST('0:' || (SELECT count(*) FROM message) AS BLOB), 'demo', 1, ?, 0, 2, 1, '{}', 0, 10, 60, 1, 'COMPLETE', 7, 60007, 8)
+                """, [count])
             let message = try db.sqlite.lastInsertedRowID
-            try db.change("""
-                    INSERT INTO fan_out (message, shard, project, last_subscription, after_key, last_key, expected,
-                        claimed, done, is_open)
-                    VALUES (?, 0, 'demo', 1, 0, 1, ?, ?, 1, 0)
-                    """, [message, count, count])
+            try db.change(
+                """
+                INSERT INTO fan_out (message, shard, project, last_subscription, after_key, last_key, expected,
+                    claimed, done, is_open)
+                VALUES (?, 0, 'demo', 1, 0, 1, ?, ?, 1, 0)
+                """, [message, count, count])
             for keys in blocks {
                 let time = try LedgerClock(db: db).advance(to: Timestamp(milliseconds: 5_000_000))
                 var writer = LedgerWriter(db: db, recordedAt: time)
@@ -98,10 +102,11 @@ struct LedgerCheckTests {
             if hasOther {
                 try db.change("INSERT INTO app (project, name, platform) VALUES ('demo', ?, 0)", [name])
             }
-            try db.change("""
-                    INSERT INTO former_registration (key, fid, app, last_message)
-                        SELECT column1, column2, app.id, 9 FROM (VALUES (3, 'x'), (2000, 'y')), app WHERE app.name = ?1
-                    """, [name])
+            try db.change(
+                """
+                INSERT INTO former_registration (key, fid, app, last_message)
+                    SELECT column1, column2, app.id, 9 FROM (VALUES (3, 'x'), (2000, 'y')), app WHERE app.name = ?1
+                """, [name])
             try db.change("DELETE FROM registration WHERE key IN (3, 4)")
             try db.change("DELETE FROM former_registration WHERE key = 4")
             let entries = try #require(try db.bytes("SELECT entries FROM ledger_block"))

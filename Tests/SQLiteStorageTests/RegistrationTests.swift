@@ -158,10 +158,11 @@ struct RegistrationTests {
         let owner = try #require(try await store.registration(id, in: project))
         if hasEnded { try await store.end(owner.key, RegistrationEnd(time: time, cause: .unregistered)) }
         try await store.write { db in
-            try db.post("""
-                    INSERT INTO installation (project, fid, app, sdk_version, refresh_digest, created_at, used_at)
-                    VALUES ('demo', ?, '1:1:ios:a', 'i:12.0.0', zeroblob(32), 1, 1)
-                    """, [id.rawValue])
+            try db.post(
+                """
+                INSERT INTO installation (project, fid, app, sdk_version, refresh_digest, created_at, used_at)
+                VALUES ('demo', ?, '1:1:ios:a', 'i:12.0.0', zeroblob(32), 1, 1)
+                """, [id.rawValue])
         }
         let before = try await store.registration(id, in: project)
         for number in [2, 3] as [UInt8] {
@@ -180,10 +181,11 @@ struct RegistrationTests {
         imported.id = id
         _ = try await take([imported], store)
         try await store.write { db in
-            try db.post("""
-                    INSERT INTO installation (project, fid, app, sdk_version, refresh_digest, created_at, used_at)
-                    VALUES ('demo', ?, '1:1:ios:a', 'i:12.0.0', zeroblob(32), 1, 1)
-                    """, [id.rawValue])
+            try db.post(
+                """
+                INSERT INTO installation (project, fid, app, sdk_version, refresh_digest, created_at, used_at)
+                VALUES ('demo', ?, '1:1:ios:a', 'i:12.0.0', zeroblob(32), 1, 1)
+                """, [id.rawValue])
         }
         let owner = try #require(try await store.registration(id, in: project))
         for number in [1, 2] as [UInt8] {

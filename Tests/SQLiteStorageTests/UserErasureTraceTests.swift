@@ -58,10 +58,11 @@ struct UserErasureTraceTests {
         }
         _ = try await Base.send(.registration(registration.key), "text", in: store, at: 1000, links: links)
         try await store.write { db in
-            try db.post("""
-                    CREATE TRIGGER last_fails BEFORE UPDATE ON link WHEN OLD.id = (SELECT max(id) FROM link)
-                    BEGIN SELECT RAISE(ABORT, 'the last one fails'); END
-                    """)
+            try db.post(
+                """
+                CREATE TRIGGER last_fails BEFORE UPDATE ON link WHEN OLD.id = (SELECT max(id) FROM link)
+                BEGIN SELECT RAISE(ABORT, 'the last one fails'); END
+                """)
         }
         let versions = store.linkVersions
         await #expect(throws: StoreError.self) { try await Base.erase(alice, in: store) }

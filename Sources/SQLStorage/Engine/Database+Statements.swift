@@ -60,7 +60,7 @@ extension Database {
         try bound(sql, arguments).run()
     }
 
-    /// Runs a change whose count nobody asks for, see ``PreparedStatement/post()``.
+    /// Runs a change whose count no caller asks for, see ``PreparedStatement/post()``.
     func post(_ sql: String, _ arguments: SQLArguments = []) throws {
         try bound(sql, arguments).post()
     }

@@ -29,7 +29,7 @@ package protocol PreparedStatement: ColumnReader {
     @discardableResult
     func run() throws -> Int
 
-    /// Runs a change whose count and rows nobody asks for. An engine may send it without waiting for the answer: what it
+    /// Runs a change whose count and rows no caller asks for. An engine may send it without waiting for the answer: what it
     /// fails with then shows with the next answer, at the end of its savepoint or at the commit.
     func post() throws
 

@@ -50,7 +50,9 @@ extension Array: SQLBindable where Element: SQLElement {
 }
 
 extension UInt8: SQLElement {
-    package static func bind(_ elements: [UInt8], to statement: any PreparedStatement) { statement.bind(blob: elements) }
+    package static func bind(_ elements: [UInt8], to statement: any PreparedStatement) {
+        statement.bind(blob: elements)
+    }
 }
 
 extension Int64: SQLElement {

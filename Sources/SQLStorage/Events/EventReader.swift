@@ -206,7 +206,8 @@ struct EventReader {
         let outcomes = wantedOutcomes
         guard !outcomes.isEmpty else { return }
         let wanted = outcomes.reduce(0) { $0 | LedgerBlock.bit(of: $1) }
-        let blocks = try db.rows(Self.blocks, [step.project.rawValue, settled.blocks.lowerBound, settled.blocks.upperBound])
+        let blocks = try db.rows(
+            Self.blocks, [step.project.rawValue, settled.blocks.lowerBound, settled.blocks.upperBound])
         guard blocks.reduce(0, { $0 + ($1[1] as Int) }) == settled.deliveries else {
             let last = step.first + Int64(settled.deliveries) - 1
             return add(last, step, .forgotten(deliveries: settled.deliveries))

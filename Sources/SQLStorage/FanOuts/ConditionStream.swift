@@ -16,7 +16,8 @@ struct ConditionStream {
 
     /// - Parameter number: subscriptions up to this one count, but for topics that are excluded.
     init(
-        _ expression: StoredExpression, project: ProjectID, after: Int64, last: Int64, number: Int64, in db: any Database
+        _ expression: StoredExpression, project: ProjectID, after: Int64, last: Int64, number: Int64,
+        in db: any Database
     ) throws {
         let literals = expression.literals
         let table = TopicTable(db: db)

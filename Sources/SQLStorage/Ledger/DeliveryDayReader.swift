@@ -58,9 +58,9 @@ struct DeliveryDayReader {
             sum(CASE outcome WHEN 'rejected' THEN count ELSE 0 END),
             sum(CASE outcome WHEN 'expired' THEN count ELSE 0 END),
             sum(CASE outcome WHEN 'cancelled' THEN count ELSE 0 END), sum(CASE is_displayed WHEN 1 THEN count ELSE 0 END),
-            (SELECT count FROM received_day r WHERE r.app = d.app AND r.day = d.day AND r.label = d.label)
-        FROM delivery_day d WHERE app = ? AND (day, label) < (?, ?)
-        GROUP BY d.app, day, label ORDER BY day DESC, label DESC LIMIT ?
+            (SELECT count FROM received_day r WHERE r.app = ?1 AND r.day = d.day AND r.label = d.label)
+        FROM delivery_day d WHERE app = ?1 AND (day, label) < (?2, ?3)
+        GROUP BY day, label ORDER BY day DESC, label DESC LIMIT ?4
         """
     /// Open deliveries with a row of their own: as many steps as the project has.
     static let waiting = """

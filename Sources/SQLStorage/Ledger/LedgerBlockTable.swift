@@ -36,7 +36,7 @@ struct LedgerBlockTable {
         (
             block.entries.reduce(0) { $0 | LedgerBlock.bit(of: $1.outcome) },
             try LedgerBlock.encode(
-                    block.entries[...], reasons: block.reasons, ids: block.ids, messages: block.messages[...])
+                block.entries[...], reasons: block.reasons, ids: block.ids, messages: block.messages[...])
         )
     }
 

@@ -21,7 +21,8 @@ extension SQLStore: LedgerStore {
         let before = try cursor.map { text throws(StoreError) in try PageCursor(text: text, of: .messages).last }
         return try await read { db in
             let reader = ReportReader(db: db)
-            let rows = try db.rows(state.map(ReportReader.newest) ?? ReportReader.newest, [project.rawValue, before ?? .max, limit + 1])
+            let rows = try db.rows(
+                state.map(ReportReader.newest) ?? ReportReader.newest, [project.rawValue, before ?? .max, limit + 1])
             let messages = try rows.prefix(limit).map { try MessageRow(row: $0) }
             let next = rows.count > limit ? messages.last.map { PageCursor(.messages, after: $0.seq).text } : nil
             return ResultPage(elements: try messages.map(reader.report), nextCursor: next)

@@ -20,7 +20,8 @@ struct ReceiptReader {
     func page(after last: Int64, limit: Int) throws -> [ExportRow] {
         // In the order of recording, whatever the order of ids: times that were ahead are set back.
         let before = try db.number(Self.recordedAt, [last]) ?? 0
-        let found = try db.rows(Self.window, [project.rawValue, max(start.milliseconds, before), end.milliseconds, last, limit])
+        let found = try db.rows(
+            Self.window, [project.rawValue, max(start.milliseconds, before), end.milliseconds, last, limit])
         let names = try LedgerReader(db: db).names(of: found.map { $0[1] })
         return try zip(found, names).map { row, name in
             let message = try LedgerMessage(row: row, from: 4)

@@ -92,7 +92,7 @@ struct ReceiptTable {
             FROM receipt e CROSS JOIN every_message m ON m.seq = e.message
             LEFT JOIN registration r ON r.key = e.registration
             LEFT JOIN former_registration f ON f.key = e.registration
-            WHERE e.kind = 0 AND coalesce(r.app, f.app) IS NOT NULL\(condition) LIMIT \(Int64.max)) e
+            WHERE e.kind = 0 AND coalesce(r.app, f.app) IS NOT NULL\(condition) LIMIT \(Int64.max)) found
         GROUP BY 1, 2, 3
         """
     }

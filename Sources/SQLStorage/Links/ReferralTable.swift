@@ -68,7 +68,8 @@ struct ReferralTable {
     func invite(_ new: Invitation) throws -> (invitation: Invitation, isNew: Bool) {
         let key: SQLArguments = [new.project.rawValue, new.inviter.rawValue]
         try db.change(
-            "INSERT INTO referral_inviter (project, user, code) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", key + [new.code])
+            "INSERT INTO referral_inviter (project, user, code) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            key + [new.code])
         let notice: SQLArguments = [new.notice?.title, new.notice?.body]
         let isNew =
             try db.change(

@@ -255,7 +255,9 @@ struct AcceptStep {
     }
 
     private func insert(_ message: NewMessage, _ row: MessageColumns) throws -> Int64 {
-        guard let seq = try bind(message, row).insert() else { throw StoreError(.failed, "A message was not inserted.") }
+        guard let seq = try bind(message, row).insert() else {
+            throw StoreError(.failed, "A message was not inserted.")
+        }
         return seq
     }
 

@@ -75,7 +75,9 @@ struct OperatorTable {
 
     /// The projects in which an operator has a role.
     func projects(of row: Int64) throws -> [ProjectID] {
-        try db.rows("SELECT project FROM operator_role WHERE operator = ? ORDER BY project", [row]).map { try ProjectID(stored: $0[0]) }
+        try db.rows("SELECT project FROM operator_role WHERE operator = ? ORDER BY project", [row]).map {
+            try ProjectID(stored: $0[0])
+        }
     }
 
     /// Adds an audit entry in each of some projects.

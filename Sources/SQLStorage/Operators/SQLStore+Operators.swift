@@ -184,10 +184,12 @@ extension SQLStore: OperatorStore {
     /// By the index of an operator's sessions.
     package func sessions(of name: OperatorName) async throws(StoreError) -> [OperatorSession] {
         try await read { db in
-            try db.rows("""
-                    SELECT \(OperatorSession.columns) FROM operator_session s JOIN operator o ON o.seq = s.operator
-                    WHERE o.name = ? ORDER BY s.used_at DESC, s.id
-                    """, [name.rawValue]).map { try OperatorSession(row: $0) }
+            try db.rows(
+                """
+                SELECT \(OperatorSession.columns) FROM operator_session s JOIN operator o ON o.seq = s.operator
+                WHERE o.name = ? ORDER BY s.used_at DESC, s.id
+                """, [name.rawValue]
+            ).map { try OperatorSession(row: $0) }
         }
     }
 
@@ -224,10 +226,12 @@ extension SQLStore: OperatorStore {
         of name: OperatorName, in project: ProjectID
     ) async throws(StoreError) -> [ComposerDraft] {
         try await read { db in
-            try db.rows("""
-                    SELECT d.id, d.fields, d.changed_at FROM composer_draft d JOIN operator o ON o.seq = d.operator
-                    WHERE o.name = ? AND d.project = ? ORDER BY d.changed_at DESC, d.id
-                    """, [name.rawValue, project.rawValue]).map {
+            try db.rows(
+                """
+                SELECT d.id, d.fields, d.changed_at FROM composer_draft d JOIN operator o ON o.seq = d.operator
+                WHERE o.name = ? AND d.project = ? ORDER BY d.changed_at DESC, d.id
+                """, [name.rawValue, project.rawValue]
+            ).map {
                 ComposerDraft(
                     id: $0[0], name: name, project: project, fields: $0[1],
                     changedAt: Timestamp(milliseconds: $0[2]))

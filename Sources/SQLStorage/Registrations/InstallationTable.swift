@@ -69,7 +69,8 @@ struct InstallationTable {
             "INSERT INTO installation_token (digest, installation, expires_at) VALUES (?, ?, ?)",
             [token.digest, number, token.expiresAt.milliseconds])
         try db.change(Self.trim, [number, Self.tokenLimit])
-        try db.change("UPDATE installation SET used_at = greatest(used_at, ?) WHERE id = ?", [time.milliseconds, number])
+        try db.change(
+            "UPDATE installation SET used_at = greatest(used_at, ?) WHERE id = ?", [time.milliseconds, number])
     }
 
     private static func found(_ row: Row) throws -> Found {

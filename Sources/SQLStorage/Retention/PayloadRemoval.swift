@@ -63,7 +63,9 @@ struct PayloadRemoval {
     private mutating func walk() throws -> RemovedRows {
         var removed = RemovedRows()
         let table = RetentionTable(db: db, project: project)
-        let rows = try db.rows(Self.walk, [project, try table.payloadsAfter(), limit]).prefix { $0[2] < endedBefore.milliseconds }
+        let rows = try db.rows(Self.walk, [project, try table.payloadsAfter(), limit]).prefix {
+            $0[2] < endedBefore.milliseconds
+        }
         for row in rows {
             if hasEnded(row[1]) {
                 try remove(row[0])

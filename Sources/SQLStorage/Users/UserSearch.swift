@@ -153,8 +153,7 @@ struct UserSearch: Sendable {
             }
             found.formUnion(block.entries.map(\.key))
         }
-        for row in try db.rows("SELECT keys FROM message_list WHERE message = ?", [message])
-        {
+        for row in try db.rows("SELECT keys FROM message_list WHERE message = ?", [message]) {
             found.formUnion(try PackedKeys.keys(row[0]))
         }
         return !found.isEmpty && found.isSubset(of: keys)

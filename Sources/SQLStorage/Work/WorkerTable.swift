@@ -24,7 +24,8 @@ extension SQLStore {
     /// only one: workers that enrolled before it opened the store are gone.
     package func takeOver(at time: Timestamp) async throws(StoreError) -> Int {
         let rescued = try await write(.lease) { [engine] db in
-            try WorkerTable(db: db).takeOver(at: time, leasesBefore: engine.leaseTime(db), earlier: engine.earlierWorkers)
+            try WorkerTable(db: db).takeOver(
+                at: time, leasesBefore: engine.leaseTime(db), earlier: engine.earlierWorkers)
         }
         if rescued > 0 { logger.info("Deliveries rescued", metadata: ["store.rescued": "\(rescued)"]) }
         return rescued

@@ -107,7 +107,9 @@ extension SQLiteEngine {
     }
 
     func withReader(_ body: @escaping @Sendable (Result<any ReadConnection, any Error>) -> Void) {
-        pool.asyncUnsafeRead { [texts] result in body(result.map { SQLiteReader(db: $0, texts: texts) as any ReadConnection }) }
+        pool.asyncUnsafeRead { [texts] result in
+            body(result.map { SQLiteReader(db: $0, texts: texts) as any ReadConnection })
+        }
     }
 
     func withWriter(_ body: @escaping @Sendable (Result<any WriteConnection, any Error>) -> Void) {
