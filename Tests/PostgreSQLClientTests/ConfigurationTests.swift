@@ -81,7 +81,7 @@ struct BackOffTests {
             backOff.failed(error, at: now, chance: 0)
             waits.append(backOff.wait(at: now) ?? .zero)
         }
-        #expect(waits == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5].map { .seconds($0) })
+        #expect(waits == [100, 200, 400, 800, 1600, 3200, 5000, 5000].map { .milliseconds($0) })
         #expect(backOff.error == error)
         #expect(backOff.wait(at: now + .seconds(5)) == nil)
         backOff.succeeded()

@@ -109,19 +109,22 @@ final class WireProxy: Sendable {
     /// One connection: its two directions, then its end.
     private func serve(_ client: Int32, _ upstream: Int32, _ plan: Plan) {
         let answers = DispatchGroup()
+        let isCommitting = Shared(false)
         answers.enter()
         Thread { [self] in
-            forwardAnswers(from: upstream, to: client, plan)
+            forwardAnswers(from: upstream, to: client, plan, isCommitting)
             answers.leave()
         }.start()
-        forwardRequests(from: client, to: upstream, plan)
+        forwardRequests(from: client, to: upstream, plan, isCommitting)
         answers.wait()
         state.withLock { $0.descriptors.subtract([client, upstream]) }
         Glibc.close(client)
         Glibc.close(upstream)
     }
 
-    private func forwardRequests(from client: Int32, to upstream: Int32, _ plan: Plan) {
+    private func forwardRequests(
+        from client: Int32, to upstream: Int32, _ plan: Plan, _ isCommitting: Shared<Bool>
+    ) {
         var passed = 0
         while let bytes = Self.read(client) {
             if case .cutRequests(let limit) = plan, passed + bytes.count > limit {
@@ -129,14 +132,8 @@ final class WireProxy: Sendable {
                 break
             }
             if case .loseCommit(let isForwarded) = plan, Self.hasCommit(bytes) {
-                if isForwarded {
-                    // What the server answers is read to its end, and given to no one.
-                    shutdown(client, Int32(SHUT_RDWR))
-                    Self.write(bytes[...], to: upstream)
-                    shutdown(upstream, Int32(SHUT_WR))
-                    return
-                }
-                break
+                guard isForwarded else { break }
+                isCommitting.withLock { $0 = true }
             }
             Self.write(bytes[...], to: upstream)
             passed += bytes.count
@@ -145,9 +142,13 @@ final class WireProxy: Sendable {
         shutdown(upstream, Int32(SHUT_RDWR))
     }
 
-    private func forwardAnswers(from upstream: Int32, to client: Int32, _ plan: Plan) {
+    private func forwardAnswers(
+        from upstream: Int32, to client: Int32, _ plan: Plan, _ isCommitting: Shared<Bool>
+    ) {
         var passed = 0
         while var bytes = Self.read(upstream) {
+            // The answer to COMMIT: it is done.
+            if isCommitting.withLock({ $0 }) { break }
             switch plan {
             case .cutAnswers(let limit) where passed + bytes.count > limit:
                 Self.write(bytes.prefix(max(0, limit - passed)), to: client)

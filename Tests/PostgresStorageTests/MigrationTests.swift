@@ -75,7 +75,9 @@ struct MigrationTests {
             version: Schema.version + 1, runsFrom: 1,
             scripts: ["CREATE TABLE later (id bigint);\nINSERT INTO no_such_table VALUES (1);"])
         #expect(throws: PostgreSQLError.self) { try Self.migrate(database, migrator) }
-        #expect(try await server.execute("SELECT count(*) FROM pg_class WHERE relname IN ('later', 'meta')", in: database) == ["0"])
+        #expect(
+            try await server.execute("SELECT count(*) FROM pg_class WHERE relname IN ('later', 'meta')", in: database)
+                == ["0"])
         try await server.dropDatabase(database)
     }
 

@@ -2,6 +2,7 @@ import Logging
 import PostgresStorage
 import PushModel
 import Store
+import StoreConformance
 import Synchronization
 import TestSupport
 import Testing
@@ -36,7 +37,7 @@ struct NodeTests {
         #expect(nodes.map(\.number) == [first, second])
         #expect(nodes.map(\.version) == ["1.0", "1.1"])
         #expect(nodes.map(\.address) == ["http://a:8080", "http://b:8080"])
-        #expect(nodes.allSatisfy(\.isLive))
+        #expect(nodes.allSatisfy { $0.isLive })
 
         // One that is silent counts no more; when it comes back it is the first again.
         time.withLock { $0 = $0 + StoreNode.lifetime }
@@ -103,7 +104,9 @@ struct NodeTests {
                         project: project, app: app, address: .apple(token, .production), appVersion: nil, owner: nil),
                     at: Timestamp(milliseconds: Int64(byte)))
                 _ = try await a.store.acceptOne(
-                    NewMessage(sampleFor: .topic(try #require(Topic(rawValue: "news"))), in: project, at: 1000, number: UInt64(byte)))
+                    NewMessage(
+                        sampleFor: .topic(try #require(Topic(rawValue: "news"))), in: project, at: 1000,
+                        number: UInt64(byte)))
                 try await Task.sleep(for: .milliseconds(20))
             }
         }

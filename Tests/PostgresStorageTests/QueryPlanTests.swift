@@ -1,3 +1,4 @@
+import Store
 import TestSupport
 import Testing
 
@@ -71,7 +72,9 @@ struct QueryPlanTests {
         Hot(name: "expect", sql: FanOutTable.expect),
         Hot(name: "registration by key", sql: DeliveryRegistrationReader.byKey),
         Hot(name: "registration by FID in any project", sql: RegistrationTable.byIDInAnyProject),
-        Hot(name: "registration by old token in any project", sql: RegistrationTable.byForeignTokenInAnyProject),
+        Hot(
+            name: "registration by old token in any project",
+            sql: RegistrationTable.byForeignTokenInAnyProject(.postgreSQL)),
         Hot(name: "empty topics", sql: TopicTable.mark),
         Hot(name: "purge topics", sql: TopicTable.purge),
         Hot(name: "count of a project's topics", sql: TopicTable.count),
@@ -133,7 +136,7 @@ struct QueryPlanTests {
         Hot(name: "block", sql: StoredBlock.byID),
         Hot(name: "message", sql: MessageTable.byID),
         Hot(name: "registration by FID", sql: RegistrationTable.byID),
-        Hot(name: "registration by foreign token", sql: RegistrationTable.byForeignToken),
+        Hot(name: "registration by foreign token", sql: RegistrationTable.byForeignToken(.postgreSQL)),
         Hot(name: "registration by address", sql: RegistrationTable.byAddress),
         Hot(name: "count of inserted registrations", sql: InsertedRegistrations.count),
         Hot(name: "clock of inserted registrations", sql: InsertedRegistrations.clock),
@@ -368,7 +371,8 @@ struct QueryPlanTests {
     func hotStatementsReadNoTableAsAWhole(_ statement: Hot) async throws {
         let sql = StatementText.postgreSQL(statement.sql)
         let parameters = sql.matches(of: /\$(\d+)/).compactMap { Int($0.output.1) }.max() ?? 0
-        let arguments = parameters == 0 ? "" : "(\(Array(repeating: "NULL", count: parameters).joined(separator: ", ")))"
+        let arguments =
+            parameters == 0 ? "" : "(\(Array(repeating: "NULL", count: parameters).joined(separator: ", ")))"
         let plan = try await PostgreSQLServer.shared().execute(
             """
             SET plan_cache_mode = force_generic_plan; SET jit = off; PREPARE hot AS \(sql);

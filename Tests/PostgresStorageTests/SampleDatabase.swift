@@ -1,6 +1,7 @@
 import Logging
 import PostgresStorage
 import PushModel
+import SQLStorage
 import Store
 import StoreConformance
 import Synchronization

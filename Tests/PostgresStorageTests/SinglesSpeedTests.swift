@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import StoreConformance

@@ -197,13 +197,13 @@ extension PostgreSQLSession {
         }
     }
 
-    /// Ends the server's process that runs it: it may wait for a client that can't reach it any more, with the lock of all
-    /// writers.
+    /// Ends the server's process that runs it, if it waits for a client that can't reach it any more, with the lock of all
+    /// writers. One that is at its COMMIT, and may wait for a standby, is left to it.
     private func terminate(_ trace: CommitTrace) throws(PostgreSQLError) {
         let statement = try statement(
             """
             SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-            WHERE pid = $1 AND backend_xid::text = ($2::bigint & 4294967295)::text
+            WHERE pid = $1 AND state <> 'active' AND backend_xid::text = ($2::bigint & 4294967295)::text
             """)
         statement.bind(Int64(trace.process))
         statement.bind(trace.transaction)
