@@ -49,6 +49,13 @@ package struct PostgreSQLError: Error, Sendable, Equatable, CustomStringConverti
         state.map { "\(message) (SQLSTATE \($0.code))" } ?? message
     }
 
+    /// With the text of the statement, if the server could not make anything of it (class 42 of its codes): a text has no
+    /// values.
+    func naming(_ text: String) -> PostgreSQLError {
+        guard kind == .refused, let state, state.code.hasPrefix("42") else { return self }
+        return PostgreSQLError(kind, "\(message) in: \(text)", state: state, constraint: constraint, table: table)
+    }
+
     /// Whether the connection is of no use after it.
     package var endsConnection: Bool {
         switch kind {

@@ -116,7 +116,12 @@ package final class PostgreSQLSession {
         guard statements.count < Self.statementLimit else {
             throw PostgreSQLError(.misuse, "More than \(Self.statementLimit) texts of statements are in use.")
         }
-        let statement = try PostgreSQLStatement(configuration.translate(text), on: connected())
+        let statement: PostgreSQLStatement
+        do throws(PostgreSQLError) {
+            statement = try PostgreSQLStatement(configuration.translate(text), on: connected())
+        } catch {
+            throw error.naming(text)
+        }
         statements[text] = statement
         return statement
     }
