@@ -10,7 +10,8 @@ import Testing
 
 @testable import PostgresStorage
 
-/// How many messages to one registration each the two storages take and settle in a second, from some senders at once. It
+/// How many messages to one registration each the two storages take and settle in a second: some senders hand in one at a
+/// time, and what they got is settled in batches behind them, as the gateway does. It
 /// prints figures and holds nothing against them; `HERALD_SPEED` is how many messages.
 @Suite(
     .enabled(if: PostgreSQLServer.isInstalled && testSetting("HERALD_SPEED", 0) > 0), .serialized,
@@ -41,13 +42,24 @@ struct SinglesSpeedTests {
     private func measure(_ name: String, _ store: any CompleteStore) async throws {
         let worker = try await store.enroll("speed", for: .seconds(3600))
         let registrations = try await register(1000, store)
+        let (claims, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let accepted = Shared<[ClaimedDelivery]>([])
         let (times, duration) = try await timed {
-            try await withThrowingTaskGroup(of: [Duration].self) { group in
+            async let settled: Void = settle(accepted, claims, store, worker)
+            let times = try await withThrowingTaskGroup(of: [Duration].self) { group in
                 for sender in 0..<senders {
-                    group.addTask { try await send(sender, registrations, store, worker) }
+                    group.addTask {
+                        try await send(sender, registrations, store, worker) { claims in
+                            accepted.withLock { $0 += claims }
+                            continuation.yield()
+                        }
+                    }
                 }
-                return try await group.reduce(into: []) { $0 += $1 }
+                return try await group.reduce(into: [Duration]()) { $0 += $1 }
             }
+            continuation.finish()
+            try await settled
+            return times
         }
         let sorted = times.sorted()
         print(
@@ -73,9 +85,10 @@ struct SinglesSpeedTests {
         return registrations
     }
 
-    /// One sender's part: accepts one after the other, and settles behind it, as the gateway does.
+    /// One sender's part: one after the other.
     private func send(
-        _ sender: Int, _ registrations: [Registration], _ store: any CompleteStore, _ worker: WorkerID
+        _ sender: Int, _ registrations: [Registration], _ store: any CompleteStore, _ worker: WorkerID,
+        _ note: @Sendable ([ClaimedDelivery]) -> Void
     ) async throws -> [Duration] {
         var times: [Duration] = []
         for number in 0..<count / senders {
@@ -86,9 +99,23 @@ struct SinglesSpeedTests {
             let (results, time) = try await timed { try await store.accept([message], claimedBy: worker) }
             times.append(time)
             guard case .accepted(_, let claims)? = results.first else { continue }
-            _ = try await store.settle(claims.map { ended($0) }, by: worker)
+            note(claims)
         }
         return times
+    }
+
+    /// Settles what was accepted, whatever gathered meanwhile at a time.
+    private func settle(
+        _ accepted: Shared<[ClaimedDelivery]>, _ claims: AsyncStream<Void>, _ store: any CompleteStore,
+        _ worker: WorkerID
+    ) async throws {
+        for await _ in claims {
+            let batch = accepted.withLock { accepted in
+                defer { accepted.removeAll() }
+                return accepted
+            }
+            _ = try await store.settle(batch.map { ended($0) }, by: worker)
+        }
     }
 
     private func ended(_ delivery: ClaimedDelivery) -> Settlement {
