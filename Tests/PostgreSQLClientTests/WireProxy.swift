@@ -168,7 +168,8 @@ final class WireProxy: Sendable {
     }
 
     private static func hasCommit(_ bytes: [UInt8]) -> Bool {
-        String(decoding: bytes, as: UTF8.self).contains("COMMIT")
+        // With its end: "READ COMMITTED" is none.
+        bytes.firstRange(of: Array("COMMIT".utf8) + [0]) != nil
     }
 
     private static func read(_ descriptor: Int32) -> [UInt8]? {

@@ -21,10 +21,13 @@ struct SinglesSpeedTests {
     private let project = ProjectID(rawValue: "demo")!
 
     @Test func singlesOnPostgreSQL() async throws {
-        let url = try await SampleDatabase.make()
+        // Not the shared one, which may have its files in memory.
+        let server = try await PostgreSQLServer()
+        let url = try await server.makeDatabase()
         let store = try PostgresStore.open(url: url, role: .gateway, logger: Logger(label: "test"))
         try await measure("PostgreSQL", store)
         try store.close()
+        await server.stop(immediate: true)
     }
 
     @Test func singlesOnSQLite() async throws {

@@ -25,11 +25,12 @@ package final class PostgreSQLServer: Sendable {
     private let watcher: ChildProcess
     private let lastDatabase = Mutex(0)
 
-    /// The server that all tests of a process share: started by the first one that asks.
+    /// The server that all tests of a process share: started by the first one that asks. Its files are in memory where
+    /// there is room: a database is made and removed for each test, for which files are synced.
     package static func shared() async throws -> PostgreSQLServer {
         let task = starting.withLock { task in
             if let task { return task }
-            let new = Task { try await PostgreSQLServer() }
+            let new = Task { try await PostgreSQLServer(isInMemory: true) }
             task = new
             return new
         }
@@ -40,11 +41,12 @@ package final class PostgreSQLServer: Sendable {
     ///
     /// - Parameters:
     ///   - settings: beside those of tests, for `postgres -c`.
+    ///   - isInMemory: whether its files are in memory if there is room.
     ///   - hasTLS: whether it has a certificate for 127.0.0.1, see ``certificate``; needs openssl.
     /// - Throws: ``ChildProcessError`` with the output of what failed.
-    package init(settings: [String: String] = [:], hasTLS: Bool = false) async throws {
+    package init(settings: [String: String] = [:], isInMemory: Bool = false, hasTLS: Bool = false) async throws {
         programs = try PostgreSQLPrograms()
-        let directory = try Self.makeDirectory()
+        let directory = try Self.makeDirectory(isInMemory: isInMemory)
         socketDirectory = directory
         // Begins before there is something to remove.
         watcher = try ChildProcess("/bin/bash", ["-c", Self.watch, directory, String(getpid())])
@@ -82,12 +84,24 @@ package final class PostgreSQLServer: Sendable {
     package var certificate: String { PostgreSQLPrograms.certificate(in: socketDirectory) }
 
     /// The name is short: that of the socket has at most 107 bytes.
-    private static func makeDirectory() throws -> String {
+    private static func makeDirectory(isInMemory: Bool) throws -> String {
         let name = "herald-pg-\(String(UInt32.random(in: 0 ... .max), radix: 36))"
+        if isInMemory, hasMemory {
+            let path = "/dev/shm/\(name)"
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            return path
+        }
         let usual = FileManager.default.temporaryDirectory.appending(path: name).path()
         let path = usual.utf8.count < 80 ? usual : "/tmp/\(name)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         return path
+    }
+
+    /// Whether files of tests have room in memory: 4 GB, with as much left.
+    private static var hasMemory: Bool {
+        var room = statvfs()
+        guard unsafe statvfs("/dev/shm", &room) == 0 else { return false }
+        return UInt64(room.f_bavail) * UInt64(room.f_frsize) > 8 << 30
     }
 
     private static func isReady(_ process: ChildProcess) async -> Bool {

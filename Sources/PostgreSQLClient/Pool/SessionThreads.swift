@@ -11,8 +11,8 @@ final class SessionThreads: Sendable {
         var queue: [SessionWork] = []
         var isStarted = false
         var isClosing = false
-        /// Threads whose session has a connection, as far as they know.
-        var connected = 0
+        /// Threads whose session has a connection, as far as they know, or is about to get one.
+        var hopeful = 0
     }
 
     private let name: String
@@ -93,32 +93,32 @@ final class SessionThreads: Sendable {
     /// The life of a thread.
     private func run() {
         let session = PostgreSQLSession(configuration, logger: logger)
-        var isConnected = false
+        var isHopeful = false
         while true {
             signals.wait()
             guard let work = state.withLock({ $0.queue.isEmpty ? nil : $0.queue.removeFirst() }) else { break }
+            note(&isHopeful, session.pause == nil)
             do throws(PostgreSQLError) {
                 try session.connect()
-                note(&isConnected, true)
                 work(.success(session))
             } catch {
-                note(&isConnected, false)
+                note(&isHopeful, false)
                 if leave(work) { wait(for: session) } else { work(.failure(error)) }
             }
         }
         session.close()
     }
 
-    private func note(_ isConnected: inout Bool, _ now: Bool) {
-        guard isConnected != now else { return }
-        isConnected = now
-        state.withLock { $0.connected += now ? 1 : -1 }
+    private func note(_ isHopeful: inout Bool, _ now: Bool) {
+        guard isHopeful != now else { return }
+        isHopeful = now
+        state.withLock { $0.hopeful += now ? 1 : -1 }
     }
 
-    /// Leaves work to other threads if one of them has a connection: a server may have no place for all.
+    /// Leaves work to other threads if one of them has a connection or may get one: a server may have no place for all.
     private func leave(_ work: @escaping SessionWork) -> Bool {
         let isLeft = state.withLock { state in
-            guard state.connected > 0, !state.isClosing else { return false }
+            guard state.hopeful > 0, !state.isClosing else { return false }
             state.queue.insert(work, at: 0)
             return true
         }

@@ -34,9 +34,17 @@ struct PostgresReader: ReadConnection {
 /// The session that writes.
 struct PostgresWriter: WriteConnection {
     let session: PostgreSQLSession
+    let commits: CommitCount
 
     func inTransaction(_ body: (any Database) throws -> Bool) throws -> Bool {
-        try session.inTransaction(lock: PostgresEngine.writeLock) { try body(PostgresDatabase(session)) }
+        let isCommitted = try session.inTransaction(lock: PostgresEngine.writeLock) {
+            let database = PostgresDatabase(session)
+            guard try body(database) else { return false }
+            try database.statement(CommitCount.increment).post()
+            return true
+        }
+        if isCommitted { commits.noteOwn() }
+        return isCommitted
     }
 
     func afterAnswers() {}

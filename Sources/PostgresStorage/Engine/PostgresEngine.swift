@@ -17,6 +17,7 @@ package final class PostgresEngine: StorageEngine {
     private let configuration: PostgreSQLConfiguration
     private let logger: Logger
     private let health = PostgresHealth()
+    private let commits = CommitCount()
     /// Takes the place of the database's clock for leases.
     private let clock: (@Sendable () -> Timestamp)?
     private let role: StoreRole
@@ -99,7 +100,9 @@ package final class PostgresEngine: StorageEngine {
     }
 
     package func withWriter(_ body: @escaping @Sendable (Result<any WriteConnection, any Error>) -> Void) {
-        pool.withWriter { session in body(Result { PostgresWriter(session: try session.get()) }) }
+        pool.withWriter { [commits] session in
+            body(Result { PostgresWriter(session: try session.get(), commits: commits) })
+        }
     }
 
     private static let time = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
@@ -112,15 +115,8 @@ package final class PostgresEngine: StorageEngine {
         return Timestamp(milliseconds: statement.number(0))
     }
 
-    /// The end of the write-ahead log: it grows with what anyone commits, ours included, so more is looked up again than
-    /// would have to be.
     package func otherCommits() async throws -> Int64 {
-        try await read { db in
-            let statement = try db.statement("SELECT pg_current_wal_lsn() - '0/0'::pg_lsn")
-            guard try statement.next() else { return 0 }
-            defer { statement.reset() }
-            return statement.number(0)
-        }
+        try await read { [commits] db in try commits.others(db) }
     }
 
     // MARK: Condition
