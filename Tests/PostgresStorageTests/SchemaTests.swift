@@ -34,15 +34,15 @@ struct SchemaTests {
         Violation(
             rule: "two active registrations of one address",
             sql: """
-                INSERT INTO registration (fid, token, app, address, channel, created_at, refreshed_at)
-                VALUES ('dAAAAAAAAAAAAAAAAAAAAA', '\\x00ab', 1, '\\xd701', 0, 5, 6)
+                INSERT INTO registration (key, fid, token, app, address, channel, created_at, refreshed_at)
+                VALUES (2, 'dAAAAAAAAAAAAAAAAAAAAA', '\\x00ab', 1, '\\xd701', 0, 5, 6)
                 """, mention: "registration_active"),
         Violation(
             rule: "two registrations of one old token",
             sql: """
                 UPDATE registration SET token = '\\x016162';
-                INSERT INTO registration (fid, token, app, address, channel, created_at, refreshed_at)
-                VALUES ('dAAAAAAAAAAAAAAAAAAAAA', '\\x016162', 1, '\\xd702', 0, 5, 6)
+                INSERT INTO registration (key, fid, token, app, address, channel, created_at, refreshed_at)
+                VALUES (2, 'dAAAAAAAAAAAAAAAAAAAAA', '\\x016162', 1, '\\xd702', 0, 5, 6)
                 """, mention: "registration_foreign_token"),
         Violation(rule: "a token that is neither bytes nor text", sql: "UPDATE registration SET token = '\\x02aa'"),
         Violation(rule: "a token of nothing", sql: "UPDATE registration SET token = '\\x00'"),

@@ -73,9 +73,12 @@ package struct PostgreSQLConfiguration: Sendable {
         "client_encoding": "UTF8",
     ]
 
-    /// Limits on the server's side, so that a node that hangs holds no lock for long.
+    /// Limits on the server's side, so that a node that hangs holds no lock for long. Statements are made for indexes: a plan
+    /// that reads a whole table instead, as for a table that was small when it was analyzed, or for a LIMIT that is a parameter,
+    /// would be kept for all later calls.
     private static let options = """
-        -c statement_timeout=15s -c idle_in_transaction_session_timeout=30s -c lock_timeout=5s -c timezone=UTC
+        -c statement_timeout=15s -c idle_in_transaction_session_timeout=30s -c lock_timeout=5s -c timezone=UTC \
+        -c enable_seqscan=off -c jit=off
         """
 
     /// Certificate authorities of the system, where Debian and Fedora have them.

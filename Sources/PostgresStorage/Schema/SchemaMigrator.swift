@@ -59,11 +59,13 @@ struct SchemaMigrator {
     }
 
     private static func state(_ session: PostgreSQLSession) throws -> State {
-        let table = try session.statement("SELECT to_regclass('schema_version') IS NOT NULL")
-        guard try table.next(), table.number(0) == 1 else {
-            table.reset()
-            return State()
-        }
+        // Asked of the catalog itself: what the server keeps of names may be of a moment before the lock was there.
+        let table = try session.statement(
+            """
+            SELECT 1 FROM pg_class
+            WHERE relname = 'schema_version' AND relnamespace = CAST(current_schema() AS regnamespace)
+            """)
+        guard try table.next() else { return State() }
         table.reset()
         let rows = try session.statement("SELECT version, runs_from FROM schema_version ORDER BY version DESC LIMIT 1")
         guard try rows.next() else { return State() }

@@ -68,7 +68,9 @@
         private static func delivered(by node: GatewayProcess) async throws -> Int {
             let text = try await APIClient(baseURL: node.baseURL, key: "").get("/metrics").text
             return text.split(separator: "\n").reduce(0) { sum, line in
-                guard line.hasPrefix("herald_deliveries_total{"), line.contains(#"outcome="accepted""#) else { return sum }
+                guard line.hasPrefix("herald_deliveries_total{"), line.contains(#"outcome="accepted""#) else {
+                    return sum
+                }
                 return sum + (line.split(separator: " ").last.flatMap { Int($0) } ?? 0)
             }
         }
