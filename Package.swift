@@ -11,6 +11,11 @@ let only: [String] =
 let sanitizer: [SwiftSetting] =
     Context.environment["HERALD_SANITIZE"].map { [.define("HERALD_\($0.uppercased())_SANITIZER")] } ?? []
 
+// HERALD_TRAITS=PostgreSQL adds the trait of that name to the default ones, and with it the targets that need libpq-dev:
+// a target can't depend on a trait, and without it neither library nor header is asked for.
+let traits: [String] = Context.environment["HERALD_TRAITS"].map { $0.split(separator: ",").map(String.init) } ?? []
+let hasPostgreSQL = traits.contains("PostgreSQL")
+
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -137,8 +142,27 @@ let libraries: [Target] = [
             "JSON",
             argumentParser, asyncHTTPClient, configuration, hummingbird, hummingbirdCore, coreMetrics,
             lifecycle, unixSignals, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, tracing, "Traces", yams,
-        ]),
+        ] + (hasPostgreSQL ? ["PostgresStorage", "SQLStorage"] : [])),
 ]
+
+// The storage on PostgreSQL.
+let postgreSQL: [Target] =
+    !hasPostgreSQL
+    ? []
+    : [
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(name: "PostgreSQLClient", dependencies: ["CPostgreSQL", deque, logging]),
+        .target(
+            name: "PostgresStorage",
+            dependencies: ["SQLStorage", "PostgreSQLClient", "Store", "PushModel", coreMetrics, logging]),
+        .testTarget(name: "PostgreSQLClientTests", dependencies: ["PostgreSQLClient", "TestSupport", logging]),
+        .testTarget(
+            name: "PostgresStorageTests",
+            dependencies: [
+                "PostgresStorage", "SQLStorage", "SQLiteStorage", "PostgreSQLClient", "Store", "StoreConformance",
+                "PushModel", "JSON", "TestSupport", logging,
+            ]),
+    ]
 
 // HERALD_BENCHMARKS=1 adds herald-bench: what measures is no part of what runs.
 let benchmarks: [Target] =
@@ -289,7 +313,7 @@ func selection(of targets: [Target]) -> [Target] {
     return targets.filter { reached.contains($0.name) }
 }
 
-let targets = selection(of: libraries + benchmarks + tests)
+let targets = selection(of: libraries + postgreSQL + benchmarks + tests)
 // What the gateway stands on belongs to its trait: an app that takes a library without the trait fetches none of it.
 for target in targets {
     target.dependencies = target.dependencies.map { dependency in
@@ -298,9 +322,17 @@ for target in targets {
             name: name, package: package ?? name, moduleAliases: aliases, condition: .when(traits: ["Gateway"]))
     }
 }
-let served = Set(libraries.map(\.name))
+let served = Set((libraries + postgreSQL.filter { $0.type != .test }).map(\.name))
 for target in targets where target.type != .system && target.name != "CTestDefaults" {
     target.swiftSettings = settings + (served.contains(target.name) ? callers : []) + warnings + sanitizer
+}
+
+var declaredTraits: Set<Trait> = [
+    .default(enabledTraits: hasPostgreSQL ? ["Gateway", "PostgreSQL"] : ["Gateway"]),
+    .trait(name: "Gateway", description: "The gateway's own dependencies; libraries for apps need none."),
+]
+if hasPostgreSQL {
+    declaredTraits.insert(.trait(name: "PostgreSQL", description: "The storage on PostgreSQL, which needs libpq."))
 }
 
 let package = Package(
@@ -312,10 +344,7 @@ let package = Package(
             .library(name: "HeraldLinks", targets: ["HeraldLinks"]),
             .library(name: "HeraldMessaging", targets: ["HeraldMessaging"]),
         ] : [],
-    traits: [
-        .default(enabledTraits: ["Gateway"]),
-        .trait(name: "Gateway", description: "The gateway's own dependencies; libraries for apps need none."),
-    ],
+    traits: declaredTraits,
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),

@@ -49,6 +49,7 @@ package final class DeliveryRunner: Service {
     /// - Parameters:
     ///   - name: names its workers for operators: host and process.
     ///   - admission: what waits, of which the runner keeps the gauge; the same object as the acceptor's.
+    ///   - nodes: how many gateways share the store.
     ///   - wallTime: does not jump back while the runner lives (``SteadyTime``); the same as the acceptor's.
     ///   - metrics: where the figures go.
     ///   - random: numbers in `0 ..< 1`, for the spread of retries.
@@ -56,12 +57,12 @@ package final class DeliveryRunner: Service {
     package init(
         name: String = "herald", store: any MessageStore & DeliveryStore & EventStore, sender: any PushSender,
         composer: any PushComposer, projects: ProjectDirectory, limits: DeliveryLimits, refusals: RefusalCatalog,
-        admission: Admission, clock: any Clock<Duration>, wallTime: @escaping WallTime,
-        random: @escaping @Sendable () -> Double, metrics: any MetricsFactory = MetricsSystem.factory,
-        tracer: StepTracer? = nil, logger: Logger
+        admission: Admission, nodes: LiveNodes = LiveNodes(), clock: any Clock<Duration>,
+        wallTime: @escaping WallTime, random: @escaping @Sendable () -> Double,
+        metrics: any MetricsFactory = MetricsSystem.factory, tracer: StepTracer? = nil, logger: Logger
     ) {
-        let interactive = LaneGate(.interactive, size: limits.interactiveLane)
-        let bulk = LaneGate(.bulk, size: limits.bulkLane)
+        let interactive = LaneGate(.interactive, size: limits.interactiveLane, nodes: nodes)
+        let bulk = LaneGate(.bulk, size: limits.bulkLane, nodes: nodes)
         let answers = AnswerBuffer()
         self.answers = answers
         let metrics = DeliveryMetrics(inFlightLimit: limits.inFlight, refusals: refusals, factory: metrics)

@@ -133,15 +133,24 @@ package struct Housekeeper: Service {
     }
 
     private static let interval: Duration = .seconds(3600)
+    /// How often a gateway that is not the first one looks whether it is now.
+    private static let othersInterval: Duration = .seconds(10)
 
     private let chores: [Chore]
+    private let nodes: LiveNodes
     private let clock: any Clock<Duration>
     private let wallTime: WallTime
     private let logger: Logger
 
     /// Prepares a housekeeper.
-    package init(_ chores: [Chore], clock: any Clock<Duration>, wallTime: @escaping WallTime, logger: Logger) {
+    ///
+    /// - Parameter nodes: the gateways that share the store, of which the first one works.
+    package init(
+        _ chores: [Chore], nodes: LiveNodes = LiveNodes(), clock: any Clock<Duration>, wallTime: @escaping WallTime,
+        logger: Logger
+    ) {
         self.chores = chores
+        self.nodes = nodes
         self.clock = clock
         self.wallTime = wallTime
         self.logger = logger
@@ -152,6 +161,10 @@ package struct Housekeeper: Service {
         await cancelWhenGracefulShutdown {
             do {
                 while true {
+                    guard nodes.isFirst else {
+                        try await clock.sleep(for: Self.othersInterval)
+                        continue
+                    }
                     for chore in chores { try await run(chore) }
                     try await clock.sleep(for: Self.interval)
                 }

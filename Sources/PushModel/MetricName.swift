@@ -99,6 +99,8 @@ package enum MetricName: String, Sendable, CaseIterable {
     case webhookEndpoints = "herald_webhook_endpoints"
     /// Gauge: events that the endpoint which is furthest behind has not got.
     case webhookLag = "herald_webhook_lag_events"
+    /// Gauge: gateways that work on the store now, this one among them.
+    case nodes = "herald_nodes"
     /// Gauge by `version`: 1.
     case buildInfo = "herald_build_info"
     /// Counter by `route` and `status`: HTTP requests answered.
@@ -160,6 +162,7 @@ package enum MetricName: String, Sendable, CaseIterable {
         case .webhookWaiting: "Requests to endpoints of webhooks that wait for their turn."
         case .webhookEndpoints: "Endpoints of webhooks, by state."
         case .webhookLag: "Events that the endpoint of webhooks which is furthest behind has not got."
+        case .nodes: "Gateways that work on the store now."
         case .buildInfo: "1; the label says which version runs."
         case .httpRequests: "HTTP requests answered, by route and status."
         case .httpDuration: "Seconds to answer an HTTP request, by route."

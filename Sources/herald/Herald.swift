@@ -17,6 +17,7 @@ struct Herald: AsyncParsableCommand {
                     OperatorCommand.self, KeyCommand.self, ServiceAccountCommand.self, RegistrationCommand.self,
                     LinksCommand.self,
                     AuditCommand.self,
+                    NodeCommand.self, MigrateCommand.self, MoveCommand.self,
                     DoctorCommand.self,
                 ]),
             CommandGroup(

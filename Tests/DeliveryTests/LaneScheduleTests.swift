@@ -372,6 +372,23 @@ struct LaneScheduleTests {
         #expect(fast.room(page: 100, at: now + .seconds(3600)) == 100)
     }
 
+    /// All gateways together keep the rate: each claims its share in a minute.
+    @Test(arguments: [1, 2, 3, 5])
+    func gatewaysShareAPace(nodes: Int) {
+        var pace = Pace(Self.fanOut("a", message: 1, rate: 20), page: 100, nodes: nodes, at: now)
+        var claimed = 0
+        var time = now
+        while time < now + .seconds(60) {
+            let room = pace.room(page: 100, at: time)
+            pace.claimed(room)
+            claimed += room
+            if room == 0 { time = pace.ready(page: 100, at: time) }
+        }
+        #expect((1200 / nodes...1200 / nodes + 20).contains(claimed))
+        pace.refresh(Self.fanOut("a", message: 1, rate: 20), nodes: 1)
+        #expect(pace.room(page: 100, at: time + .seconds(1)) == 20)
+    }
+
     @Test func whatCameBeyondThePaceIsADebt() {
         var pace = Pace(Self.fanOut("a", message: 1, rate: 10), page: 100, at: now)
         pace.claimed(31)

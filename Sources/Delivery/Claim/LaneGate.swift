@@ -18,9 +18,9 @@ final class LaneGate: Sendable {
     /// Raised when the lane is stopped and nothing is in flight.
     let drained = AutoResetEvent()
 
-    init(_ lane: Lane, size: LaneSize) {
+    init(_ lane: Lane, size: LaneSize, nodes: LiveNodes) {
         self.lane = lane
-        state = Mutex(State(schedule: LaneSchedule(size)))
+        state = Mutex(State(schedule: LaneSchedule(size, nodes: nodes)))
     }
 
     /// What the worker does now.

@@ -39,9 +39,9 @@ struct LaneSchedule {
     /// When the schedule was last asked.
     private var askedAt: Timestamp?
 
-    init(_ size: LaneSize) {
+    init(_ size: LaneSize, nodes: LiveNodes = LiveNodes()) {
         share = FairShare(size)
-        paces = MessagePaces(page: size.claim)
+        paces = MessagePaces(page: size.claim, nodes: nodes)
     }
 
     private var size: LaneSize { share.size }

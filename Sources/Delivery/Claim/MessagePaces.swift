@@ -13,11 +13,13 @@ struct MessagePaces {
 
     /// The most that one claim takes.
     private let page: Int
+    private let nodes: LiveNodes
     private var entries: [MessageID: Entry] = [:]
     private var speed = SpeedMeter()
 
-    init(page: Int) {
+    init(page: Int, nodes: LiveNodes) {
         self.page = page
+        self.nodes = nodes
     }
 
     /// Takes over what the store offers.
@@ -26,9 +28,11 @@ struct MessagePaces {
     ///   shards for held routes; its pace goes on when it is back.
     mutating func offered(_ fanOuts: [OpenFanOut], keepsOthers: Bool, at now: Timestamp) {
         var kept: [MessageID: Entry] = [:]
+        let count = nodes.count
         for fanOut in fanOuts where kept[fanOut.message] == nil {
-            var entry = entries[fanOut.message] ?? Entry(pace: Pace(fanOut, page: page, at: now))
-            entry.pace.refresh(fanOut)
+            var entry =
+                entries[fanOut.message] ?? Entry(pace: Pace(fanOut, page: page, nodes: count, at: now))
+            entry.pace.refresh(fanOut, nodes: count)
             kept[fanOut.message] = entry
         }
         if keepsOthers {

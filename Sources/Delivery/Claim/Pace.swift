@@ -10,6 +10,8 @@ import Store
 /// | `finishBy`, in the past | no limit |
 /// | neither | no limit |
 ///
+/// With several gateways on the store each has its share of them: that many tokens divided by how many there are.
+///
 /// A claim waits until a tenth of a second's tokens are there (one at least, a page at most), so that a slow message
 /// does not ask the store for each push. The bucket holds one second's tokens at most, and no more than a page. A claim
 /// that brings more than was asked for leaves a debt.
@@ -17,6 +19,8 @@ struct Pace {
     /// What the message asks for.
     private let rate: Int?
     private let finishBy: Timestamp?
+    /// How many gateways claim.
+    private var nodes: Int
     /// Whether the message asks for one.
     var isLimited: Bool { rate != nil || finishBy != nil }
     /// What is left to claim, by the store's estimate less what was claimed since.
@@ -25,7 +29,8 @@ struct Pace {
     private var countedAt: Timestamp
 
     /// Starts with what one claim needs, so that the first pushes leave at once.
-    init(_ fanOut: OpenFanOut, page: Int, at now: Timestamp) {
+    init(_ fanOut: OpenFanOut, page: Int, nodes: Int = 1, at now: Timestamp) {
+        self.nodes = nodes
         rate = fanOut.rate
         finishBy = fanOut.finishBy
         remaining = fanOut.remaining
@@ -34,9 +39,10 @@ struct Pace {
         if let speed = speed(at: now) { tokens = quantum(speed, page) }
     }
 
-    /// Takes over what the store says is left.
-    mutating func refresh(_ fanOut: OpenFanOut) {
+    /// Takes over what the store says is left, and how many gateways claim it.
+    mutating func refresh(_ fanOut: OpenFanOut, nodes: Int = 1) {
         remaining = fanOut.remaining
+        self.nodes = nodes
     }
 
     /// When the fan-out ends by its pace; `nil`: it has none, or its time is over.
@@ -82,9 +88,9 @@ struct Pace {
 
     /// Tokens a second; `nil`: no limit.
     private func speed(at now: Timestamp) -> Double? {
-        if let rate { return Double(max(1, rate)) }
+        if let rate { return Double(max(1, rate)) / Double(nodes) }
         guard let finishBy, finishBy > now else { return nil }
-        return Double(max(1, remaining)) / (Double((finishBy - now).wholeMilliseconds) / 1000)
+        return Double(max(1, remaining)) / (Double((finishBy - now).wholeMilliseconds) / 1000) / Double(nodes)
     }
 
     private func quantum(_ speed: Double, _ page: Int) -> Double {

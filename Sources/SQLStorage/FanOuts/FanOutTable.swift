@@ -80,7 +80,7 @@ struct FanOutTable {
                     SELECT 1 FROM page INDEXED BY page_released
                     WHERE message = ?1 AND shard = fan_out.shard AND worker IS NULL))
             THEN 1 ELSE 0 END
-        WHERE message = ?1 AND (?2 IS NULL OR shard = ?2)
+        WHERE message = ?1 AND (shard = ?2 OR ?2 IS NULL)
         """
     static let split = """
         INSERT INTO fan_out (message, shard, project, after_key, last_key, last_subscription, refreshed_since, parent,

@@ -87,9 +87,9 @@ struct ReferralCountReader {
         LEFT JOIN referral r ON r.invitation = i.number
         """
     private static let end = "GROUP BY i.number, v.id ORDER BY v.user, i.campaign LIMIT"
-    static let all = "\(columns) WHERE v.project = ?1 AND (?2 IS NULL OR i.campaign = ?2) \(end) ?3"
+    static let all = "\(columns) WHERE v.project = ?1 AND (i.campaign = ?2 OR ?2 IS NULL) \(end) ?3"
     static let ofInviter = """
-        \(columns) WHERE v.project = ?1 AND (?2 IS NULL OR i.campaign = ?2) AND v.user = ?4 \(end) ?3
+        \(columns) WHERE v.project = ?1 AND (i.campaign = ?2 OR ?2 IS NULL) AND v.user = ?4 \(end) ?3
         """
 
     func counts(of project: ProjectID, inviter: UserID?, campaign: String?, limit: Int) throws -> [ReferralCounts] {

@@ -80,16 +80,16 @@ extension WriteTransaction {
     private static let removeSetAside = "DELETE FROM set_aside WHERE message = ?"
 
     /// Completes a message with the end of its only delivery, which it names as claimed; a cancelled one stays cancelled.
+    /// Its event and its load are the caller's, who has read in this transaction that `worker` has it.
     ///
     /// - Parameter block: the ledger block with its entry.
-    /// - Returns: whether it is complete with this step; its event and its load are the caller's.
-    func completeClaimed(_ seq: Int64, by worker: WorkerID, at time: Timestamp, block: Int64?) throws -> Bool {
+    func completeClaimed(_ seq: Int64, by worker: WorkerID, at time: Timestamp, block: Int64?) throws {
         let statement = try statement(.completeClaimed, MessageTable.completeClaimed)
         statement.bind(time.milliseconds)
         statement.bind(seq)
         statement.bind(block)
         statement.bind(worker.rawValue)
-        return try statement.run() > 0
+        try statement.post()
     }
 
     /// Completes a message if nothing of it is open any more; a cancelled one stays cancelled.

@@ -210,7 +210,7 @@ extension SQLStore: OperatorStore {
                 """
                 INSERT INTO composer_draft (id, operator, project, fields, changed_at) VALUES (?1, ?2, ?3, ?4, ?5)
                 ON CONFLICT (id) DO UPDATE SET fields = excluded.fields, changed_at = excluded.changed_at
-                WHERE operator = excluded.operator AND project = excluded.project
+                WHERE composer_draft.operator = excluded.operator AND composer_draft.project = excluded.project
                 """, [draft.id, row, draft.project.rawValue, draft.fields, draft.changedAt.milliseconds])
             try db.change(
                 """

@@ -12,6 +12,8 @@ struct DeliveryRegistrationReader {
     /// How many columns that are.
     static let width = 10
     static let byKey = "SELECT \(columns) FROM registration r WHERE r.key = ?"
+    /// For PostgreSQL: by the index, whatever the planner expects of an array.
+    static let byKeys = "SELECT \(columns) FROM registration r WHERE r.key = ANY (ARRAY(SELECT value FROM numbers(?)))"
 
     private let db: any Database
     private var names: AppNames

@@ -9,6 +9,7 @@ extension SQLStore: DeliveryStore {
         let (result, ownEnds) = try await writeShared(.settlement, rows: settlements.count) { transaction in
             try WorkerTable(db: transaction.db).check(worker)
             var step = try SettleStep(transaction, worker: worker, newest: Self.newestEnd(of: settlements))
+            try step.expect(settlements)
             var readdressed: [Int] = []
             // By index: a copy of a settlement would retain all that it has.
             for place in settlements.indices {

@@ -100,6 +100,13 @@ extension SettleStep {
             return try statement.first { row in try places[row.number(0)] ?? add(row, known: id) }
         }
 
+        /// Reads several that were not read before.
+        mutating func read(_ ids: Set<MessageID>) throws {
+            let rows = try transaction.db.statement(SettleStep.messagesByID)
+            rows.bind(texts: ids.map { id in id.packed.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() })
+            while try rows.next() { _ = try add(rows, known: nil) }
+        }
+
         /// The place of a message that a row refers to.
         mutating func find(_ seq: Int64) throws -> Int {
             if let known = places[seq] { return known }

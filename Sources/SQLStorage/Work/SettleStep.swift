@@ -16,6 +16,10 @@ struct SettleStep {
     private static let messageColumns =
         "seq, id, project, lane, state, accepted_at, apns_id, label, is_displayed, bytes, registration, worker"
     static let messageBySeq = "SELECT \(messageColumns) FROM message WHERE seq = ?"
+    /// Of several, whose ids are given in hexadecimal digits; for PostgreSQL.
+    static let messagesByID = """
+        SELECT \(messageColumns) FROM message WHERE id = ANY (ARRAY(SELECT decode(value, 'hex') FROM texts(?)))
+        """
     static let messageByID = "SELECT \(messageColumns) FROM message WHERE id = ?"
     static let putBack = """
         UPDATE pending SET worker = NULL, route = ?, not_before = ?, attempts = ?, unknown_attempts = ?,
@@ -71,6 +75,13 @@ struct SettleStep {
         return Settlement(delivery: settlement.delivery, result: .retry(entry.history, notBefore: entry.time))
     }
 
+    /// Reads the messages of settlements with one question, where each takes a way to a server and back.
+    mutating func expect(_ settlements: [Settlement]) throws {
+        guard db.dialect == .postgreSQL else { return }
+        let ids = Set(settlements.lazy.filter { $0.delivery.page == nil }.map(\.delivery.message))
+        if ids.count > 1 { try messages.read(ids) }
+    }
+
     /// - Returns: whether it changed anything.
     @discardableResult
     mutating func apply(_ settlement: Settlement) throws -> Bool {
@@ -120,9 +131,9 @@ struct SettleStep {
 
     private func complete(_ message: OpenMessage, at time: Timestamp) throws -> Bool {
         let block = ledger.blocks[message.seq]
-        return message.hasEndedClaim
-            ? try transaction.completeClaimed(message.seq, by: worker, at: time, block: block)
-            : try transaction.complete(message.seq, at: time, block: block)
+        guard message.hasEndedClaim else { return try transaction.complete(message.seq, at: time, block: block) }
+        try transaction.completeClaimed(message.seq, by: worker, at: time, block: block)
+        return true
     }
 
     private mutating func applyToPage(_ id: FanOutPage.ID, _ settlement: Settlement) throws -> Bool {

@@ -62,13 +62,15 @@ final class GroupCommitter: Sendable {
     /// - Parameters:
     ///   - kind: whose places it takes.
     ///   - rows: about how many rows it changes.
+    ///   - registrations: those that it looks up first, as far as they are known.
     /// - Throws: ``StoreError`` `.busy` when all places of its kind are taken, otherwise the error of `body` or of the
     ///   commit.
     func write<Value: Sendable>(
-        _ kind: WriteKind, rows: Int, _ body: @escaping @Sendable (WriteTransaction) throws -> Value
+        _ kind: WriteKind, rows: Int, lookingUp registrations: [RegistrationKey] = [],
+        _ body: @escaping @Sendable (WriteTransaction) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-            enqueue(ValueJob(body, continuation), kind, rows: rows)
+            enqueue(ValueJob(lookingUp: registrations, body, continuation), kind, rows: rows)
         }
     }
 
@@ -157,11 +159,18 @@ final class GroupCommitter: Sendable {
         var changes = Changes()
         let isCommitted = try connection.inTransaction { db in
             let transaction = WriteTransaction(db: db)
+            transaction.expect(group.flatMap(\.registrations))
             for job in group {
                 // An error that was caught inside may have ended the transaction all the same.
                 guard job.run(transaction, isAlone: false), !db.isAborted else { return false }
             }
-            changes = try finish(transaction)
+            do {
+                changes = try finish(transaction)
+            } catch {
+                // Of what was posted by one of them, whose answer comes only now.
+                guard db.isAborted else { throw error }
+                return false
+            }
             return true
         }
         if isCommitted { tell(changes) }
@@ -174,6 +183,8 @@ final class GroupCommitter: Sendable {
     private func commitEach(_ group: [any WriteJob], _ connection: any WriteConnection, _ ran: inout Int) throws {
         var changes = Changes()
         _ = try connection.inTransaction { db in
+            // An engine may run it again.
+            ran = 0
             let transaction = WriteTransaction(db: db)
             for job in group {
                 _ = job.run(transaction, isAlone: true)

@@ -99,12 +99,14 @@ package final class SQLStore: Sendable {
 
     /// As ``write(_:rows:telling:_:)``, with what the writes of the transaction share. For accepts and settlements, which
     /// change nothing that others look up.
+    ///
+    /// - Parameter registrations: those that it looks up first, as far as they are known.
     func writeShared<Value: Sendable>(
-        _ kind: WriteKind, rows: Int, telling change: StoreChange = [],
+        _ kind: WriteKind, rows: Int, telling change: StoreChange = [], lookingUp registrations: [RegistrationKey] = [],
         _ body: @escaping @Sendable (WriteTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
         do {
-            let value = try await committer.write(kind, rows: rows, body)
+            let value = try await committer.write(kind, rows: rows, lookingUp: registrations, body)
             changeSource.post(change)
             return value
         } catch {

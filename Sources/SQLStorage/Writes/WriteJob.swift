@@ -1,8 +1,12 @@
+import PushModel
 import Store
 import Synchronization
 
 /// A write that waits for its transaction, or is in it.
 protocol WriteJob: AnyObject, Sendable {
+    /// The registrations that it looks up first, as far as its caller knows them.
+    var registrations: [RegistrationKey] { get }
+
     /// Runs it in a transaction; it may run again in another one.
     ///
     /// - Parameter isAlone: in a savepoint. What failed without one leaves half of it in the transaction.
@@ -18,15 +22,17 @@ protocol WriteJob: AnyObject, Sendable {
 
 /// A write that gives a value: the one object that is made for it.
 final class ValueJob<Value: Sendable>: WriteJob {
+    let registrations: [RegistrationKey]
     private let body: @Sendable (WriteTransaction) throws -> Value
     private let continuation: CheckedContinuation<Value, any Error>
     /// What came of the last run.
     private let result = Mutex<Result<Value, any Error>?>(nil)
 
     init(
-        _ body: @escaping @Sendable (WriteTransaction) throws -> Value,
+        lookingUp registrations: [RegistrationKey], _ body: @escaping @Sendable (WriteTransaction) throws -> Value,
         _ continuation: CheckedContinuation<Value, any Error>
     ) {
+        self.registrations = registrations
         self.body = body
         self.continuation = continuation
     }

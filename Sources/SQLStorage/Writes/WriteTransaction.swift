@@ -16,6 +16,10 @@ final class WriteTransaction {
     private var registrations: DeliveryRegistrationReader
     private var worker: (id: WorkerID, isRunning: Bool)?
     private var routes: [PushRoute: Int64] = [:]
+    /// Registrations that are going to be looked up, and were not read yet.
+    private var expected: [Int64] = []
+    /// Those that were read because they were expected.
+    private var found: [Int64: DeliveryRegistration] = [:]
 
     init(db: any Database) {
         self.db = db
@@ -42,9 +46,28 @@ final class WriteTransaction {
 
     /// The registration with this number; `nil` when it was purged.
     func registration(_ key: RegistrationKey) throws -> DeliveryRegistration? {
+        if !expected.isEmpty { try readExpected() }
+        if let known = found[key.rawValue] { return known }
         let statement = try statement(.registration, DeliveryRegistrationReader.byKey)
         statement.bind(key.rawValue)
         return try statement.first { row in try registrations.read(row) }
+    }
+
+    /// Has the registrations that writes of the transaction are going to look up read with one question, where each takes a
+    /// way to a server and back.
+    func expect(_ keys: [RegistrationKey]) {
+        guard db.dialect == .postgreSQL, keys.count > 1 else { return }
+        expected = keys.map(\.rawValue)
+    }
+
+    private func readExpected() throws {
+        let rows = try db.statement(DeliveryRegistrationReader.byKeys)
+        rows.bind(numbers: Array(Set(expected)))
+        expected.removeAll()
+        while try rows.next() {
+            let registration = try registrations.read(rows)
+            found[registration.key.rawValue] = registration
+        }
     }
 
     /// Whether a worker still owns what it claimed, asked once for each worker.
@@ -68,5 +91,6 @@ final class WriteTransaction {
         registrations = DeliveryRegistrationReader(db: db)
         worker = nil
         routes.removeAll()
+        found.removeAll()
     }
 }

@@ -47,7 +47,8 @@ package struct WebhookService: Service {
     private func start(_ senders: SenderTable, in group: inout DiscardingTaskGroup) async {
         let endpoints: [WebhookEndpoint]
         do throws(StoreError) {
-            endpoints = try await services.store.webhooks(of: nil)
+            // Without endpoints the senders that run end.
+            endpoints = services.isSending() ? try await services.store.webhooks(of: nil) : []
         } catch {
             guard !Task.isCancelled else { return }
             return services.logger.warning("Webhooks not read", metadata: ["error": "\(error)"])
@@ -77,6 +78,10 @@ package struct WebhookService: Service {
     private func repeatFigures(_ senders: SenderTable) async {
         while !Task.isCancelled {
             do throws(StoreError) {
+                guard services.isSending() else {
+                    try? await services.clock.sleep(for: Self.interval)
+                    continue
+                }
                 let endpoints = try await services.store.webhooks(of: nil)
                 try await progress.write(for: endpoints)
                 let newest = try await services.store.events(after: .zero, EventFilter(), limit: 0).newest

@@ -26,6 +26,8 @@ package struct WebhookServices: Sendable {
     package var random: @Sendable () -> Double
     /// Records requests of traced messages; `nil`: nothing is traced.
     package var tracer: StepTracer?
+    /// Whether this gateway sends them: of several that share a store one does.
+    package var isSending: @Sendable () -> Bool = { true }
     /// Logs endpoints that fail.
     package var logger: Logger
 

@@ -25,6 +25,8 @@ struct DoctorCommand: AsyncParsableCommand {
     @OptionGroup var file: ConfigurationOption
     @Option(help: "Seconds to wait for each endpoint.") var timeout = 10
     @Flag(help: "Recount the ledger from its rows, and check nothing else.") var ledger = false
+    @Flag(help: "Take a database whose server does not sync what it commits (fsync) for good enough.")
+    var allowUnsafe = false
     @Flag(help: "Print JSON, an object a line.") var json = false
 
     func validate() throws {
@@ -48,9 +50,11 @@ struct DoctorCommand: AsyncParsableCommand {
             findings += ListenerCheck(configuration: configuration).findings(at: Timestamp.systemTime())
             findings += PublicHostCheck(configuration: configuration, projects: projects.projects).warnings
                 .map { Finding(.warning, "listener", $0.description) }
-            findings.append(await Self.store(configuration))
-            findings += Self.disk(
-                configuration.limits.freeBytes, free: DiskSpace.freeBytes(of: configuration.dataDirectory))
+            findings += await store(configuration)
+            if configuration.database == nil {
+                findings += Self.disk(
+                    configuration.limits.freeBytes, free: DiskSpace.freeBytes(of: configuration.dataDirectory))
+            }
             findings += await LinkHostCheck(projects: projects.projects, limit: .seconds(timeout)).findings()
             findings += try await upstreams(projects)
             findings += await WebPushCheck(
@@ -110,22 +114,25 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     /// Looks at the store without making one.
-    private static func store(_ configuration: GatewayConfiguration) async -> Finding {
-        let directory = configuration.dataDirectory
-        guard FileManager.default.fileExists(atPath: configuration.storeFile) else {
-            return missingStore(directory)
-        }
+    private func store(_ configuration: GatewayConfiguration) async -> [Finding] {
+        let directory = configuration.database?.name ?? configuration.dataDirectory
+        guard configuration.hasStore else { return [Self.missingStore(directory)] }
         do {
             let store = try await configuration.openStore(as: .command)
             let state = await store.state()
+            let others = await SharedStore.findings(of: store, isUnsafeAllowed: allowUnsafe)
             try store.close()
-            if let problem = state.problems.first { return Finding(.bad, "store", "\(directory): \(problem)") }
-            return state.isWritable
-                ? Finding(.good, "store", "\(directory) can be written")
-                : Finding(.bad, "store", "\(directory) can't be written; check owner, mode and free space")
+            return [Self.finding(of: state, in: directory)] + others
         } catch {
-            return Finding(.bad, "store", Failure(store: error, in: configuration).message)
+            return [Finding(.bad, "store", Failure(store: error, in: configuration).message)]
         }
+    }
+
+    private static func finding(of state: StoreState, in place: String) -> Finding {
+        if let problem = state.problems.first { return Finding(.bad, "store", "\(place): \(problem)") }
+        return state.isWritable
+            ? Finding(.good, "store", "\(place) can be written")
+            : Finding(.bad, "store", "\(place) can't be written; check owner, mode and free space")
     }
 
     /// How many registrations a web app has by application key; `nil`: there is no store, or it can't be read, which is a
@@ -133,7 +140,7 @@ struct DoctorCommand: AsyncParsableCommand {
     private static func applicationKeys(
         of app: WebPushAppConfiguration, _ configuration: GatewayConfiguration
     ) async -> [[UInt8]: Int]? {
-        guard FileManager.default.fileExists(atPath: configuration.storeFile) else { return nil }
+        guard configuration.hasStore else { return nil }
         do {
             let store = try await configuration.openStore(as: .command)
             let counts = try await store.applicationKeys(of: app.app, in: app.project)

@@ -40,7 +40,7 @@ extension GatewayConfiguration {
 
     /// Refuses to go on where there is no store: a path that is wrong would lead to a new one, with nothing in it.
     func checkForStore() throws(Failure) {
-        guard !FileManager.default.fileExists(atPath: dataDirectory + "/herald.db") else { return }
+        guard !hasStore else { return }
         throw Failure(
             .configuration,
             problem(

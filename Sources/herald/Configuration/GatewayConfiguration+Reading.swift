@@ -9,10 +9,11 @@ extension GatewayConfiguration {
     /// Every key of the file, by section; `""` is the top.
     static let keys: [String: [String]] = [
         "": [
-            "listen", "publicURL", "data", "projects", "operations", "console", "limits", "retention", "apns",
+            "listen", "publicURL", "data", "store", "projects", "operations", "console", "limits", "retention", "apns",
             "webhooks", "tracing", "log",
         ],
         "listen": ["host", "port", "certificate", "key", "certificates"],
+        "store": ["url", "passwordFile"],
         "operations": ["host", "port"],
         "console": ["enabled", "path", "oidc"],
         "console.oidc": [
@@ -77,6 +78,7 @@ extension GatewayConfiguration {
             return url
         }
         settings.text("data", into: &dataDirectory, problems: &problems)
+        readStore(settings, problems: &problems)
         settings.text("projects", into: &projectsDirectory, problems: &problems)
         readOperations(settings, problems: &problems)
         readConsole(settings, problems: &problems)
@@ -194,6 +196,22 @@ extension GatewayConfiguration {
             }
             return network
         }
+    }
+
+    private mutating func readStore(_ settings: SettingsReader, problems: inout [ConfigurationProblem]) {
+        let passwordFile = settings.optionalText("store.passwordFile", problems: &problems)
+        guard let url = settings.optionalText("store.url", problems: &problems) else {
+            if passwordFile != nil {
+                problems.append(
+                    ConfigurationProblem(
+                        settings.place("store.passwordFile"), field: "store.passwordFile",
+                        "needs its database; add \"url: postgresql://HOST/DATABASE\" to store"))
+            }
+            return
+        }
+        database = SharedDatabase(url: url, passwordFile: passwordFile)
+        guard let problem = SharedStore.problem(of: url) else { return }
+        problems.append(ConfigurationProblem(settings.place("store.url"), field: "store.url", problem))
     }
 
     private mutating func readOperations(_ settings: SettingsReader, problems: inout [ConfigurationProblem]) {

@@ -16,6 +16,8 @@ struct GatewayConfiguration: Sendable {
     var publicURL: String?
     /// `data`: the directory of the store.
     var dataDirectory = "data"
+    /// `store`: the database that several gateways share; `nil`: the store is in ``dataDirectory``.
+    var database: SharedDatabase?
     /// `projects`: the directory of the project files.
     var projectsDirectory = "Config/projects"
     /// Where the values were written that can turn out wrong after reading.
@@ -45,6 +47,7 @@ struct GatewayConfiguration: Sendable {
     enum Setting: String, CaseIterable, Sendable {
         case publicURL
         case data
+        case storeURL = "store.url"
         case projects
         case host = "listen.host"
         case port = "listen.port"
@@ -96,6 +99,23 @@ struct GatewayConfiguration: Sendable {
         /// Where they stand; `nil`: at the settings of `listen` itself.
         var certificatePlace: ConfigurationPlace?
         var keyPlace: ConfigurationPlace?
+    }
+
+    /// A PostgreSQL database.
+    struct SharedDatabase: Hashable, Sendable {
+        /// `store.url`: `postgresql://…`; it may hold a password.
+        var url: String
+        /// `store.passwordFile`: a file with the password.
+        var passwordFile: String?
+
+        /// The URL without user and password and without parameters, for people.
+        var name: String {
+            let address = url.split(separator: "?", maxSplits: 1)[0]
+            guard let scheme = address.firstRange(of: "://"), let at = address.lastIndex(of: "@"),
+                at >= scheme.upperBound
+            else { return String(address) }
+            return String(address[..<scheme.upperBound] + address[address.index(after: at)...])
+        }
     }
 
     /// Where health, readiness and metrics are asked for, without TLS.

@@ -16,8 +16,8 @@ struct LedgerCheck {
     ///
     /// - Throws: ``Failure`` when there is no store, or it can't be opened or read.
     func findings() async throws(Failure) -> [Finding] {
-        let file = configuration.storeFile
-        guard FileManager.default.fileExists(atPath: file) else {
+        let file = configuration.storeName
+        guard configuration.hasStore else {
             throw Failure(
                 .inputOutput,
                 configuration.problem(.data, "there is no store in \(configuration.dataDirectory)").description)
@@ -26,7 +26,7 @@ struct LedgerCheck {
         var problems: [String]
         do throws(StoreError) {
             let store = try await configuration.openStore(as: .command)
-            problems = try await Self.check(store, Self.size(of: file))
+            problems = try await Self.check(store, Self.size(of: file) ?? file)
             try store.close()
         } catch {
             // A damaged page is a finding, as a sum that is off is one.
@@ -35,7 +35,11 @@ struct LedgerCheck {
         }
         guard problems.isEmpty else { return problems.map { Finding(.bad, "ledger", $0) } }
         let seconds = (ContinuousClock.now - start).components.seconds
-        return [Finding(.good, "ledger", "\(file) (\(Self.size(of: file))) balances; recounted in \(seconds) s")]
+        return [
+            Finding(
+                .good, "ledger",
+                "\(file)\(Self.size(of: file).map { " (\($0))" } ?? "") balances; recounted in \(seconds) s")
+        ]
     }
 
     private static func check(_ store: any StoreAdministration, _ size: String) async throws(StoreError) -> [String] {
@@ -77,10 +81,11 @@ struct LedgerCheck {
         return "recounting \(size): \(count.done) of \(count.total) messages, \(seconds) s"
     }
 
-    private static func size(of file: String) -> String {
-        // For people only: a size that can't be read is told as none.
-        let bytes =
-            (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? NSNumber)?.int64Value ?? 0
+    /// The size of a file; `nil` when there is none, as of a database that a server has.
+    private static func size(of file: String) -> String? {
+        // For people only: a size that can't be read is not told.
+        guard let bytes = (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? NSNumber)?.int64Value
+        else { return nil }
         return bytes < 10 << 20 ? "\(bytes >> 10) KiB" : "\(bytes >> 20) MiB"
     }
 }

@@ -31,17 +31,20 @@ extension Failure {
     /// What ends a command whose store can't be opened or used.
     init(store error: StoreError, in configuration: GatewayConfiguration) {
         let message = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message
+        let setting = configuration.storeSetting
         switch error.code {
-        case .inUse, .busy: self.init(.unavailable, configuration.problem(.data, message))
-        case .newerSchema: self.init(.configuration, configuration.problem(.data, message))
+        case .inUse, .busy: self.init(.unavailable, configuration.problem(setting, message))
+        case .newerSchema: self.init(.configuration, configuration.problem(setting, message))
+        case .unavailable where configuration.database != nil:
+            self.init(.unavailable, configuration.problem(setting, message))
         case .unavailable where error.mayPass:
-            self.init(.inputOutput, configuration.problem(.data, message))
+            self.init(.inputOutput, configuration.problem(setting, message))
         case .unavailable:
             self.init(
                 .inputOutput,
-                configuration.problem(.data, message + "; name a directory that this user may make and write"))
+                configuration.problem(setting, message + "; name a directory that this user may make and write"))
         case .failed, .fenced, .tooManyTopics, .badCursor, .removed:
-            self.init(.inputOutput, configuration.problem(.data, message))
+            self.init(.inputOutput, configuration.problem(setting, message))
         }
         mayPass = error.mayPass
     }

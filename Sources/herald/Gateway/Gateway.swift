@@ -38,6 +38,8 @@ struct Gateway: Service {
     private let channels: ChannelWatch
     private let webhooks: WebhookService
     private let disk: DiskSpace
+    /// What a gateway beside others does; none when it has the store for itself.
+    private let nodeServices: [any Service]
     /// `nil`: nothing is traced.
     private let telemetry: Telemetry?
     private let logger: Logger
@@ -94,11 +96,18 @@ struct Gateway: Service {
         let holder = GatewayHolder(
             command: command, address: configuration.listen.url(port: configuration.listen.port),
             since: Timestamp.systemTime())
-        let store = try await configuration.openStore(as: .gateway, holder: holder, logger: logger)
-        // Deliveries go by a time that does not jump back when the clock is set.
+        let opened = try await configuration.openStoreWithNodes(as: .gateway, holder: holder, logger: logger)
+        let store = opened.store
+        let (liveNodes, nodeAddress) = (LiveNodes(), NodeHeartbeat.Address())
+        let nodeName = "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
+        if opened.nodes != nil { liveNodes.beginBesideOthers() }
+        // Deliveries go by a time that does not jump back when the clock is set, and that is the same for all gateways that
+        // share the store, whatever their machines' clocks say.
+        let sharedTime = try await opened.nodes?.time()
         let start = ContinuousClock.now
+        let system: WallTime = { sharedTime.map { $0 + (ContinuousClock.now - start) } ?? Timestamp.systemTime() }
         let time = SteadyTime(
-            system: Timestamp.systemTime, uptime: { ContinuousClock.now - start }, lastRecordedAt: store.lastRecordedAt)
+            system: system, uptime: { ContinuousClock.now - start }, lastRecordedAt: store.lastRecordedAt)
         let limits = configuration.deliveryLimits
         let telemetry = Telemetry(configuration.tracing, wallTime: Timestamp.systemTime, logger: logger)
         self.telemetry = telemetry
@@ -108,12 +117,22 @@ struct Gateway: Service {
             APNSReasonTable.catalog, WebPushReasonTable.catalog, FCMRelayReasonTable.catalog,
         ])
         let runner = DeliveryRunner(
-            name: "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)", store: store,
-            sender: sender, composer: composer, projects: directory, limits: limits, refusals: refusals,
-            admission: admission, clock: ContinuousClock(), wallTime: { time.now() },
+            name: nodeName, store: store, sender: sender, composer: composer, projects: directory, limits: limits,
+            refusals: refusals,
+            admission: admission, nodes: liveNodes, clock: ContinuousClock(), wallTime: { time.now() },
             random: { Double.random(in: 0..<1) }, tracer: telemetry?.tracer, logger: logger)
+        nodeServices =
+            opened.nodes.map { nodes in
+                [
+                    NodeHeartbeat(
+                        store: nodes, name: nodeName, address: nodeAddress, live: liveNodes, logger: logger),
+                    OtherNodesWatch(store: nodes, runner: runner, logger: logger),
+                ] as [any Service]
+            } ?? []
+        // A database that a server has is not on a disk of this machine.
         let disk = DiskSpace(
-            limitBytes: configuration.limits.freeBytes, directory: configuration.dataDirectory, logger: logger)
+            limitBytes: configuration.database == nil ? configuration.limits.freeBytes : 0,
+            directory: configuration.dataDirectory, logger: logger)
         self.disk = disk
         acceptor = MessageAcceptor(
             store: store, composer: composer, admission: admission, runner: runner, disk: disk,
@@ -130,8 +149,10 @@ struct Gateway: Service {
             ]
                 + Housekeeper.Chore.retention(of: store) {
                     directory.retentionRules(standard: configuration.retention.messages)
-                } + [.emptyTopics(of: store), .files(of: store)], clock: ContinuousClock(), wallTime: { time.now() },
+                } + [.emptyTopics(of: store), .files(of: store)], nodes: liveNodes, clock: ContinuousClock(),
+            wallTime: { time.now() },
             logger: logger)
+        let isAlone = opened.nodes == nil
         let publicURL = PublicURL(of: configuration)
         let uses = KeyUses()
         keyUses = KeyUseWriter(uses, to: store, clock: ContinuousClock(), logger: logger)
@@ -160,6 +181,7 @@ struct Gateway: Service {
                 metrics.setCertificates(certificates.watched)
                 metrics.setDisk(disk.state)
                 metrics.setVersion()
+                if !isAlone { metrics.setGauge(.nodes, [(labels: [], value: Double(liveNodes.count))]) }
                 metrics.setEnds(runner.endsByName)
                 if let telemetry { metrics.setTracing(telemetry.queue) }
                 return metrics.text
@@ -179,8 +201,8 @@ struct Gateway: Service {
         channels = ChannelWatch(
             channelController, store: store, projects: directory, clock: ContinuousClock(), logger: logger)
         let outgoing = WebhookWiring(
-            configuration, store: store, isSaturated: { runner.isSaturated }, wallTime: { time.now() },
-            tracer: telemetry?.tracer, logger: logger)
+            configuration, store: store, isSaturated: { runner.isSaturated }, isSending: { liveNodes.isFirst },
+            wallTime: { time.now() }, tracer: telemetry?.tracer, logger: logger)
         services.request.webhooks = outgoing.controller
         webhooks = outgoing.service
         services.files = files
@@ -202,6 +224,7 @@ struct Gateway: Service {
                 var holder = holder
                 holder.address = configuration.listen.url(port: port)
                 publicURL.listens(at: holder.address)
+                nodeAddress.url = holder.address
                 outgoing.listeners.add(configuration.listen.host, port: port)
                 store.note(holder)
                 onListening(port)
@@ -310,6 +333,7 @@ struct Gateway: Service {
             certificates,
             ReloadService(hangups: hangups, reloader: reloader, listener: listenerWatch),
         ]
+        services += nodeServices
         // The first one: it ends when all that is traced has ended.
         if let telemetry { services.insert(telemetry.exporter, at: 0) }
         if let listenerWatch {

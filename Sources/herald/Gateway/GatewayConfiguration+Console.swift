@@ -57,7 +57,8 @@ extension GatewayConfiguration {
             SettingSection(
                 "Store and log",
                 [
-                    .init("data", dataDirectory), .init("projects", projectsDirectory),
+                    database.map { .init("store.url", $0.name) } ?? .init("data", dataDirectory),
+                    .init("projects", projectsDirectory),
                     .init("retention.eventHours", String(retention.eventHours)),
                     .init("log.level", log.level.rawValue), .init("log.format", log.format.rawValue),
                 ]),

@@ -14,10 +14,13 @@ struct WebhookWiring {
     let listeners: OwnListeners
     let controller: WebhookController
 
-    /// - Parameter isSaturated: whether pushes use their room, which come first. Cheap.
+    /// - Parameters:
+    ///   - isSaturated: whether pushes use their room, which come first. Cheap.
+    ///   - isSending: whether this gateway sends them, see ``LiveNodes/isFirst``.
     init(
         _ configuration: GatewayConfiguration, store: any WebhookServices.Stores,
-        isSaturated: @escaping @Sendable () -> Bool, wallTime: @escaping WallTime, tracer: StepTracer?,
+        isSaturated: @escaping @Sendable () -> Bool, isSending: @escaping @Sendable () -> Bool,
+        wallTime: @escaping WallTime, tracer: StepTracer?,
         logger: Logger
     ) {
         let listeners = OwnListeners(configuration)
@@ -32,9 +35,10 @@ struct WebhookWiring {
         let transport = HTTPWebhookTransport(
             policy: policy, lookup: lookup, wallTime: wallTime, logger: logger)
         let clock = ContinuousClock()
-        let services = WebhookServices(
+        var services = WebhookServices(
             store: store, transport: transport, budget: ReadingBudget(clock: clock, isBusy: isSaturated), clock: clock,
             wallTime: wallTime, random: { Double.random(in: 0..<1) }, tracer: tracer, logger: logger)
+        services.isSending = isSending
         service = WebhookService(services) { await transport.shutdown() }
         // With threads of their own: what is named and checked takes none from deliveries.
         let checks = Self.lookup(HostLookup(threads: 4, perProject: 2))

@@ -1,0 +1,38 @@
+package import Store
+import Synchronization
+
+/// How many gateways work on the store now, this one among them, and whether this one does what only one of them is to do.
+/// Each takes its share of a pace that holds for all of them together. Safe to share.
+package final class LiveNodes: Sendable {
+    private struct State {
+        var standing = NodeStanding(count: 1, isFirst: true)
+        /// Until when ``isFirst`` counts; `nil`: forever.
+        var end: ContinuousClock.Instant?
+    }
+
+    private let state = Mutex(State())
+
+    /// This gateway alone.
+    package init() {}
+
+    /// How many there are; 1 at least.
+    package var count: Int { state.withLock { $0.standing.count } }
+
+    /// Whether this is the first of them: it sends webhooks and clears away. Others take that over when it was silent for
+    /// ``StoreNode/lifetime``, so without a new word it is over here before.
+    package var isFirst: Bool {
+        state.withLock { state in state.standing.isFirst && state.end.map { ContinuousClock.now < $0 } ?? true }
+    }
+
+    /// Nothing is known yet of others that share the store.
+    package func beginBesideOthers() {
+        state.withLock { $0.standing.isFirst = false }
+    }
+
+    /// Notes what the store said.
+    ///
+    /// - Parameter asked: when it was asked.
+    package func update(to standing: NodeStanding, asked: ContinuousClock.Instant) {
+        state.withLock { $0 = State(standing: standing, end: asked + StoreNode.lifetime) }
+    }
+}

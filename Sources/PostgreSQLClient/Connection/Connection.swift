@@ -1,0 +1,311 @@
+import CPostgreSQL
+
+/// One connection to the server by libpq, in pipeline mode from its beginning on.
+///
+/// All calls return in time: sockets are non-blocking, and every wait has a deadline. What is sent waits in libpq's buffer
+/// and goes out with the next question; while it goes out, answers are read, so that the two sides never wait for each
+/// other. Used by one thread only; closed with the object.
+@safe final class Connection {
+    private let handle: OpaquePointer
+    private var state = ConnectionState()
+    /// How long an answer may take: longer than the server's own limit of a statement.
+    private let answerTimeout: Duration
+    private var lastStatement = 0
+
+    /// Statements that may be out before their answers are awaited: each waits in memory here and there.
+    static let pipelineLimit = 1000
+    /// Statements between two times when what was posted is sent, without waiting for its answers.
+    private static let flushInterval = 50
+
+    /// Connects to one server.
+    ///
+    /// - Throws: ``PostgreSQLError`` `.disconnected` or `.timedOut`.
+    init(_ parameters: ConnectionParameters, timeout: Duration, answerTimeout: Duration) throws(PostgreSQLError) {
+        guard let handle = unsafe parameters.start() else {
+            throw PostgreSQLError(.disconnected, "There is no memory for a connection to the database.")
+        }
+        unsafe self.handle = handle
+        self.answerTimeout = answerTimeout
+        // The server's code is told in texts only here.
+        unsafe PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
+        // Otherwise they go to standard error.
+        unsafe PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        try finishConnecting(Deadline(in: timeout))
+        unsafe PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
+        guard unsafe PQsetnonblocking(handle, 1) == 0, unsafe PQenterPipelineMode(handle) == 1 else {
+            throw lost()
+        }
+        state.opened()
+    }
+
+    deinit { unsafe PQfinish(handle) }
+
+    private func finishConnecting(_ deadline: Deadline) throws(PostgreSQLError) {
+        var interest = SocketInterest.writable
+        while true {
+            guard wait(for: descriptor, interest, until: deadline) else {
+                throw PostgreSQLError(.timedOut, "The database did not answer while connecting.")
+            }
+            switch unsafe PQconnectPoll(handle) {
+            case PGRES_POLLING_OK: return
+            case PGRES_POLLING_READING: interest = .readable
+            case PGRES_POLLING_WRITING: interest = .writable
+            default: throw PostgreSQLError(connection: message)
+            }
+        }
+    }
+
+    /// The socket: another one after each step of connecting.
+    var descriptor: Int32 { unsafe PQsocket(handle) }
+
+    private var message: String { unsafe String(cString: PQerrorMessage(handle)) }
+
+    // MARK: What holds now
+
+    /// Why it is of no use any more.
+    var failure: PostgreSQLError? { state.failure }
+
+    /// Where its transaction stands, as far as answers came.
+    var transaction: ConnectionState.Transaction { state.transaction }
+
+    /// Whether a COMMIT is out whose answer did not come.
+    private(set) var isCommitUnanswered = false
+
+    /// The number of the transaction, once the server gave it.
+    private(set) var transactionNumber: Int64?
+
+    /// The first failure of the transaction after which it may succeed when it runs again.
+    private(set) var passingFailure: PostgreSQLError?
+
+    /// Whether answers are still to come.
+    var isWaiting: Bool { state.isWaiting }
+
+    /// The server's process, for other connections that look at it.
+    var serverProcess: Int32 { unsafe PQbackendPID(handle) }
+
+    /// Reads what came while nothing was asked, as the end of the server.
+    ///
+    /// - Returns: whether the connection still stands.
+    func isAlive() -> Bool {
+        while state.failure == nil, wait(for: descriptor, .readable, until: Deadline(in: .zero)) {
+            if unsafe PQconsumeInput(handle) == 0 { give(up: lost()) }
+        }
+        return state.failure == nil
+    }
+
+    /// Notifications of others that came: their payloads. Reads what is there.
+    ///
+    /// - Throws: when the connection is lost.
+    func notifications() throws(PostgreSQLError) -> [String] {
+        guard isAlive() else { throw failure ?? lost() }
+        var payloads: [String] = []
+        while let notification = unsafe PQnotifies(handle) {
+            if unsafe notification.pointee.be_pid != serverProcess, let text = unsafe notification.pointee.extra {
+                payloads.append(unsafe String(cString: text))
+            }
+            unsafe PQfreemem(notification)
+        }
+        return payloads
+    }
+
+    // MARK: Sending
+
+    /// Has the server parse and describe a statement, and waits for that.
+    func prepare(_ text: String) throws(PostgreSQLError) -> StatementDescription {
+        lastStatement += 1
+        let name = "s\(lastStatement)"
+        try send(.statement(.none)) { unsafe PQsendPrepare($0, name, text, 0, nil) }
+        try send(.question) { unsafe PQsendDescribePrepared($0, name) }
+        guard let result = try answer() else {
+            throw give(up: PostgreSQLError(.protocolViolation, "The database did not describe a statement."))
+        }
+        return StatementDescription(
+            name: name, parameters: result.parameterTypes,
+            columns: (0..<result.columnCount).map { result.type($0) })
+    }
+
+    /// Sends a prepared statement whose result is looked at for errors only, with a later answer.
+    func post(_ statement: StatementDescription, _ parameters: ParameterBuffer) throws(PostgreSQLError) {
+        if state.expectedCount >= Self.pipelineLimit { _ = try answer() }
+        try send(statement, parameters, .statement(.none))
+        if state.expectedCount.isMultiple(of: Self.flushInterval) { try flush() }
+    }
+
+    /// Sends a prepared statement and waits for its result and those of all that was sent before.
+    ///
+    /// - Throws: the first failure among them.
+    func ask(_ statement: StatementDescription, _ parameters: ParameterBuffer) throws(PostgreSQLError)
+        -> QueryResult
+    {
+        try send(statement, parameters, .question)
+        guard let result = try answer() else {
+            throw give(up: PostgreSQLError(.protocolViolation, "The database did not answer a statement."))
+        }
+        return result
+    }
+
+    /// Sends a statement without parameters as it is.
+    func post(text: String, _ step: ConnectionState.TransactionStep = .none) throws(PostgreSQLError) {
+        // Also a part of it that is sent may be all that the server needs.
+        if step == .commit { isCommitUnanswered = true }
+        try send(.statement(step)) { unsafe PQsendQueryParams($0, text, 0, nil, nil, nil, nil, 1) }
+    }
+
+    /// Begins a transaction with a statement that gives its number in one row and column. Nothing is waited for.
+    func begin(_ text: String, number statement: StatementDescription, _ parameters: ParameterBuffer)
+        throws(PostgreSQLError)
+    {
+        (transactionNumber, passingFailure) = (nil, nil)
+        try post(text: text, .begin)
+        try send(statement, parameters, .transactionNumber)
+    }
+
+    /// As ``post(text:_:)``, and waits for its result and those of all that was sent before.
+    func ask(text: String) throws(PostgreSQLError) -> QueryResult {
+        try send(.question) { unsafe PQsendQueryParams($0, text, 0, nil, nil, nil, nil, 1) }
+        guard let result = try answer() else {
+            throw give(up: PostgreSQLError(.protocolViolation, "The database did not answer a statement."))
+        }
+        return result
+    }
+
+    private func send(
+        _ statement: StatementDescription, _ parameters: ParameterBuffer, _ request: ConnectionState.Request
+    ) throws(PostgreSQLError) {
+        let places = parameters.places
+        let lengths = places.map { Int32($0.count) }
+        let formats = [Int32](repeating: 1, count: lengths.count)
+        try send(request) { handle in
+            unsafe parameters.bytes.withUnsafeBytes { bytes in
+                let start = unsafe bytes.assumingMemoryBound(to: CChar.self).baseAddress
+                let values = unsafe places.map { place in
+                    unsafe place.count < 0 ? nil : start.map { unsafe $0 + place.start }
+                }
+                return unsafe PQsendQueryPrepared(
+                    handle, statement.name, Int32(lengths.count), values, lengths, formats, 1)
+            }
+        }
+    }
+
+    @safe private func send(
+        _ request: ConnectionState.Request, _ call: (OpaquePointer) -> Int32
+    ) throws(PostgreSQLError) {
+        try state.send(request)
+        guard unsafe call(handle) == 1 else { throw give(up: lost()) }
+    }
+
+    /// Sends a sync, so that the server answers what was sent, and does not wait for that.
+    func sync() throws(PostgreSQLError) {
+        try send(.sync) { unsafe PQpipelineSync($0) }
+        try flush()
+    }
+
+    /// Sends what waits in libpq's buffer.
+    private func flush() throws(PostgreSQLError) {
+        let deadline = Deadline(in: answerTimeout)
+        while true {
+            let result = unsafe PQflush(handle)
+            guard result >= 0 else { throw give(up: lost()) }
+            if result == 0 { return }
+            guard wait(for: descriptor, [.readable, .writable], until: deadline) else { throw give(up: timedOut) }
+            // The server may wait for us to read before it reads on.
+            guard unsafe PQconsumeInput(handle) == 1 else { throw give(up: lost()) }
+        }
+    }
+
+    // MARK: Answers
+
+    /// Ends the segment and waits for all answers.
+    ///
+    /// - Returns: the result of the question, if there was one.
+    /// - Throws: the first failure.
+    @discardableResult
+    func answer() throws(PostgreSQLError) -> QueryResult? {
+        try sync()
+        let deadline = Deadline(in: answerTimeout)
+        var kept: QueryResult?
+        while state.isWaiting {
+            let result = try nextResult(deadline)
+            switch state.take(Self.answer(result)) {
+            case .readOn: break
+            case .keep: kept = result
+            case .keepNumber: transactionNumber = result.map { $0.integer(0, 0) }
+            case .settle(let failure):
+                isCommitUnanswered = false
+                guard let failure else { return kept }
+                if failure.isPassing, passingFailure == nil { passingFailure = failure }
+                throw failure
+            case .fail(let error): throw give(up: error)
+            }
+        }
+        throw failure ?? lost()
+    }
+
+    private func nextResult(_ deadline: Deadline) throws(PostgreSQLError) -> QueryResult? {
+        while unsafe PQisBusy(handle) == 1 {
+            guard wait(for: descriptor, .readable, until: deadline) else { throw give(up: timedOut) }
+            guard unsafe PQconsumeInput(handle) == 1 else { throw give(up: lost()) }
+        }
+        guard let result = unsafe PQgetResult(handle) else {
+            guard unsafe PQstatus(handle) == CONNECTION_OK else { throw give(up: lost()) }
+            return nil
+        }
+        let owned = unsafe QueryResult(result)
+        guard unsafe PQstatus(handle) == CONNECTION_OK else {
+            throw give(up: PostgreSQLError(ending: owned) ?? lost())
+        }
+        return owned
+    }
+
+    private static func answer(_ result: QueryResult?) -> ConnectionState.Answer {
+        guard let result else { return .end }
+        switch result.status {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: return .success(result.command)
+        case PGRES_FATAL_ERROR: return .failure(PostgreSQLError(ending: result) ?? PostgreSQLError(refusal: result))
+        case PGRES_PIPELINE_ABORTED: return .leftOut
+        case PGRES_PIPELINE_SYNC: return .sync
+        default: return .failure(PostgreSQLError(.protocolViolation, "The database sent a result of an unknown kind."))
+        }
+    }
+
+    /// Runs statements that are separated by semicolons, outside of the pipeline.
+    func run(script text: String, timeout: Duration) throws(PostgreSQLError) {
+        if state.isWaiting { try answer() }
+        if let failure { throw failure }
+        guard unsafe PQexitPipelineMode(handle) == 1, unsafe PQsendQuery(handle, text) == 1 else {
+            throw give(up: lost())
+        }
+        try flush()
+        let deadline = Deadline(in: timeout)
+        var refusal: PostgreSQLError?
+        while let result = try nextResult(deadline) {
+            switch Self.answer(result) {
+            case .failure(let error): refusal = refusal ?? error
+            case .success: break
+            case .leftOut, .end, .sync:
+                throw give(up: PostgreSQLError(.protocolViolation, "The database sent an answer out of order."))
+            }
+        }
+        guard unsafe PQenterPipelineMode(handle) == 1 else { throw give(up: lost()) }
+        guard let refusal else { return }
+        state.scriptFailed()
+        throw refusal.kind == .refused ? refusal : give(up: refusal)
+    }
+
+    private var timedOut: PostgreSQLError {
+        PostgreSQLError(.timedOut, "The database did not answer within \(answerTimeout).")
+    }
+
+    private func lost() -> PostgreSQLError { PostgreSQLError(connection: message) }
+
+    @discardableResult
+    private func give(up error: PostgreSQLError) -> PostgreSQLError {
+        state.lose(error)
+        return error
+    }
+
+    /// Gives it up: what is out has no answer any more.
+    func abandon(_ error: PostgreSQLError) {
+        state.lose(error)
+    }
+}

@@ -1,0 +1,220 @@
+import Glibc
+import Logging
+
+extension PostgreSQLSession {
+    // MARK: Savepoints
+
+    /// Runs `body` so that a failure takes back its own changes only. What was posted in it has its answer when this
+    /// returns.
+    package func inSavepoint<Value>(_ body: () throws -> Value) throws -> Value {
+        let connection = try connected()
+        savepoints += 1
+        defer { savepoints -= 1 }
+        let name = "step_\(savepoints)"
+        try connection.post(text: "SAVEPOINT \(name)")
+        do {
+            let value = try body()
+            try execute("RELEASE SAVEPOINT \(name)")
+            return value
+        } catch {
+            if connection.failure == nil {
+                settle(connection)
+                try connection.post(text: "ROLLBACK TO SAVEPOINT \(name)", .rollBackToSavepoint)
+                try execute("RELEASE SAVEPOINT \(name)")
+            }
+            throw error
+        }
+    }
+
+    /// Waits for the answers to what was posted. What it failed with is taken back.
+    private func settle(_ connection: Connection) {
+        guard connection.isWaiting else { return }
+        do throws(PostgreSQLError) {
+            try connection.answer()
+        } catch {
+            logger.trace("What was posted failed", metadata: metadata(error))
+        }
+    }
+
+    // MARK: Snapshots
+
+    /// Runs `body` in a snapshot: it sees what was committed when its first statement ran, and changes nothing.
+    ///
+    /// - Throws: only when `body` was not run.
+    package func inSnapshot(_ body: () -> Void) throws(PostgreSQLError) {
+        try connect()
+        let connection = try connected()
+        // It goes out with the first statement.
+        try connection.post(text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", .begin)
+        body()
+        // What fails behind them would keep its end from being done.
+        settle(connection)
+        guard connection.failure == nil else { return }
+        do throws(PostgreSQLError) {
+            try connection.post(text: "COMMIT", .rollBack)
+            // Its answer is read before the next one.
+            try connection.sync()
+        } catch {
+            logger.debug("A snapshot did not end", metadata: metadata(error))
+        }
+    }
+
+    // MARK: Transactions
+
+    /// Attempts to run a transaction that others are in the way of, or whose connection was lost before its end.
+    private static var attemptLimit: Int { 5 }
+
+    /// Runs `body` in a transaction, which is committed when this returns `true`.
+    ///
+    /// It runs again when others were in its way, or the connection was lost before its end: `body` must change nothing but
+    /// the database.
+    ///
+    /// - Parameters:
+    ///   - lock: the key of the advisory lock that it holds from its beginning to its end.
+    ///   - body: says whether to commit; after an error or `false` nothing is changed.
+    /// - Returns: what `body` said.
+    /// - Throws: the error of `body`, or why the transaction could not begin or be committed: `.outcomeUnknown` only when
+    ///   what became of it can't be told.
+    package func inTransaction(lock: Int64, _ body: () throws -> Bool) throws -> Bool {
+        var attempt = 1
+        while true {
+            do {
+                return try runTransaction(lock: lock, body)
+            } catch let repetition as Repetition {
+                guard attempt < Self.attemptLimit else { throw repetition.cause }
+                logger.debug("A transaction runs again", metadata: metadata(repetition.cause))
+                if repetition.pauses { Self.pause(for: .milliseconds(Int.random(in: 5...(10 << attempt)))) }
+                attempt += 1
+            }
+        }
+    }
+
+    /// Nothing of a transaction is left, and it may run again.
+    private struct Repetition: Error {
+        let cause: PostgreSQLError
+        /// Others need time to get out of the way.
+        let pauses: Bool
+    }
+
+    private func runTransaction(lock: Int64, _ body: () throws -> Bool) throws -> Bool {
+        try connect()
+        let connection = try connected()
+        let result = Result { try attempt(lock: lock, connection, body) }
+        if case .success(true) = result { return true }
+        if case .failure(let error as PostgreSQLError) = result, error.kind == .outcomeUnknown { throw error }
+        if let failure = connection.failure {
+            guard failure.kind == .disconnected else { throw failure }
+            throw Repetition(cause: failure, pauses: false)
+        }
+        rollBack(connection)
+        if let passing = connection.passingFailure { throw Repetition(cause: passing, pauses: true) }
+        return try result.get()
+    }
+
+    /// - Returns: whether it is committed.
+    private func attempt(lock: Int64, _ connection: Connection, _ body: () throws -> Bool) throws -> Bool {
+        let number = try statement("SELECT pg_current_xact_id() FROM pg_advisory_xact_lock($1)")
+        number.bind(lock)
+        try number.begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+        // A step may have caught an error that ends all of it.
+        guard try body(), connection.passingFailure == nil else { return false }
+        if connection.transactionNumber == nil { try connection.answer() }
+        guard let transaction = connection.transactionNumber else {
+            throw connection.failure ?? PostgreSQLError(.protocolViolation, "The transaction has no number.")
+        }
+        let trace = CommitTrace(
+            transaction: transaction, timeline: timeline, process: connection.serverProcess)
+        do throws(PostgreSQLError) {
+            try connection.post(text: "COMMIT", .commit)
+            try connection.answer()
+            return true
+        } catch {
+            guard connection.failure != nil, connection.isCommitUnanswered else { throw error }
+            return try isCommitted(trace, after: error)
+        }
+    }
+
+    private func rollBack(_ connection: Connection) {
+        settle(connection)
+        guard connection.failure == nil else { return }
+        do throws(PostgreSQLError) {
+            try connection.post(text: "ROLLBACK", .rollBack)
+            try connection.answer()
+        } catch {
+            // A transaction that is left open would be gone on with.
+            connection.abandon(error)
+            logger.debug("A transaction was not rolled back", metadata: metadata(error))
+        }
+    }
+
+    // MARK: COMMIT without an answer
+
+    /// How long what became of a COMMIT is asked for: longer than a server needs to see that a client is gone.
+    private static var resolvingTimeout: Duration { .seconds(30) }
+
+    /// Finds out whether a transaction was committed whose COMMIT had no answer.
+    ///
+    /// - Throws: `.outcomeUnknown` when that can't be told.
+    private func isCommitted(_ trace: CommitTrace, after failure: PostgreSQLError) throws(PostgreSQLError) -> Bool {
+        let deadline = Deadline(in: Self.resolvingTimeout)
+        logger.notice("A commit had no answer", metadata: metadata(failure))
+        while !deadline.isOver {
+            do throws(PostgreSQLError) {
+                try connect()
+                switch try outcome(of: trace) {
+                case .committed: return true
+                case .rolledBack: return false
+                case .running: try terminate(trace)
+                case nil: throw unknown(failure)
+                }
+            } catch {
+                if error.kind == .outcomeUnknown || error.kind == .configuration { throw unknown(failure) }
+            }
+            // The other side gives no signal when it is there again.
+            Self.pause(for: max(.milliseconds(20), pause ?? .zero))
+        }
+        throw unknown(failure)
+    }
+
+    private func unknown(_ failure: PostgreSQLError) -> PostgreSQLError {
+        PostgreSQLError(
+            .outcomeUnknown,
+            "The connection was lost while a transaction was committed, and whether it was can't be told: "
+                + failure.message, state: failure.state)
+    }
+
+    private func outcome(of trace: CommitTrace) throws(PostgreSQLError) -> CommitOutcome? {
+        let statement = try statement("SELECT pg_xact_status($1)")
+        statement.bind(trace.transaction)
+        do throws(PostgreSQLError) {
+            let status = try statement.next() && !statement.isNull(0) ? statement.text(0) : nil
+            statement.reset()
+            return CommitOutcome(status: status, timeline: timeline, trace: trace)
+        } catch {
+            // A number that was not given yet: a standby was promoted that never heard of it.
+            guard error.state == .invalidParameter else { throw error }
+            return .rolledBack
+        }
+    }
+
+    /// Ends the server's process that runs it, if it waits for a client that can't reach it any more, with the lock of all
+    /// writers. One that is at its COMMIT, and may wait for a standby, is left to it.
+    private func terminate(_ trace: CommitTrace) throws(PostgreSQLError) {
+        let statement = try statement(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE pid = $1 AND state <> 'active' AND backend_xid::text = ($2::bigint & 4294967295)::text
+            """)
+        statement.bind(Int64(trace.process))
+        statement.bind(trace.transaction)
+        while try statement.next() {}
+    }
+
+    /// Lets time pass on the session's own thread: for others to get out of the way, or a server to come back, which give
+    /// no signal.
+    private static func pause(for duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+        _ = unsafe nanosleep(&time, nil)
+    }
+}

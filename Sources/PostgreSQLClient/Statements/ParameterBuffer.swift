@@ -1,0 +1,127 @@
+/// The parameters of a statement in the binary format, one after the other.
+struct ParameterBuffer {
+    /// All values; the first byte is none, so that an empty value has an address.
+    private(set) var bytes: [UInt8] = [0]
+    /// Where each value begins and how many bytes it has; -1: it is NULL.
+    private(set) var places: [(start: Int, count: Int)] = []
+    /// What did not fit first.
+    private(set) var misfit: String?
+
+    /// How many there are.
+    var count: Int { places.count }
+
+    /// Makes it ready for the next time.
+    mutating func removeAll() {
+        bytes.removeSubrange(1...)
+        places.removeAll(keepingCapacity: true)
+        misfit = nil
+    }
+
+    mutating func appendNull() {
+        places.append((bytes.count, -1))
+    }
+
+    mutating func append(_ number: Int64, as type: TypeID) {
+        let start = bytes.count
+        switch type {
+        case .int8, .timestamptz, .xid8: append(UInt64(bitPattern: number))
+        case .int4:
+            guard let value = Int32(exactly: number) else { return note("a number beyond 32 bits", type) }
+            append(UInt32(bitPattern: value))
+        case .int2:
+            guard let value = Int16(exactly: number) else { return note("a number beyond 16 bits", type) }
+            append(UInt16(bitPattern: value))
+        case .oid:
+            guard let value = UInt32(exactly: number) else { return note("a number beyond 32 bits", type) }
+            append(value)
+        case .bool:
+            guard number == 0 || number == 1 else { return note("a number beside 0 and 1", type) }
+            bytes.append(UInt8(number))
+        case .numeric: bytes += WholeNumeric.encode(number)
+        case .float8: append(Double(number).bitPattern)
+        default: return note("a number", type)
+        }
+        end(start)
+    }
+
+    /// - Parameter text: UTF-8.
+    mutating func append(text: some Sequence<UInt8>, as type: TypeID) {
+        let start = bytes.count
+        switch type {
+        case .text, .varchar, .name, .unknown: bytes += text
+        default: return note("a text", type)
+        }
+        end(start)
+    }
+
+    mutating func append(blob: [UInt8], as type: TypeID) {
+        let start = bytes.count
+        guard type == .bytea else { return note("bytes", type) }
+        bytes += blob
+        end(start)
+    }
+
+    mutating func append(numbers: [Int64], as type: TypeID) {
+        guard let element = type.element, [.int8, .int4, .int2].contains(element) else {
+            return note("an array of numbers", type)
+        }
+        append(count: numbers.count, of: element) { buffer in
+            for number in numbers { buffer.appendElement { $0.append(number, as: element) } }
+        }
+    }
+
+    mutating func append(texts: [String], as type: TypeID) {
+        guard type.element == .text else { return note("an array of texts", type) }
+        append(count: texts.count, of: .text) { buffer in
+            for text in texts { buffer.appendElement { $0.append(text: text.utf8, as: .text) } }
+        }
+    }
+
+    mutating func append(blobs: [[UInt8]], as type: TypeID) {
+        guard type.element == .bytea else { return note("an array of bytes", type) }
+        append(count: blobs.count, of: .bytea) { buffer in
+            for blob in blobs { buffer.appendElement { $0.append(blob: blob, as: .bytea) } }
+        }
+    }
+
+    /// An array of one dimension, without NULL: dimensions, whether there are NULLs, type of the elements, their count, the
+    /// number of the first one, and each with its length (`array_send`).
+    private mutating func append(count: Int, of element: TypeID, _ elements: (inout ParameterBuffer) -> Void) {
+        let start = bytes.count
+        append(UInt32(count == 0 ? 0 : 1))
+        append(0 as UInt32)
+        append(element.rawValue)
+        if count > 0 {
+            append(UInt32(count))
+            append(1 as UInt32)
+            elements(&self)
+        }
+        end(start)
+    }
+
+    /// An element: its length, then what `body` appends as a value.
+    private mutating func appendElement(_ body: (inout ParameterBuffer) -> Void) {
+        let before = places.count
+        append(0 as UInt32)
+        let start = bytes.count
+        body(&self)
+        places.removeSubrange(before...)
+        let length = UInt32(bytes.count - start)
+        for byte in 0..<4 { bytes[start - 4 + byte] = UInt8(truncatingIfNeeded: length >> UInt32(24 - 8 * byte)) }
+    }
+
+    private mutating func end(_ start: Int) {
+        places.append((start, bytes.count - start))
+    }
+
+    private mutating func note(_ what: String, _ type: TypeID) {
+        if misfit == nil { misfit = "parameter \(places.count + 1) is \(type), and \(what) was bound to it" }
+        appendNull()
+    }
+
+    private mutating func append(_ value: some FixedWidthInteger) {
+        for shift in stride(from: value.bitWidth - 8, through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: value >> shift))
+        }
+    }
+}

@@ -1,0 +1,1 @@
+../HTTP2Client/ThreadSanitizerMutex.swift

@@ -1,0 +1,51 @@
+import PostgreSQLClient
+import SQLStorage
+
+/// A session within a transaction or snapshot, as the steps of the store see it.
+final class PostgresDatabase: Database {
+    private let session: PostgreSQLSession
+
+    init(_ session: PostgreSQLSession) {
+        self.session = session
+    }
+
+    var dialect: Dialect { .postgreSQL }
+
+    var isAborted: Bool { session.isAborted }
+
+    func statement(_ sql: String) throws -> any PreparedStatement { try session.statement(sql) }
+
+    func insertion(_ sql: String, key: String) throws -> any PreparedStatement {
+        try session.statement("\(sql) RETURNING \(key)")
+    }
+
+    func inSavepoint<Value>(_ body: () throws -> Value) throws -> Value { try session.inSavepoint(body) }
+}
+
+/// A session that reads.
+struct PostgresReader: ReadConnection {
+    let session: PostgreSQLSession
+
+    func inSnapshot(_ body: (any Database) -> Void) throws {
+        try session.inSnapshot { body(PostgresDatabase(session)) }
+    }
+}
+
+/// The session that writes.
+struct PostgresWriter: WriteConnection {
+    let session: PostgreSQLSession
+    let commits: CommitCount
+
+    func inTransaction(_ body: (any Database) throws -> Bool) throws -> Bool {
+        let isCommitted = try session.inTransaction(lock: PostgresEngine.writeLock) {
+            let database = PostgresDatabase(session)
+            guard try body(database) else { return false }
+            try database.statement(CommitCount.increment).post()
+            return true
+        }
+        if isCommitted { commits.noteOwn() }
+        return isCommitted
+    }
+
+    func afterAnswers() {}
+}

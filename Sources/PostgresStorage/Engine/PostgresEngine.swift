@@ -1,0 +1,142 @@
+package import Logging
+package import PostgreSQLClient
+package import PushModel
+package import SQLStorage
+package import Store
+
+/// The database of a store on a PostgreSQL server, which any number of gateways share.
+///
+/// Writes of all of them go one at a time: each transaction begins with one advisory lock. So numbers grow in the order of
+/// commits, and a step that has the lock sees all that was committed before. Reads of several statements have one snapshot.
+package final class PostgresEngine: StorageEngine {
+    /// The key of the advisory lock of all writes: "herald" in ASCII. Others of a database that is shared with other
+    /// software are theirs.
+    package static let writeLock: Int64 = 0x6865_7261_6c64
+
+    private let pool: PostgreSQLPool
+    private let configuration: PostgreSQLConfiguration
+    private let logger: Logger
+    private let health = PostgresHealth()
+    private let commits = CommitCount()
+    /// Takes the place of the database's clock for leases.
+    private let clock: (@Sendable () -> Timestamp)?
+    private let role: StoreRole
+
+    /// Connections that read at the same time: look-ups, claims and audiences take at most two each, the rest is for lists
+    /// and reports.
+    package static let standardReaders = 8
+
+    /// Opens the database and makes its tables if there are none. Blocks its thread.
+    ///
+    /// - Parameters:
+    ///   - leaseTime: by which leases are counted instead of the database's clock: for tests, which turn it.
+    ///   - readers: connections that read.
+    /// - Throws: ``StoreError`` `.unavailable` or `.newerSchema`.
+    package init(
+        _ configuration: PostgreSQLConfiguration, role: StoreRole, readers: Int = PostgresEngine.standardReaders,
+        leaseTime: (@Sendable () -> Timestamp)? = nil, logger: Logger
+    ) throws(StoreError) {
+        var configuration = configuration
+        configuration.translate = { StatementText.postgreSQL($0) }
+        self.configuration = configuration
+        self.role = role
+        self.logger = logger
+        clock = leaseTime
+        pool = PostgreSQLPool(configuration, readers: readers, logger: logger)
+        do {
+            let session = PostgreSQLSession(configuration, logger: logger)
+            defer { session.close() }
+            try SchemaMigrator().migrate(session, lock: Self.writeLock)
+        } catch {
+            throw StoreError(database: error)
+        }
+        logger.debug("Store opened", metadata: ["database": "\(configuration.text)"])
+    }
+
+    package var isBesideGateway: Bool { role == .command }
+
+    package var earlierWorkers: Int64 { 0 }
+
+    // MARK: Reading and writing
+
+    package func readAtOnce<Value>(_ body: (any Database) throws -> Value) throws -> Value {
+        let session = PostgreSQLSession(configuration, logger: logger)
+        defer { session.close() }
+        return try Self.read(session, body)
+    }
+
+    private static func read<Value>(
+        _ session: PostgreSQLSession, _ body: (any Database) throws -> Value
+    ) throws -> Value {
+        var result: Result<Value, any Error>?
+        try session.inSnapshot { result = Result { try body(PostgresDatabase(session)) } }
+        guard let result else { throw StoreError(.failed, "A read did not run.") }
+        return try result.get()
+    }
+
+    package func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any Database) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            pool.withReader { session in
+                continuation.resume(with: Result { try Self.readAgain(try session.get(), body) })
+            }
+        }
+    }
+
+    /// Reads, and once more on another connection when the first one is lost.
+    private static func readAgain<Value>(
+        _ session: PostgreSQLSession, _ body: (any Database) throws -> Value
+    ) throws -> Value {
+        do {
+            return try read(session, body)
+        } catch let error as PostgreSQLError where error.kind == .disconnected {
+            return try read(session, body)
+        }
+    }
+
+    package func withReader(_ body: @escaping @Sendable (Result<any ReadConnection, any Error>) -> Void) {
+        pool.withReader { session in body(Result { PostgresReader(session: try session.get()) }) }
+    }
+
+    package func withWriter(_ body: @escaping @Sendable (Result<any WriteConnection, any Error>) -> Void) {
+        pool.withWriter { [commits] session in
+            body(Result { PostgresWriter(session: try session.get(), commits: commits) })
+        }
+    }
+
+    private static let time = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
+
+    package func leaseTime(_ db: any Database) throws -> Timestamp {
+        if let clock { return clock() }
+        let statement = try db.statement(Self.time)
+        guard try statement.next() else { throw StoreError(.failed, "The database told no time.") }
+        defer { statement.reset() }
+        return Timestamp(milliseconds: statement.number(0))
+    }
+
+    package func otherCommits() async throws -> Int64 {
+        try await read { [commits] db in try commits.others(db) }
+    }
+
+    // MARK: Condition
+
+    package func note(_ error: any Error, isWrite: Bool) -> StoreError {
+        health.note(StoreError(database: error), isWrite: isWrite)
+    }
+
+    package func state(_ probe: StoreError?) -> StoreState { health.state(probe) }
+
+    /// The server holds the keys between its tables, and looks after its files.
+    package func examine() async throws -> [(text: String, count: Int)] { [] }
+
+    /// Any number of gateways may have the database.
+    package func note(_ holder: GatewayHolder) {}
+
+    package func close() throws { pool.close() }
+
+    // MARK: Imports
+
+    /// Other nodes may write at any time.
+    package var importPace: ImportPace { ImportPace(chunkTime: .milliseconds(50), rest: .milliseconds(20)) }
+}

@@ -1,0 +1,167 @@
+import Dispatch
+import Logging
+import PostgreSQLClient
+package import PushModel
+import SQLStorage
+package import Store
+import Synchronization
+
+/// The gateways that share a database, as one of them sees them.
+package final class PostgresNodes: NodeStore {
+    /// Numbers that change with what other nodes commit.
+    private struct Seen: Equatable {
+        var event: Int64
+        var registrations: Int64
+        var load: Int64
+        var webhooks: Int64
+    }
+
+    private let store: SQLStore
+    private let configuration: PostgreSQLConfiguration
+    private let logger: Logger
+    private let seen = Mutex<Seen?>(nil)
+    /// What other nodes said, and who waits for it.
+    private let heard: ChangeSource
+    private let hearing: StoreChanges.AsyncIterator
+
+    /// What nodes tell each other on.
+    private static let channel = "herald"
+
+    private static let numbers = """
+        SELECT coalesce((SELECT seq FROM numbering WHERE name = 'event'), 0),
+            coalesce((SELECT max(number) FROM registration_change), 0),
+            coalesce((SELECT max(change) FROM project), 0),
+            coalesce((SELECT sum(revision) + count(*) FROM webhook), 0)
+        """
+
+    /// - Parameter store: the one of this gateway.
+    init(of store: SQLStore, _ configuration: PostgreSQLConfiguration, logger: Logger) {
+        self.store = store
+        self.configuration = configuration
+        self.logger = logger
+        heard = ChangeSource()
+        hearing = heard.changes.makeAsyncIterator()
+    }
+
+    package func enter(_ name: String, version: String, address: String?) async throws(StoreError) -> Int64 {
+        try await write { db, now in
+            try NodeTable(db: db).enter(name, version: version, address: address, at: now)
+        }
+    }
+
+    package func beat(_ number: Int64, address: String?) async throws(StoreError) -> NodeStanding {
+        let standing = try await write { db, now in
+            try NodeTable(db: db).beat(number, address: address, at: now)
+        }
+        guard let standing else {
+            throw StoreError(.fenced, "Other nodes have forgotten this one, which was silent for too long.")
+        }
+        return standing
+    }
+
+    package func leave(_ number: Int64) async throws(StoreError) {
+        try await write { db, _ in try NodeTable(db: db).leave(number) }
+    }
+
+    package func nodes() async throws(StoreError) -> [StoreNode] {
+        try await read { [engine = store.engine] db in
+            try NodeTable(db: db).nodes(at: try engine.leaseTime(db))
+        }
+    }
+
+    package func time() async throws(StoreError) -> Timestamp {
+        try await read { [engine = store.engine] db in try engine.leaseTime(db) }
+    }
+
+    package func otherCommit(atMost limit: Duration) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [hearing] in
+                var hearing = hearing
+                _ = await hearing.next()
+            }
+            // Cancelled when something was heard, or the caller ends.
+            group.addTask { try? await ContinuousClock().sleep(for: limit) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    package func tellOthers() async {
+        let listener: PostgreSQLListener
+        do throws(PostgreSQLError) {
+            listener = try PostgreSQLListener(configuration, channel: Self.channel, logger: logger) { [heard] _ in
+                heard.post(.events)
+            }
+        } catch {
+            // Other nodes look by themselves.
+            logger.warning("other nodes can't be told at once", metadata: ["error": "\(error)"])
+            return
+        }
+        var changes = store.changes.makeAsyncIterator()
+        listener.start()
+        while await changes.next() != nil { listener.notify(Self.notice) }
+        // It waits for its thread.
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                listener.close()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Says that there is something to look at.
+    private static let notice = "commit"
+
+    package func catchUp() async throws(StoreError) -> StoreChange {
+        let now = try await read { db in
+            let numbers = try db.statement(Self.numbers)
+            guard try numbers.next() else { throw StoreError(.failed, "The database gave no numbers.") }
+            defer { numbers.reset() }
+            return Seen(
+                event: numbers.number(0), registrations: numbers.number(1), load: numbers.number(2),
+                webhooks: numbers.number(3))
+        }
+        let before = seen.withLock { seen in
+            defer { seen = now }
+            return seen
+        }
+        guard now != before else { return [] }
+        try await store.noteOtherCommits(before?.webhooks == now.webhooks ? [] : .webhooks)
+        return before?.event == now.event ? [] : [.interactiveWork, .bulkWork]
+    }
+
+    private func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        do {
+            return try await store.engine.read(body)
+        } catch {
+            throw store.engine.note(error, isWrite: false)
+        }
+    }
+
+    /// Writes at the database's time of now.
+    private func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any Database, Timestamp) throws -> Value
+    ) async throws(StoreError) -> Value {
+        let engine = store.engine
+        do {
+            return try await withCheckedThrowingContinuation { continuation in
+                engine.withWriter { connection in
+                    continuation.resume(
+                        with: Result {
+                            var value: Value?
+                            _ = try connection.get().inTransaction { db in
+                                value = try body(db, try engine.leaseTime(db))
+                                return true
+                            }
+                            guard let value else { throw StoreError(.failed, "A transaction did not run.") }
+                            return value
+                        })
+                }
+            }
+        } catch {
+            throw engine.note(error, isWrite: true)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+package import PushModel
+
+/// The gateways that share a store, each a node of it.
+package protocol NodeStore: Sendable {
+    /// Enters a gateway that begins.
+    ///
+    /// - Parameters:
+    ///   - name: host and process.
+    ///   - version: the program's.
+    ///   - address: under which it is asked; `nil`: not known yet.
+    /// - Returns: its number.
+    func enter(_ name: String, version: String, address: String?) async throws(StoreError) -> Int64
+
+    /// Says that a node lives.
+    ///
+    /// - Throws: ``StoreError`` `.fenced` when others have forgotten it: it has to be entered anew.
+    func beat(_ number: Int64, address: String?) async throws(StoreError) -> NodeStanding
+
+    /// Removes a node that ends.
+    func leave(_ number: Int64) async throws(StoreError)
+
+    /// The nodes of now and of the last day, in the order of their numbers.
+    func nodes() async throws(StoreError) -> [StoreNode]
+
+    /// Tells other nodes when this one has committed something, and hears them, until the task is cancelled.
+    func tellOthers() async
+
+    /// Waits until another node says that it has committed something, for no longer than `limit`.
+    func otherCommit(atMost limit: Duration) async
+
+    /// Takes over what other nodes committed since the last call: the store's readers are told of it.
+    ///
+    /// - Returns: what lanes may have to do.
+    func catchUp() async throws(StoreError) -> StoreChange
+
+    /// The time by the store's clock, by which all nodes count.
+    func time() async throws(StoreError) -> Timestamp
+}

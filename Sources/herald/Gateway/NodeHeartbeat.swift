@@ -1,0 +1,111 @@
+import Delivery
+import Logging
+import PushModel
+import ServiceLifecycle
+import Store
+import Synchronization
+
+/// Keeps this gateway among the nodes of a store that several share: enters it, says every few seconds that it lives, and
+/// removes it at the end.
+///
+/// How many nodes live goes to ``LiveNodes``. When the store can't be asked, the last number counts for a while.
+struct NodeHeartbeat: Service {
+    /// Where the gateway listens; empty before it does.
+    final class Address: Sendable {
+        private let text = Mutex<String?>(nil)
+
+        /// The URL.
+        var url: String? {
+            get { text.withLock { $0 } }
+            set { text.withLock { $0 = newValue } }
+        }
+    }
+
+    let store: any NodeStore
+    /// Host and process.
+    let name: String
+    let address: Address
+    let live: LiveNodes
+    let logger: Logger
+
+    /// Works until graceful shutdown or cancellation.
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            var number: Int64?
+            while !Task.isCancelled {
+                number = await beat(number)
+                do {
+                    try await ContinuousClock().sleep(for: StoreNode.interval)
+                } catch {
+                    // Cancelled: the gateway stops.
+                    break
+                }
+            }
+            // Without a parent: this task is cancelled already.
+            if let number { await Task { await leave(number) }.value }
+        }
+    }
+
+    /// - Returns: the node's number; `nil`: it is not entered.
+    private func beat(_ number: Int64?) async -> Int64? {
+        do throws(StoreError) {
+            let entered: Int64
+            if let number {
+                entered = number
+            } else {
+                entered = try await store.enter(name, version: HeraldVersion.current, address: address.url)
+                logger.info("this gateway is a node of its store", metadata: ["node": "\(entered)"])
+            }
+            let asked = ContinuousClock.now
+            live.update(to: try await store.beat(entered, address: address.url), asked: asked)
+            return entered
+        } catch {
+            // Forgotten by the others: it is entered anew.
+            if error.isConflict { return nil }
+            if !Task.isCancelled {
+                logger.warning("the store's nodes can't be asked", metadata: ["error": "\(error)"])
+            }
+            return number
+        }
+    }
+
+    private func leave(_ number: Int64) async {
+        do throws(StoreError) {
+            try await store.leave(number)
+        } catch {
+            logger.debug("the node is forgotten after a while", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+/// Looks at what other gateways committed: they say so, and a question now and then finds what they could not say.
+struct OtherNodesWatch: Service {
+    let store: any NodeStore
+    let runner: DeliveryRunner
+    let logger: Logger
+
+    /// How long it may take until another gateway's commit is seen.
+    private static let interval: Duration = .milliseconds(250)
+    /// As long as the store can't be asked.
+    private static let rest: Duration = .seconds(2)
+
+    /// Works until graceful shutdown or cancellation.
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            async let telling: Void = store.tellOthers()
+            while !Task.isCancelled {
+                await store.otherCommit(atMost: Self.interval)
+                do throws(StoreError) {
+                    let change = try await store.catchUp()
+                    for lane in [Lane.interactive, .bulk] where change.contains(.work(lane)) { runner.wake(lane) }
+                } catch {
+                    guard !Task.isCancelled else { break }
+                    logger.debug("the commits of other nodes can't be read", metadata: ["error": "\(error)"])
+                    // Cancelled: the loop sees it.
+                    try? await ContinuousClock().sleep(for: Self.rest)
+                }
+            }
+            await telling
+        }
+    }
+}

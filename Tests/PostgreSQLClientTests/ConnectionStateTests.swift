@@ -1,0 +1,104 @@
+import Testing
+
+@testable import PostgreSQLClient
+
+/// The connection as a value.
+struct ConnectionStateTests {
+    private let refusal = PostgreSQLError(.refused, "no", state: "23505")
+
+    private func ready() -> ConnectionState {
+        var state = ConnectionState()
+        state.opened()
+        return state
+    }
+
+    private func sent(_ requests: ConnectionState.Request...) throws -> ConnectionState {
+        var state = ready()
+        for request in requests { try state.send(request) }
+        return state
+    }
+
+    @Test func questionIsAnsweredAndSettled() throws {
+        var state = try sent(.question, .sync)
+        #expect(state.isWaiting)
+        #expect(state.take(.success("SELECT 1")) == .keep)
+        #expect(state.take(.end) == .readOn)
+        #expect(state.take(.sync) == .settle(nil))
+        #expect(!state.isWaiting)
+    }
+
+    @Test func firstFailureIsToldAndTheRestIsLeftOut() throws {
+        var state = try sent(.statement(.begin), .statement(.none), .statement(.none), .question, .sync)
+        #expect(state.take(.success("BEGIN")) == .readOn)
+        #expect(state.take(.end) == .readOn)
+        #expect(state.transaction == .open)
+        #expect(state.take(.failure(refusal)) == .readOn)
+        #expect(state.take(.end) == .readOn)
+        #expect(state.transaction == .aborted)
+        for _ in 0..<2 {
+            #expect(state.take(.leftOut) == .readOn)
+            #expect(state.take(.end) == .readOn)
+        }
+        #expect(state.take(.sync) == .settle(refusal))
+    }
+
+    @Test func savepointMakesATransactionUsableAgain() throws {
+        var state = try sent(.statement(.begin), .statement(.none), .sync)
+        _ = state.take(.success("BEGIN"))
+        _ = state.take(.end)
+        _ = state.take(.failure(refusal))
+        _ = state.take(.end)
+        #expect(state.take(.sync) == .settle(refusal))
+        try state.send(.statement(.rollBackToSavepoint))
+        try state.send(.sync)
+        _ = state.take(.success("ROLLBACK"))
+        _ = state.take(.end)
+        #expect(state.take(.sync) == .settle(nil))
+        #expect(state.transaction == .open)
+    }
+
+    @Test func commitOfAFailedTransactionIsAnError() throws {
+        var state = try sent(.statement(.begin), .statement(.commit), .sync)
+        _ = state.take(.success("BEGIN"))
+        _ = state.take(.end)
+        _ = state.take(.success("ROLLBACK"))
+        _ = state.take(.end)
+        guard case .settle(let error?) = state.take(.sync) else {
+            Issue.record("no failure")
+            return
+        }
+        #expect(error.state == .transactionAborted)
+        #expect(state.transaction == .none)
+    }
+
+    @Test(arguments: 0..<5)
+    func answerOutOfOrderEndsTheConnection(number: Int) throws {
+        let answers: [ConnectionState.Answer] = [.sync, .end, .leftOut, .success("SELECT 1"), .failure(refusal)]
+        var state = number < 3 ? try sent(.question, .sync) : try sent(.sync)
+        guard case .fail(let error) = state.take(answers[number]) else {
+            Issue.record("went on")
+            return
+        }
+        #expect(number == 4 || error.kind == .protocolViolation)
+        #expect(state.failure == error)
+        #expect(throws: error) { try state.send(.sync) }
+    }
+
+    @Test func answerToNothingEndsTheConnection() {
+        var state = ready()
+        guard case .fail = state.take(.success("SELECT 1")) else {
+            Issue.record("went on")
+            return
+        }
+    }
+
+    @Test func firstReasonOfALossStays() throws {
+        var state = try sent(.question)
+        let first = PostgreSQLError(.disconnected, "first")
+        state.lose(first)
+        state.lose(PostgreSQLError(.disconnected, "second"))
+        #expect(state.failure == first)
+        state.close()
+        #expect(state.failure?.kind == .closed)
+    }
+}

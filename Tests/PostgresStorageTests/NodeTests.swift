@@ -1,0 +1,124 @@
+import Logging
+import PostgresStorage
+import PushModel
+import Store
+import StoreConformance
+import Synchronization
+import TestSupport
+import Testing
+
+/// The gateways that share a database.
+@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgreSQLServer.isInstalled))
+struct NodeTests {
+    private static let logger = Logger(label: "test")
+
+    /// A store on a database, by a time that the test sets.
+    private struct Node {
+        let store: any AdministeredStore
+        let nodes: PostgresNodes
+
+        init(_ database: String, _ time: Shared<Timestamp>) throws {
+            let store = try PostgresStore.open(
+                url: database, role: .gateway, leaseTime: { time.withLock { $0 } }, logger: logger)
+            self.store = store
+            nodes = try PostgresStore.nodes(of: store, url: database, logger: logger)
+        }
+    }
+
+    @Test func theFirstOfTheLivingOnesIsTold() async throws {
+        let database = try await SampleDatabase.make()
+        let time = Shared<Timestamp>(Timestamp(milliseconds: 1_000_000))
+        let (a, b) = (try Node(database, time), try Node(database, time))
+        let first = try await a.nodes.enter("a:1", version: "1.0", address: nil)
+        let second = try await b.nodes.enter("b:1", version: "1.1", address: "http://b:8080")
+        #expect(try await a.nodes.beat(first, address: "http://a:8080") == NodeStanding(count: 2, isFirst: true))
+        #expect(try await b.nodes.beat(second, address: nil) == NodeStanding(count: 2, isFirst: false))
+        var nodes = try await b.nodes.nodes()
+        #expect(nodes.map(\.number) == [first, second])
+        #expect(nodes.map(\.version) == ["1.0", "1.1"])
+        #expect(nodes.map(\.address) == ["http://a:8080", "http://b:8080"])
+        #expect(nodes.allSatisfy { $0.isLive })
+
+        // One that is silent counts no more; when it comes back it is the first again.
+        time.withLock { $0 = $0 + StoreNode.lifetime }
+        #expect(try await b.nodes.beat(second, address: nil) == NodeStanding(count: 1, isFirst: true))
+        nodes = try await b.nodes.nodes()
+        #expect(nodes.map(\.isLive) == [false, true])
+        #expect(try await a.nodes.beat(first, address: nil) == NodeStanding(count: 2, isFirst: true))
+
+        // One that others have forgotten enters anew.
+        try await b.nodes.leave(first)
+        let error = await #expect(throws: StoreError.self) { try await a.nodes.beat(first, address: nil) }
+        #expect(error?.isConflict == true)
+        #expect(try await a.nodes.enter("a:1", version: "1.0", address: nil) > second)
+        try a.store.close()
+        try b.store.close()
+        try await PostgreSQLServer.shared().dropDatabase(database)
+    }
+
+    /// What one node accepts the other knows after it looked: its load, and that there is work.
+    @Test func whatOneNodeAcceptsTheOtherSees() async throws {
+        let database = try await SampleDatabase.make()
+        let time = Shared<Timestamp>(Timestamp(milliseconds: 1_000_000))
+        let (a, b) = (try Node(database, time), try Node(database, time))
+        let project = try #require(ProjectID(rawValue: "demo"))
+        _ = try await b.nodes.catchUp()
+        #expect(try await b.nodes.catchUp() == [])
+        let app = try #require(AppID(rawValue: "com.example.app"))
+        let token = try #require(DeviceToken(bytes: Array(repeating: 7, count: 32)))
+        let request = RegistrationRequest(
+            project: project, app: app, address: .apple(token, .production), appVersion: nil, owner: nil)
+        let registration = try await a.store.register(request, at: Timestamp(milliseconds: 1)).registration
+        _ = try await a.store.acceptOne(
+            NewMessage(sampleFor: .registration(registration.key), in: project, at: 1000, number: 1))
+        #expect(b.store.load.total.messages == 0)
+        let change = try await b.nodes.catchUp()
+        #expect(change.contains(.interactiveWork))
+        #expect(b.store.load.total.messages == 1)
+        #expect(try await b.nodes.catchUp() == [])
+        try a.store.close()
+        try b.store.close()
+        try await PostgreSQLServer.shared().dropDatabase(database)
+    }
+
+    /// A node that listens hears of a commit of another one.
+    @Test func nodesTellEachOther() async throws {
+        let database = try await SampleDatabase.make()
+        let time = Shared<Timestamp>(Timestamp(milliseconds: 1_000_000))
+        let (a, b) = (try Node(database, time), try Node(database, time))
+        let tasks = [Task { await a.nodes.tellOthers() }, Task { await b.nodes.tellOthers() }]
+        let project = try #require(ProjectID(rawValue: "demo"))
+        let app = try #require(AppID(rawValue: "com.example.app"))
+        let heard = Task { await b.nodes.otherCommit(atMost: .longerThanAnyTest) }
+        let number = Mutex(UInt8(0))
+        // The first of them may be told before the other one listens.
+        let telling = Task {
+            while !Task.isCancelled {
+                let byte = number.withLock { number in
+                    number += 1
+                    return number
+                }
+                let token = try #require(DeviceToken(bytes: Array(repeating: byte, count: 32)))
+                _ = try await a.store.register(
+                    RegistrationRequest(
+                        project: project, app: app, address: .apple(token, .production), appVersion: nil, owner: nil),
+                    at: Timestamp(milliseconds: Int64(byte)))
+                _ = try await a.store.acceptOne(
+                    NewMessage(
+                        sampleFor: .topic(try #require(Topic(rawValue: "news"))), in: project, at: 1000,
+                        number: UInt64(byte)))
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        await heard.value
+        telling.cancel()
+        _ = await telling.result
+        for task in tasks {
+            task.cancel()
+            await task.value
+        }
+        try a.store.close()
+        try b.store.close()
+        try await PostgreSQLServer.shared().dropDatabase(database)
+    }
+}

@@ -1,0 +1,75 @@
+import Logging
+import PostgresStorage
+import SQLStorage
+import Store
+import StoreConformance
+import TestSupport
+import Testing
+
+/// The store on PostgreSQL keeps everything that a store promises. Others may have it open too: workers that are gone are
+/// known by their leases.
+@Suite(.timeLimit(.minutes(10)), .enabled(if: PostgreSQLServer.isInstalled))
+struct PostgresConformanceTests {
+    @Test(arguments: ConformanceCase.all)
+    func postgresConforms(to claim: ConformanceCase) async throws {
+        try await Self.withDatabase { database in
+            try await claim.run(on: .postgres(database))
+        }
+    }
+
+    /// The seeds are part of the test's name: a failing run is repeated by its name.
+    @Test(arguments: [1, 2, 3, 7] as [UInt64])
+    func theLawHoldsAfterEachStepOfARandomRun(seed: UInt64) async throws {
+        try await Self.withDatabase { database in
+            var run = try await RandomRun(subject: .postgres(database), seed: seed)
+            try await run.run(steps: 200, devices: seed % 3 == 0 ? 130 : 12)
+        }
+    }
+
+    /// Gives a database of its own to `body`, and removes it.
+    private static func withDatabase(_ body: (_ url: String) async throws -> Void) async throws {
+        let database = try await SampleDatabase.make()
+        do {
+            try await body(database)
+        } catch {
+            try await PostgreSQLServer.shared().dropDatabase(database)
+            throw error
+        }
+        try await PostgreSQLServer.shared().dropDatabase(database)
+    }
+}
+
+extension StoreSubject {
+    /// - Parameter url: of an empty store.
+    static func postgres(_ url: String) -> StoreSubject {
+        let leaseTime = LeaseTime()
+        return StoreSubject(
+            leaseTime: leaseTime,
+            open: {
+                try PostgresStore.open(
+                    url: url, role: .gateway, leaseTime: { leaseTime.now }, logger: Logger(label: "test"))
+            },
+            lose: { store in try sql(store).close() },
+            isExclusive: false,
+            verify: { store in
+                let findings = try await sql(store).check()
+                #expect(findings == [])
+            },
+            claimed: { _ in
+                let rows = try await PostgreSQLServer.shared().execute(
+                    """
+                    SELECT f.message, f.shard, f.claimed FROM fan_out f JOIN message m ON m.seq = f.message
+                    WHERE m.state <> 'CANCELLED'
+                    """, in: url)
+                return Dictionary(
+                    uniqueKeysWithValues: rows.map { row in
+                        let numbers = row.split(separator: "|").compactMap { Int64($0) }
+                        return (OpenFanOut.ID(message: numbers[0], shard: numbers[1]), Int(numbers[2]))
+                    })
+            })
+    }
+
+    private static func sql(_ store: any CompleteStore) throws -> SQLStore {
+        try #require(store as? SQLStore)
+    }
+}
