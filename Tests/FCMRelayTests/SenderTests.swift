@@ -74,8 +74,11 @@ struct FCMRelaySenderTests {
         // This one still goes with the old token, while the new one is asked for.
         _ = await rig.outcomes([try Sample.push()])
         while rig.google.tokenRequests < 2 { await Task.yield() }
+        var device: Int64 = 1
         while rig.google.messages.last?.authorization != "Bearer token-2" {
-            _ = await rig.outcomes([try Sample.push()])
+            // Each to another device: of one not so many go within a minute.
+            device += 1
+            _ = await rig.outcomes([try Sample.push(device)])
         }
         #expect(rig.google.tokenRequests == 2)
     }

@@ -141,6 +141,19 @@ struct SimulatorHarness: Sendable {
         case endedEarly
     }
 
+    /// The first answer after a connection ended: a client that does not know of the end yet uses it once more.
+    static func onceConnected<Answer>(_ send: () async throws -> Answer) async throws -> Answer {
+        for _ in 0..<10 {
+            do {
+                return try await send()
+            } catch {
+                // Its connection is one less.
+                continue
+            }
+        }
+        return try await send()
+    }
+
     static func makeClient(trusting caFile: String, http1Only: Bool = false) throws -> HTTPClient {
         var configuration = HTTPClient.Configuration()
         var tls = TLSConfiguration.makeClientConfiguration()

@@ -46,6 +46,12 @@ final class Program {
 
     var isRunning: Bool { process.isRunning }
 
+    /// Stops it where it stands: its connections stay, and nothing is read or answered any more.
+    func freeze() { kill(process.processIdentifier, SIGSTOP) }
+
+    /// Lets it go on after ``freeze()``.
+    func thaw() { kill(process.processIdentifier, SIGCONT) }
+
     /// Ends it, if it still runs, and waits for that. By SIGKILL: nothing here has anything to save, and a program may
     /// have inherited a mask that holds SIGTERM back.
     func end() {

@@ -68,7 +68,10 @@ extension SQLStore: CredentialStore {
         try await write { db in
             for (id, time) in keys {
                 try db.change(
-                    "UPDATE api_key SET last_used_at = ?1 WHERE id = ?2 AND coalesce(last_used_at, ?1 - 1) < ?1",
+                    """
+                    UPDATE api_key SET last_used_at = ?1
+                    WHERE id = ?2 AND (last_used_at IS NULL OR last_used_at < ?1)
+                    """,
                     [time.milliseconds, id])
             }
         }

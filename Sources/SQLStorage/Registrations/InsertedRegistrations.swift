@@ -11,7 +11,7 @@ struct InsertedRegistrations {
         INSERT INTO project (name, registrations) VALUES ((SELECT project FROM app WHERE id = ?1), ?2)
             ON CONFLICT (name) DO UPDATE SET registrations = project.registrations + excluded.registrations
         """
-    static let clock = "UPDATE meta SET value = ?1 WHERE name = 'registration_clock' AND value < ?1 - 60000"
+    static let clock = "UPDATE meta SET value = ?1 WHERE name = 'registration_clock' AND value + 60000 < ?1"
     static let hasFormerHolders = "SELECT EXISTS (SELECT 1 FROM former_holder)"
     static let move = """
         INSERT INTO address_move (registration, former)

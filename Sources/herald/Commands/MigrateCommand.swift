@@ -18,6 +18,6 @@ struct MigrateCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try file.read()
         try await configuration.withStore(isMade: true) { _ throws(StoreError) in }
-        Console.standard.print("\(configuration.storeName) has the tables of version \(HeraldVersion.current)")
+        Terminal.standard.print("\(configuration.storeName) has the tables of version \(HeraldVersion.current)")
     }
 }

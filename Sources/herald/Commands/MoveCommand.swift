@@ -28,13 +28,13 @@ struct MoveCommand: AsyncParsableCommand {
         source.places[.data] = ConfigurationPlace(source: "--from", line: nil)
         target.places[.storeURL] = ConfigurationPlace(source: "--to", line: nil)
         let tables = try await SharedStore.move(from: source, to: target) { table, done, total in
-            Console.standard.progress("\(table): \(done) of \(total)")
+            Terminal.standard.progress("\(table): \(done) of \(total)")
         }
-        Console.standard.progress("")
+        Terminal.standard.progress("")
         var table = Table(titles: ["TABLE", "ROWS"])
         table.rows = tables.filter { $0.rows > 0 }.map { [$0.table, String($0.rows)] }
-        Console.standard.print(table)
+        Terminal.standard.print(table)
         let rows = tables.reduce(0) { $0 + $1.rows }
-        Console.standard.error("\(rows) rows copied and compared; set store.url and start the gateways")
+        Terminal.standard.error("\(rows) rows copied and compared; set store.url and start the gateways")
     }
 }

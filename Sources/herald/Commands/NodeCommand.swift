@@ -36,7 +36,7 @@ struct NodeCommand: AsyncParsableCommand {
             } catch {
                 throw Failure(store: error, in: configuration)
             }
-            if json { return Console.standard.print(nodes.map(Self.json)) }
+            if json { return Terminal.standard.print(nodes.map(Self.json)) }
             var table = Table(titles: ["NODE", "STATE", "VERSION", "STARTED", "HEARD OF", "NAME", "ADDRESS"])
             table.rows = nodes.map { node in
                 [
@@ -44,7 +44,7 @@ struct NodeCommand: AsyncParsableCommand {
                     node.heardAt.rfc3339, node.name, node.address ?? "-",
                 ]
             }
-            if nodes.isEmpty { Console.standard.print("No nodes.") } else { Console.standard.print(table) }
+            if nodes.isEmpty { Terminal.standard.print("No nodes.") } else { Terminal.standard.print(table) }
         }
 
         private static func json(_ node: StoreNode) -> JSONValue {

@@ -101,6 +101,9 @@ struct Python: Sendable {
         program: "/usr/bin/firefox-esr",
         "needs Firefox, and HERALD_PYTHON with the libraries of Web Push and marionette-driver 3.7")
 
+    /// A provider of OpenID Connect.
+    static let oidc = Python(
+        "HERALD_PYTHON", needs: "oidc_provider_mock", "HERALD_PYTHON has to name a Python with oidc-provider-mock 0.3")
     /// What drives Chromium, and Chromium.
     static let chromium = Python(
         "HERALD_PYTHON",
