@@ -76,16 +76,23 @@ final class ReadBatcher: Sendable {
         }
     }
 
-    /// Runs what waits in one snapshot; `false`: nothing waited, and this runner has ended.
+    /// Runs what waits, in one snapshot if none of it fails; `false`: nothing waited, and this runner has ended.
     private func runBatch(_ connection: any ReadConnection) -> Bool {
         let batch = next()
         guard !batch.isEmpty else { return false }
+        var place = 0
         do {
-            try connection.inSnapshot { db in
-                for job in batch { job.run(db) }
+            while place < batch.count {
+                try connection.inSnapshot { db in
+                    // A read that failed may have ended the snapshot, or the connection: the others have another one.
+                    repeat {
+                        batch[place].run(db)
+                        place += 1
+                    } while place < batch.count && !db.isAborted
+                }
             }
         } catch {
-            for job in batch { job.fail(error) }
+            for job in batch[place...] { job.fail(error) }
         }
         return true
     }
