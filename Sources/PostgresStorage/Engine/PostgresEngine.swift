@@ -107,6 +107,21 @@ package final class PostgresEngine: StorageEngine {
 
     private static let time = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
 
+    /// No lease is over in the first minute of a server: after a crash it recovers first, and workers renew theirs when it is
+    /// back. What they sent meanwhile is recorded, and not sent by others again.
+    private static let renewalsEnd = """
+        SELECT CAST(extract(epoch FROM CASE WHEN clock_timestamp() < pg_postmaster_start_time() + interval '60 s'
+            THEN timestamptz 'epoch' ELSE clock_timestamp() END) * 1000 AS bigint)
+        """
+
+    package func endOfLeases(_ db: any Database) throws -> Timestamp {
+        if let clock { return clock() }
+        let statement = try db.statement(Self.renewalsEnd)
+        guard try statement.next() else { throw StoreError(.failed, "The database told no time.") }
+        defer { statement.reset() }
+        return Timestamp(milliseconds: statement.number(0))
+    }
+
     package func leaseTime(_ db: any Database) throws -> Timestamp {
         if let clock { return clock() }
         let statement = try db.statement(Self.time)

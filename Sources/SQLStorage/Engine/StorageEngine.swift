@@ -33,6 +33,10 @@ package protocol StorageEngine: AnyObject, Sendable {
     /// - Parameter db: the transaction that begins, renews or looks at a lease.
     func leaseTime(_ db: any Database) throws -> Timestamp
 
+    /// Leases that ended before this are over for those who take over: the time of now, or an earlier one as long as
+    /// workers that live had no chance to renew theirs.
+    func endOfLeases(_ db: any Database) throws -> Timestamp
+
     /// A number that changes when another process has committed something.
     func otherCommits() async throws -> Int64
 
@@ -101,6 +105,8 @@ package protocol StorageEngine: AnyObject, Sendable {
 
 /// An engine whose database server looks after its files by itself.
 extension StorageEngine {
+    package func endOfLeases(_ db: any Database) throws -> Timestamp { try leaseTime(db) }
+
     package func noteErasure(_ db: any Database) throws {}
 
     package func isCleaningDue(_ db: any Database) throws -> Bool { false }

@@ -25,7 +25,7 @@ extension SQLStore {
     package func takeOver(at time: Timestamp) async throws(StoreError) -> Int {
         let rescued = try await write(.lease) { [engine] db in
             try WorkerTable(db: db).takeOver(
-                at: time, leasesBefore: engine.leaseTime(db), earlier: engine.earlierWorkers)
+                at: time, leasesBefore: engine.endOfLeases(db), earlier: engine.earlierWorkers)
         }
         if rescued > 0 { logger.info("Deliveries rescued", metadata: ["store.rescued": "\(rescued)"]) }
         return rescued
