@@ -6,6 +6,7 @@ import JSON
 import Logging
 import NIOSSL
 import PushModel
+import SQLStorage
 import SQLiteStorage
 import Store
 import Synchronization
