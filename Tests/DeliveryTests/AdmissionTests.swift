@@ -36,7 +36,7 @@ struct AdmissionTests {
             case .failure(let refusal): Issue.record("\(refusal)")
             }
         }
-        #expect(await rig.store.calls[.accept] == 3)
+        #expect(await rig.store.calls[.accept] == 1200 / MessageAcceptor.chunkSize)
     }
 
     @Test func aFailedChunkFailsItsMessagesOnly() async throws {
@@ -46,7 +46,8 @@ struct AdmissionTests {
         let results = await rig.acceptor.accept(
             try (1...600).map { try Sample.submission(to: .registration(Sample.registration(Int64($0)))) })
         let isAccepted = results.map { if case .success = $0 { true } else { false } }
-        #expect(isAccepted.prefix(500).allSatisfy { !$0 } && isAccepted.dropFirst(500).allSatisfy { $0 })
+        let chunk = MessageAcceptor.chunkSize
+        #expect(isAccepted.prefix(chunk).allSatisfy { !$0 } && isAccepted.dropFirst(chunk).allSatisfy { $0 })
     }
 
     @Test func aListIsSortedAndNamesEachOnce() async throws {

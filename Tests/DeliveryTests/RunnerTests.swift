@@ -59,7 +59,9 @@ struct RunnerTests {
         limits.gathering = .milliseconds(5)
         // One of ten is answered, and the others are not.
         let answered = Sample.registration(3).deviceToken
-        let rig = Rig(limits: limits, script: { push, _ in push.deviceToken == answered ? .accepted : nil })
+        let rig = Rig(
+            limits: limits, atWindDown: .unknown(.shutdown),
+            script: { push, _ in push.deviceToken == answered ? .accepted : nil })
         try await rig.subscribe(10)
         try await rig.run { rig in
             let topic = try await rig.acceptTopic()

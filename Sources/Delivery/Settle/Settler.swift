@@ -98,7 +98,7 @@ struct Settler: Sendable {
     /// How long results wait for others; `nil`: not at all. Those of pages wait twice as long as singles, unless their room is
     /// wanted, or no more than they are still out: a small fan-out is complete as soon as it can be.
     private func gatheringTime(of entries: ArraySlice<AnswerBuffer.Entry>) -> Duration? {
-        guard gathering > .zero, !answers.isFinishing else { return nil }
+        guard gathering > .zero, !answers.isStopping, !answers.isFinishing else { return nil }
         var (singles, ofPages) = (0, 0)
         for entry in entries {
             switch entry {

@@ -120,7 +120,9 @@ struct DoctorCommand: AsyncParsableCommand {
         do {
             let store = try await configuration.openStore(as: .command)
             let state = await store.state()
-            let others = await SharedStore.findings(of: store, isUnsafeAllowed: allowUnsafe)
+            let others =
+                configuration.database == nil
+                ? [] : await SharedStore.findings(of: store, isUnsafeAllowed: allowUnsafe)
             try store.close()
             return [Self.finding(of: state, in: directory)] + others
         } catch {
