@@ -13,13 +13,15 @@ package enum PostgresStore {
     ///   - url: `postgresql://…`.
     ///   - passwordFile: a file with the password; `nil`: it is in the URL, or wherever libpq looks for it.
     ///   - leaseTime: by which leases are counted instead of the database's clock: for tests, which turn it.
+    ///   - answerTimeout: how long an answer of the server may take; `nil`: a little longer than a statement may.
     ///   - metrics: where the gauges of the queues go; the process' own when `nil`.
     /// - Throws: ``StoreError`` `.unavailable` or `.newerSchema`, without the URL in its text.
     package static func open(
         url: String, passwordFile: String? = nil, role: StoreRole, leaseTime: (@Sendable () -> Timestamp)? = nil,
-        metrics: (any MetricsFactory)? = nil, logger: Logger
+        answerTimeout: Duration? = nil, metrics: (any MetricsFactory)? = nil, logger: Logger
     ) throws(StoreError) -> SQLStore {
-        let configuration = try configuration(url, passwordFile)
+        var configuration = try configuration(url, passwordFile)
+        if let answerTimeout { configuration.answerTimeout = answerTimeout }
         let engine = try PostgresEngine(configuration, role: role, leaseTime: leaseTime, logger: logger)
         return try SQLStore(engine, metrics: metrics, logger: logger)
     }

@@ -107,6 +107,7 @@ struct NodeTests {
                     NewMessage(
                         sampleFor: .topic(try #require(Topic(rawValue: "news"))), in: project, at: 1000,
                         number: UInt64(byte)))
+                // Nothing tells when the other one listens.
                 try await Task.sleep(for: .milliseconds(20))
             }
         }

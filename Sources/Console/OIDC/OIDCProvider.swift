@@ -66,13 +66,28 @@ actor OIDCProvider {
         defer { exchanges -= 1 }
         let text = try await exchange(code, attempt, redirect)
         let header = try IDToken.Header(of: text)
-        let claims = try await signingKeys(with: header.keyID).claims(
-            of: text, key: header.keyID, algorithm: header.algorithm)
+        let claims = try await claims(of: text, header)
         return try IDToken(
             claims,
             IDToken.Expected(
                 issuer: configuration.issuer, clientID: configuration.clientID, nonce: attempt.nonce,
                 provenSince: attempt.session == nil ? nil : attempt.begunAt), at: wallTime())
+    }
+
+    /// The claims of a token that the provider signed. A key that it changed without another name, or whose tokens name
+    /// none, shows by a signature that is wrong.
+    private func claims(of token: String, _ header: IDToken.Header) async throws(OIDCProblem) -> JSONValue {
+        let keys = try await signingKeys(with: header.keyID)
+        do throws(OIDCProblem) {
+            return try await keys.claims(of: token, key: header.keyID, algorithm: header.algorithm)
+        } catch {
+            guard case .token(.signature) = error, let kept = self.keys,
+                !kept.isYounger(than: Self.keyPause, at: wallTime())
+            else { throw error }
+            self.keys = nil
+            return try await signingKeys(with: header.keyID).claims(
+                of: token, key: header.keyID, algorithm: header.algorithm)
+        }
     }
 
     private func exchange(

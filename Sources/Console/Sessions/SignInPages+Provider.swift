@@ -86,8 +86,11 @@ extension SignInPages {
         _ templates: ConsoleTemplates
     ) async throws -> Response {
         let problem = failure.problem
+        // What is the provider's fault is no failed attempt of an operator.
+        let isProviders = [.badGateway, .serviceUnavailable].contains(problem.status)
         try await noteFailure(
-            of: failure.owner ?? signedIn?.owner, visit, reason: problem.reason, details: ["by": "oidc"])
+            of: isProviders ? nil : failure.owner ?? signedIn?.owner, visit, reason: problem.reason,
+            details: ["by": "oidc"])
         let text = problem.text(provider?.configuration.name ?? "")
         var response: Response
         if let signedIn {

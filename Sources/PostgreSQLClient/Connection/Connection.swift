@@ -41,6 +41,8 @@ import CPostgreSQL
     deinit { unsafe PQfinish(handle) }
 
     private func finishConnecting(_ deadline: Deadline) throws(PostgreSQLError) {
+        // Without a socket there is nothing to wait for: the name is unknown, or the file of the socket is not there.
+        guard unsafe PQstatus(handle) != CONNECTION_BAD else { throw PostgreSQLError(connection: message) }
         var interest = SocketInterest.writable
         while true {
             guard wait(for: descriptor, interest, until: deadline) else {
@@ -76,6 +78,9 @@ import CPostgreSQL
 
     /// The first failure of the transaction after which it may succeed when it runs again.
     private(set) var passingFailure: PostgreSQLError?
+
+    /// The first failure after which the connection has to be replaced, though it stands.
+    private(set) var endingFailure: PostgreSQLError?
 
     /// Whether answers are still to come.
     var isWaiting: Bool { state.isWaiting }
@@ -234,6 +239,7 @@ import CPostgreSQL
                 isCommitUnanswered = false
                 guard let failure else { return kept }
                 if failure.isPassing, passingFailure == nil { passingFailure = failure }
+                if failure.endsConnection, endingFailure == nil { endingFailure = failure }
                 throw failure
             case .fail(let error): throw give(up: error)
             }

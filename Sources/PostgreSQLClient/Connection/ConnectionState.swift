@@ -111,12 +111,6 @@ struct ConnectionState {
     /// How many answers are still to come.
     var expectedCount: Int { if case .inPipeline(let pipeline) = phase { pipeline.expected.count } else { 0 } }
 
-    /// Whether a COMMIT is out whose answer did not come.
-    var isCommitOut: Bool {
-        guard case .inPipeline(let pipeline) = phase else { return false }
-        return pipeline.expected.contains(.statement(.commit))
-    }
-
     // MARK: Events
 
     /// The connection stands.

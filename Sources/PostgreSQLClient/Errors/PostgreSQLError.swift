@@ -57,7 +57,7 @@ package struct PostgreSQLError: Error, Sendable, Equatable, CustomStringConverti
     }
 
     /// Whether the connection is of no use after it.
-    package var endsConnection: Bool {
+    var endsConnection: Bool {
         switch kind {
         case .disconnected, .outcomeUnknown, .timedOut, .closed, .protocolViolation: true
         case .refused: state?.endsConnection ?? false
@@ -65,6 +65,6 @@ package struct PostgreSQLError: Error, Sendable, Equatable, CustomStringConverti
         }
     }
 
-    /// Whether the same transaction may succeed when it runs again: others were in its way, or it took too long.
+    /// Whether the same transaction may succeed when it runs again: others were in its way.
     package var isPassing: Bool { kind == .refused && (state?.isPassing ?? false) }
 }

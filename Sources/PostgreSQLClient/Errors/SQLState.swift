@@ -22,9 +22,6 @@ package struct SQLState: Hashable, Sendable, ExpressibleByStringLiteral {
     /// The server became a standby, or is one.
     package static let readOnlyTransaction: SQLState = "25006"
     package static let transactionAborted: SQLState = "25P02"
-    package static let adminShutdown: SQLState = "57P01"
-    package static let crashShutdown: SQLState = "57P02"
-    package static let cannotConnectNow: SQLState = "57P03"
     package static let tooManyConnections: SQLState = "53300"
     package static let diskFull: SQLState = "53100"
     package static let outOfMemory: SQLState = "53200"
@@ -32,9 +29,10 @@ package struct SQLState: Hashable, Sendable, ExpressibleByStringLiteral {
     package static let undefinedTable: SQLState = "42P01"
     package static let undefinedDatabase: SQLState = "3D000"
 
-    /// Whether the same transaction may succeed when it runs again.
+    /// Whether the same transaction may succeed when it runs again. Not after a statement that took too long: it would take
+    /// as long again, and the others of its transaction are to go on without it.
     var isPassing: Bool {
-        [.serializationFailure, .deadlock, .lockTimeout, .queryCancelled].contains(self)
+        [.serializationFailure, .deadlock, .lockTimeout].contains(self)
     }
 
     /// Whether the connection has to be replaced after it.

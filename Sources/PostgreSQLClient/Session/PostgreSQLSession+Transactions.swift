@@ -106,6 +106,11 @@ extension PostgreSQLSession {
             guard failure.kind == .disconnected else { throw failure }
             throw Repetition(cause: failure, pauses: false)
         }
+        if let ending = connection.endingFailure {
+            // Another of the servers may take writes by now.
+            connection.abandon(ending)
+            throw ending
+        }
         rollBack(connection)
         if let passing = connection.passingFailure { throw Repetition(cause: passing, pauses: true) }
         return try result.get()

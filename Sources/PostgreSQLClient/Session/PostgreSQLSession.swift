@@ -51,9 +51,6 @@ package final class PostgreSQLSession {
     /// How long to wait before the next attempt to connect; `nil`: it may begin.
     package var pause: Duration? { backOff.wait(at: .now) }
 
-    /// Whether it has a connection, as far as is known.
-    package var isConnected: Bool { connection.map { $0.failure == nil } ?? false }
-
     /// Closes the connection.
     package func close() { drop() }
 

@@ -114,17 +114,13 @@ package final class PostgresEngine: StorageEngine {
             THEN timestamptz 'epoch' ELSE clock_timestamp() END) * 1000 AS bigint)
         """
 
-    package func endOfLeases(_ db: any Database) throws -> Timestamp {
-        if let clock { return clock() }
-        let statement = try db.statement(Self.renewalsEnd)
-        guard try statement.next() else { throw StoreError(.failed, "The database told no time.") }
-        defer { statement.reset() }
-        return Timestamp(milliseconds: statement.number(0))
-    }
+    package func endOfLeases(_ db: any Database) throws -> Timestamp { try time(Self.renewalsEnd, db) }
 
-    package func leaseTime(_ db: any Database) throws -> Timestamp {
+    package func leaseTime(_ db: any Database) throws -> Timestamp { try time(Self.time, db) }
+
+    private func time(_ sql: String, _ db: any Database) throws -> Timestamp {
         if let clock { return clock() }
-        let statement = try db.statement(Self.time)
+        let statement = try db.statement(sql)
         guard try statement.next() else { throw StoreError(.failed, "The database told no time.") }
         defer { statement.reset() }
         return Timestamp(milliseconds: statement.number(0))

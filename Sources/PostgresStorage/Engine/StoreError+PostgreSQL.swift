@@ -44,7 +44,8 @@ extension StoreError {
             self.init(
                 .unavailable, "The database of the store takes no writes: \(error).", isOfWholeStore: true,
                 mayPass: true, underlying: error)
-        case let state? where error.isPassing || state.code.hasPrefix("57P") || state.code.hasPrefix("08"):
+        case let state?
+        where error.isPassing || state == .queryCancelled || state.code.hasPrefix("57P") || state.code.hasPrefix("08"):
             self.init(
                 .unavailable, "The database of the store was in use for too long: \(error).", isOfWholeStore: true,
                 mayPass: true, underlying: error)

@@ -121,12 +121,11 @@ package final class PostgresNodes: NodeStore {
                 event: numbers.number(0), registrations: numbers.number(1), load: numbers.number(2),
                 webhooks: numbers.number(3))
         }
-        let before = seen.withLock { seen in
-            defer { seen = now }
-            return seen
-        }
+        let before = seen.withLock { $0 }
         guard now != before else { return [] }
         try await store.noteOtherCommits(before?.webhooks == now.webhooks ? [] : .webhooks)
+        // Not before: what could not be told is told with the next look.
+        seen.withLock { $0 = now }
         return before?.event == now.event ? [] : [.interactiveWork, .bulkWork]
     }
 

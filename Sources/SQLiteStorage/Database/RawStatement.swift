@@ -22,6 +22,8 @@ import SQLStorage
     init(_ sql: String, _ db: GRDB.Database) throws {
         statement = try db.cachedStatement(sql: sql)
         unsafe handle = statement.sqliteStatement
+        // A reader that met a damaged row may have left it at that row.
+        _ = unsafe sqlite3_reset(handle)
     }
 
     // MARK: Parameters

@@ -208,7 +208,8 @@ final class FallbackPool: RequestPool {
             return .answered(
                 Response(status: status, headers: fields.map { HeaderField($0.name, $0.value) }, body: body))
         case .notSent(let cause, let detail):
-            leave(because: detail, startedAt: start)
+            // Connections that were closed here say nothing of the peer.
+            if cause != .shutdown { leave(because: detail, startedAt: start) }
             return .notSent(TransportFailure(.init(rawValue: cause.rawValue) ?? .connectFailed, detail))
         case .unanswered(let cause, let detail):
             if cause != .shutdown, !state.withLock({ $0.isProven }) { leave(because: detail, startedAt: start) }

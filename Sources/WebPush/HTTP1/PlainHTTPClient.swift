@@ -53,7 +53,7 @@ private final class PlainHTTPConnections: HTTP1Connections {
             use.count += 1
             return true
         }
-        guard isOpen else { return .notSent(.connectFailed, "the connections were closed") }
+        guard isOpen else { return .notSent(.shutdown, "the connections were closed") }
         let answer = await exchange(request)
         let isLast = use.withLock { use in
             use.count -= 1

@@ -79,7 +79,7 @@ package struct WebhookService: Service {
         while !Task.isCancelled {
             do throws(StoreError) {
                 guard services.isSending() else {
-                    try? await services.clock.sleep(for: Self.interval)
+                    await services.clock.pause(Self.interval)
                     continue
                 }
                 let endpoints = try await services.store.webhooks(of: nil)

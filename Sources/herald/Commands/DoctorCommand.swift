@@ -113,7 +113,7 @@ struct DoctorCommand: AsyncParsableCommand {
         ]
     }
 
-    /// Looks at the store without making one.
+    /// Looks at the store; makes none in a directory, while tables that a database lacks are made as by any command.
     private func store(_ configuration: GatewayConfiguration) async -> [Finding] {
         let directory = configuration.database?.name ?? configuration.dataDirectory
         guard configuration.hasStore else { return [Self.missingStore(directory)] }

@@ -3,6 +3,7 @@ import PushModel
 import Store
 
 #if PostgreSQL
+    import Dispatch
     import PostgresStorage
     import SQLStorage
 #endif
@@ -42,6 +43,26 @@ enum SharedStore {
                 url: database.url, passwordFile: database.passwordFile, role: role, logger: logger)
         }
 
+        /// How long an answer may take while a store is copied: sums over a whole table are asked for.
+        private static let copyTimeout: Duration = .seconds(24 * 3600)
+
+        private static func openForCopy(
+            _ database: GatewayConfiguration.SharedDatabase
+        ) async throws(StoreError) -> SQLStore {
+            let opened: Result<SQLStore, StoreError> = await withCheckedContinuation { continuation in
+                DispatchQueue.global().async {
+                    continuation.resume(
+                        returning: Result { () throws(StoreError) in
+                            try PostgresStore.open(
+                                url: database.url, passwordFile: database.passwordFile, role: .command,
+                                answerTimeout: copyTimeout,
+                                logger: Logger(label: "store", factory: { _ in SwiftLogNoOpLogHandler() }))
+                        })
+                }
+            }
+            return try opened.get()
+        }
+
         /// What the server says of itself: whether what is accepted is safe.
         ///
         /// - Parameter store: an open one; another storage's has no findings.
@@ -70,10 +91,10 @@ enum SharedStore {
                 throw Failure(store: error, in: source)
             }
             do throws(StoreError) {
-                let to = try await target.openStore(as: .command)
-                guard let from = from as? SQLStore, let to = to as? SQLStore else {
+                guard let from = from as? SQLStore, let database = target.database else {
                     throw StoreError(.failed, "These stores can't be copied.")
                 }
+                let to = try await openForCopy(database)
                 let tables = try await StoreTransfer(from: from.engine, to: to.engine).run(progress: progress)
                 try to.close()
                 try from.close()

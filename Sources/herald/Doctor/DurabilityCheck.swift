@@ -38,14 +38,24 @@
             return findings
         }
 
+        /// For how many standbys a commit waits: `ANY 2 (a, b)`, `FIRST 2 (a, b)`, `2 (a, b)`, or one of a list
+        /// (postgresql.org/docs/15/runtime-config-replication.html).
+        static func waitedFor(_ names: String) -> Int {
+            let words = names.split { $0 == " " || $0 == "(" }
+            let isNamed = ["ANY", "FIRST"].contains(words.first?.uppercased() ?? "")
+            guard names.contains("("), let word = isNamed ? words.dropFirst().first : words.first else { return 1 }
+            return Int(word) ?? 1
+        }
+
         /// What the loss of the server may lose.
         private var failover: Finding {
             let isWaitedFor = !facts.synchronousNames.isEmpty && ["on", "remote_apply"].contains(facts.commitLevel)
             if isWaitedFor {
                 let names = "synchronous_standby_names = \(facts.synchronousNames)"
-                guard facts.synchronousStandbys > 0 else {
+                guard facts.synchronousStandbys >= Self.waitedFor(facts.synchronousNames) else {
                     return Finding(
-                        .bad, "replication", "\(names), and none of them is connected: no commit comes to its end")
+                        .bad, "replication",
+                        "\(names), and \(facts.synchronousStandbys) of them are connected: no commit comes to its end")
                 }
                 return Finding(
                     .good, "replication",

@@ -103,9 +103,9 @@ struct Gateway: Service {
         if opened.nodes != nil { liveNodes.beginBesideOthers() }
         // Deliveries go by a time that does not jump back when the clock is set, and that is the same for all gateways that
         // share the store, whatever their machines' clocks say.
-        let sharedTime = try await opened.nodes?.time()
+        let sharedTime = SharedTime(try await opened.nodes?.time())
         let start = ContinuousClock.now
-        let system: WallTime = { sharedTime.map { $0 + (ContinuousClock.now - start) } ?? Timestamp.systemTime() }
+        let system: WallTime = { sharedTime.now ?? Timestamp.systemTime() }
         let time = SteadyTime(
             system: system, uptime: { ContinuousClock.now - start }, lastRecordedAt: store.lastRecordedAt)
         let limits = configuration.deliveryLimits
@@ -125,7 +125,8 @@ struct Gateway: Service {
             opened.nodes.map { nodes in
                 [
                     NodeHeartbeat(
-                        store: nodes, name: nodeName, address: nodeAddress, live: liveNodes, logger: logger),
+                        store: nodes, name: nodeName, address: nodeAddress, live: liveNodes, time: sharedTime,
+                        logger: logger),
                     OtherNodesWatch(store: nodes, runner: runner, logger: logger),
                 ] as [any Service]
             } ?? []

@@ -8,7 +8,7 @@ import Synchronization
 /// Keeps this gateway among the nodes of a store that several share: enters it, says every few seconds that it lives, and
 /// removes it at the end.
 ///
-/// How many nodes live goes to ``LiveNodes``. When the store can't be asked, the last number counts for a while.
+/// How many nodes live goes to ``LiveNodes``, what time it is to ``SharedTime``. When the store can't be asked, the last number counts for a while.
 struct NodeHeartbeat: Service {
     /// Where the gateway listens; empty before it does.
     final class Address: Sendable {
@@ -26,6 +26,8 @@ struct NodeHeartbeat: Service {
     let name: String
     let address: Address
     let live: LiveNodes
+    /// The store's clock, which is read with each word.
+    let time: SharedTime
     let logger: Logger
 
     /// Works until graceful shutdown or cancellation.
@@ -58,6 +60,8 @@ struct NodeHeartbeat: Service {
             }
             let asked = ContinuousClock.now
             live.update(to: try await store.beat(entered, address: address.url), asked: asked)
+            let askedTime = ContinuousClock.now
+            time.update(to: try await store.time(), asked: askedTime)
             return entered
         } catch {
             // Forgotten by the others: it is entered anew.
