@@ -3,7 +3,6 @@ import PushModel
 import SQLStorage
 import SQLiteStorage
 import Store
-import Synchronization
 import TestSupport
 import Testing
 
@@ -51,41 +50,6 @@ struct TurnTests {
         let next = try open()
         #expect(command.isBesideGateway)
         try next.close()
-    }
-
-    private final class Passage: Sendable {
-        let counts = Mutex((inside: 0, most: 0, passed: 0))
-
-        func enter() {
-            counts.withLock {
-                $0.inside += 1
-                $0.most = max($0.most, $0.inside)
-            }
-        }
-
-        func leave() {
-            counts.withLock {
-                $0.inside -= 1
-                $0.passed += 1
-            }
-        }
-    }
-
-    @Test func aTurnstileLetsFewInAndEverybodyThrough() async {
-        let turnstile = AsyncSemaphore(places: 2)
-        let passage = Passage()
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<200 {
-                group.addTask {
-                    await turnstile.enter()
-                    passage.enter()
-                    await Task.yield()
-                    passage.leave()
-                    turnstile.leave()
-                }
-            }
-        }
-        #expect(passage.counts.withLock { $0.most <= 2 && $0.passed == 200 && $0.inside == 0 })
     }
 
     @Test(arguments: [1, 2, 7, 20, 21, 1000])

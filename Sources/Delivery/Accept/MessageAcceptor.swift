@@ -26,6 +26,7 @@ package final class MessageAcceptor: Sendable {
     /// `nil`: nothing is traced.
     let tracer: StepTracer?
     private let isStopped = Atomic(false)
+    private let turns = AsyncSemaphore(places: 2)
     let accepted = Counter(label: MetricName.messagesAccepted.rawValue)
 
     /// Prepares an acceptor.
@@ -97,6 +98,15 @@ package final class MessageAcceptor: Sendable {
             rest = rest.dropFirst(Self.chunkSize)
         }
         return results
+    }
+
+    /// Does a part of a large batch when its turn comes: two at a time, in the order of their coming. A part works for
+    /// milliseconds without a pause, and a single message that comes meanwhile should wait for few of them, however many
+    /// callers send batches. A part must not wait for another's turn.
+    package func inTurn<Value>(_ part: () async -> Value) async -> Value {
+        await turns.enter()
+        defer { turns.leave() }
+        return await part()
     }
 
     /// Says what would become of a submission, without keeping anything: whom it would reach, how large it is, how long

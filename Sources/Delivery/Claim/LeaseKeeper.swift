@@ -37,7 +37,10 @@ struct LeaseKeeper: Sendable {
             guard !Task.isCancelled else { return }
             do throws(StoreError) {
                 if let worker = lease.worker { try await renew(worker) }
-                if lease.worker == nil { try await enroll() }
+                if lease.worker == nil {
+                    try await enroll()
+                    logger.notice("a new worker was enrolled in place of one whose lease is over")
+                }
                 try await takeOver()
             } catch {
                 logger.warning("the worker's lease can't be renewed", metadata: ["error": "\(error)"])

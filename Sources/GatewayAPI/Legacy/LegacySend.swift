@@ -318,7 +318,11 @@ extension ProjectCall {
             var submissions = submissions
             let isLarge = submissions.count > NewMessage.smallListLimit
             for place in submissions.indices { submissions[place].isOfLargeBatch = isLarge }
-            return await services.acceptor.accept(submissions).map { result in
+            let acceptor = services.acceptor
+            let results =
+                isLarge
+                ? await acceptor.inTurn { await acceptor.accept(submissions) } : await acceptor.accept(submissions)
+            return results.map { result in
                 result.map { accepted in
                     log(accepted)
                     return accepted.id

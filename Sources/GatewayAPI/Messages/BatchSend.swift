@@ -43,9 +43,14 @@ private struct MessageBatch {
     func results(of messages: [JSONValue]) async throws -> [JSONValue] {
         var results: [JSONValue] = []
         results.reserveCapacity(messages.count)
+        let isLarge = messages.count > NewMessage.smallListLimit
         while results.count < messages.count {
-            let end = min(results.count + MessageAcceptor.chunkSize, messages.count)
-            results += await chunk(messages[results.count..<end], isOfLarge: messages.count > NewMessage.smallListLimit)
+            let part = messages[results.count..<min(results.count + MessageAcceptor.chunkSize, messages.count)]
+            guard isLarge else {
+                results += await chunk(part, isOfLarge: false)
+                continue
+            }
+            results += await call.services.acceptor.inTurn { await chunk(part, isOfLarge: true) }
         }
         return results
     }

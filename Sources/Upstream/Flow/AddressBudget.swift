@@ -78,18 +78,23 @@ struct AddressBudget {
     }
 
     private mutating func turn(to now: Duration) {
-        guard shared.isEmpty || now - sharedSince >= Self.window else { return }
         let none = [UInt8](repeating: 0, count: Self.places)
-        previous = shared.isEmpty || now - sharedSince >= Self.window + Self.window ? none : shared
+        guard !shared.isEmpty else {
+            (shared, previous, sharedSince) = (none, none, now)
+            return
+        }
+        guard now - sharedSince >= Self.window else { return }
+        previous = now - sharedSince >= Self.window + Self.window ? none : shared
         shared = none
-        sharedSince = now
+        // The windows follow each other without gaps, whenever somebody looks.
+        sharedSince += Self.window * Int((now - sharedSince) / Self.window)
         sweep(at: now)
     }
 
-    /// Forgets the addresses that nothing went to within the window.
+    /// Forgets the addresses that nothing went to for as long as the tables may hold a push of theirs.
     private mutating func sweep(at now: Duration) {
         sweptAt = now
-        let end = now.wholeMilliseconds - Self.windowMilliseconds
+        let end = now.wholeMilliseconds - 2 * Self.windowMilliseconds
         own = own.filter { $0.value.times.last.map { $0 > end } ?? false }
     }
 }

@@ -1,8 +1,7 @@
-import Store
 import Synchronization
 
-/// Lets a few pass at the same time; who comes later waits, in order.
-final class AsyncSemaphore: Sendable {
+/// Lets a few pass at the same time; who comes later waits, in order. Safe to share.
+package final class AsyncSemaphore: Sendable {
     private struct State {
         var free: Int
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -10,13 +9,13 @@ final class AsyncSemaphore: Sendable {
 
     private let state: Mutex<State>
 
-    init(places: Int) {
+    package init(places: Int) {
         state = Mutex(State(free: places))
     }
 
     /// Waits for a place. Each call needs one of ``leave()``. Cancelling the task does not end the wait: who has a
     /// place gives it back soon.
-    func enter() async {
+    package func enter() async {
         await withCheckedContinuation { continuation in
             let isIn = state.withLock { state in
                 guard state.free == 0 else {
@@ -31,7 +30,7 @@ final class AsyncSemaphore: Sendable {
     }
 
     /// Gives the place to the first who waits.
-    func leave() {
+    package func leave() {
         let next: CheckedContinuation<Void, Never>? = state.withLock { state in
             guard !state.waiting.isEmpty else {
                 state.free += 1
