@@ -13,6 +13,6 @@ struct HeraldBench: ParsableCommand {
             SendCommand.self, SendAPNSCommand.self, MeasureCommand.self, LinksCommand.self, RedirectCommand.self,
             PostCommand.self, EncryptionCommand.self, EncryptCommand.self, MixedCommand.self,
             TracingCommand.self,
-            WebhooksCommand.self,
+            WebhooksCommand.self, IdleCommand.self,
         ])
 }

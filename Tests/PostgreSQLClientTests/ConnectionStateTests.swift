@@ -19,16 +19,16 @@ struct ConnectionStateTests {
     }
 
     @Test func questionIsAnsweredAndSettled() throws {
-        var state = try sent(.question, .sync)
+        var state = try sent(.question(1), .sync)
         #expect(state.isWaiting)
-        #expect(state.take(.success("SELECT 1")) == .keep)
+        #expect(state.take(.success("SELECT 1")) == .keep(1))
         #expect(state.take(.end) == .readOn)
         #expect(state.take(.sync) == .settle(nil))
         #expect(!state.isWaiting)
     }
 
     @Test func firstFailureIsToldAndTheRestIsLeftOut() throws {
-        var state = try sent(.statement(.begin), .statement(.none), .statement(.none), .question, .sync)
+        var state = try sent(.statement(.begin), .statement(.none), .statement(.none), .question(1), .sync)
         #expect(state.take(.success("BEGIN")) == .readOn)
         #expect(state.take(.end) == .readOn)
         #expect(state.transaction == .open)
@@ -74,7 +74,7 @@ struct ConnectionStateTests {
     @Test(arguments: 0..<5)
     func answerOutOfOrderEndsTheConnection(number: Int) throws {
         let answers: [ConnectionState.Answer] = [.sync, .end, .leftOut, .success("SELECT 1"), .failure(refusal)]
-        var state = number < 3 ? try sent(.question, .sync) : try sent(.sync)
+        var state = number < 3 ? try sent(.question(1), .sync) : try sent(.sync)
         guard case .fail(let error) = state.take(answers[number]) else {
             Issue.record("went on")
             return
@@ -93,7 +93,7 @@ struct ConnectionStateTests {
     }
 
     @Test func firstReasonOfALossStays() throws {
-        var state = try sent(.question)
+        var state = try sent(.question(1))
         let first = PostgreSQLError(.disconnected, "first")
         state.lose(first)
         state.lose(PostgreSQLError(.disconnected, "second"))

@@ -28,6 +28,59 @@ struct PipelineTests {
         }
     }
 
+    @Test func questionsAskedAheadHaveTheirRowsLater() async throws {
+        let database = try await TestDatabase()
+        try await database.withSession { session throws in
+            try session.execute("CREATE TABLE t (x bigint)")
+            let first = try session.statement("SELECT x + $1 FROM t ORDER BY x")
+            first.bind(10)
+            let second = try session.statement("SELECT count(*) FROM t")
+            for number in 0..<3 as Range<Int64> { try session.post("INSERT INTO t VALUES ($1)", [number]) }
+            try first.askAhead()
+            try session.post("INSERT INTO t VALUES (7)")
+            try second.askAhead()
+            // Its answer comes after theirs, and is read first.
+            #expect(try session.numbers("SELECT max(x) FROM t") == [7])
+            #expect(try second.next() && second.number(0) == 4)
+            var numbers: [Int64] = []
+            while try first.next() { numbers.append(first.number(0)) }
+            #expect(numbers == [10, 11, 12])
+            // Ready for the next time.
+            first.bind(100)
+            #expect(try first.next() && first.number(0) == 100)
+        }
+    }
+
+    @Test func failureOfAQuestionAskedAheadShowsOnceAndWhatFollowsWasLeftOut() async throws {
+        let database = try await TestDatabase()
+        try await database.withSession { session throws in
+            let wrong = try session.statement("SELECT 1 / $1::bigint")
+            let right = try session.statement("SELECT 2 + $1::bigint")
+            wrong.bind(0)
+            try wrong.askAhead()
+            right.bind(0)
+            try right.askAhead()
+            #expect(failure { try right.next() }?.state == "22012")
+            #expect(failure { try wrong.next() }?.state == .transactionAborted)
+            right.bind(1)
+            #expect(try right.next() && right.number(0) == 3)
+        }
+    }
+
+    @Test func questionThatNoOneReadsDisturbsNoOther() async throws {
+        let database = try await TestDatabase()
+        try await database.withSession { session throws in
+            for number in 0..<3 as Range<Int64> {
+                let isCommitted = try session.inTransaction(lock: testLock) {
+                    try session.statement("SELECT 5").askAhead()
+                    return try session.numbers("SELECT $1::bigint", [number]) == [number]
+                }
+                #expect(isCommitted)
+                #expect(try session.numbers("SELECT 5") == [5])
+            }
+        }
+    }
+
     @Test func errorTellsNoValue() async throws {
         let database = try await TestDatabase()
         try await database.withSession { session throws in

@@ -42,6 +42,48 @@ struct ValueTests {
         #expect(error?.message == "Column 1 of a statement is no whole number of 64 bits.")
     }
 
+    @Test func rowsAreInsertedTogetherAsTheyWereBound() async throws {
+        let database = try await TestDatabase()
+        try await database.withSession { session throws in
+            try session.execute("CREATE TABLE t (a bigint, b text, c bytea, d smallint)")
+            let statement = try session.arrayStatement("INSERT INTO t (a, b, c, d) VALUES ($1, $2, $3, $4)")
+            let numbers: [ArrayElement] = Self.numbers.map { .number($0) } + [.null]
+            let texts: [ArrayElement] = numbers.indices.map { place in
+                switch place % 4 {
+                case 0: .null
+                case 1: .text("Grüße, \u{1F44B} {\"NULL\",}")
+                case 2: .utf8(Array("ß".utf8))
+                default: .text("")
+                }
+            }
+            let bytes: [ArrayElement] = numbers.indices.map { $0 % 2 == 0 ? .blob((0...255).map { UInt8($0) }) : .null }
+            let small: [ArrayElement] = numbers.indices.map { .number(Int64($0)) }
+            for column in [numbers, texts, bytes, small] { statement.bind(elements: column) }
+            try statement.post()
+            let rows = try session.statement("SELECT a, b, c, d FROM t ORDER BY d")
+            for place in numbers.indices {
+                #expect(try rows.next())
+                #expect(rows.isNull(0) == (place == Self.numbers.count))
+                if place < Self.numbers.count { #expect(rows.number(0) == Self.numbers[place]) }
+                #expect(rows.isNull(1) == (place % 4 == 0))
+                #expect(rows.text(1) == ["", "Grüße, \u{1F44B} {\"NULL\",}", "ß", ""][place % 4])
+                #expect(rows.bytes(2) == (place % 2 == 0 ? (0...255).map { UInt8($0) } : []))
+                #expect(rows.isNull(2) == (place % 2 == 1) && rows.number(3) == Int64(place))
+            }
+            #expect(try !rows.next())
+        }
+    }
+
+    @Test(arguments: ["UPDATE t SET a = $1", "INSERT INTO t (a) VALUES ($1) RETURNING a", "INSERT INTO t VALUES (1)"])
+    func otherStatementsAreNoInsertionOfRows(text: String) async throws {
+        let database = try await TestDatabase()
+        let error = try await database.withSession { session throws in
+            try session.execute("CREATE TABLE t (a bigint)")
+            return failure { try session.arrayStatement(text) }
+        }
+        #expect(error?.kind == .misuse)
+    }
+
     @Test func smallerNumbersAndTruthValuesReadAsNumbers() async throws {
         let database = try await TestDatabase()
         try await database.withSession { session throws in

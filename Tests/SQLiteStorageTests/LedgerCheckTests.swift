@@ -74,7 +74,7 @@ struct LedgerCheckTests {
                         key: RegistrationKey(rawValue: key), app: nil)
                 }
                 var events = SettledEvents()
-                try writer.write(&events)
+                try writer.write(&events) { try AppTable(db: db).id($0, $1) }
             }
             return message
         }

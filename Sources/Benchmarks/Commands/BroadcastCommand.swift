@@ -20,9 +20,14 @@ struct BroadcastCommand: ParsableCommand, Sendable {
             The first broadcast, to device tokens that were never accepted before, is shown by itself; then the gateway is \
             started again. With --sizes broadcasts of growing size are sent one after the other, to see whether the cost of \
             a push stays the same.
+
+            With --store postgresql a gateway on PostgreSQL takes turns with one on SQLite instead of h2load, and with --nodes \
+            several on one database and to one sink take turns with one.
             """)
 
     @OptionGroup var options: GatewayOptions
+    @OptionGroup var stores: StoreOptions
+    @Option(help: "Gateways that share the PostgreSQL database.") var nodes = 1
     @Option(help: "Whose devices: apple, android or web.") var platform = Platform.apple
     @Option(help: "Registered devices; several numbers are measured one after the other.")
     var devices = SizesArgument([100_000])
@@ -39,12 +44,44 @@ struct BroadcastCommand: ParsableCommand, Sendable {
             throw ValidationError("--connections are 1 to 64.")
         }
         guard (1...64).contains(threads) else { throw ValidationError("--threads is 1 to 64.") }
+        guard (1...8).contains(nodes) else { throw ValidationError("--nodes is 1 to 8.") }
+        guard nodes == 1 || stores.store == .postgresql else {
+            throw ValidationError("--nodes needs --store postgresql: gateways share no file.")
+        }
     }
 
     func run() throws {
         try waiting {
-            if let sizes { try await measure(sizes: sizes.values.sorted()) } else { try await compare() }
+            if let sizes {
+                try await measure(sizes: sizes.values.sorted())
+            } else if stores.store == .postgresql {
+                try await compareStores()
+            } else {
+                try await compare()
+            }
         }
+    }
+
+    private func setup(_ sizes: [Int], connections: Int) -> GatewayBench.Setup {
+        GatewayBench.Setup(
+            sizes: sizes, platforms: [platform], connections: connections, threads: threads, delay: delay.duration,
+            store: stores.store, nodes: nodes)
+    }
+
+    // MARK: Beside another store
+
+    private func compareStores() async throws {
+        let table = ResultTable(Broadcast.titles, isJSON: options.json)
+        var results: [StoreBroadcasts.Summary] = []
+        for devices in devices.values {
+            for connections in connections.values {
+                let broadcasts = StoreBroadcasts(
+                    setup: setup([devices], connections: connections), options: options, rounds: rounds,
+                    devices: devices)
+                results.append(try await broadcasts.measure(table))
+            }
+        }
+        try table.end(results)
     }
 
     // MARK: Beside h2load
@@ -54,10 +91,7 @@ struct BroadcastCommand: ParsableCommand, Sendable {
         var results: [BroadcastPair.Summary] = []
         for devices in devices.values {
             for connections in connections.values {
-                let bench = try await GatewayBench(
-                    GatewayBench.Setup(
-                        sizes: [devices], platforms: [platform], connections: connections, threads: threads,
-                        delay: delay.duration), options)
+                let bench = try await GatewayBench(setup([devices], connections: connections), options)
                 let (first, bodyBytes) = try await bench.prove(devices)
                 table.add(first.cells("\(devices) first, \(connections)x\(threads)"))
                 let shape = Shape(
@@ -129,10 +163,7 @@ struct BroadcastCommand: ParsableCommand, Sendable {
     private func measure(sizes: [Int]) async throws {
         let table = ResultTable(Broadcast.titles, isJSON: options.json)
         let connections = connections.values[0]
-        let bench = try await GatewayBench(
-            GatewayBench.Setup(
-                sizes: sizes, platforms: [platform], connections: connections, threads: threads,
-                delay: delay.duration), options)
+        let bench = try await GatewayBench(setup(sizes, connections: connections), options)
         let first = try await bench.prove(sizes.last ?? 0).first
         table.add(first.cells("\(first.devices) first"))
         var results = [first]

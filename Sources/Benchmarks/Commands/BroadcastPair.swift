@@ -69,6 +69,7 @@ extension Broadcast {
             devices: runs[0].devices, seconds: middle(\.seconds), secondsToLastPush: middle(\.secondsToLastPush),
             millisecondsToFirstPush: middle(\.millisecondsToFirstPush),
             microsecondsPerPush: middle(\.microsecondsPerPush), bytesWrittenPerPush: middle(\.bytesWrittenPerPush),
-            peakMiB: middle(\.peakMiB), repeats: runs.map(\.repeats).max() ?? 0, bodyBytes: runs[0].bodyBytes)
+            peakMiB: middle(\.peakMiB), repeats: runs.map(\.repeats).max() ?? 0, bodyBytes: runs[0].bodyBytes,
+            databaseMicrosecondsPerPush: middle(\.databaseMicrosecondsPerPush))
     }
 }

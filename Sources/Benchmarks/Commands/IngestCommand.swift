@@ -10,9 +10,12 @@ struct IngestCommand: ParsableCommand, Sendable {
             answers and delivers it to the sink meanwhile. The same load goes to the same HTTP server answering without work \
             ("echo"), and beside both stands what SQLite inserts when as many rows as requests are under way share a commit \
             ("insert"). The ratio is to the lower of the two. A shape is clients x requests under way for each.
+
+            With --store postgresql a gateway on PostgreSQL takes turns with one on SQLite, and with clients of libpq (pgbench)             that insert a row in a transaction of its own: as many as requests are under way, at most 64.
             """)
 
     @OptionGroup var options: GatewayOptions
+    @OptionGroup var stores: StoreOptions
     @Option(help: "Clients x streams; repeatable. By default 1x1, 8x1, 64x1 and 64x16.") var shape: [LoadShape] = []
     @Option(help: "Rounds of each.") var rounds = 3
     @Option(help: "Seconds of each run, after one to warm up.") var seconds = 5
@@ -23,7 +26,11 @@ struct IngestCommand: ParsableCommand, Sendable {
     }
 
     func run() throws {
-        try waiting { try await measure() }
+        let shapes = shape.isEmpty ? LoadShape.usual : shape
+        try waiting {
+            guard stores.store == .postgresql else { return try await measure(shapes) }
+            try await StoreIngest(options: options, shapes: shapes, rounds: rounds, seconds: seconds).measure()
+        }
     }
 
     private struct Result: Encodable {
@@ -44,7 +51,7 @@ struct IngestCommand: ParsableCommand, Sendable {
         let processorRatio: Double
     }
 
-    private func measure() async throws {
+    private func measure(_ shapes: [LoadShape]) async throws {
         let table = ResultTable(
             [
                 "clients x streams", "sends/s", "echo/s", "insert/s", "ratio", "p50 ms", "p99 ms", "echo p50",
@@ -58,7 +65,7 @@ struct IngestCommand: ParsableCommand, Sendable {
             bench.scratch, address: "https://127.0.0.1:\(echo.port)/echo", key: bench.client.key, token: token,
             cores: options.sinkCores)
         var results: [Result] = []
-        for shape in shape.isEmpty ? LoadShape.usual : shape {
+        for shape in shapes {
             let rounds = try (0..<rounds).map { _ in try round(shape, bench, echo, gateway, bare) }
             let result = Self.median(of: rounds, shape)
             table.add(Self.cells(result))

@@ -21,6 +21,8 @@ final class GatewayFiles {
         var isEncrypted = false
         /// A store that is there already; `nil`: an empty one.
         var data: String?
+        /// The URL of a database that has the store instead; `nil`: none has.
+        var database: String?
         /// Whether webhooks may go to this machine.
         var allowsReceivers = false
         /// Whether the project has the links of ``LinkRows``.
@@ -40,7 +42,10 @@ final class GatewayFiles {
     let setup: Setup
     var configuration: String { root + "/herald.yaml" }
     var data: String { setup.data ?? root + "/data" }
-    var log: String { root + "/log" }
+    var log: String { log(of: 0) }
+
+    /// Of a gateway by its place, where several have these files.
+    func log(of node: Int) -> String { root + "/log-\(node)" }
 
     /// Writes the files into a new directory within `directory`.
     init(_ setup: Setup, scratch: Scratch, in directory: String) throws {
@@ -57,6 +62,7 @@ final class GatewayFiles {
               port: 0
             \(setup.isEncrypted ? "  certificate: \(scratch.certificate)\n  key: \(scratch.key)\n" : "")
             data: \(data)
+            \(setup.database.map { "store:\n  url: \($0)" } ?? "")
             projects: \(root)/projects
             limits:
               messages: 10000000
@@ -97,6 +103,16 @@ final class GatewayFiles {
                 return sum + (attributes[.size] as? Int ?? 0)
             }
         }
+    }
+
+    /// Copies the store of the directory into the database, where the gateways are going to have it.
+    func moveStore() throws {
+        guard let database = setup.database else { return }
+        let words = ["move", "--from", data, "--to", database]
+        let program = try Program(try GatewayProcess.herald, words, showsErrors: true)
+        _ = program.waitForOutput()
+        guard program.status == 0 else { throw BenchFailure("herald move failed") }
+        try FileManager.default.removeItem(atPath: data)
     }
 
     /// Makes an API key that may do everything.

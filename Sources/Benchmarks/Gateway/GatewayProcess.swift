@@ -28,11 +28,13 @@ final class GatewayProcess {
     private static let startLimit = Duration.seconds(120)
 
     /// Starts it on `cores` and returns once it listens.
-    init(_ files: GatewayFiles, cores: String) async throws {
-        guard FileManager.default.createFile(atPath: files.log, contents: nil),
-            let log = FileHandle(forWritingAtPath: files.log)
+    ///
+    /// - Parameter node: its place among those that have these files.
+    init(_ files: GatewayFiles, cores: String, node: Int = 0) async throws {
+        let path = files.log(of: node)
+        guard FileManager.default.createFile(atPath: path, contents: nil), let log = FileHandle(forWritingAtPath: path)
         else {
-            throw BenchFailure("\(files.log) can't be written")
+            throw BenchFailure("\(path) can't be written")
         }
         process.executableURL = URL(filePath: try Program.find("taskset", package: "util-linux"))
         process.arguments = ["-c", cores, try Self.herald, "serve", "--config", files.configuration]
@@ -44,7 +46,7 @@ final class GatewayProcess {
         try process.run()
         Cleanup.add(process: process.processIdentifier)
         do {
-            let port = try await Self.port(process, log: files.log)
+            let port = try await Self.port(process, log: path)
             address = "\(files.setup.isEncrypted ? "https" : "http")://127.0.0.1:\(port)"
         } catch {
             Self.kill(process)

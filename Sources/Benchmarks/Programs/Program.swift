@@ -54,9 +54,12 @@ final class Program {
 
     /// Ends it, if it still runs, and waits for that. By SIGKILL: nothing here has anything to save, and a program may
     /// have inherited a mask that holds SIGTERM back.
-    func end() {
+    func end() { end(by: SIGKILL) }
+
+    /// The same by another signal, for a program that ends others before itself.
+    func end(by signal: Int32) {
         guard process.isRunning else { return }
-        kill(process.processIdentifier, SIGKILL)
+        kill(process.processIdentifier, signal)
         process.waitUntilExit()
         Cleanup.remove(process: process.processIdentifier)
     }

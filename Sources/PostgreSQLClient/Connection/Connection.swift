@@ -11,6 +11,9 @@ import CPostgreSQL
     /// How long an answer may take: longer than the server's own limit of a statement.
     private let answerTimeout: Duration
     private var lastStatement = 0
+    private var lastQuestion = 0
+    /// Results of questions, by their numbers, until they are asked for.
+    private var kept: [Int: QueryResult] = [:]
 
     /// Statements that may be out before their answers are awaited: each waits in memory here and there.
     static let pipelineLimit = 1000
@@ -120,10 +123,9 @@ import CPostgreSQL
         lastStatement += 1
         let name = "s\(lastStatement)"
         try send(.statement(.none)) { unsafe PQsendPrepare($0, name, text, 0, nil) }
-        try send(.question) { unsafe PQsendDescribePrepared($0, name) }
-        guard let result = try answer() else {
-            throw give(up: PostgreSQLError(.protocolViolation, "The database did not describe a statement."))
-        }
+        lastQuestion += 1
+        try send(.question(lastQuestion)) { unsafe PQsendDescribePrepared($0, name) }
+        let result = try result(of: lastQuestion)
         return StatementDescription(
             name: name, parameters: result.parameterTypes,
             columns: (0..<result.columnCount).map { result.type($0) })
@@ -131,7 +133,7 @@ import CPostgreSQL
 
     /// Sends a prepared statement whose result is looked at for errors only, with a later answer.
     func post(_ statement: StatementDescription, _ parameters: ParameterBuffer) throws(PostgreSQLError) {
-        if state.expectedCount >= Self.pipelineLimit { _ = try answer() }
+        if state.expectedCount >= Self.pipelineLimit { try answer() }
         try send(statement, parameters, .statement(.none))
         if state.expectedCount.isMultiple(of: Self.flushInterval) { try flush() }
     }
@@ -142,8 +144,30 @@ import CPostgreSQL
     func ask(_ statement: StatementDescription, _ parameters: ParameterBuffer) throws(PostgreSQLError)
         -> QueryResult
     {
-        try send(statement, parameters, .question)
-        guard let result = try answer() else {
+        try result(of: askAhead(statement, parameters))
+    }
+
+    /// Sends a prepared statement, whose result is kept with a later answer.
+    ///
+    /// - Returns: the number of the question, for ``result(of:)``. It is valid up to the beginning of the next transaction.
+    func askAhead(_ statement: StatementDescription, _ parameters: ParameterBuffer) throws(PostgreSQLError) -> Int {
+        if state.expectedCount >= Self.pipelineLimit { try answer() }
+        lastQuestion += 1
+        try send(statement, parameters, .question(lastQuestion))
+        return lastQuestion
+    }
+
+    /// The result of a question. Waits for all answers if it did not come yet.
+    ///
+    /// - Throws: the first failure of what was sent; or that the question was left out after a failure that was told before.
+    func result(of question: Int) throws(PostgreSQLError) -> QueryResult {
+        if let known = kept.removeValue(forKey: question) { return known }
+        guard state.isWaiting else {
+            throw failure
+                ?? PostgreSQLError(.refused, "A statement was left out after a failure.", state: .transactionAborted)
+        }
+        try answer()
+        guard let result = kept.removeValue(forKey: question) else {
             throw give(up: PostgreSQLError(.protocolViolation, "The database did not answer a statement."))
         }
         return result
@@ -153,6 +177,7 @@ import CPostgreSQL
     func post(text: String, _ step: ConnectionState.TransactionStep = .none) throws(PostgreSQLError) {
         // Also a part of it that is sent may be all that the server needs.
         if step == .commit { isCommitUnanswered = true }
+        if step == .begin { kept.removeAll() }
         try send(.statement(step)) { unsafe PQsendQueryParams($0, text, 0, nil, nil, nil, nil, 1) }
     }
 
@@ -167,11 +192,9 @@ import CPostgreSQL
 
     /// As ``post(text:_:)``, and waits for its result and those of all that was sent before.
     func ask(text: String) throws(PostgreSQLError) -> QueryResult {
-        try send(.question) { unsafe PQsendQueryParams($0, text, 0, nil, nil, nil, nil, 1) }
-        guard let result = try answer() else {
-            throw give(up: PostgreSQLError(.protocolViolation, "The database did not answer a statement."))
-        }
-        return result
+        lastQuestion += 1
+        try send(.question(lastQuestion)) { unsafe PQsendQueryParams($0, text, 0, nil, nil, nil, nil, 1) }
+        return try result(of: lastQuestion)
     }
 
     private func send(
@@ -222,22 +245,19 @@ import CPostgreSQL
 
     /// Ends the segment and waits for all answers.
     ///
-    /// - Returns: the result of the question, if there was one.
     /// - Throws: the first failure.
-    @discardableResult
-    func answer() throws(PostgreSQLError) -> QueryResult? {
+    func answer() throws(PostgreSQLError) {
         try sync()
         let deadline = Deadline(in: answerTimeout)
-        var kept: QueryResult?
         while state.isWaiting {
             let result = try nextResult(deadline)
             switch state.take(Self.answer(result)) {
             case .readOn: break
-            case .keep: kept = result
+            case .keep(let question): kept[question] = result
             case .keepNumber: transactionNumber = result.map { $0.integer(0, 0) }
             case .settle(let failure):
                 isCommitUnanswered = false
-                guard let failure else { return kept }
+                guard let failure else { return }
                 if failure.isPassing, passingFailure == nil { passingFailure = failure }
                 if failure.endsConnection, endingFailure == nil { endingFailure = failure }
                 throw failure

@@ -16,8 +16,8 @@ struct ConnectionState {
     enum Request: Equatable {
         /// Has a result that is looked at for errors only.
         case statement(TransactionStep)
-        /// Has a result that is kept for the one who waits.
-        case question
+        /// Has a result that is kept under its number, until it is asked for.
+        case question(Int)
         /// Has a result that is kept as the transaction's number.
         case transactionNumber
         /// Ends a segment: after an error the server goes on behind it (postgresql.org/docs/15/libpq-pipeline-mode.html).
@@ -57,8 +57,8 @@ struct ConnectionState {
     enum Action: Equatable {
         /// Read the next answer.
         case readOn
-        /// Keep this result for the one who waits.
-        case keep
+        /// Keep this result under the number of its question.
+        case keep(Int)
         /// Keep this result as the transaction's number.
         case keepNumber
         /// All that was sent is answered; the first failure since the last time, if there was one.
@@ -156,9 +156,9 @@ struct ConnectionState {
         case (.success(let tag), .statement(let step)) where !pipeline.hasResult:
             pipeline.hasResult = true
             return follow(step, tag, &pipeline)
-        case (.success, .question) where !pipeline.hasResult:
+        case (.success, .question(let number)) where !pipeline.hasResult:
             pipeline.hasResult = true
-            return .keep
+            return .keep(number)
         case (.success, .transactionNumber) where !pipeline.hasResult:
             pipeline.hasResult = true
             return .keepNumber

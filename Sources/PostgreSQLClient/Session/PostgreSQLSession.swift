@@ -9,6 +9,8 @@ package final class PostgreSQLSession {
     let logger: Logger
     private var connection: Connection?
     private var statements: [String: PostgreSQLStatement] = [:]
+    /// Insertions of several rows, by the text of the insertion of one.
+    private var arrayStatements: [String: PostgreSQLStatement] = [:]
     /// The timeline that the server of the connection writes; empty on a standby.
     private(set) var timeline = ""
     private var backOff: BackOff
@@ -57,6 +59,7 @@ package final class PostgreSQLSession {
     /// Gives the connection up, with all that was prepared on it.
     func drop() {
         statements.removeAll()
+        arrayStatements.removeAll()
         connection = nil
         savepoints = 0
     }
@@ -120,6 +123,24 @@ package final class PostgreSQLSession {
             throw error.naming(text)
         }
         statements[text] = statement
+        return statement
+    }
+
+    /// The prepared statement that inserts several rows, of the text of one that inserts a row and ends with
+    /// `VALUES (?, …)`, a parameter for each column: its parameters are arrays of what is in these columns.
+    package func arrayStatement(_ text: String) throws(PostgreSQLError) -> PostgreSQLStatement {
+        if let known = arrayStatements[text] {
+            known.reset()
+            return known
+        }
+        let insertion = try ArrayInsertion(configuration.translate(text), columns: statement(text).parameterTypes)
+        let statement: PostgreSQLStatement
+        do throws(PostgreSQLError) {
+            statement = try PostgreSQLStatement(insertion.text, on: connected())
+        } catch {
+            throw error.naming(text)
+        }
+        arrayStatements[text] = statement
         return statement
     }
 

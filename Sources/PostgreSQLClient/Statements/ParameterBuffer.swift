@@ -1,3 +1,13 @@
+/// An element of an array that is bound.
+package enum ArrayElement: Sendable {
+    case null
+    case number(Int64)
+    case text(String)
+    /// A text that is there as bytes.
+    case utf8([UInt8])
+    case blob([UInt8])
+}
+
 /// The parameters of a statement in the binary format, one after the other.
 struct ParameterBuffer {
     /// All values; the first byte is none, so that an empty value has an address.
@@ -84,12 +94,35 @@ struct ParameterBuffer {
         }
     }
 
-    /// An array of one dimension, without NULL: dimensions, whether there are NULLs, type of the elements, their count, the
-    /// number of the first one, and each with its length (`array_send`).
-    private mutating func append(count: Int, of element: TypeID, _ elements: (inout ParameterBuffer) -> Void) {
+    mutating func append(elements: some Collection<ArrayElement>, as type: TypeID) {
+        guard let element = type.element else { return note("an array", type) }
+        append(count: elements.count, of: element, hasNull: true) { buffer in
+            for value in elements { buffer.append(value, as: element) }
+        }
+    }
+
+    private mutating func append(_ value: ArrayElement, as type: TypeID) {
+        switch value {
+        // Its length is -1.
+        case .null: append(UInt32.max)
+        case .number(let number) where type == .int8:
+            append(8 as UInt32)
+            append(UInt64(bitPattern: number))
+        case .number(let number): appendElement { $0.append(number, as: type) }
+        case .text(let text): appendElement { $0.append(text: text.utf8, as: type) }
+        case .utf8(let bytes): appendElement { $0.append(text: bytes, as: type) }
+        case .blob(let bytes): appendElement { $0.append(blob: bytes, as: type) }
+        }
+    }
+
+    /// An array of one dimension: dimensions, whether there may be NULLs, type of the elements, their count, the number of the
+    /// first one, and each with its length (`array_send`).
+    private mutating func append(
+        count: Int, of element: TypeID, hasNull: Bool = false, _ elements: (inout ParameterBuffer) -> Void
+    ) {
         let start = bytes.count
         append(UInt32(count == 0 ? 0 : 1))
-        append(0 as UInt32)
+        append(UInt32(hasNull ? 1 : 0))
         append(element.rawValue)
         if count > 0 {
             append(UInt32(count))
@@ -106,8 +139,10 @@ struct ParameterBuffer {
         let start = bytes.count
         body(&self)
         places.removeSubrange(before...)
-        let length = UInt32(bytes.count - start)
-        for byte in 0..<4 { bytes[start - 4 + byte] = UInt8(truncatingIfNeeded: length >> UInt32(24 - 8 * byte)) }
+        let length = UInt32(bytes.count - start).bigEndian
+        unsafe withUnsafeBytes(of: length) { length in
+            for place in 0..<4 { unsafe bytes[start - 4 + place] = length[place] }
+        }
     }
 
     private mutating func end(_ start: Int) {
@@ -120,8 +155,6 @@ struct ParameterBuffer {
     }
 
     private mutating func append(_ value: some FixedWidthInteger) {
-        for shift in stride(from: value.bitWidth - 8, through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: value >> shift))
-        }
+        unsafe withUnsafeBytes(of: value.bigEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 }

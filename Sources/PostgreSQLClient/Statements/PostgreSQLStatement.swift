@@ -7,6 +7,8 @@ package final class PostgreSQLStatement {
     private let description: StatementDescription
     private let forms: [ColumnForm]
     private var parameters = ParameterBuffer()
+    /// The number of the question that it was sent as ahead of time.
+    private var question: Int?
     private var result: QueryResult?
     private var row = 0
     /// Numbers of columns that are `numeric`, of the row it stands at.
@@ -32,6 +34,9 @@ package final class PostgreSQLStatement {
 
     // MARK: Parameters
 
+    /// The types of its parameters.
+    var parameterTypes: [TypeID] { description.parameters }
+
     private var nextType: TypeID {
         // One too many is told when it runs.
         let place = parameters.count
@@ -54,6 +59,9 @@ package final class PostgreSQLStatement {
     package func bind(texts: [String]) { parameters.append(texts: texts, as: nextType) }
 
     package func bind(blobs: [[UInt8]]) { parameters.append(blobs: blobs, as: nextType) }
+
+    /// Binds an array whose elements may be NULL.
+    package func bind(elements: some Collection<ArrayElement>) { parameters.append(elements: elements, as: nextType) }
 
     private func checkParameters() throws(PostgreSQLError) {
         if let misfit = parameters.misfit { throw PostgreSQLError(.misuse, "In a statement \(misfit).") }
@@ -78,6 +86,13 @@ package final class PostgreSQLStatement {
         defer { reset() }
         try checkParameters()
         try connection.post(description, parameters)
+    }
+
+    /// Sends it with the next statement that is waited for. ``next()`` then gives its rows, within the same transaction.
+    package func askAhead() throws(PostgreSQLError) {
+        try checkParameters()
+        question = try connection.askAhead(description, parameters)
+        parameters.removeAll()
     }
 
     /// Steps to the next row, the first time by running it; `false`: there is none, and it is ready for the next time.
@@ -116,8 +131,13 @@ package final class PostgreSQLStatement {
     }
 
     private func ask() throws(PostgreSQLError) -> QueryResult {
-        try checkParameters()
-        let result = try connection.ask(description, parameters)
+        let result: QueryResult
+        if let question {
+            result = try connection.result(of: question)
+        } else {
+            try checkParameters()
+            result = try connection.ask(description, parameters)
+        }
         let isAsDescribed =
             result.columnCount == forms.count
             && forms.indices.allSatisfy { result.isBinary($0) && result.type($0) == description.columns[$0] }
@@ -148,8 +168,7 @@ package final class PostgreSQLStatement {
 
     /// Makes it ready for the next time before its last row. Idempotent.
     package func reset() {
-        result = nil
-        row = 0
+        (question, result, row) = (nil, nil, 0)
         parameters.removeAll()
     }
 

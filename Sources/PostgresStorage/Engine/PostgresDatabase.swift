@@ -19,7 +19,25 @@ final class PostgresDatabase: Database {
         try session.statement("\(sql) RETURNING \(key)")
     }
 
+    func post(_ sql: String, _ rows: RowBatch) throws {
+        let statement = try session.arrayStatement(sql)
+        for column in 0..<rows.width { statement.bind(elements: rows.column(column).map(ArrayElement.init)) }
+        try statement.post()
+    }
+
     func inSavepoint<Value>(_ body: () throws -> Value) throws -> Value { try session.inSavepoint(body) }
+}
+
+extension ArrayElement {
+    fileprivate init(_ value: RowBatch.Value) {
+        switch value {
+        case .null: self = .null
+        case .number(let number): self = .number(number)
+        case .text(let text): self = .text(text)
+        case .utf8(let bytes): self = .utf8(bytes)
+        case .blob(let bytes): self = .blob(bytes)
+        }
+    }
 }
 
 /// A session that reads.

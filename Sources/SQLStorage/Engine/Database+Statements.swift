@@ -26,6 +26,13 @@ extension Database {
         RowCursor(try bound(sql, arguments))
     }
 
+    /// As ``cursor(_:_:)``, of rows that are read later: see ``PreparedStatement/askAhead()``.
+    func ask(_ sql: String, _ arguments: SQLArguments = []) throws -> RowCursor {
+        let statement = try bound(sql, arguments)
+        try statement.askAhead()
+        return RowCursor(statement)
+    }
+
     /// The number in the first column of the first row; `nil`: there is no row, or it is NULL.
     func number(_ sql: String, _ arguments: SQLArguments = []) throws -> Int64? {
         try bound(sql, arguments).first { $0.optionalNumber(0) }

@@ -27,9 +27,24 @@ package protocol Database: AnyObject {
     /// ``PreparedStatement/insert()``, which gives the number in the column `key`.
     func insertion(_ sql: String, key: String) throws -> any PreparedStatement
 
+    /// Runs an insertion for each row of a batch, as ``PreparedStatement/post()`` does.
+    ///
+    /// - Parameter sql: ends with `VALUES (?, …)`, a parameter for each column.
+    func post(_ sql: String, _ rows: RowBatch) throws
+
     /// Runs `body` so that a failure takes back its own changes only. What was posted in it has its answer when this
     /// returns.
     func inSavepoint<Value>(_ body: () throws -> Value) throws -> Value
+}
+
+extension Database {
+    package func post(_ sql: String, _ rows: RowBatch) throws {
+        let statement = try statement(sql)
+        for row in 0..<rows.count {
+            rows.bind(row: row, to: statement)
+            try statement.post()
+        }
+    }
 }
 
 /// What steps have to know of the engine.
@@ -48,6 +63,9 @@ package enum Dialect: Sendable {
         case .postgreSQL: "get_byte(r.token, 0) = 1 AND get_byte(r.token, 1) <> 58"
         }
     }
+
+    /// Whether a statement for several rows is cheaper than as many statements, each of which goes to a server.
+    var joinsRows: Bool { self == .postgreSQL }
 
     /// Whether a row that gets shorter leaves its page as it is, so that pages are joined only when the row is written anew.
     var shortensInPlace: Bool { self == .sqlite }

@@ -2,20 +2,7 @@
 /// for the next time. At the row it stands at it is read as a ``ColumnReader``.
 ///
 /// Used on the thread of its connection, within one transaction or snapshot. An error of binding shows when it runs.
-package protocol PreparedStatement: ColumnReader {
-    // The next parameter.
-
-    func bind(_ value: Int64)
-
-    func bindNull()
-
-    func bind(_ text: String)
-
-    /// A text that is there as bytes.
-    func bind(utf8 bytes: [UInt8])
-
-    func bind(blob bytes: [UInt8])
-
+package protocol PreparedStatement: ColumnReader, ParameterBinder {
     /// The rows of `numbers(?)`.
     func bind(numbers: [Int64])
 
@@ -33,6 +20,10 @@ package protocol PreparedStatement: ColumnReader {
     /// fails with then shows with the next answer, at the end of its savepoint or at the commit.
     func post() throws
 
+    /// Says that the rows are going to be read within the transaction. An engine may send it with the next statement that is
+    /// waited for; ``next()`` is called before anyone else asks for the same text.
+    func askAhead() throws
+
     /// Runs what ``Database/insertion(_:key:)`` gave.
     ///
     /// - Returns: the number of the row; `nil`: there was one that conflicts, and the statement says to do nothing then.
@@ -46,18 +37,6 @@ package protocol PreparedStatement: ColumnReader {
 }
 
 extension PreparedStatement {
-    func bind(_ value: Int) { bind(Int64(value)) }
-
-    func bind(_ value: Bool) { bind(value ? 1 as Int64 : 0) }
-
-    func bind(_ value: Int64?) {
-        if let value { bind(value) } else { bindNull() }
-    }
-
-    func bind(_ text: String?) {
-        if let text { bind(text) } else { bindNull() }
-    }
-
     func bind(_ arguments: SQLArguments) {
         for argument in arguments {
             if let argument { argument.bind(to: self) } else { bindNull() }

@@ -20,8 +20,10 @@ struct LedgerClock {
     /// Moves the clock to `time` unless it is past it.
     ///
     /// - Returns: the time of the clock now.
-    func advance(to time: Timestamp) throws -> Timestamp {
-        let now = try now()
+    func advance(to time: Timestamp) throws -> Timestamp { try advance(to: time, from: now()) }
+
+    /// As ``advance(to:)``, for who has read the clock in this transaction.
+    func advance(to time: Timestamp, from now: Timestamp) throws -> Timestamp {
         guard now < time else { return now }
         try db.post("UPDATE meta SET value = ? WHERE name = 'ledger_clock'", [time.milliseconds])
         return time

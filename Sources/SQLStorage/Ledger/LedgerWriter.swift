@@ -143,9 +143,13 @@ struct LedgerWriter {
 
     /// Writes what was taken, and begins anew.
     ///
-    /// - Parameter events: takes the blocks that were written.
+    /// - Parameters:
+    ///   - events: takes the blocks that were written.
+    ///   - app: gives the number of an app of a project.
     /// - Throws: the database's error, or ``LedgerBlock/encode(_:reasons:)``'s; the transaction must not be committed then.
-    mutating func write(_ events: inout SettledEvents) throws {
+    mutating func write(
+        _ events: inout SettledEvents, app: (ProjectID, AppKey) throws -> Int64
+    ) throws {
         var hours: [ProjectID: ClosedRange<Int64>] = [:]
         var latencies = LatencyCounts()
         var keys = KeyApps(db: db)
@@ -169,7 +173,7 @@ struct LedgerWriter {
             hours[project] = (hours[project]?.lowerBound ?? id)...id
         }
         for (project, blocks) in hours { try table.extend(hour: LedgerHour.hour(of: recordedAt), project, blocks) }
-        try writeDays(&keys)
+        try writeDays(&keys, app)
         groups.removeAll(keepingCapacity: true)
         places.removeAll(keepingCapacity: true)
         lastPlace = 0
@@ -181,13 +185,15 @@ struct LedgerWriter {
     }
 
     /// Adds to the sums by day: one statement for all deliveries that are alike, whatever their messages.
-    private mutating func writeDays(_ keys: inout KeyApps) throws {
+    private mutating func writeDays(
+        _ keys: inout KeyApps, _ number: (ProjectID, AppKey) throws -> Int64
+    ) throws {
         var sums = DeliveryDaySums()
         var ids: [ProjectID: [AppKey: Int64]] = [:]
         for group in groups {
             guard let kind = group.kind else { continue }
             for (key, counts) in group.apps {
-                let app = try ids[group.project]?[key] ?? AppTable(db: db).id(group.project, key)
+                let app = try ids[group.project]?[key] ?? number(group.project, key)
                 ids[group.project, default: [:]][key] = app
                 for outcome in LedgerOutcome.allCases { sums.add(counts[outcome], app: app, kind, outcome) }
             }
@@ -196,7 +202,7 @@ struct LedgerWriter {
                 sums.add(1, app: app, kind, outcome)
             }
         }
-        try singles.addDays(to: &sums, &keys) { try AppTable(db: db).id($0, $1) }
+        try singles.addDays(to: &sums, &keys, app: number)
         try sums.write(to: db)
     }
 

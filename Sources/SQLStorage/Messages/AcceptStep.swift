@@ -36,9 +36,7 @@ struct AcceptStep {
     /// - Parameter worker: claims nothing when its lease ended.
     init(_ transaction: WriteTransaction, worker: WorkerID?) throws {
         self.transaction = transaction
-        self.worker = try worker.flatMap { worker in
-            try transaction.isRunning(worker) { try WorkerTable(db: transaction.db).isRunning(worker) } ? worker : nil
-        }
+        self.worker = try worker.flatMap { worker in try transaction.isRunning(worker) ? worker : nil }
     }
 
     mutating func accept(_ prepared: PreparedMessage) throws -> AcceptResult {
@@ -169,7 +167,7 @@ struct AcceptStep {
         let isAlone = message.links.isEmpty && message.idempotency == nil && registration.channel.isOfDevices
         let seq: Int64?
         if isAlone {
-            try bind(message, row).post()
+            try post(message, row)
             seq = nil
         } else {
             seq = try insert(message, row)
@@ -255,15 +253,26 @@ struct AcceptStep {
     }
 
     private func insert(_ message: NewMessage, _ row: MessageColumns) throws -> Int64 {
-        guard let seq = try bind(message, row).insert() else {
-            throw StoreError(.failed, "A message was not inserted.")
-        }
+        // Messages have their numbers in the order in which they were accepted.
+        try transaction.insertMessages()
+        let statement = try transaction.messageInsertion(Self.insert)
+        bind(message, row, to: statement)
+        guard let seq = try statement.insert() else { throw StoreError(.failed, "A message was not inserted.") }
         return seq
     }
 
+    /// Inserts a message whose number no one needs.
+    private func post(_ message: NewMessage, _ row: MessageColumns) throws {
+        guard db.dialect.joinsRows else {
+            let statement = try transaction.messageInsertion(Self.insert)
+            bind(message, row, to: statement)
+            return try statement.post()
+        }
+        try transaction.addMessage(Self.insert) { bind(message, row, to: $0) }
+    }
+
     /// Binds the columns in the order of ``insert``.
-    private func bind(_ message: NewMessage, _ row: MessageColumns) throws -> any PreparedStatement {
-        let statement = try transaction.messageInsertion(AcceptStep.insert)
+    private func bind(_ message: NewMessage, _ row: MessageColumns, to statement: any ParameterBinder) {
         statement.bind(blob: message.id.packed)
         statement.bind(message.project.rawValue)
         statement.bind(row.registration?.rawValue)
@@ -288,7 +297,6 @@ struct AcceptStep {
         statement.bind(row.claim?.worker.rawValue)
         statement.bind(row.claim?.route)
         statement.bind(message.facts.credential)
-        return statement
     }
 }
 

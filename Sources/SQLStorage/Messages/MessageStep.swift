@@ -10,12 +10,9 @@ extension SQLStore: MessageStore {
     ) async throws(StoreError) -> [AcceptResult] {
         let prepared = try messages.map { message throws(StoreError) in try PreparedMessage(message) }
         let change = messages.reduce(into: StoreChange()) { $0.formUnion(.work($1.lane)) }
-        let registrations = messages.compactMap { message -> RegistrationKey? in
-            if case .registration(let key) = message.recipient { key } else { nil }
-        }
         let (results, ends) = try await writeShared(
             WriteKind(accepting: prepared.count), rows: prepared.reduce(0) { $0 + $1.rows }, telling: change,
-            lookingUp: registrations
+            lookingUp: LookUps(accepting: messages, worker: worker)
         ) { transaction in
             var step = try AcceptStep(transaction, worker: worker)
             let results = try prepared.map { try step.accept($0) }

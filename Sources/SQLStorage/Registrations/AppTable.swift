@@ -45,21 +45,25 @@ struct AppNames {
     }
 
     private let db: any Database
-    private var known: [Int64: Name] = [:]
+    private let known: [Int64: Name]
+    /// Those that were read.
+    private(set) var found: [Int64: Name] = [:]
 
-    init(db: any Database) {
+    /// - Parameter known: those that need not be read.
+    init(db: any Database, known: [Int64: Name] = [:]) {
         self.db = db
+        self.known = known
     }
 
     /// The names of the app with this number.
     subscript(id: Int64) -> Name {
         mutating get throws {
-            if let name = known[id] { return name }
+            if let name = known[id] ?? found[id] { return name }
             guard let row = try db.row("SELECT project, name FROM app WHERE id = ?", [id]) else {
                 throw StoreError.invalid("an app")
             }
             let name = Name(project: try ProjectID(stored: row[0]), app: try AppID(stored: row[1]))
-            known[id] = name
+            found[id] = name
             return name
         }
     }

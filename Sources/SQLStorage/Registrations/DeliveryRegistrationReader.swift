@@ -19,10 +19,14 @@ struct DeliveryRegistrationReader {
     private var names: AppNames
     private var app: (number: Int64, id: AppID)?
 
-    init(db: any Database) {
+    /// - Parameter names: of apps that need not be read.
+    init(db: any Database, names: [Int64: AppNames.Name] = [:]) {
         self.db = db
-        names = AppNames(db: db)
+        self.names = AppNames(db: db, known: names)
     }
+
+    /// The names of apps that were read.
+    var foundNames: [Int64: AppNames.Name] { names.found }
 
     /// Reads ``columns``, which begin at `start`.
     mutating func read(_ row: Row, from start: Int = 0) throws -> DeliveryRegistration {

@@ -6,7 +6,7 @@ struct RegistrationChanges {
     let db: any Database
 
     static let newest = "SELECT max(number) FROM registration_change"
-    static let after = "SELECT registration FROM registration_change WHERE number > ?"
+    static let after = "SELECT registration FROM registration_change WHERE number > ? LIMIT \(limit)"
     /// With more changes than this a page is read again as a whole: it has no more recipients.
     private static let limit: Int64 = 1000
 
@@ -34,5 +34,27 @@ struct RegistrationChanges {
         guard newest != number else { return nil }
         guard newest > number, newest - number <= Self.limit else { return .any }
         return .these(try Set(db.numbers(Self.after, [number])))
+    }
+
+    /// Asks for what changed after change `number`, and for the number of the newest change.
+    func ask(after number: Int64) throws -> Question {
+        Question(since: number, newest: try db.ask(Self.newest), changed: try db.ask(Self.after, [number]))
+    }
+
+    /// A question whose answer is read later in the transaction.
+    struct Question {
+        fileprivate let since: Int64
+        fileprivate let newest: RowCursor
+        fileprivate let changed: RowCursor
+
+        /// What changed; `nil`: nothing. And the number of the newest change.
+        func read() throws -> (changed: Changed?, number: Int64) {
+            let number: Int64 = try newest.next().flatMap { $0[0] } ?? 0
+            guard number != since else { return (nil, number) }
+            guard number > since, number - since <= RegistrationChanges.limit else { return (.any, number) }
+            var keys: Set<Int64> = []
+            while let row = try changed.next() { keys.insert(row[0]) }
+            return (.these(keys), number)
+        }
     }
 }

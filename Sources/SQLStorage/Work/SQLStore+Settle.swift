@@ -6,10 +6,12 @@ extension SQLStore: DeliveryStore {
     /// Records results in one transaction; what is not claimed by this worker is refused and changes nothing.
     package func settle(_ settlements: [Settlement], by worker: WorkerID) async throws(StoreError) -> SettleResult {
         guard !settlements.isEmpty else { return SettleResult() }
-        let (result, ownEnds) = try await writeShared(.settlement, rows: settlements.count) { transaction in
-            try WorkerTable(db: transaction.db).check(worker)
+        let lookUps = LookUps(settling: settlements, worker: worker)
+        let (result, ownEnds) = try await writeShared(
+            .settlement, rows: settlements.count, lookingUp: lookUps
+        ) { transaction in
+            guard try transaction.isRunning(worker) else { throw StoreError.fenced(worker) }
             var step = try SettleStep(transaction, worker: worker, newest: Self.newestEnd(of: settlements))
-            try step.expect(settlements)
             var readdressed: [Int] = []
             // By index: a copy of a settlement would retain all that it has.
             for place in settlements.indices {

@@ -52,12 +52,12 @@ extension SettleStep {
         /// The last end of a delivery in this step.
         var lastEnd: Timestamp?
 
-        /// Reads the columns that ``SettleStep/messageByID`` asks for.
+        /// Reads the columns of ``OpenMessageRow``.
         ///
         /// - Parameter known: the id that the row was found by.
-        init(_ row: any PreparedStatement, known: MessageID?) throws {
+        init(_ row: any ColumnReader, known: MessageID?) throws {
             seq = row.number(0)
-            id = try known ?? MessageID(column: row.bytes(1))
+            id = try known ?? OpenMessageRow.id(of: row)
             project = try ProjectID(stored: row.text(2))
             lane = Lane(code: Int(row.number(3)))
             state = try MessageState(storedCase: row.text(4))
@@ -95,16 +95,10 @@ extension SettleStep {
         /// The place of a message; `nil`: there is none.
         mutating func find(_ id: MessageID) throws -> Int? {
             if let known = placesByID[id] { return known }
+            if let row = try transaction.takeMessage(id) { return try places[row.number(0)] ?? add(row, known: id) }
             let statement = try transaction.statement(.messageByID, SettleStep.messageByID)
             statement.bind(blob: id.packed)
             return try statement.first { row in try places[row.number(0)] ?? add(row, known: id) }
-        }
-
-        /// Reads several that were not read before.
-        mutating func read(_ ids: Set<MessageID>) throws {
-            let rows = try transaction.db.statement(SettleStep.messagesByID)
-            rows.bind(texts: ids.map { id in id.packed.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() })
-            while try rows.next() { _ = try add(rows, known: nil) }
         }
 
         /// The place of a message that a row refers to.
@@ -118,7 +112,7 @@ extension SettleStep {
             return place
         }
 
-        private mutating func add(_ row: any PreparedStatement, known: MessageID?) throws -> Int {
+        private mutating func add(_ row: any ColumnReader, known: MessageID?) throws -> Int {
             let message = try OpenMessage(row, known: known)
             all.append(message)
             places[message.seq] = all.count - 1

@@ -13,14 +13,8 @@ struct SettleStep {
     static let expired = "Expired"
 
     static let pageByID = "SELECT message, settled, keys, open FROM page WHERE id = ? AND worker = ?"
-    private static let messageColumns =
-        "seq, id, project, lane, state, accepted_at, apns_id, label, is_displayed, bytes, registration, worker"
-    static let messageBySeq = "SELECT \(messageColumns) FROM message WHERE seq = ?"
-    /// Of several, whose ids are given in hexadecimal digits; for PostgreSQL.
-    static let messagesByID = """
-        SELECT \(messageColumns) FROM message WHERE id = ANY (ARRAY(SELECT decode(value, 'hex') FROM texts(?)))
-        """
-    static let messageByID = "SELECT \(messageColumns) FROM message WHERE id = ?"
+    static let messageBySeq = "SELECT \(OpenMessageRow.columns) FROM message WHERE seq = ?"
+    static let messageByID = "SELECT \(OpenMessageRow.columns) FROM message WHERE id = ?"
     static let putBack = """
         UPDATE pending SET worker = NULL, route = ?, not_before = ?, attempts = ?, unknown_attempts = ?,
             interruptions = ?, last_cause = ?, probing_since = ?, refused_by = ?
@@ -58,8 +52,7 @@ struct SettleStep {
         let db = transaction.db
         self.transaction = transaction
         self.worker = worker
-        let clock = LedgerClock(db: db)
-        recordedAt = try newest.map(clock.advance) ?? clock.now()
+        recordedAt = try transaction.recordingTime(newest)
         registrations = RegistrationTable(db: db)
         ledger = LedgerWriter(db: db, recordedAt: recordedAt)
         messages = OpenMessages(transaction)
@@ -73,13 +66,6 @@ struct SettleStep {
             try registrations.hasMoved(settlement.delivery.registration)
         else { return nil }
         return Settlement(delivery: settlement.delivery, result: .retry(entry.history, notBefore: entry.time))
-    }
-
-    /// Reads the messages of settlements with one question, where each takes a way to a server and back.
-    mutating func expect(_ settlements: [Settlement]) throws {
-        guard db.dialect == .postgreSQL else { return }
-        let ids = Set(settlements.lazy.filter { $0.delivery.page == nil }.map(\.delivery.message))
-        if ids.count > 1 { try messages.read(ids) }
     }
 
     /// - Returns: whether it changed anything.
@@ -99,7 +85,7 @@ struct SettleStep {
     ///
     /// - Returns: messages that are complete now.
     mutating func finish() throws -> [MessageID] {
-        try ledger.write(&events)
+        try ledger.write(&events) { try transaction.app($1, of: $0) }
         for page in pages where page.isChanged {
             if page.open > 0 {
                 try db.post(Self.settlePage, [page.settled.bytes, page.open, page.id.rawValue])
@@ -116,8 +102,9 @@ struct SettleStep {
     private mutating func completeMessages() throws -> [MessageID] {
         var completed: [MessageID] = []
         var loads: [(project: ProjectID, sum: StoreLoad.Sum)] = []
+        var claimed = ClaimedEnds(worker: worker)
         for message in messages.all {
-            guard let time = message.lastEnd, try complete(message, at: time) else { continue }
+            guard let time = message.lastEnd, try complete(message, at: time, &claimed) else { continue }
             completed.append(message.id)
             events.add(complete: message.seq, of: message.project)
             let place = loads.lastIndex { $0.project == message.project } ?? loads.count
@@ -125,13 +112,18 @@ struct SettleStep {
             loads[place].sum.messages += 1
             loads[place].sum.bytes += message.bytes
         }
+        try claimed.write(to: db)
         for load in loads { try ProjectLoad(db: db).take(load.sum, from: load.project) }
         return completed
     }
 
-    private func complete(_ message: OpenMessage, at time: Timestamp) throws -> Bool {
+    private func complete(_ message: OpenMessage, at time: Timestamp, _ claimed: inout ClaimedEnds) throws -> Bool {
         let block = ledger.blocks[message.seq]
         guard message.hasEndedClaim else { return try transaction.complete(message.seq, at: time, block: block) }
+        if let block, db.dialect.joinsRows {
+            claimed.add(message.seq, at: time, block: block)
+            return true
+        }
         try transaction.completeClaimed(message.seq, by: worker, at: time, block: block)
         return true
     }

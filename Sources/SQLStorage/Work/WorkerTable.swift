@@ -32,6 +32,13 @@ extension SQLStore {
     }
 }
 
+extension StoreError {
+    /// Others have what a worker had claimed.
+    static func fenced(_ worker: WorkerID) -> StoreError {
+        StoreError(.fenced, "The lease of worker \(worker.rawValue) was taken over.")
+    }
+}
+
 /// Workers within one transaction.
 struct WorkerTable {
     let db: any Database
@@ -81,7 +88,7 @@ struct WorkerTable {
     /// Throws `.fenced` unless a worker still owns what it claimed.
     func check(_ worker: WorkerID) throws {
         guard try isRunning(worker) else {
-            throw StoreError(.fenced, "The lease of worker \(worker.rawValue) was taken over.")
+            throw StoreError.fenced(worker)
         }
     }
 

@@ -29,6 +29,7 @@ final class GroupCommitter: Sendable {
     private let lastEvent: Mutex<Int64>
     private let source: ChangeSource
     private let registrations: RegistrationCache
+    private let names = NameCache()
 
     /// What is not complete, as of the last commit.
     var load: StoreLoad { loadState.withLock { $0.load } }
@@ -62,15 +63,15 @@ final class GroupCommitter: Sendable {
     /// - Parameters:
     ///   - kind: whose places it takes.
     ///   - rows: about how many rows it changes.
-    ///   - registrations: those that it looks up first, as far as they are known.
+    ///   - lookUps: what it looks up first, as far as it is known.
     /// - Throws: ``StoreError`` `.busy` when all places of its kind are taken, otherwise the error of `body` or of the
     ///   commit.
     func write<Value: Sendable>(
-        _ kind: WriteKind, rows: Int, lookingUp registrations: [RegistrationKey] = [],
+        _ kind: WriteKind, rows: Int, lookingUp lookUps: LookUps = LookUps(),
         _ body: @escaping @Sendable (WriteTransaction) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-            enqueue(ValueJob(lookingUp: registrations, body, continuation), kind, rows: rows)
+            enqueue(ValueJob(lookingUp: lookUps, body, continuation), kind, rows: rows)
         }
     }
 
@@ -156,10 +157,10 @@ final class GroupCommitter: Sendable {
     ///
     /// - Returns: `false`: one did, and nothing was changed.
     private func commitTogether(_ group: [any WriteJob], _ connection: any WriteConnection) throws -> Bool {
-        var changes = Changes()
+        var (changes, found) = (Changes(), NameNumbers())
         let isCommitted = try connection.inTransaction { db in
-            let transaction = WriteTransaction(db: db)
-            transaction.expect(group.flatMap(\.registrations))
+            let transaction = WriteTransaction(db: db, names: names.numbers)
+            try transaction.expect(LookUps(together: group.lazy.map(\.lookUps)))
             for job in group {
                 // An error that was caught inside may have ended the transaction all the same.
                 guard job.run(transaction, isAlone: false), !db.isAborted else { return false }
@@ -171,9 +172,13 @@ final class GroupCommitter: Sendable {
                 guard db.isAborted else { throw error }
                 return false
             }
+            found = transaction.foundNames
             return true
         }
-        if isCommitted { tell(changes) }
+        if isCommitted {
+            names.add(found)
+            tell(changes)
+        }
         return isCommitted
     }
 
@@ -185,7 +190,7 @@ final class GroupCommitter: Sendable {
         _ = try connection.inTransaction { db in
             // An engine may run it again.
             ran = 0
-            let transaction = WriteTransaction(db: db)
+            let transaction = WriteTransaction(db: db, names: names.numbers)
             for job in group {
                 _ = job.run(transaction, isAlone: true)
                 ran += 1
@@ -201,13 +206,16 @@ final class GroupCommitter: Sendable {
 
     /// Ends a transaction: adds the events that its steps have together, and reads what is told after the commit.
     private func finish(_ transaction: WriteTransaction) throws -> Changes {
-        let (db, events) = (transaction.db, EventTable(db: transaction.db))
+        let db = transaction.db
+        try transaction.insertMessages()
         try AcceptedEvents(transaction: transaction).add()
-        let changes = RegistrationChanges(db: db)
+        let load = try db.ask(LoadChange.after, [loadState.withLock { $0.lastChange }])
+        let event = try db.ask(EventTable.newest)
+        let changes = try RegistrationChanges(db: db).ask(after: registrations.number)
+        let (changed, number) = try changes.read()
         return Changes(
-            load: try LoadChange.all(after: loadState.withLock { $0.lastChange }, in: db),
-            lastEvent: try events.newest(), registrations: try changes.after(registrations.number),
-            lastRegistration: try changes.number())
+            load: try LoadChange.all(load), lastEvent: try event.next().map { $0[0] } ?? 0, registrations: changed,
+            lastRegistration: number)
     }
 
     /// Tells what was committed.

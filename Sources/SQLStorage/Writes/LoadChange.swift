@@ -45,7 +45,11 @@ struct LoadChange: Sendable {
 
     /// The projects whose load changed after change `number`, in the order of change.
     static func all(after number: Int64, in db: any Database) throws -> [LoadChange] {
-        let rows = try db.cursor(after, [number])
+        try all(db.cursor(after, [number]))
+    }
+
+    /// Reads the rows of ``after``.
+    static func all(_ rows: RowCursor) throws -> [LoadChange] {
         var changes: [LoadChange] = []
         while let row = try rows.next() {
             changes.append(

@@ -93,6 +93,8 @@ package final class SQLStore: Sendable {
         try await writeShared(kind, rows: rows, telling: change) { transaction in
             // Others of the transaction may have looked up what this one changes.
             defer { transaction.forget() }
+            // It may look at them.
+            try transaction.insertMessages()
             return try body(transaction.db)
         }
     }
@@ -100,13 +102,13 @@ package final class SQLStore: Sendable {
     /// As ``write(_:rows:telling:_:)``, with what the writes of the transaction share. For accepts and settlements, which
     /// change nothing that others look up.
     ///
-    /// - Parameter registrations: those that it looks up first, as far as they are known.
+    /// - Parameter lookUps: what it looks up first, as far as it is known.
     func writeShared<Value: Sendable>(
-        _ kind: WriteKind, rows: Int, telling change: StoreChange = [], lookingUp registrations: [RegistrationKey] = [],
+        _ kind: WriteKind, rows: Int, telling change: StoreChange = [], lookingUp lookUps: LookUps = LookUps(),
         _ body: @escaping @Sendable (WriteTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
         do {
-            let value = try await committer.write(kind, rows: rows, lookingUp: registrations, body)
+            let value = try await committer.write(kind, rows: rows, lookingUp: lookUps, body)
             changeSource.post(change)
             return value
         } catch {

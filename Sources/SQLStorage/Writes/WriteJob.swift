@@ -4,8 +4,8 @@ import Synchronization
 
 /// A write that waits for its transaction, or is in it.
 protocol WriteJob: AnyObject, Sendable {
-    /// The registrations that it looks up first, as far as its caller knows them.
-    var registrations: [RegistrationKey] { get }
+    /// What it looks up first, as far as its caller knows it.
+    var lookUps: LookUps { get }
 
     /// Runs it in a transaction; it may run again in another one.
     ///
@@ -22,17 +22,17 @@ protocol WriteJob: AnyObject, Sendable {
 
 /// A write that gives a value: the one object that is made for it.
 final class ValueJob<Value: Sendable>: WriteJob {
-    let registrations: [RegistrationKey]
+    let lookUps: LookUps
     private let body: @Sendable (WriteTransaction) throws -> Value
     private let continuation: CheckedContinuation<Value, any Error>
     /// What came of the last run.
     private let result = Mutex<Result<Value, any Error>?>(nil)
 
     init(
-        lookingUp registrations: [RegistrationKey], _ body: @escaping @Sendable (WriteTransaction) throws -> Value,
+        lookingUp lookUps: LookUps, _ body: @escaping @Sendable (WriteTransaction) throws -> Value,
         _ continuation: CheckedContinuation<Value, any Error>
     ) {
-        self.registrations = registrations
+        self.lookUps = lookUps
         self.body = body
         self.continuation = continuation
     }
@@ -58,8 +58,13 @@ final class ValueJob<Value: Sendable>: WriteJob {
     private func inSavepoint(_ transaction: WriteTransaction) throws -> Value {
         var value: Value?
         // What it looked up goes with what it wrote.
-        defer { if value == nil { transaction.forget() } }
-        let new = try transaction.db.inSavepoint { try body(transaction) }
+        defer { if value == nil { transaction.takeBack() } }
+        let new = try transaction.db.inSavepoint {
+            try transaction.expect(lookUps)
+            let value = try body(transaction)
+            try transaction.insertMessages()
+            return value
+        }
         value = new
         return new
     }

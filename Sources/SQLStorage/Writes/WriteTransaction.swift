@@ -6,7 +6,8 @@ enum HotStatement: Int, CaseIterable {
     case registration, acceptedMessages, messageByID, messageBySeq, complete, completeClaimed
 }
 
-/// What the writes of one transaction share: the connection, its prepared statements, and what was looked up already.
+/// What the writes of one transaction share: the connection, its prepared statements, what was looked up already, and
+/// messages that are inserted together.
 ///
 /// Only the thread of the connection uses it, for as long as the transaction lasts.
 final class WriteTransaction {
@@ -14,16 +15,28 @@ final class WriteTransaction {
     private var statements = [(any PreparedStatement)?](repeating: nil, count: HotStatement.allCases.count)
     private var insertion: (any PreparedStatement)?
     private var registrations: DeliveryRegistrationReader
-    private var worker: (id: WorkerID, isRunning: Bool)?
-    private var routes: [PushRoute: Int64] = [:]
-    /// Registrations that are going to be looked up, and were not read yet.
-    private var expected: [Int64] = []
-    /// Those that were read because they were expected.
-    private var found: [Int64: DeliveryRegistration] = [:]
+    private var workers: [WorkerID: Bool] = [:]
+    /// Names that transactions before this one found.
+    private let known: NameNumbers
+    private var found = NameNumbers()
+    /// The clock of the ledger.
+    private var clock: Timestamp?
+    /// What was asked for, and not read yet.
+    private var asked = AskedRows()
+    /// Registrations that were read because they were expected.
+    private var foundRegistrations: [Int64: DeliveryRegistration] = [:]
+    private var foundMessages: [MessageID: StoredRow] = [:]
+    private let newMessages = RowBatch()
+    private var insertionText = ""
 
-    init(db: any Database) {
+    /// So many messages are inserted with one statement.
+    private static let messageLimit = 250
+
+    /// - Parameter names: those that need not be asked for.
+    init(db: any Database, names: NameNumbers = NameNumbers()) {
         self.db = db
-        registrations = DeliveryRegistrationReader(db: db)
+        known = names
+        registrations = DeliveryRegistrationReader(db: db, names: names.appNames)
     }
 
     /// A prepared statement.
@@ -36,6 +49,8 @@ final class WriteTransaction {
         return statement
     }
 
+    // MARK: Messages
+
     /// The statement that inserts a message.
     func messageInsertion(_ sql: @autoclosure () -> String) throws -> any PreparedStatement {
         if let known = insertion { return known }
@@ -44,53 +59,124 @@ final class WriteTransaction {
         return statement
     }
 
+    /// Takes a message that is inserted with others, before anything looks at it.
+    ///
+    /// - Parameters:
+    ///   - sql: inserts one, always the same text.
+    ///   - bind: binds its columns.
+    func addMessage(_ sql: String, _ bind: (any ParameterBinder) -> Void) throws {
+        insertionText = sql
+        bind(newMessages)
+        newMessages.endRow()
+        if newMessages.count >= Self.messageLimit { try insertMessages() }
+    }
+
+    /// Inserts the messages that were taken.
+    func insertMessages() throws {
+        guard newMessages.count > 0 else { return }
+        defer { newMessages.removeAll() }
+        try db.post(insertionText, newMessages)
+    }
+
+    // MARK: Look-ups
+
+    /// Asks for what the writes of the transaction are going to look up, all at once, where each takes a way to a server and
+    /// back.
+    func expect(_ lookUps: LookUps) throws {
+        guard db.dialect.joinsRows else { return }
+        asked = try AskedRows(lookUps, db)
+    }
+
     /// The registration with this number; `nil` when it was purged.
     func registration(_ key: RegistrationKey) throws -> DeliveryRegistration? {
-        if !expected.isEmpty { try readExpected() }
-        if let known = found[key.rawValue] { return known }
+        while let row = try asked.registrations?.next() {
+            let registration = try registrations.read(row)
+            foundRegistrations[registration.key.rawValue] = registration
+        }
+        asked.registrations = nil
+        if let known = foundRegistrations[key.rawValue] { return known }
         let statement = try statement(.registration, DeliveryRegistrationReader.byKey)
         statement.bind(key.rawValue)
         return try statement.first { row in try registrations.read(row) }
     }
 
-    /// Has the registrations that writes of the transaction are going to look up read with one question, where each takes a
-    /// way to a server and back.
-    func expect(_ keys: [RegistrationKey]) {
-        guard db.dialect == .postgreSQL, keys.count > 1 else { return }
-        expected = keys.map(\.rawValue)
-    }
-
-    private func readExpected() throws {
-        let rows = try db.statement(DeliveryRegistrationReader.byKeys)
-        rows.bind(numbers: Array(Set(expected)))
-        expected.removeAll()
-        while try rows.next() {
-            let registration = try registrations.read(rows)
-            found[registration.key.rawValue] = registration
+    /// The row of a message that was expected, as ``OpenMessageRow`` has it, for the first who wants it: who changes the
+    /// message leaves nothing behind that is not true any more. `nil`: it is to be asked for.
+    func takeMessage(_ id: MessageID) throws -> StoredRow? {
+        if let rows = asked.messages {
+            asked.messages = nil
+            while try rows.next() { foundMessages[try OpenMessageRow.id(of: rows)] = rows.copy() }
         }
+        return foundMessages.removeValue(forKey: id)
     }
 
     /// Whether a worker still owns what it claimed, asked once for each worker.
-    func isRunning(_ worker: WorkerID, _ ask: () throws -> Bool) throws -> Bool {
-        if let known = self.worker, known.id == worker { return known.isRunning }
-        let isRunning = try ask()
-        self.worker = (worker, isRunning)
+    func isRunning(_ worker: WorkerID) throws -> Bool {
+        if let (id, rows) = asked.worker {
+            asked.worker = nil
+            workers[id] = try rows.next() != nil
+        }
+        if let known = workers[worker] { return known }
+        let isRunning = try db.number(AskedRows.isRunning, [worker.rawValue]) != nil
+        workers[worker] = isRunning
         return isRunning
+    }
+
+    /// The time of recording of what ends in this transaction, and moves the clock of the ledger to it.
+    ///
+    /// - Parameter newest: when the newest of it ended; `nil`: nothing ends.
+    func recordingTime(_ newest: Timestamp?) throws -> Timestamp {
+        let table = LedgerClock(db: db)
+        let now = try clock ?? askedClock() ?? table.now()
+        let time = try newest.map { try table.advance(to: $0, from: now) } ?? now
+        clock = time
+        return time
+    }
+
+    private func askedClock() throws -> Timestamp? {
+        guard let rows = asked.clock else { return nil }
+        asked.clock = nil
+        return Timestamp(milliseconds: try rows.next().map { $0[0] } ?? 0)
     }
 
     /// The number of a route; it gets one if it has none.
     func route(_ route: PushRoute) throws -> Int64 {
-        if let known = routes[route] { return known }
+        if let number = known.routes[route] ?? found.routes[route] { return number }
         let number = try RouteTable(db: db).id(of: route)
-        routes[route] = number
+        found.routes[route] = number
         return number
+    }
+
+    /// The number of an app; it gets one if it has none.
+    func app(_ key: AppKey, of project: ProjectID) throws -> Int64 {
+        let app = NameNumbers.App(project: project, key: key)
+        if let number = known.apps[app] ?? found.apps[app] { return number }
+        let number = try AppTable(db: db).id(project, key)
+        found.apps[app] = number
+        return number
+    }
+
+    /// The names that were found: true when the transaction is committed.
+    var foundNames: NameNumbers {
+        var names = found
+        names.appNames.merge(registrations.foundNames) { $1 }
+        return names
     }
 
     /// Forgets what was looked up: a write of another kind may have changed it, or one was taken back.
     func forget() {
-        registrations = DeliveryRegistrationReader(db: db)
-        worker = nil
-        routes.removeAll()
-        found.removeAll()
+        registrations = DeliveryRegistrationReader(db: db, names: known.appNames)
+        workers.removeAll()
+        found = NameNumbers()
+        foundRegistrations.removeAll()
+        foundMessages.removeAll()
+        clock = nil
+        asked = AskedRows()
+    }
+
+    /// Forgets what a write did that was taken back.
+    func takeBack() {
+        forget()
+        newMessages.removeAll()
     }
 }

@@ -106,6 +106,9 @@ import SQLStorage
         while try next() {}
     }
 
+    /// It runs with the first row that is read.
+    func askAhead() {}
+
     func insert() throws -> Int64? {
         guard try run() > 0 else { return nil }
         return unsafe sqlite3_last_insert_rowid(sqlite3_db_handle(handle))

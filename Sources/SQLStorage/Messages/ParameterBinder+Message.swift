@@ -1,7 +1,7 @@
 import PushModel
 import Store
 
-extension PreparedStatement {
+extension ParameterBinder {
     /// Label, whether something is displayed, collapse key, priority, time to live.
     func bind(_ facts: MessageFacts) {
         bind(facts.label?.rawValue)

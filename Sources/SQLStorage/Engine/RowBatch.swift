@@ -1,0 +1,60 @@
+/// Rows that are going to be inserted together, with a value for each parameter of the insertion.
+package final class RowBatch: ParameterBinder {
+    /// A value of a row.
+    package enum Value: Sendable {
+        case null
+        case number(Int64)
+        case text(String)
+        /// A text that is there as bytes.
+        case utf8([UInt8])
+        case blob([UInt8])
+    }
+
+    private var values: [Value] = []
+    /// How many rows it has.
+    package private(set) var count = 0
+
+    init() {}
+
+    package func bind(_ value: Int64) { values.append(.number(value)) }
+
+    package func bindNull() { values.append(.null) }
+
+    package func bind(_ text: String) { values.append(.text(text)) }
+
+    package func bind(utf8 bytes: [UInt8]) { values.append(.utf8(bytes)) }
+
+    package func bind(blob bytes: [UInt8]) { values.append(.blob(bytes)) }
+
+    /// Ends a row: the next value is the first one of another.
+    func endRow() {
+        count += 1
+        precondition(values.count.isMultiple(of: count), "rows of different lengths")
+    }
+
+    func removeAll() {
+        values.removeAll(keepingCapacity: true)
+        count = 0
+    }
+
+    /// How many values a row has.
+    package var width: Int { count == 0 ? 0 : values.count / count }
+
+    /// The values of a column, row by row.
+    package func column(_ place: Int) -> some Collection<Value> {
+        (0..<count).lazy.map { [values, width] row in values[row * width + place] }
+    }
+
+    /// Binds the values of a row.
+    func bind(row: Int, to statement: any PreparedStatement) {
+        for value in values[row * width..<(row + 1) * width] {
+            switch value {
+            case .null: statement.bindNull()
+            case .number(let number): statement.bind(number)
+            case .text(let text): statement.bind(text)
+            case .utf8(let bytes): statement.bind(utf8: bytes)
+            case .blob(let bytes): statement.bind(blob: bytes)
+            }
+        }
+    }
+}
