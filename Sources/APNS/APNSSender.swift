@@ -121,6 +121,9 @@ extension APNSSender {
     /// Sets what is called when ``heldRoutes`` changed.
     package func onHeldRoutesChange(_ body: @escaping @Sendable () -> Void) { router.onHeldRoutesChange(body) }
 
+    /// As ``UpstreamRouter/divide(among:)``. Upstreams of broadcasts have one connection each.
+    package func divide(among nodes: Int) { router.divide(among: nodes) }
+
     /// As ``UpstreamRouter/windDown()``.
     package func windDown() {
         router.windDown()

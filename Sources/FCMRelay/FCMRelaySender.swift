@@ -238,6 +238,9 @@ extension FCMRelaySender {
         holdChanged.withLock { $0 }?()
     }
 
+    /// As ``UpstreamRouter/divide(among:)``.
+    package func divide(among nodes: Int) { router.divide(among: nodes) }
+
     package func windDown() { router.windDown() }
 
     package func shutdown(within limit: Duration) async { await router.shutdown(within: limit) }

@@ -13,6 +13,8 @@ package final class UpstreamClient: Sendable {
     /// `nil`: a certificate needs no tokens.
     package let tokens: (any AuthorizationSource)?
     private let queueLimit: Int
+    /// The most pushes a second by all gateways together; `nil`: no such limit.
+    private let maxPerSecond: Int?
     /// `nil`: requests are built where they are handed over.
     private let builders: RequestBuilders?
     /// Pushes whose requests are built, or wait for that.
@@ -64,6 +66,7 @@ package final class UpstreamClient: Sendable {
         self.name = name
         self.service = service
         self.holdChanged = holdChanged
+        self.maxPerSecond = maxPerSecond
         self.pools = pools
         self.tokens = tokens
         // Each pool has a queue for each lane.
@@ -252,6 +255,12 @@ package final class UpstreamClient: Sendable {
         }
         status.paceLimit = congestion.limit
         return status
+    }
+
+    /// So many gateways share the limits of connections and pace from now on.
+    func divide(among nodes: Int) {
+        pools.divide(among: nodes, at: wallTime())
+        if let maxPerSecond { congestion.setPace(NodeCount.part(of: maxPerSecond, among: nodes)) }
     }
 
     /// Replaces the connections after a change of what the key may push to, and tries at once what is held back.

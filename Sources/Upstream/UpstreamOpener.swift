@@ -35,6 +35,8 @@ struct UpstreamOpener: Sendable {
     let logger: Logger
     /// Where the requests of all of them are built; `nil`: where they are handed over.
     var builders: RequestBuilders?
+    /// Who shares the limits of each upstream.
+    let nodes = NodeCount()
 
     /// Opens an upstream; nothing is dialed.
     ///
@@ -60,6 +62,7 @@ struct UpstreamOpener: Sendable {
             tokens: description.tokens, maxPerSecond: description.maxPerSecond, doubtfulAddresses: doubtfulAddresses,
             wallTime: wallTime, uptime: uptime, logger: logger, builders: builders, holdChanged: holdChanged)
         reachChanged.set { [weak upstream] in upstream?.updateHold() }
+        upstream.divide(among: nodes.value)
         return upstream
     }
 }

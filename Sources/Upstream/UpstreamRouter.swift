@@ -99,7 +99,16 @@ package final class UpstreamRouter<Key: Hashable & Sendable>: PushSender {
             guard let after = apps[identity], !after.apps.isSubset(of: before.apps) else { continue }
             after.upstream.renew()
         }
+        // An upstream that was opened while the number of gateways changed.
+        for upstream in new.upstreams.values { upstream.divide(among: opener.nodes.value) }
         updateHeldRoutes()
+    }
+
+    /// So many gateways share the limits of connections and pace of each upstream from now on; each keeps to its part, one
+    /// connection at least.
+    package func divide(among nodes: Int) {
+        opener.nodes.value = nodes
+        for upstream in table.withLock({ $0.upstreams.values }) { upstream.divide(among: nodes) }
     }
 
     /// Closes upstreams in the background.

@@ -249,6 +249,12 @@ package final class UpstreamsOnDemand<Key: Hashable & Sendable>: Sendable {
         if !idle.isEmpty { updateHeldRoutes() }
     }
 
+    /// As ``UpstreamRouter/divide(among:)``.
+    package func divide(among nodes: Int) {
+        opener.nodes.value = nodes
+        for upstream in state.withLock({ $0.entries.values.map(\.upstream) }) { upstream.divide(among: nodes) }
+    }
+
     /// How many are open.
     package var count: Int { state.withLock { $0.entries.count } }
 

@@ -70,6 +70,9 @@ package final class WebPushSender: PushSender {
         self.apps.withLock { $0 = byKey }
     }
 
+    /// As ``UpstreamsOnDemand/divide(among:)``.
+    package func divide(among nodes: Int) { onDemand.divide(among: nodes) }
+
     /// Sends a batch: grouped by origin and key, all groups at the same time.
     package func send(_ batch: [Push], report: @escaping @Sendable ([PushReport]) -> Void) async {
         let (groups, refused) = grouped(batch)

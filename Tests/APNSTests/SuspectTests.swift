@@ -47,6 +47,22 @@ struct SuspectTests {
         #expect(proven.connectionLimits == [0, limit, limit])
     }
 
+    @Test func `Gateways that share the limit have a part of the connections each`() async throws {
+        let fixture = SenderFixture()
+        try fixture.sender.use([fixture.app(endpoints: production)])
+        let limit = fixture.transport.pools[0].configuration.connectionLimit
+        _ = await fixture.send([try makePush(1)])
+        fixture.sender.divide(among: 2)
+        fixture.sender.divide(among: 100)
+        fixture.sender.divide(among: 1)
+        #expect(fixture.transport.pools[0].connectionLimits == [limit, limit / 2, 1, limit])
+        // One that is opened later keeps to its part from the beginning.
+        fixture.sender.divide(among: 4)
+        try fixture.sender.use([fixture.app(team: "TEAM999999", endpoints: production)])
+        _ = await fixture.send([try makePush(2)])
+        #expect(fixture.transport.pools[1].connectionLimits == [limit / 4])
+    }
+
     @Test func `A full pool of suspects does not hold back the proven`() async throws {
         let fixture = SenderFixture()
         try fixture.sender.use([fixture.app(endpoints: production)])

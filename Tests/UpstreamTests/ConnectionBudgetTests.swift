@@ -39,6 +39,19 @@ struct ConnectionBudgetTests {
         #expect(budget.note(hasProven: true, hasSuspects: false, at: end) == .init(proven: 4, suspects: 0))
     }
 
+    @Test func `A part of the limit is kept to while gateways share it, at least one connection`() {
+        var budget = ConnectionBudget(limit: 8)
+        #expect(budget.divide(among: 2, at: Self.start) == nil, "nothing was sent yet")
+        #expect(budget.note(hasProven: true, hasSuspects: true, at: Self.start) == .init(proven: 4, suspects: 1))
+        #expect(budget.divide(among: 2, at: Self.start) == nil, "the same as before")
+        #expect(budget.divide(among: 3, at: Self.start) == .init(proven: 2, suspects: 1))
+        #expect(budget.divide(among: 20, at: Self.start) == .init(proven: 1, suspects: 1))
+        // Suspects sent nothing for a while when the others went.
+        let later = Self.start + Self.idle
+        #expect(budget.note(hasProven: true, hasSuspects: false, at: later) == .init(proven: 1, suspects: 0))
+        #expect(budget.divide(among: 1, at: later) == .init(proven: 8, suspects: 0))
+    }
+
     @Test func `A clock that is set back takes nothing away`() {
         var budget = ConnectionBudget(limit: 4)
         _ = budget.note(hasProven: true, hasSuspects: true, at: Self.start)

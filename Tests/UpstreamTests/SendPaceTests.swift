@@ -55,6 +55,18 @@ struct SendPaceTests {
         #expect(pace.rate == SendPace.startRate)
     }
 
+    @Test func anotherLimitHoldsAtOnceAndGrowsGraduallyAgain() {
+        var pace = SendPace(limit: 9000)
+        pace.refill(at: .zero)
+        pace.setLimit(300)
+        #expect(pace.rate == 300 && pace.room(isUrgent: true) == 30)
+        pace.setLimit(9000)
+        #expect(pace.rate == 300)
+        pace.take(1)
+        pace.refill(at: .milliseconds(500))
+        #expect(pace.rate > 300 && pace.rate < SendPace.startRate)
+    }
+
     @Test func interactivePushesFindRoomThatBulkLeaves() {
         var pace = SendPace(limit: 1000)
         pace.refill(at: .zero)

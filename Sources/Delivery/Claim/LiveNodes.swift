@@ -11,6 +11,7 @@ package final class LiveNodes: Sendable {
     }
 
     private let state = Mutex(State())
+    private let countChanged = Mutex<(@Sendable (Int) -> Void)?>(nil)
 
     /// This gateway alone.
     package init() {}
@@ -29,10 +30,20 @@ package final class LiveNodes: Sendable {
         state.withLock { $0.standing.isFirst = false }
     }
 
-    /// Notes what the store said.
+    /// Sets what is called when ``count`` changed; without a lock held, by who calls ``update(to:asked:)``.
+    package func onCountChange(_ body: @escaping @Sendable (Int) -> Void) {
+        countChanged.withLock { $0 = body }
+    }
+
+    /// Notes what the store said. Called by one task.
     ///
     /// - Parameter asked: when it was asked.
     package func update(to standing: NodeStanding, asked: ContinuousClock.Instant) {
-        state.withLock { $0 = State(standing: standing, end: asked + StoreNode.lifetime) }
+        let before = state.withLock { state in
+            defer { state = State(standing: standing, end: asked + StoreNode.lifetime) }
+            return state.standing.count
+        }
+        guard before != standing.count else { return }
+        countChanged.withLock { $0 }?(standing.count)
     }
 }

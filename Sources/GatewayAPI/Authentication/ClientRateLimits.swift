@@ -8,7 +8,8 @@ import Synchronization
 /// How often clients may ask. Their keys are in every app and so in everybody's hands: what is used with them is limited
 /// by the address it comes from, by the registration it is about, and by the project.
 ///
-/// Token buckets: a party may use ten seconds' worth of its rate at once.
+/// Token buckets: a party may use ten seconds' worth of its rate at once. Where several gateways share a store, each keeps
+/// to its part of every rate, so that they hold for all of them together as long as requests are spread evenly.
 package final class ClientRateLimits: Sendable {
     /// Requests a second; 0: any number.
     package struct Rates: Hashable, Sendable {
@@ -99,14 +100,22 @@ package final class ClientRateLimits: Sendable {
     static let partyLimit = 100_000
 
     let rates: Rates
+    /// Lock order: this one, then what ``nodes`` takes.
     private let buckets = Mutex(Buckets())
+    private let nodes: @Sendable () -> Int
     private let now: @Sendable () -> ContinuousClock.Instant
 
     /// Full buckets.
     ///
-    /// - Parameter now: the time, which never steps back.
-    package init(_ rates: Rates, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+    /// - Parameters:
+    ///   - nodes: how many gateways share the rates, at least 1.
+    ///   - now: the time, which never steps back.
+    package init(
+        _ rates: Rates, nodes: @escaping @Sendable () -> Int = { 1 },
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
         self.rates = rates
+        self.nodes = nodes
         self.now = now
     }
 
@@ -157,9 +166,9 @@ package final class ClientRateLimits: Sendable {
     private func burst(of party: Party) -> Double {
         let usual = rate(of: party) * Self.burstSeconds
         return switch party {
-        case .newRegistrationAddress: max(usual, Self.newRegistrationBurst)
+        case .newRegistrationAddress: max(usual, Self.newRegistrationBurst / Double(nodes()))
         // What an hour brings, at once: a new version of an app may come with topics of its own.
-        case .newTopicAddress: Double(rates.hourlyNewTopics)
+        case .newTopicAddress: Double(rates.hourlyNewTopics) / Double(nodes())
         case .address, .failures, .registration, .project, .newRegistrationProject, .newLinkAddress, .newLinkProject:
             usual
         }
@@ -174,7 +183,10 @@ package final class ClientRateLimits: Sendable {
         if buckets.count > Self.partyLimit / 2 { buckets = [:] }
     }
 
-    private func rate(of party: Party) -> Double {
+    /// This gateway's part.
+    private func rate(of party: Party) -> Double { configuredRate(of: party) / Double(nodes()) }
+
+    private func configuredRate(of party: Party) -> Double {
         switch party {
         case .address: Double(rates.address)
         case .failures: Double(rates.failures)

@@ -7,9 +7,9 @@ import Synchronization
 /// A token bucket for each address that missed: with an empty one, short links are not looked up, so that a hit shows as
 /// little as a miss.
 package final class MissBudget: Sendable {
-    /// Misses a second; 0: any number.
-    let rate: Double
-    private let burst: Double
+    private let configuredRate: Double
+    private let nodes: @Sendable () -> Int
+    /// Lock order: this one, then what ``nodes`` takes.
     private let buckets = Mutex<[ClientAddress: Bucket]>([:])
     private let now: @Sendable () -> ContinuousClock.Instant
     /// As many addresses are kept in mind at most.
@@ -24,12 +24,21 @@ package final class MissBudget: Sendable {
     ///
     /// - Parameters:
     ///   - rate: misses a second; a minute's worth may come at once. 0: any number.
+    ///   - nodes: how many gateways share the rate, at least 1.
     ///   - now: the time, which never steps back.
-    package init(rate: Int, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
-        self.rate = Double(rate)
-        burst = Double(rate) * 60
+    package init(
+        rate: Int, nodes: @escaping @Sendable () -> Int = { 1 },
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
+        configuredRate = Double(rate)
+        self.nodes = nodes
         self.now = now
     }
+
+    /// Misses a second, this gateway's part; 0: any number.
+    var rate: Double { configuredRate / Double(nodes()) }
+
+    private var burst: Double { max(1, rate * 60) }
 
     /// Seconds until an address may ask again; `nil`: it may now.
     package func wait(of address: ClientAddress) -> Int? {

@@ -22,7 +22,10 @@ struct ConnectionBudget {
     /// an attack to Apple.
     static let idleInterval: Duration = .seconds(300)
 
-    private let limit: Int
+    /// Of all gateways that share it.
+    private let total: Int
+    /// Of this one.
+    private var limit: Int
     private var provenAt: Timestamp?
     private var suspectsAt: Timestamp?
     private var division: Division?
@@ -30,7 +33,17 @@ struct ConnectionBudget {
     /// Divides `limit` connections, at least 2.
     init(limit: Int) {
         precondition(limit >= 2, "\(limit) connections can't be divided")
+        total = limit
         self.limit = limit
+    }
+
+    /// Takes a part of the limit, at least one connection, since so many gateways share it.
+    ///
+    /// - Returns: the division from now on; `nil`: the same as before, or nothing was sent yet.
+    mutating func divide(among nodes: Int, at now: Timestamp) -> Division? {
+        limit = NodeCount.part(of: total, among: nodes)
+        guard division != nil else { return nil }
+        return redivided(at: now)
     }
 
     /// Takes note of what a batch consists of.
@@ -39,6 +52,10 @@ struct ConnectionBudget {
     mutating func note(hasProven: Bool, hasSuspects: Bool, at now: Timestamp) -> Division? {
         if hasProven { provenAt = now }
         if hasSuspects { suspectsAt = now }
+        return redivided(at: now)
+    }
+
+    private mutating func redivided(at now: Timestamp) -> Division? {
         let next = divided(isOfLate(provenAt, at: now), isOfLate(suspectsAt, at: now))
         guard next != division else { return nil }
         division = next

@@ -41,13 +41,21 @@ final class UpstreamPools: Sendable {
         let isProven = isSuspect.count == indices.count ? [] : indices.filter { batch[$0].isProven }
         // The limits are set under the lock, so that the last division is the one in force; it only posts to the loops.
         budget.withLock { budget in
-            let division = budget?.note(hasProven: !isProven.isEmpty, hasSuspects: !isSuspect.isEmpty, at: now)
-            guard let division else { return }
-            proven.setConnectionLimit(division.proven)
-            suspects.setConnectionLimit(division.suspects)
+            apply(budget?.note(hasProven: !isProven.isEmpty, hasSuspects: !isSuspect.isEmpty, at: now))
         }
         return [Part(pool: proven, indices: isProven), Part(pool: suspects, indices: isSuspect)]
             .filter { !$0.indices.isEmpty }
+    }
+
+    /// So many gateways share the limit of connections from now on.
+    func divide(among nodes: Int, at now: Timestamp) {
+        budget.withLock { budget in apply(budget?.divide(among: nodes, at: now)) }
+    }
+
+    private func apply(_ division: ConnectionBudget.Division?) {
+        guard let division else { return }
+        proven.setConnectionLimit(division.proven)
+        suspects?.setConnectionLimit(division.suspects)
     }
 
     private var all: [any RequestPool] { [proven] + (suspects.map { [$0] } ?? []) }

@@ -166,6 +166,13 @@ final class CongestionGate: Sendable {
     /// The most pushes that may be in flight; `nil`: no limit.
     var limit: Int? { state.withLock { $0.congestion.limit } }
 
+    /// Keeps to another pace, if it keeps to one.
+    ///
+    /// - Parameter limit: pushes a second, at least 1.
+    func setPace(_ limit: Int) {
+        change { $0.pace?.setLimit(limit) }
+    }
+
     /// How long the service wants to be left alone; `nil`: not at all.
     func rest(at now: Duration) -> Duration? { state.withLock { $0.congestion.rest(at: now) } }
 

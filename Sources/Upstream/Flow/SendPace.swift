@@ -20,7 +20,7 @@ struct SendPace: Equatable {
     /// What bulk pushes leave of the bucket to interactive ones.
     private static let reserve = 0.1
 
-    private let limit: Double
+    private var limit: Double
     /// Pushes a second, now.
     private(set) var rate: Double
     private var tokens: Double
@@ -35,6 +35,14 @@ struct SendPace: Equatable {
         rate = min(Self.startRate, self.limit)
         tokens = 0
         tokens = capacity
+    }
+
+    /// Keeps to another limit from now on, at least 1: what has gone counts.
+    mutating func setLimit(_ limit: Int) {
+        precondition(limit >= 1, "a pace of \(limit) a second")
+        self.limit = Double(limit)
+        rate = min(rate, self.limit)
+        tokens = min(tokens, capacity)
     }
 
     private var capacity: Double { max(2, rate * Self.burst) }

@@ -101,6 +101,7 @@ struct Gateway: Service {
         let (liveNodes, nodeAddress) = (LiveNodes(), NodeHeartbeat.Address())
         let nodeName = "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
         if opened.nodes != nil { liveNodes.beginBesideOthers() }
+        liveNodes.onCountChange { senders.divide(among: $0) }
         // Deliveries go by a time that does not jump back when the clock is set, and that is the same for all gateways that
         // share the store, whatever their machines' clocks say.
         let sharedTime = SharedTime(try await opened.nodes?.time())
@@ -165,7 +166,7 @@ struct Gateway: Service {
         let digestKey = DigestKey(try await store.digestKey())
         clicks = ClickRecorder(store: store, key: digestKey, wallTime: { time.now() }, logger: logger)
         clicks.index.keepWindows(of: projects.projects)
-        let misses = MissBudget(rate: configuration.limits.linkMissRate)
+        let misses = MissBudget(rate: configuration.limits.linkMissRate, nodes: { liveNodes.count })
         let links = try LinkResponder(
             hosts: linkHosts, lookUp: { try await linkDirectory.link($0) },
             traffic: RecordedTraffic(linkCounter, clicks, invitations: store),
@@ -187,7 +188,8 @@ struct Gateway: Service {
                 if let telemetry { metrics.setTracing(telemetry.queue) }
                 return metrics.text
             },
-            clientLimits: ClientRateLimits(configuration.clientRates), publicURL: { publicURL.text },
+            clientLimits: ClientRateLimits(configuration.clientRates, nodes: { liveNodes.count }),
+            publicURL: { publicURL.text },
             keyUses: uses, linkHosts: linkHosts, links: links, wallTime: Timestamp.systemTime,
             logger: logger)
         var attribution = LinkAttribution(store: store, clicks: clicks, key: digestKey) { [linkCounter] in

@@ -58,6 +58,13 @@ final class PushSenders: Sendable {
         inForce.withLock { $0 = projects }
     }
 
+    /// So many gateways share the limits of connections and pace from now on.
+    func divide(among nodes: Int) {
+        apple.divide(among: nodes)
+        web.divide(among: nodes)
+        android.divide(among: nodes)
+    }
+
     /// Closes connections that are not used any more, once a minute.
     var cleaner: IdleConnectionCleaner { IdleConnectionCleaner(sender: web) }
 }

@@ -45,6 +45,33 @@ struct ClientRateTests {
         #expect(throws: FCMError.self) { try limits.take(.address("192.0.2.1")) }
     }
 
+    @Test func gatewaysThatShareARateHaveAPartOfItEach() throws {
+        let dial = Dial()
+        let nodes = Mutex(1)
+        var rates = ClientRateLimits.Rates(address: 6, registration: 0, project: 0, newRegistrationAddress: 5)
+        rates.hourlyNewTopics = 100
+        let limits = ClientRateLimits(rates, nodes: { nodes.withLock { $0 } }, now: { dial.now })
+        func taken(_ party: ClientRateLimits.Party) -> Int {
+            var count = 0
+            while (try? limits.take(party)) != nil { count += 1 }  // refused: its bucket is empty
+            return count
+        }
+        #expect(taken(.address("192.0.2.1")) == 60)
+        nodes.withLock { $0 = 3 }
+        #expect(taken(.address("192.0.2.2")) == 20)
+        #expect(taken(.newRegistrationAddress("192.0.2.2")) == 66)
+        #expect(taken(.newTopicAddress("192.0.2.2")) == 33)
+        dial.advance(by: .seconds(3))
+        #expect(taken(.address("192.0.2.1")) == 6)
+        // The others ended.
+        nodes.withLock { $0 = 1 }
+        dial.advance(by: .seconds(3))
+        #expect(taken(.address("192.0.2.1")) == 18)
+        // However many there are, one request passes when the bucket is full.
+        nodes.withLock { $0 = 1000 }
+        #expect(taken(.address("192.0.2.3")) == 1)
+    }
+
     @Test func theNumberOfPartiesIsBounded() throws {
         let limits = ClientRateLimits(ClientRateLimits.Rates(address: 1, registration: 0, project: 0))
         for number in 0..<ClientRateLimits.partyLimit + 5 { try limits.take(.address(ClientAddress(String(number)))) }

@@ -375,6 +375,11 @@ struct LinkHostTests {
         #expect(budget.wait(of: "192.0.2.1") == 1 && budget.wait(of: "192.0.2.2") == nil)
         time.withLock { $0 += .seconds(1) }
         #expect(budget.wait(of: "192.0.2.1") == nil)
+        let shared = MissBudget(rate: 1, nodes: { 3 }, now: { time.withLock { $0 } })
+        for _ in 0..<19 { shared.count("192.0.2.1") }
+        #expect(shared.wait(of: "192.0.2.1") == nil)
+        shared.count("192.0.2.1")
+        #expect(shared.wait(of: "192.0.2.1") == 3)
         let unlimited = MissBudget(rate: 0)
         unlimited.count("192.0.2.1")
         #expect(unlimited.isUntouched)

@@ -1,0 +1,19 @@
+import Delivery
+import Store
+import Synchronization
+import Testing
+
+/// How many gateways share a store, as one of them knows it.
+struct LiveNodesTests {
+    @Test func whoSharesWithThemIsToldWhenTheirNumberChanges() {
+        let nodes = LiveNodes()
+        let told = Mutex<[Int]>([])
+        nodes.onCountChange { count in told.withLock { $0.append(count) } }
+        nodes.beginBesideOthers()
+        for count in [1, 2, 2, 3, 1] {
+            nodes.update(to: NodeStanding(count: count, isFirst: false), asked: .now)
+            #expect(nodes.count == count)
+        }
+        #expect(told.withLock { $0 } == [2, 3, 1])
+    }
+}
