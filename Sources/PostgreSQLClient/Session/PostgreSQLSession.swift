@@ -8,8 +8,10 @@ package final class PostgreSQLSession {
     private let configuration: PostgreSQLConfiguration
     let logger: Logger
     private var connection: Connection?
+    /// How many connections were given up: another number for each connection.
+    package private(set) var connectionNumber = 0
     private var statements: [String: PostgreSQLStatement] = [:]
-    /// Insertions of several rows, by the text of the insertion of one.
+    /// Insertions of several rows, by the text of the insertion of one and its ending.
     private var arrayStatements: [String: PostgreSQLStatement] = [:]
     /// The timeline that the server of the connection writes; empty on a standby.
     private(set) var timeline = ""
@@ -61,6 +63,7 @@ package final class PostgreSQLSession {
         statements.removeAll()
         arrayStatements.removeAll()
         connection = nil
+        connectionNumber += 1
         savepoints = 0
     }
 
@@ -128,19 +131,21 @@ package final class PostgreSQLSession {
 
     /// The prepared statement that inserts several rows, of the text of one that inserts a row and ends with
     /// `VALUES (?, …)`, a parameter for each column: its parameters are arrays of what is in these columns.
-    package func arrayStatement(_ text: String) throws(PostgreSQLError) -> PostgreSQLStatement {
-        if let known = arrayStatements[text] {
+    ///
+    /// - Parameter ending: what stands behind it.
+    package func arrayStatement(_ text: String, ending: String = "") throws(PostgreSQLError) -> PostgreSQLStatement {
+        if let known = arrayStatements[text + ending] {
             known.reset()
             return known
         }
         let insertion = try ArrayInsertion(configuration.translate(text), columns: statement(text).parameterTypes)
         let statement: PostgreSQLStatement
         do throws(PostgreSQLError) {
-            statement = try PostgreSQLStatement(insertion.text, on: connected())
+            statement = try PostgreSQLStatement(insertion.text + ending, on: connected())
         } catch {
-            throw error.naming(text)
+            throw error.naming(text + ending)
         }
-        arrayStatements[text] = statement
+        arrayStatements[text + ending] = statement
         return statement
     }
 

@@ -13,6 +13,8 @@ final class PostgresDatabase: Database {
 
     var isAborted: Bool { session.isAborted }
 
+    var connectionNumber: Int { session.connectionNumber }
+
     func statement(_ sql: String) throws -> any PreparedStatement { try session.statement(sql) }
 
     func insertion(_ sql: String, key: String) throws -> any PreparedStatement {
@@ -21,8 +23,21 @@ final class PostgresDatabase: Database {
 
     func post(_ sql: String, _ rows: RowBatch) throws {
         let statement = try session.arrayStatement(sql)
-        for column in 0..<rows.width { statement.bind(elements: rows.column(column).map(ArrayElement.init)) }
+        bind(rows, to: statement)
         try statement.post()
+    }
+
+    func insertNew(_ sql: String, _ rows: RowBatch, key: String, name: String) throws -> [String: Int64] {
+        let statement = try session.arrayStatement(
+            sql, ending: "\(RowBatch.unlessThere) RETURNING \(name), \(key)")
+        bind(rows, to: statement)
+        var numbers: [String: Int64] = [:]
+        while try statement.next() { numbers[statement.text(0)] = statement.number(1) }
+        return numbers
+    }
+
+    private func bind(_ rows: RowBatch, to statement: PostgreSQLStatement) {
+        for column in 0..<rows.width { statement.bind(elements: rows.column(column).map(ArrayElement.init)) }
     }
 
     func inSavepoint<Value>(_ body: () throws -> Value) throws -> Value { try session.inSavepoint(body) }

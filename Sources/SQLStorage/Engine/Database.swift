@@ -27,10 +27,22 @@ package protocol Database: AnyObject {
     /// ``PreparedStatement/insert()``, which gives the number in the column `key`.
     func insertion(_ sql: String, key: String) throws -> any PreparedStatement
 
+    /// Which connection of its session it is: another number after each time that it was made anew.
+    var connectionNumber: Int { get }
+
     /// Runs an insertion for each row of a batch, as ``PreparedStatement/post()`` does.
     ///
     /// - Parameter sql: ends with `VALUES (?, …)`, a parameter for each column.
     func post(_ sql: String, _ rows: RowBatch) throws
+
+    /// Inserts the rows of a batch but those that conflict with one that is there or went before.
+    ///
+    /// - Parameters:
+    ///   - sql: as that of ``post(_:_:)``; its first column is a text.
+    ///   - key: the column of the numbers that the rows get.
+    ///   - name: the name of the first column.
+    /// - Returns: the numbers of those that were inserted, by what is in their first column.
+    func insertNew(_ sql: String, _ rows: RowBatch, key: String, name: String) throws -> [String: Int64]
 
     /// Runs `body` so that a failure takes back its own changes only. What was posted in it has its answer when this
     /// returns.
@@ -38,12 +50,25 @@ package protocol Database: AnyObject {
 }
 
 extension Database {
+    package var connectionNumber: Int { 0 }
+
     package func post(_ sql: String, _ rows: RowBatch) throws {
         let statement = try statement(sql)
         for row in 0..<rows.count {
             rows.bind(row: row, to: statement)
             try statement.post()
         }
+    }
+
+    package func insertNew(_ sql: String, _ rows: RowBatch, key: String, name: String) throws -> [String: Int64] {
+        let statement = try insertion(sql + RowBatch.unlessThere, key: key)
+        var numbers: [String: Int64] = [:]
+        for (row, first) in rows.column(0).enumerated() {
+            guard case .text(let text) = first else { continue }
+            rows.bind(row: row, to: statement)
+            if let number = try statement.insert() { numbers[text] = number }
+        }
+        return numbers
     }
 }
 

@@ -26,4 +26,13 @@ extension ParameterBinder {
     func bind(_ text: String?) {
         if let text { bind(text) } else { bindNull() }
     }
+
+    func bind(_ value: SQLValue) {
+        switch value {
+        case .null: bindNull()
+        case .number(let number): bind(number)
+        case .text(let text): bind(text)
+        case .blob(let bytes): bind(blob: bytes)
+        }
+    }
 }

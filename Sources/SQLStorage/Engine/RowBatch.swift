@@ -10,6 +10,11 @@ package final class RowBatch: ParameterBinder {
         case blob([UInt8])
     }
 
+    /// Behind an insertion: a row that conflicts with one that is there is left out.
+    package static let unlessThere = " ON CONFLICT DO NOTHING"
+    /// So many rows go in one statement: more saves nothing and holds memory on both sides.
+    static let limit = 1000
+
     private var values: [Value] = []
     /// How many rows it has.
     package private(set) var count = 0

@@ -13,14 +13,7 @@ package protocol SQLBindable {
 }
 
 extension SQLValue: SQLBindable {
-    package func bind(to statement: any PreparedStatement) {
-        switch self {
-        case .null: statement.bindNull()
-        case .number(let number): statement.bind(number)
-        case .text(let text): statement.bind(text)
-        case .blob(let bytes): statement.bind(blob: bytes)
-        }
-    }
+    package func bind(to statement: any PreparedStatement) { statement.bind(self) }
 }
 
 extension Int64: SQLBindable {

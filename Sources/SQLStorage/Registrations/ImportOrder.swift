@@ -7,9 +7,12 @@ import Store
 struct ImportOrder {
     /// The rows by their places in the chunk.
     let places: [Int]
+    /// Whether rows may meet each other, so that this order is to be kept.
+    let isBinding: Bool
 
     init(_ rows: [ImportedRegistration]) {
-        places = Self.meet(rows) ? Array(rows.indices) : Self.byID(rows)
+        isBinding = Self.meet(rows)
+        places = isBinding ? Array(rows.indices) : Self.byID(rows)
     }
 
     /// Whether two rows have a device, or a token without an FID in front, in common; FIDs in common stay in order anyway.

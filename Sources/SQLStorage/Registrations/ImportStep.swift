@@ -19,14 +19,11 @@ extension SQLStore {
         } catch {
             throw engine.note(error, isWrite: true)
         }
-        let order = ImportOrder(rows).places
+        let order = ImportOrder(rows)
         let refused = try await write(rows: rows.count) { [engine] db in
             if isFirst { try engine.prepareImport(db) }
             var importer = try RegistrationImporter(db: db, project: project, time: time, credential: credential)
-            var refused: [Int: ImportRefusal] = [:]
-            for index in order {
-                if let refusal = try importer.take(rows[index]) { refused[index] = refusal }
-            }
+            let refused = try importer.take(rows, in: order)
             try importer.finish()
             var position = position
             position.imported += Int64(rows.count - refused.count)

@@ -39,6 +39,14 @@ struct InstallationTable {
         SELECT EXISTS (SELECT 1 FROM installation WHERE fid = ?1 AND project = ?2)
             OR EXISTS (\(RegistrationTable.hasID))
         """
+    /// Which of many are taken.
+    static let takenIDs = """
+        SELECT f.value FROM texts(?1) f
+        WHERE EXISTS (SELECT 1 FROM installation i WHERE i.fid = f.value AND i.project = ?2)
+            OR EXISTS (
+                SELECT 1 FROM registration r CROSS JOIN app a ON a.id = r.app
+                WHERE r.fid = f.value AND a.project = ?2)
+        """
 
     func find(_ id: RegistrationID, in project: ProjectID) throws -> Found? {
         try db.row(Self.byID, [id.rawValue, project.rawValue]).map(Self.found)

@@ -81,9 +81,9 @@ struct NewRegistration {
     }
 
     /// Binds what ``RegistrationTable/insertion`` takes.
-    func bind(to statement: any PreparedStatement) {
+    func bind(to statement: any ParameterBinder, _ dialect: Dialect) {
         statement.bind(id.rawValue)
-        token.bind(to: statement)
+        statement.bind(token.value(dialect))
         statement.bind(app)
         statement.bind(blob: address.identity)
         statement.bind(address.channel.code)

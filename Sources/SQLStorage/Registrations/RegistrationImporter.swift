@@ -18,7 +18,7 @@ struct RegistrationImporter {
     private let insertion: any PreparedStatement
     private let isTaken: any PreparedStatement
 
-    static let insertion = RegistrationTable.insertion + " ON CONFLICT DO NOTHING"
+    static let insertion = RegistrationTable.insertion + RowBatch.unlessThere
     static let sharesIDs = """
         SELECT EXISTS (SELECT 1 FROM installation) OR (SELECT count(*) FROM app WHERE project = ?) > 1
         """
@@ -36,11 +36,97 @@ struct RegistrationImporter {
         sharesIDs = try db.number(Self.sharesIDs, [project.rawValue]) != 0
     }
 
+    /// Takes the rows of a chunk.
+    ///
+    /// - Returns: why rows are not taken, by their places.
+    mutating func take(_ rows: [ImportedRegistration], in order: ImportOrder) throws -> [Int: ImportRefusal] {
+        var refused: [Int: ImportRefusal] = [:]
+        guard db.dialect.joinsRows, !order.isBinding else {
+            for place in order.places {
+                if let refusal = try take(rows[place]) { refused[place] = refusal }
+            }
+            return refused
+        }
+        for (place, isInConflict) in try insertTogether(rows, order) {
+            if let refusal = try take(rows[place], isInConflict: isInConflict) { refused[place] = refusal }
+        }
+        return refused
+    }
+
+    /// Inserts rows, as far as they conflict neither with each other nor with what is stored.
+    ///
+    /// - Returns: the places of the others, and whether they conflict with what is stored.
+    private mutating func insertTogether(
+        _ rows: [ImportedRegistration], _ order: ImportOrder
+    ) throws -> [(place: Int, isInConflict: Bool)] {
+        var rest: [(place: Int, isInConflict: Bool)] = []
+        var (apps, places, ids): ([AppKey], [AppKey: [Int]], Set<String>) = ([], [:], [])
+        for place in order.places {
+            let row = rows[place]
+            guard row.topics.count <= Topic.limitPerRegistration, let names = row.names,
+                ids.insert(names.id.rawValue).inserted
+            else {
+                rest.append((place, false))
+                continue
+            }
+            let app = AppKey(row.address.platform, row.app)
+            if places[app] == nil { apps.append(app) }
+            places[app, default: []].append(place)
+        }
+        for key in apps {
+            let app = try id(of: key)
+            var waiting = places[key, default: []][...]
+            while !waiting.isEmpty {
+                let new = try waiting.prefix(RowBatch.limit).map { place in
+                    let names = try rows[place].names ?? RegistrationNames(of: rows[place])
+                    return (place, NewRegistration(rows[place], names, in: project, app: app, at: time))
+                }
+                rest += try insert(new, of: rows).map { ($0, true) }
+                waiting = waiting.dropFirst(RowBatch.limit)
+            }
+        }
+        return rest
+    }
+
+    /// Inserts rows of one app.
+    ///
+    /// - Returns: the places of those that conflict with what is stored.
+    private mutating func insert(
+        _ batch: [(place: Int, new: NewRegistration)], of rows: [ImportedRegistration]
+    ) throws -> [Int] {
+        var taken: Set<String> = []
+        if sharesIDs {
+            let ids = batch.map(\.new.id.rawValue)
+            let found: [String] = try db.column(InstallationTable.takenIDs, [ids, project.rawValue])
+            taken.formUnion(found)
+        }
+        let values = RowBatch()
+        for (_, new) in batch where !taken.contains(new.id.rawValue) {
+            new.bind(to: values, db.dialect)
+            values.endRow()
+        }
+        guard values.count > 0 else { return batch.map(\.place) }
+        let numbers = try db.insertNew(RegistrationTable.insertion, values, key: "key", name: "fid")
+        var rest: [Int] = []
+        for (place, new) in batch {
+            if let number = numbers[new.id.rawValue] {
+                try note(new, RegistrationKey(rawValue: number), rows[place])
+            } else {
+                rest.append(place)
+            }
+        }
+        return rest
+    }
+
     /// Takes one; `nil`: done.
-    mutating func take(_ row: ImportedRegistration) throws -> ImportRefusal? {
+    ///
+    /// - Parameter isInConflict: whether it was found that something has its address, FID or token.
+    private mutating func take(
+        _ row: ImportedRegistration, isInConflict: Bool = false
+    ) throws -> ImportRefusal? {
         guard row.topics.count <= Topic.limitPerRegistration else { return .tooManyTopics }
         let app = try id(of: AppKey(row.address.platform, row.app))
-        if try insert(row, app) { return nil }
+        if !isInConflict, try insert(row, app) { return nil }
         if let holder = try registrations.active(app, row.address) {
             return try update(registrations.existing(holder), row)
         }
@@ -74,20 +160,24 @@ struct RegistrationImporter {
         let names = try row.names ?? RegistrationNames(of: row)
         if sharesIDs, try isTaken(names.id) { return false }
         let new = NewRegistration(row, names, in: project, app: app, at: time)
-        new.bind(to: insertion)
+        new.bind(to: insertion, db.dialect)
         guard let number = try insertion.insert() else { return false }
-        let key = RegistrationKey(rawValue: number)
+        try note(new, RegistrationKey(rawValue: number), row)
+        return true
+    }
+
+    /// What comes with a row that was inserted.
+    private mutating func note(_ new: NewRegistration, _ key: RegistrationKey, _ row: ImportedRegistration) throws {
         try inserted.add(new, key)
         if let user = new.user {
             try AuditTable(db: db, time: time, credential: credential).add(
-                .userAssigned, app, new.id, user, former: nil)
+                .userAssigned, new.app, new.id, user, former: nil)
         }
         var seen: Set<Topic> = []
         for topic in row.topics where row.topics.count == 1 || seen.insert(topic.topic).inserted {
             try subscriptions.subscribe(
                 new: key, of: project, to: topic.topic, at: topic.createdAt ?? new.createdAt)
         }
-        return true
     }
 
     private func isTaken(_ id: RegistrationID) throws -> Bool {

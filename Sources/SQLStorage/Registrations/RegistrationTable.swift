@@ -140,7 +140,7 @@ struct RegistrationTable {
 
     func insert(_ new: NewRegistration) throws -> Registration {
         let statement = try db.insertion(Self.insertion, key: "key")
-        new.bind(to: statement)
+        new.bind(to: statement, db.dialect)
         guard let number = try statement.insert() else { throw StoreError(.failed, "A registration was not inserted.") }
         let key = RegistrationKey(rawValue: number)
         var inserted = InsertedRegistrations(db: db)

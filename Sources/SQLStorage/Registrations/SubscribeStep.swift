@@ -88,6 +88,14 @@ struct SubscriptionBatch {
         let key: Int64
         let number: Int64
         let time: Int64
+
+        /// Binds what ``SubscriptionBatch/insertion`` takes.
+        func bind(to row: any ParameterBinder) {
+            row.bind(topic)
+            row.bind(key)
+            row.bind(number)
+            row.bind(time)
+        }
     }
 
     init(db: any Database, topicLimit: Int? = nil) {
@@ -125,8 +133,26 @@ struct SubscriptionBatch {
     /// transaction.
     mutating func insertWaiting() throws {
         waiting.sort { ($0.topic, $0.key) < ($1.topic, $1.key) }
-        for subscription in waiting { try insert(subscription) }
+        if db.dialect.joinsRows {
+            try insertTogether(waiting)
+        } else {
+            for subscription in waiting { try insert(subscription) }
+        }
         waiting.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func insertTogether(_ subscriptions: [NewSubscription]) throws {
+        let rows = RowBatch()
+        for subscription in subscriptions {
+            subscription.bind(to: rows)
+            rows.endRow()
+            added[subscription.topic, default: 0] += 1
+            if rows.count == RowBatch.limit {
+                try db.post(Self.insertion, rows)
+                rows.removeAll()
+            }
+        }
+        if rows.count > 0 { try db.post(Self.insertion, rows) }
     }
 
     /// Writes the sums. Also called before anything ends subscriptions in the same transaction: a trigger takes those off
@@ -152,10 +178,7 @@ struct SubscriptionBatch {
     private mutating func insert(_ new: NewSubscription) throws {
         let insertion = try insertion ?? db.statement(Self.insertion)
         self.insertion = insertion
-        insertion.bind(new.topic)
-        insertion.bind(new.key)
-        insertion.bind(new.number)
-        insertion.bind(new.time)
+        new.bind(to: insertion)
         try insertion.post()
         added[new.topic, default: 0] += 1
     }

@@ -22,6 +22,7 @@ extension SQLStore: DeliveryStore {
                 if try step.apply(retry) { readdressed.append(place) }
             }
             let complete = try step.finish()
+            if settlements.contains(where: { $0.result.verdict != nil }) { transaction.forgetRegistrations() }
             return (
                 SettleResult(complete: complete, refused: step.refused, readdressed: readdressed), step.ownEnds
             )

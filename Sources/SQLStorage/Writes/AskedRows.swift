@@ -1,8 +1,8 @@
 import PushModel
 import Store
 
-/// What was asked for at the beginning of a transaction, and not read yet. The texts are of no other statement, so that the rows
-/// stay until they are read.
+/// What was asked for at the beginning of a transaction, and not read yet. No other statement has these texts, so that the
+/// rows stay until they are read.
 struct AskedRows {
     static let isRunning = "SELECT 1 FROM worker w WHERE w.id = ? AND w.ended_at IS NULL"
     static let clock = "SELECT m.value FROM meta m WHERE m.name = 'ledger_clock'"
@@ -19,16 +19,18 @@ struct AskedRows {
     init(_ lookUps: LookUps, _ db: any Database) throws {
         worker = try lookUps.worker.map { ($0, try db.ask(Self.isRunning, [$0.rawValue])) }
         if lookUps.readsClock { clock = try db.ask(Self.clock) }
-        if !lookUps.registrations.isEmpty {
-            let keys = Set(lookUps.registrations.map(\.rawValue))
-            registrations = try db.ask(DeliveryRegistrationReader.byKeys, [Array(keys)])
-        }
+        if !lookUps.registrations.isEmpty { registrations = try Self.registrations(lookUps.registrations, db) }
         if !lookUps.messages.isEmpty {
             let rows = try db.statement(OpenMessageRow.byIDs)
             rows.bind(texts: Set(lookUps.messages).map(Self.digits))
             try rows.askAhead()
             messages = rows
         }
+    }
+
+    /// Asks for registrations by their numbers.
+    static func registrations(_ keys: [RegistrationKey], _ db: any Database) throws -> RowCursor {
+        try db.ask(DeliveryRegistrationReader.byKeys, [Array(Set(keys.map(\.rawValue)))])
     }
 
     private static func digits(_ id: MessageID) -> String {

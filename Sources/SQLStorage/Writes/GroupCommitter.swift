@@ -157,9 +157,11 @@ final class GroupCommitter: Sendable {
     ///
     /// - Returns: `false`: one did, and nothing was changed.
     private func commitTogether(_ group: [any WriteJob], _ connection: any WriteConnection) throws -> Bool {
-        var (changes, found) = (Changes(), NameNumbers())
+        var (changes, found, number) = (Changes(), NameNumbers(), 0)
         let isCommitted = try connection.inTransaction { db in
-            let transaction = WriteTransaction(db: db, names: names.numbers)
+            // An engine may run it again on another connection.
+            number = db.connectionNumber
+            let transaction = WriteTransaction(db: db, names: names.numbers(of: number))
             try transaction.expect(LookUps(together: group.lazy.map(\.lookUps)))
             for job in group {
                 // An error that was caught inside may have ended the transaction all the same.
@@ -176,7 +178,7 @@ final class GroupCommitter: Sendable {
             return true
         }
         if isCommitted {
-            names.add(found)
+            names.add(found, of: number)
             tell(changes)
         }
         return isCommitted
@@ -190,7 +192,7 @@ final class GroupCommitter: Sendable {
         _ = try connection.inTransaction { db in
             // An engine may run it again.
             ran = 0
-            let transaction = WriteTransaction(db: db, names: names.numbers)
+            let transaction = WriteTransaction(db: db, names: names.numbers(of: db.connectionNumber))
             for job in group {
                 _ = job.run(transaction, isAlone: true)
                 ran += 1

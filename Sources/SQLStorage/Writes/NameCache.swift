@@ -28,16 +28,24 @@ final class NameCache: Sendable {
     /// The most names. Beyond that all are forgotten.
     private static let limit = 10_000
 
-    private let state = Mutex(NameNumbers())
+    private let state = Mutex((numbers: NameNumbers(), connection: 0))
 
-    var numbers: NameNumbers { state.withLock { $0 } }
+    /// Those of a connection. A new one begins with none: it may be to a server that took over and did not receive the last
+    /// commits.
+    func numbers(of connection: Int) -> NameNumbers {
+        state.withLock { state in
+            if state.connection != connection { state = (NameNumbers(), connection) }
+            return state.numbers
+        }
+    }
 
-    /// Takes in what a transaction found that is committed by now.
-    func add(_ found: NameNumbers) {
+    /// Takes in what a transaction on a connection found that is committed by now.
+    func add(_ found: NameNumbers, of connection: Int) {
         guard found.count > 0 else { return }
-        state.withLock { numbers in
-            if numbers.count + found.count > Self.limit { numbers = NameNumbers() }
-            numbers.add(found)
+        state.withLock { state in
+            guard state.connection == connection else { return }
+            if state.numbers.count + found.count > Self.limit { state.numbers = NameNumbers() }
+            state.numbers.add(found)
         }
     }
 }

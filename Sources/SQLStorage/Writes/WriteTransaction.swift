@@ -23,7 +23,9 @@ final class WriteTransaction {
     private var clock: Timestamp?
     /// What was asked for, and not read yet.
     private var asked = AskedRows()
-    /// Registrations that were read because they were expected.
+    /// Registrations that its writes look up, which are asked for all at once, and whether they were read.
+    private var expected: [RegistrationKey] = []
+    private var isExpectedRead = false
     private var foundRegistrations: [Int64: DeliveryRegistration] = [:]
     private var foundMessages: [MessageID: StoredRow] = [:]
     private let newMessages = RowBatch()
@@ -80,28 +82,36 @@ final class WriteTransaction {
 
     // MARK: Look-ups
 
-    /// Asks for what the writes of the transaction are going to look up, all at once, where each takes a way to a server and
-    /// back.
-    func expect(_ lookUps: LookUps) throws {
+    /// Asks for what writes of the transaction are going to look up, all at once, where each costs a round trip to a server.
+    func expect(_ lookUps: @autoclosure () -> LookUps) throws {
         guard db.dialect.joinsRows else { return }
+        // What was not read gives its statements free first.
+        asked = AskedRows()
+        forgetRegistrations()
+        let lookUps = lookUps()
         asked = try AskedRows(lookUps, db)
+        expected = lookUps.registrations
     }
 
     /// The registration with this number; `nil` when it was purged.
     func registration(_ key: RegistrationKey) throws -> DeliveryRegistration? {
-        while let row = try asked.registrations?.next() {
-            let registration = try registrations.read(row)
-            foundRegistrations[registration.key.rawValue] = registration
+        if !isExpectedRead, !expected.isEmpty {
+            let rows = try asked.registrations ?? AskedRows.registrations(expected, db)
+            while let row = try rows.next() {
+                let registration = try registrations.read(row)
+                foundRegistrations[registration.key.rawValue] = registration
+            }
+            asked.registrations = nil
+            isExpectedRead = true
         }
-        asked.registrations = nil
         if let known = foundRegistrations[key.rawValue] { return known }
         let statement = try statement(.registration, DeliveryRegistrationReader.byKey)
         statement.bind(key.rawValue)
         return try statement.first { row in try registrations.read(row) }
     }
 
-    /// The row of a message that was expected, as ``OpenMessageRow`` has it, for the first who wants it: who changes the
-    /// message leaves nothing behind that is not true any more. `nil`: it is to be asked for.
+    /// The row of a message that was expected, as ``OpenMessageRow`` has it. It is handed out once, since who takes it may
+    /// change the message. `nil`: it is to be asked for.
     func takeMessage(_ id: MessageID) throws -> StoredRow? {
         if let rows = asked.messages {
             asked.messages = nil
@@ -168,10 +178,17 @@ final class WriteTransaction {
         registrations = DeliveryRegistrationReader(db: db, names: known.appNames)
         workers.removeAll()
         found = NameNumbers()
-        foundRegistrations.removeAll()
         foundMessages.removeAll()
         clock = nil
         asked = AskedRows()
+        forgetRegistrations()
+    }
+
+    /// Forgets the registrations that were looked up or asked for: a write changed some. The next one asks for all again.
+    func forgetRegistrations() {
+        asked.registrations = nil
+        foundRegistrations.removeAll()
+        isExpectedRead = false
     }
 
     /// Forgets what a write did that was taken back.

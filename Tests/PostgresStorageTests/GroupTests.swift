@@ -1,0 +1,140 @@
+import Dispatch
+import Logging
+import PushModel
+import Store
+import StoreConformance
+import TestSupport
+import Testing
+
+@testable import PostgresStorage
+@testable import SQLStorage
+
+/// Writes of one group ask the server together for what they look up, and share a transaction.
+@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgreSQLServer.isInstalled))
+struct GroupTests {
+    private static let project = ProjectID(rawValue: "demo")!
+
+    /// A store of a database of its own, with registrations.
+    private static func with(
+        registrations count: Int, _ body: (SQLStore, [Registration]) async throws -> Void
+    ) async throws {
+        let database = try await SampleDatabase.make()
+        let store = try PostgresStore.open(url: database, role: .gateway, logger: Logger(label: "test"))
+        var registrations: [Registration] = []
+        for number in 0..<count {
+            let token = try #require(DeviceToken(bytes: Array(repeating: UInt8(number), count: 32)))
+            let request = RegistrationRequest(
+                project: project, app: try #require(AppID(rawValue: "com.example.app")),
+                address: .apple(token, .production), appVersion: nil)
+            registrations.append(try await store.register(request, at: Timestamp(milliseconds: 1)).registration)
+        }
+        try await body(store, registrations)
+        #expect(try await store.check() == [])
+        try store.close()
+        try await PostgreSQLServer.shared().dropDatabase(database)
+    }
+
+    /// Runs writes that share a group: the writer is occupied until all of them wait.
+    private static func together<Value: Sendable>(
+        _ store: SQLStore, _ writes: [(kind: WriteKind, run: @Sendable () async throws -> Value)]
+    ) async throws -> [Result<Value, any Error>] {
+        let gate = DispatchSemaphore(value: 0)
+        let (running, isRunning) = AsyncStream.makeStream(of: Never.self)
+        async let occupied: Void = store.write { _ in
+            isRunning.finish()
+            gate.wait()
+        }
+        for await _ in running {}
+        let results = await withTaskGroup(of: (Int, Result<Value, any Error>).self) { group in
+            let kinds = Array(Set(writes.map(\.kind)))
+            for (place, write) in writes.enumerated() {
+                group.addTask {
+                    do { return (place, .success(try await write.run())) } catch { return (place, .failure(error)) }
+                }
+                // One after the other, so that they stand in this order.
+                while store.committer.waiting(kinds) <= place { await Task.yield() }
+            }
+            gate.signal()
+            var results = [(Int, Result<Value, any Error>)]()
+            for await result in group { results.append(result) }
+            return results.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+        try await occupied
+        return results
+    }
+
+    private static func message(
+        to registration: Registration, _ number: UInt64, key: String? = nil
+    ) -> NewMessage {
+        var message = NewMessage(
+            sampleFor: .registration(registration.key), in: project, at: 1000 + Int64(number), number: number)
+        if let key { message.idempotency = IdempotencyKey(key: key, digest: Array(repeating: 1, count: 32)) }
+        return message
+    }
+
+    /// One of a group fails, so that each runs by itself; one of them is a repeat, which reads nothing of what was asked for.
+    @Test func aSendBesideAFailureAndARepeatIsAccepted() async throws {
+        try await Self.with(registrations: 3) { store, registrations in
+            let worker = try await store.enroll("test", for: .seconds(3600))
+            let first = Self.message(to: registrations[0], 1, key: "once")
+            _ = try await store.accept([first], claimedBy: worker)
+            let repeated = Self.message(to: registrations[0], 2, key: "once")
+            let sends = [Self.message(to: registrations[1], 3), Self.message(to: registrations[2], 4)]
+            let results = try await Self.together(
+                store,
+                [
+                    (.accept, { _ = try await store.accept([repeated], claimedBy: worker) }),
+                    (.accept, { _ = try await store.accept([sends[0]], claimedBy: worker) }),
+                    (.accept, { _ = try await store.accept([repeated], claimedBy: worker) }),
+                    (.accept, { _ = try await store.accept([sends[1]], claimedBy: worker) }),
+                    (.accept, { try await store.write(.accept) { _ in throw StoreError(.failed, "planned") } }),
+                ])
+            for result in results.prefix(4) { #expect(throws: Never.self) { try result.get() } }
+            let error = #expect(throws: StoreError.self) { try results[4].get() }
+            #expect(error?.message == "planned")
+            for message in sends {
+                #expect(try await store.report(message.id, in: Self.project)?.recipients == 1)
+            }
+        }
+    }
+
+    /// A registration ends by a settlement that shares the group of a send to it: the send sees the end.
+    @Test func aSendSeesWhatASettlementOfItsGroupEnded() async throws {
+        try await Self.with(registrations: 2) { store, registrations in
+            let worker = try await store.enroll("test", for: .seconds(3600))
+            let first = try await store.accept([Self.message(to: registrations[0], 1)], claimedBy: worker)
+            guard case .accepted(_, let claims)? = first.first, let claim = claims.first else {
+                Issue.record("it was not claimed")
+                return
+            }
+            let end = Settlement(
+                delivery: claim,
+                result: .ended(
+                    LedgerEntry(
+                        outcome: .rejected, reason: "Unregistered",
+                        verdict: .dead(since: Timestamp(milliseconds: 5000)), history: AttemptHistory(attempts: 1),
+                        time: Timestamp(milliseconds: 5000), latencyMilliseconds: 4,
+                        pushID: PushID(message: claim.message, registration: claim.registration.key))))
+            let next = Self.message(to: registrations[0], 2)
+            let other = Self.message(to: registrations[1], 3)
+            let results = try await Self.together(
+                store,
+                [
+                    (
+                        .settlement,
+                        {
+                            _ = try await store.settle([end], by: worker)
+                            return []
+                        }
+                    ),
+                    (.accept, { try await store.accept([next, other], claimedBy: worker) }),
+                ])
+            #expect(throws: Never.self) { try results[0].get() }
+            let states = try results[1].get().map { answer in
+                guard case .accepted(_, let claims) = answer else { return false }
+                return claims.first?.registration.isActive
+            }
+            #expect(states == [false, true])
+        }
+    }
+}
