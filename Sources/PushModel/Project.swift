@@ -123,6 +123,11 @@ package struct App: Hashable, Sendable {
         }
     }
 
+    /// Whether its devices register.
+    package var takesRegistrations: Bool {
+        if case .linksOnly = service { false } else { true }
+    }
+
     /// What tells it from the project's other apps.
     package var key: AppKey { AppKey(platform, id) }
 

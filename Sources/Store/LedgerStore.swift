@@ -54,8 +54,10 @@ package protocol LedgerStore: Sendable {
 
     /// What became of the deliveries to an app's registrations, by the day when their messages were accepted and by
     /// label: the newest day first, in one snapshot. Deliveries of a fan-out are in it when they are claimed.
+    ///
+    /// - Parameter platform: which of the apps with this id; `nil`: all of them together.
     func deliveryDays(
-        of app: AppID, in project: ProjectID, after cursor: String?, limit: Int
+        of app: AppID, on platform: Platform?, in project: ProjectID, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<DeliveryDay>
 }
 

@@ -88,11 +88,12 @@ package protocol RegistrationStore: Sendable {
     /// - Returns: registrations removed; fewer than `limit`: that was all.
     func purge(endedBefore time: Timestamp, limit: Int) async throws(StoreError) -> Int
 
-    /// Lifts the quarantines of an app's registrations that began at `time` or later.
+    /// Lifts the quarantines of an app's registrations that began at `time` or later; those of an app with the same id on
+    /// another platform stay.
     ///
     /// - Returns: how many.
     func liftQuarantine(
-        of app: AppID, in project: ProjectID, since time: Timestamp
+        of app: AppKey, in project: ProjectID, since time: Timestamp
     ) async throws(StoreError) -> Int
 
     /// Ends a project's registrations whose quarantine began before `time`, as `deleted`: nothing else removes what is in

@@ -57,6 +57,33 @@ struct PlatformLifeTests {
         }
     }
 
+    @Test func aPlanSaysWhatAMessageIsOnEachPlatformWhereThatDiffers() throws {
+        func platforms(_ message: String, project: Project = Self.project) throws -> [Platform: PlatformFacts] {
+            let submission = try Sample.submission(to: .topic(Sample.topic), project: project, message)
+            return SubmissionPlan(
+                of: submission, id: MessageID(acceptedAt: Sample.start, random: 1), acceptedAt: Sample.start,
+                composer: NotingComposer()
+            ).platforms
+        }
+        func facts(_ seconds: Int64, until end: Duration) -> PlatformFacts {
+            PlatformFacts(
+                collapseKey: nil, priority: 10, timeToLiveSeconds: seconds, expiresAt: Sample.start + end)
+        }
+        let differing =
+            #"{"notification":{"title":"Hi"},"apns":{"headers":{"apns-expiration":"0"}},"android":{"ttl":"3600s"}}"#
+        #expect(
+            try platforms(differing) == [
+                .apple: facts(0, until: .seconds(30)), .android: facts(3600, until: .seconds(3600)),
+            ])
+        let same =
+            #"{"notification":{"title":"Hi"},"apns":{"headers":{"apns-expiration":"\#(Sample.start.seconds + 60)"}},"#
+            + #""android":{"ttl":"60s"}}"#
+        #expect(try platforms(same).isEmpty)
+        // One platform alone has nothing to differ from.
+        let apple = Project(id: Sample.projectID, number: 123, apps: [Sample.app()])
+        #expect(try platforms(differing, project: apple).isEmpty)
+    }
+
     @Test func aMessageLivesAsLongAsOnThePlatformWhereThatIsLongest() throws {
         let composer = NotingComposer()
         let submission = try Sample.submission(to: .topic(Sample.topic), project: Self.project, Self.message)

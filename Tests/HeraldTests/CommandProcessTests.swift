@@ -151,7 +151,7 @@ struct CommandProcessTests {
         #expect(await demo.process.status() == 0)
     }
 
-    /// The lines that play an Android device, whose push goes to the simulated Google.
+    /// The lines that play an Android device, whose push goes to the simulated Google. The app has the id of the Apple app.
     @Test func demoPlaysAnAndroidDevice() async throws {
         let directory = try TestDirectory()
         let demo = try await Demo(state: directory.file("it's state"))
@@ -162,9 +162,27 @@ struct CommandProcessTests {
         let played = try await ChildProcess.run("/bin/bash", ["-euo", "pipefail", "-c", String(block)])
         #expect(played.status == 0, "\(played.lines)")
         let sender = APIClient(baseURL: demo.baseURL, key: demo.adminKey)
+        let phone = try await sender.register(deviceToken: "00aa11bb22cc")
+        let subscribed = try await sender.post(
+            "/v1/projects/demo/registrations/\(phone)/topicSubscriptions/weather:subscribe", "")
+        #expect(subscribed.status == 200, "\(subscribed.text)")
+        let check = try await sender.post(
+            "/v1/projects/demo/messages:send", "{\"validateOnly\":true," + WholeGatewayTests.sample.dropFirst())
+        let sizes = try #require(try check.json["payloadBytes"] as? [String: Int], "\(check.text)")
+        #expect(Set(sizes.keys).isSuperset(of: ["apple:com.example.app", "android:com.example.app"]), "\(sizes)")
         #expect(try await sender.post("/v1/projects/demo/messages:send", WholeGatewayTests.sample).status == 200)
         #expect(await demo.process.output.first(containing: "┌ android · normal · …1bDemo") != nil)
+        #expect(await demo.process.output.first(containing: "┌ alert · com.example.app · ") != nil)
         #expect(await demo.process.output.first(containing: "│ great match!") != nil)
+        let environment = ["HERALD_GATEWAY": demo.baseURL, "HERALD_KEY": demo.adminKey, "HERALD_PROJECT": "demo"]
+        for (app, isLifted, text) in [
+            ("com.example.app", false, "say android:com.example.app or apple:com.example.app"),
+            ("android:com.example.app", true, "0 registrations are out of quarantine."),
+        ] {
+            let lifted = try await GatewayProcess.run(["quarantine", "lift", "--app", app], environment: environment)
+            #expect((lifted.status == 0) == isLifted, "\(lifted)")
+            #expect(lifted.lines.contains { $0.contains(text) }, "\(lifted.lines)")
+        }
         demo.process.signal(SIGINT)
         #expect(await demo.process.status() == 0)
     }

@@ -60,6 +60,23 @@ struct CommandTests {
                 """)
     }
 
+    @Test func aBacklogNamesThePlatformOfEachApp() throws {
+        let answer = #"""
+            {"store":{"writable":true,"problems":[]},"pauses":[],"reasons":[],"upstreams":[],"certificates":[],"backlog":[
+            {"lane":"interactive","app":"com.example.app","platform":"ANDROID","waiting":2,"inFlight":1,"paused":0},
+            {"lane":"interactive","app":"com.example.app","waiting":3,"inFlight":0,"paused":0},
+            {"lane":"bulk","waiting":7,"inFlight":5,"paused":0}]}
+            """#
+        let lines = StatusCommand.lines(try JSONValue(parsing: Array(answer.utf8)))
+        let words = lines.map { $0.split(separator: " ").joined(separator: " ") }
+        let title = try #require(words.firstIndex(of: "LANE APP PLATFORM WAITING IN FLIGHT PAUSED"), "\(lines)")
+        #expect(
+            words[(title + 1)...].prefix(3) == [
+                "interactive com.example.app android 2 1 0", "interactive com.example.app apple 3 0 0",
+                "bulk (broadcasts) - 7 5 0",
+            ])
+    }
+
     @Test(arguments: ["0:1-ab", "projects/demo/messages/0:1-ab"])
     func aMessageIsNamedByItsIdOrItsWholeName(text: String) throws {
         for verb in ["report", "pause", "resume", "cancel"] {

@@ -1,3 +1,4 @@
+import PushModel
 import Store
 import TestSupport
 import Testing
@@ -118,6 +119,12 @@ struct QueryPlanTests {
         Hot(name: "released pages of a message", sql: ControlStep.released),
         Hot(name: "waiting of a message", sql: ControlStep.waiting),
         Hot(name: "unclaimed of a message", sql: ControlStep.unclaimed),
+        Hot(name: "waiting of a message on a platform", sql: ControlStep.waitingUnprobed(on: .apple)),
+        Hot(name: "unclaimed of a message on a platform", sql: ControlStep.unclaimed(on: .web)),
+        Hot(name: "expired messages", sql: ExpiryReader.messages),
+        Hot(name: "expired platforms of messages", sql: ExpiryReader.platforms),
+        Hot(name: "expired platform of a message", sql: ControlStep.isExpiredOnPlatform),
+        Hot(name: "facts of messages by platform", sql: MessagePlatformTable.facts),
         Hot(name: "page", sql: SettleStep.pageByID),
         Hot(name: "message by number", sql: SettleStep.messageBySeq),
         Hot(name: "message by id", sql: SettleStep.messageByID),
@@ -298,6 +305,8 @@ struct QueryPlanTests {
             time_to_live, lane, collapses_repeats, state, accepted_at, expires_at, completed_at, block)
             SELECT i, sha256(i::text::bytea), 'p' || i % 20, i, 1, 1, '{}', 2, 0, 10, 60, 0, 1, 'COMPLETE', i, i + 9, i + 5, i
             FROM generate_series(1, 10000) i;
+        INSERT INTO message_platform (message, platform, priority, time_to_live, expires_at)
+            SELECT i, i % 3, 10, 60, i FROM generate_series(1, 10000) i;
         INSERT INTO retention (project) SELECT 'p' || i FROM generate_series(0, 2000) i;
         INSERT INTO single_kind (is_displayed, priority, lane, collapses_repeats, last_message)
             SELECT 1, 10, 0, 1, i FROM generate_series(1, 2000) i;
@@ -347,7 +356,8 @@ struct QueryPlanTests {
 
     /// Tables with so many rows.
     private static let large: Set<String> = [
-        "registration", "subscription", "message", "ended_single", "fan_out", "page", "pending", "ledger_block",
+        "registration", "subscription", "message", "message_platform", "ended_single", "fan_out", "page", "pending",
+        "ledger_block",
         "receipt", "event", "link", "link_count", "idempotency", "registration_audit", "audit_log", "installation",
         "installation_token", "webhook_attempt", "former_registration", "link_click",
     ]

@@ -275,7 +275,7 @@ struct LedgerCheckTests {
         try await broadcast([[1, 2]])
         #expect(try await store.check() == [])
         let days = try await store.deliveryDays(
-            of: AppID(rawValue: "com.example.app")!, in: project, after: nil, limit: 9)
+            of: AppID(rawValue: "com.example.app")!, on: nil, in: project, after: nil, limit: 9)
         #expect(days.elements.map(\.recipients) == [5])
     }
 

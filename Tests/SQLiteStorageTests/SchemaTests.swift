@@ -105,6 +105,18 @@ struct SchemaTests {
         Violation(
             rule: "a counter of a link that is not there",
             sql: "INSERT INTO link_count (link, day, platform, event, count) VALUES (2, 1, 1, 1, 1)"),
+        Violation(
+            rule: "a platform that does not exist",
+            sql: """
+                INSERT INTO message_platform (message, platform, priority, time_to_live, expires_at)
+                VALUES (1, 3, 10, 60, 60007)
+                """),
+        Violation(
+            rule: "a platform of a message that is not there",
+            sql: """
+                INSERT INTO message_platform (message, platform, priority, time_to_live, expires_at)
+                VALUES (2, 0, 10, 60, 60007)
+                """),
         Violation(rule: "text in a column of numbers", sql: "UPDATE message SET audience = 'many'"),
     ]
 
@@ -116,6 +128,23 @@ struct SchemaTests {
         #expect(throws: DatabaseError.self) {
             try database.write { db in try db.execute(sql: violation.sql) }
         }
+    }
+
+    /// A store of each version before this one gets what is missing and keeps its rows.
+    @Test(arguments: Schema.migrator.migrations.dropLast())
+    func anOlderStoreGetsWhatIsMissing(version: String) throws {
+        let database = try DatabaseQueue()
+        try Schema.migrator.migrate(database, upTo: version)
+        try database.write { db in try db.execute(sql: Self.rows) }
+        try Schema.migrator.migrate(database)
+        let fresh = try DatabaseQueue()
+        try Schema.migrator.migrate(fresh)
+        let tables = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
+        #expect(
+            try database.read { db in try GRDB.Row.fetchAll(db, sql: tables) }
+                == fresh.read { db in try GRDB.Row.fetchAll(db, sql: tables) })
+        #expect(try database.read { db in try Int.fetchOne(db, sql: "SELECT expires_at FROM message") } == 60_007)
+        #expect(try database.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM message_platform") } == 0)
     }
 
     @Test func migratingAgainChangesNothing() throws {

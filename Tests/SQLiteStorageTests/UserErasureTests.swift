@@ -39,7 +39,8 @@ struct UserErasureTests {
     static func send(
         _ recipient: Recipient<RegistrationKey, [RegistrationKey]>, _ text: String, in store: SQLiteStore,
         at now: Int64,
-        key: String? = nil, label: String? = nil, links: [NewLink] = [], isEnded: Bool = true
+        key: String? = nil, label: String? = nil, links: [NewLink] = [], platforms: [Platform: PlatformFacts] = [:],
+        isEnded: Bool = true
     ) async throws -> MessageID {
         var message = NewMessage(
             id: MessageID(acceptedAt: time(now), random: .random(in: 0 ... .max)), project: project,
@@ -50,6 +51,7 @@ struct UserErasureTests {
             acceptedAt: time(now), expiresAt: time(now) + .seconds(3600),
             idempotency: key.map { IdempotencyKey(key: $0, digest: Array(repeating: 1, count: 32)) })
         message.links = links
+        message.platforms = platforms
         let worker = try await store.enroll("worker", for: .seconds(1 << 40))
         guard case .accepted(_, let claims)? = try await store.accept([message], claimedBy: worker).first else {
             throw StoreError(.failed, "not accepted")
@@ -92,6 +94,26 @@ struct UserErasureTests {
             let rows = try db.rows("SELECT label, sum(count) FROM delivery_day GROUP BY label")
             return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })
         }
+    }
+
+    /// Time and priority stay, as in the message.
+    @Test func noFileHoldsAPersonsCollapseKeysOfPlatforms() async throws {
+        let directory = try TestDirectory()
+        let store = try Self.open(directory)
+        let user = try #require(UserID(rawValue: "alice-7f3e9d"))
+        let registration = try await Self.register(1, user.rawValue, in: store)
+        let facts = PlatformFacts(
+            collapseKey: "s3cret-topic", priority: 5, timeToLiveSeconds: 60, expiresAt: Self.time(62_000))
+        _ = try await Self.send(
+            .user(user, [registration.key]), "alice", in: store, at: 2000, platforms: [.apple: facts, .web: facts])
+        #expect(try Self.count("s3cret-topic", in: directory) > 0)
+        let erased = try await Self.erase(user, in: store)
+        #expect(erased.messages == 1 && erased.obstacle == nil)
+        #expect(try Self.count("s3cret-topic", in: directory) == 0)
+        #expect(
+            try await store.lastColumn(of: "SELECT priority FROM message_platform WHERE collapse_key IS NULL") == [
+                "5", "5",
+            ])
     }
 
     /// Its row has moved, and what it shares with others is not the person's.

@@ -25,6 +25,10 @@ extension Scene {
     }
 }
 
+extension Registration {
+    fileprivate var route: PushRoute { PushRoute(project: project, app: app, channel: channel) }
+}
+
 extension ConformanceCase {
     static let addresses: [ConformanceCase] = [
         ConformanceCase("one id is an app of each platform, with registrations of its own") { scene in
@@ -141,7 +145,7 @@ extension ConformanceCase {
                     .web: PlatformReport(recipients: 1, ended: [.accepted: 1])
                 ])
         },
-        ConformanceCase("a quarantine is lifted on every platform that has the id") { scene in
+        ConformanceCase("quarantines are lifted on one platform, and those of the others stay") { scene in
             let made = try await scene.register(Scene.addresses)
             _ = try await scene.store.subscribe(
                 made.map(\.key), to: Scene.topic("news"), at: Timestamp(milliseconds: 0))
@@ -149,14 +153,67 @@ extension ConformanceCase {
             let page = try #require(try await scene.claimPage())
             try await scene.settle(
                 page.deliveries.map { $0.ended(.rejected, reason: "Gone", verdict: .refused("Gone")) })
-            let lifted = try await scene.store.liftQuarantine(
-                of: scene.app, in: scene.project, since: Timestamp(milliseconds: 0))
-            #expect(lifted == 3)
+            let (store, project) = (scene.store, scene.project)
+            func quarantined() async throws -> [Platform] {
+                try await store.registrations(in: project, .quarantined, after: nil, limit: 9).elements.map {
+                    $0.address.platform
+                }
+            }
+            #expect(try await quarantined() == [.apple, .android, .web])
+            for (platform, rest) in [(Platform.android, [Platform.apple, .web]), (.apple, [.web]), (.web, [])] {
+                let lifted = try await store.liftQuarantine(
+                    of: AppKey(platform, scene.app), in: project, since: Timestamp(milliseconds: 0))
+                #expect(lifted == 1)
+                #expect(try await quarantined() == rest)
+            }
+        },
+        ConformanceCase("what waits of one id is counted for each platform by itself") { scene in
+            let made = try await scene.register(Scene.addresses)
+            for registration in made { _ = try await scene.send(to: registration) }
+            _ = try await scene.send(to: made[1])
+            _ = try await scene.store.subscribe(
+                made.map(\.key), to: Scene.topic("news"), at: Timestamp(milliseconds: 0))
+            // The recipients of one route are set aside in a shard of their own.
+            let held = PushRoute(project: scene.project, app: scene.app, channel: .webPush)
+            _ = try await scene.broadcast(Scene.topic("news"))
+            #expect(try await scene.claimPage(held: [held])?.deliveries.count == 2)
+            func share(_ lane: Lane, _ platform: Platform?, waiting: Int = 0, inFlight: Int = 0) -> BacklogShare {
+                var share = BacklogShare(lane: lane, app: platform.map { AppKey($0, scene.app) })
+                (share.waiting, share.inFlight) = (waiting, inFlight)
+                return share
+            }
+            let others = [
+                share(.interactive, .apple, waiting: 1), share(.interactive, .web, waiting: 1),
+                share(.bulk, .web, waiting: 1), share(.bulk, nil, inFlight: 2),
+            ]
+            #expect(
+                try await scene.store.backlog(of: scene.project)
+                    == [share(.interactive, .android, waiting: 2)] + others)
+            _ = try await scene.store.claimDue(
+                .interactive, made[1].route, limit: 1, by: scene.worker, at: Timestamp(milliseconds: 2000))
+            #expect(
+                try await scene.store.backlog(of: scene.project)
+                    == [share(.interactive, .android, waiting: 1, inFlight: 1)] + others)
+        },
+        ConformanceCase("days are summed for one platform, or for all that have the id") { scene in
+            let made = try await scene.register(Scene.addresses)
+            for registration in made + made.suffix(1) { _ = try await scene.send(to: registration) }
+            func recipients(_ platform: Platform?) async throws -> [Int] {
+                try await scene.store.deliveryDays(
+                    of: scene.app, on: platform, in: scene.project, after: nil, limit: 9
+                ).elements.map(\.recipients)
+            }
+            for _ in 0..<2 {
+                #expect(try await recipients(nil) == [4])
+                #expect(try await recipients(.apple) == [1])
+                #expect(try await recipients(.web) == [2])
+                try await scene.settle(try await scene.claimDue(.interactive, limit: 3).map { $0.ended() })
+            }
         },
         ConformanceCase("single deliveries wait on the route of their channel") { scene in
             let made = try await scene.register(Scene.addresses)
             for registration in made { _ = try await scene.send(to: registration) }
-            let routes = made.map { PushRoute(project: scene.project, app: scene.app, channel: $0.channel) }
+            let routes = made.map(\.route)
             let time = Timestamp(milliseconds: 2000)
             #expect(Set(try await scene.store.dueRoutes(.interactive, at: time).routes) == Set(routes))
             for (route, registration) in zip(routes, made) {

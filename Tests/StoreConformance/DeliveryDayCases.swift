@@ -69,7 +69,7 @@ extension ConformanceCase {
                 #expect(found == expected, "\(size)")
             }
             try await expectStoreError(.badCursor) { [store = scene.store, project = scene.project, app = scene.app] in
-                _ = try await store.deliveryDays(of: app, in: project, after: "bTE", limit: 5)
+                _ = try await store.deliveryDays(of: app, on: nil, in: project, after: "bTE", limit: 5)
             }
         },
         ConformanceCase("receipts are summed by day of accept, app and label, at most as many as were accepted") {
@@ -127,11 +127,14 @@ extension ConformanceCase {
 
 extension Scene {
     /// All days of an app.
-    fileprivate func deliveryDays(of app: AppID, pageSize: Int = 10) async throws -> [DeliveryDay] {
+    fileprivate func deliveryDays(
+        of app: AppID, on platform: Platform? = nil, pageSize: Int = 10
+    ) async throws -> [DeliveryDay] {
         var days: [DeliveryDay] = []
         var cursor: String?
         repeat {
-            let page = try await store.deliveryDays(of: app, in: project, after: cursor, limit: pageSize)
+            let page = try await store.deliveryDays(
+                of: app, on: platform, in: project, after: cursor, limit: pageSize)
             #expect(page.elements.count <= pageSize)
             days += page.elements
             cursor = page.nextCursor

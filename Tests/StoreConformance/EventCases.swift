@@ -145,7 +145,7 @@ extension ConformanceCase {
             #expect(try await scene.events(failures, limit: 1000).count == 4)
             #expect(
                 try await scene.ends() == [
-                    EndedRegistration(registration: device.id, app: scene.app, cause: .unregistered)
+                    EndedRegistration(registration: device.id, app: AppKey(.apple, scene.app), cause: .unregistered)
                 ])
         },
         ConformanceCase("events of other projects are left out, and reading goes on behind them") { scene in
@@ -186,9 +186,10 @@ extension ConformanceCase {
                 third.key, RegistrationChange(address: .address(second.address)), at: Timestamp(milliseconds: 20))
             #expect(
                 try await scene.ends() == [
-                    EndedRegistration(registration: first.id, app: scene.app, cause: .deleted),
+                    EndedRegistration(registration: first.id, app: AppKey(.apple, scene.app), cause: .deleted),
                     EndedRegistration(
-                        registration: second.id, app: scene.app, cause: .replaced, replacement: third.id),
+                        registration: second.id, app: AppKey(.apple, scene.app), cause: .replaced,
+                        replacement: third.id),
                 ])
         },
         ConformanceCase("a step that fails leaves no event, and one that is committed survives the process") { scene in

@@ -353,7 +353,7 @@ extension ConformanceCase {
                     })
             }
             let store = scene.store
-            let (app, project) = (scene.app, scene.project)
+            let (app, project) = (AppKey(.apple, scene.app), scene.project)
             func lift(_ time: Int64) async throws -> Int {
                 try await store.liftQuarantine(of: app, in: project, since: Timestamp(milliseconds: time))
             }

@@ -127,7 +127,8 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
             ], webhooks
         ),
         (
-            [.registrations, .subscriptions, .messages, .deliveries, .ledger, .receipts, .events, .retention], retention
+            [.registrations, .subscriptions, .messages, .deliveries, .ledger, .receipts, .events, .retention],
+            retention + platformFacts
         ),
     ]
 }

@@ -205,8 +205,8 @@ final class HeldStore: WebhookServices.Stores {
     }
 
     func deliveryDays(
-        of app: AppID, in project: ProjectID, after cursor: String?, limit: Int
+        of app: AppID, on platform: Platform?, in project: ProjectID, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<DeliveryDay> {
-        try await store.deliveryDays(of: app, in: project, after: cursor, limit: limit)
+        try await store.deliveryDays(of: app, on: platform, in: project, after: cursor, limit: limit)
     }
 }

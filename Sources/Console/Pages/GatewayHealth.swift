@@ -19,7 +19,7 @@ struct GatewayHealth {
         inFlight = backlog.reduce(0) { $0 + number($1, "inFlight") }
         model["lanes"] = backlog.map { share -> Model in
             [
-                "lane": share["lane"]?.stringValue ?? "", "app": share["app"]?.stringValue ?? "broadcasts",
+                "lane": share["lane"]?.stringValue ?? "", "app": Self.app(share, in: call) ?? "broadcasts",
                 "waiting": Format.number(number(share, "waiting")),
                 "inFlight": Format.number(number(share, "inFlight")), "paused": Format.number(number(share, "paused")),
             ]
@@ -28,7 +28,7 @@ struct GatewayHealth {
         let pauses = status["pauses"]?.elements ?? []
         model["pauses"] = pauses.map { pause -> Model in
             [
-                "part": [pause["app"]?.stringValue ?? pause["topic"]?.stringValue, pause["upstream"]?.stringValue]
+                "part": [Self.app(pause, in: call) ?? pause["topic"]?.stringValue, pause["upstream"]?.stringValue]
                     .compactMap(\.self).joined(separator: " at "),
                 "reason": pause["reason"]?.stringValue ?? "", "since": Self.time(pause["since"]),
                 "next": Self.time(pause["nextProbe"]),
@@ -51,6 +51,11 @@ struct GatewayHealth {
         }
         model["hasReasons"] = !reasons.isEmpty
         model["problems"] = Self.problems(status, pauses.count)
+    }
+
+    /// The app that a part of the status is of, as the project's apps have to be named.
+    private static func app(_ part: JSONValue, in call: ConsoleCall) -> String? {
+        AppKey(statusOf: part)?.name(among: call.project.apps.keys)
     }
 
     private static func problems(_ status: JSONValue, _ pauses: Int) -> [Model] {
@@ -109,6 +114,15 @@ struct GatewayHealth {
     }
 }
 
+extension AppKey {
+    /// The app that a part of the status is of: without a platform it is Apple's. `nil`: it is of none.
+    fileprivate init?(statusOf part: JSONValue) {
+        guard let id = part["app"]?.stringValue.flatMap(AppID.init(rawValue:)) else { return nil }
+        let word = part["platform"]?.stringValue?.lowercased()
+        self.init(word.flatMap(Platform.init(rawValue:)) ?? .apple, id)
+    }
+}
+
 /// The apps of a project, and what they are reached by.
 enum AppPage {
     @Sendable static func page(_ call: ConsoleCall) async throws -> Reply {
@@ -116,7 +130,7 @@ enum AppPage {
         var model = GatewayHealth(status, in: call).model
         var apps: [Model] = []
         for app in call.project.apps.values.sorted(by: { $0.key < $1.key }) {
-            apps.append(Self.app(app, try await figures(app.id, call), pauses(app.id, status)))
+            apps.append(Self.app(app, try await figures(app.key, call), pauses(app.key, status)))
         }
         model["apps"] = apps
         return .page(.apps, "Apps and credentials", menu: .overview, model)
@@ -128,9 +142,10 @@ enum AppPage {
     private static let days: Int64 = 7
 
     /// What became of an app's deliveries lately, in a line; `nil`: there were none.
-    private static func figures(_ app: AppID, _ call: ConsoleCall) async throws -> String? {
+    private static func figures(_ app: AppKey, _ call: ConsoleCall) async throws -> String? {
         let rows = try await call.list { () async throws(StoreError) in
-            try await call.store.deliveryDays(of: app, in: call.project.id, after: nil, limit: rowLimit)
+            try await call.store.deliveryDays(
+                of: app.id, on: app.platform, in: call.project.id, after: nil, limit: rowLimit)
         }
         let first = call.now.seconds / 86_400 - days + 1
         let recent = rows.elements.filter { $0.day >= first }
@@ -144,8 +159,8 @@ enum AppPage {
     }
 
     /// Why pushes of an app wait.
-    private static func pauses(_ app: AppID, _ status: JSONValue) -> [String] {
-        (status["pauses"]?.elements ?? []).filter { $0["app"]?.stringValue == app.rawValue }.map { pause in
+    private static func pauses(_ app: AppKey, _ status: JSONValue) -> [String] {
+        (status["pauses"]?.elements ?? []).filter { AppKey(statusOf: $0) == app }.map { pause in
             "\(pause["reason"]?.stringValue ?? "") at \(pause["upstream"]?.stringValue ?? "")"
         }
     }

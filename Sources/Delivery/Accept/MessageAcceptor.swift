@@ -338,11 +338,12 @@ extension MessageAcceptor {
         let now = wallTime()
         let plan = plan(submission, at: now)
         if let violation = plan.violations.first { throw .invalid(violation) }
-        let message = NewMessage(
+        var message = NewMessage(
             id: plan.id, project: submission.project.id, recipient: plan.recipient,
             content: submission.content, options: submission.options, lane: plan.lane, facts: plan.facts,
             acceptedAt: now, expiresAt: plan.life.expiresAt, idempotency: submission.idempotency,
             skipsStaleBefore: submission.project.stale.refreshedSince(at: now), links: submission.links)
+        message.platforms = plan.platforms
         return PreparedSubmission(message, plan, of: submission)
     }
 }

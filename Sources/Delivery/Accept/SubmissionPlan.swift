@@ -19,6 +19,8 @@ struct SubmissionPlan {
     let bytes: Int
     /// What reports show of it.
     let facts: MessageFacts
+    /// The same of each platform, where it differs between those that it may reach.
+    let platforms: [Platform: PlatformFacts]
     /// The routes of a single registration; of others they are not known.
     let routes: [PushRoute]
     /// How many single deliveries the store makes of it; 0 for a fan-out.
@@ -50,10 +52,10 @@ struct SubmissionPlan {
         bytes = (push?.payload.count ?? 0) + MemoryLayout<Int64>.size * keys.count
         facts = MessageFacts(
             label: submission.content.label, isDisplayed: submission.content.isDisplayed,
-            // The gateway's own collapse id is none of the sender's.
-            collapseKey: push?.collapseID.flatMap { $0 == id.rawValue ? nil : $0 },
+            collapseKey: push?.collapseKey(in: id),
             priority: priority.rawValue, timeToLiveSeconds: life.timeToLiveSeconds,
             credential: submission.credential)
+        platforms = Self.platforms(submission.apps, lives, pushes, of: id)
         if case .registration(let registration) = submission.recipient {
             routes = [
                 PushRoute(
@@ -62,6 +64,29 @@ struct SubmissionPlan {
         } else {
             routes = []
         }
+    }
+}
+
+extension SubmissionPlan {
+    /// What it is on each platform; empty: the same on all.
+    private static func platforms(
+        _ apps: [AppKey], _ lives: [Platform: Lifetime], _ pushes: [AppKey: any ComposedPush], of id: MessageID
+    ) -> [Platform: PlatformFacts] {
+        var facts: [Platform: PlatformFacts] = [:]
+        for app in apps where facts[app.platform] == nil {
+            guard let push = pushes[app], let life = lives[app.platform] else { continue }
+            facts[app.platform] = PlatformFacts(
+                collapseKey: push.collapseKey(in: id), priority: push.priority.rawValue,
+                timeToLiveSeconds: life.timeToLiveSeconds, expiresAt: life.expiresAt)
+        }
+        return Set(facts.values).count > 1 ? facts : [:]
+    }
+}
+
+extension ComposedPush {
+    /// What the sender says of what it replaces: the gateway's own collapse id is none of the sender's.
+    fileprivate func collapseKey(in message: MessageID) -> String? {
+        collapseID.flatMap { $0 == message.rawValue ? nil : $0 }
     }
 }
 

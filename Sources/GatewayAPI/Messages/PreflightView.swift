@@ -19,11 +19,7 @@ struct PreflightView {
         return platforms.compactMap { content.emptyWarning(on: $0) } + large
     }
 
-    /// Two apps of one id are told apart by their platforms.
-    private func label(_ key: AppKey) -> String {
-        let isAlone = preflight.payloadBytes.keys.count { $0.id == key.id } == 1
-        return isAlone ? key.id.rawValue : "\(key.platform.rawValue):\(key.id)"
-    }
+    private func label(_ key: AppKey) -> String { key.name(among: preflight.payloadBytes.keys) }
 
     /// The members of the answer.
     var members: [JSONValue.Member] {

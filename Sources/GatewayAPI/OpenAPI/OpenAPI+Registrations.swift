@@ -40,7 +40,11 @@ extension OpenAPI {
                 .post, "registrations:liftQuarantine", "liftQuarantine", "Ends the quarantines of an app.",
                 body: .json(
                     .request(
-                        ["app": .string, "startTime": .time.saying("Only quarantines since then.")],
+                        [
+                            "app": .string.saying(
+                                "Its id, or `platform:id` where the project has it on several platforms."),
+                            "startTime": .time.saying("Only quarantines since then."),
+                        ],
                         required: ["app"])),
                 answer: .object(["liftedCount": .integer], required: ["liftedCount"])),
             .project(

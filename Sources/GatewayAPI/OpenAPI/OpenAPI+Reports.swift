@@ -87,7 +87,12 @@ extension OpenAPI {
             "Event": .object(
                 [
                     "sequence": .integer.saying("Ascends by one from event to event of all projects."),
-                    "type": .choice(EventView.types), "timestamp": .time, "data": .object([:]),
+                    "type": .choice(EventView.types), "timestamp": .time,
+                    "data": .object([
+                        "message": .string, "registration": .string, "app": .string,
+                        "platform": .choice(Platform.allCases.map(\.rawValue)), "environment": .string,
+                        "reason": .string, "cause": .string, "replacement": .string,
+                    ]).saying("What it is about: the members depend on the type, and there are others."),
                 ],
                 required: ["sequence", "type", "timestamp", "data"]),
             "CredentialUse": .object(

@@ -45,6 +45,7 @@ extension OpenAPI {
                 [
                     "lane": .choice(Lane.allCases.map(\.rawValue)),
                     "app": .string.saying("Missing: recipients of broadcasts whose apps are not known yet."),
+                    "platform": .string.saying("ANDROID or WEB; without one an app is Apple's."),
                     "waiting": .integer, "inFlight": .integer,
                     "paused": .integer.saying("What waits of messages that are paused."),
                 ],

@@ -65,7 +65,8 @@ struct RouteDescription {
     /// What each capture of the route table holds.
     static let captureTexts = [
         "project": "The project's id or number.", "message": "The message's id.",
-        "installation": "The installation id.", "app": "The app: its bundle id.",
+        "installation": "The installation id.",
+        "app": "The app: its id, or `platform:id` for one of several with that id.",
         "registration": "The registration's installation id or token.", "topic": "The topic's name.",
         "channel": "The channel's name.", "webhook": "The webhook's id.", "referral": "The referral's id.",
         "user": "The user's id.",

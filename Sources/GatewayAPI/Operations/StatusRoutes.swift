@@ -52,7 +52,7 @@ enum StatusRoutes {
 
     private static func share(_ share: BacklogShare) -> JSONValue {
         var members: [JSONValue.Member] = [.init("lane", .string(share.lane.rawValue))]
-        if let app = share.app { members.append(.init("app", .string(app.rawValue))) }
+        if let app = share.app { members += [.init("app", .string(app.id.rawValue))] + app.platform.members }
         members += [
             .init("waiting", .integer(share.waiting)), .init("inFlight", .integer(share.inFlight)),
             .init("paused", .integer(share.paused)),

@@ -92,22 +92,38 @@ enum RegistrationRoutes {
         return Response(json: .object([]))
     }
 
-    /// `{"app": "com.example.app", "startTime": "2026-01-02T03:04:05Z"}`; without a time all quarantines of the app.
+    /// `{"app": "com.example.app", "startTime": "2026-01-02T03:04:05Z"}`; without a time all quarantines of the app. Where
+    /// apps of two platforms have the id, `app` is `android:com.example.app`.
     @Sendable private static func liftQuarantine(_ call: ProjectCall) async throws -> Response {
         let body = try await call.json()
         try body.refuseUnknown(except: ["app", "start_time"])
-        guard let app = try body.string("app").flatMap(AppID.init(rawValue:)) else {
+        guard let text = try body.string("app") else {
             throw FCMError.badRequest("app", "The id of the app is missing.")
         }
-        guard !call.project.apps(app).isEmpty else {
-            throw FCMError.badRequest("app", "The project has no app with this id.")
-                .hinting(SenderHint.bundleID(app.rawValue, in: call.project))
-        }
+        let app = try app(text, of: call.project)
+        let name = app.name(among: call.project.apps.keys)
         let start = try body.time("start_time") ?? Timestamp(milliseconds: 0)
-        try await call.audit(.quarantineLifted, app.rawValue, ["startTime": start.rfc3339])
+        try await call.audit(.quarantineLifted, name, ["startTime": start.rfc3339])
         let lifted = try await call.services.store.liftQuarantine(of: app, in: call.project.id, since: start)
-        call.logger.notice("quarantine lifted", metadata: ["app": "\(app)", "count": "\(lifted)"])
+        call.logger.notice("quarantine lifted", metadata: ["app": "\(name)", "count": "\(lifted)"])
         return Response(json: .object([.init("liftedCount", .number(String(lifted)))]))
+    }
+
+    /// The app that a text names.
+    ///
+    /// - Throws: 400 where there is none, or where the devices of several platforms register for this id.
+    private static func app(_ text: String, of project: Project) throws(FCMError) -> AppKey {
+        let named = project.apps(named: text)
+        let apps = named.count > 1 ? named.filter(\.takesRegistrations) : named
+        guard let app = apps.first else {
+            throw .badRequest("app", "The project has no app with this id.")
+                .hinting(SenderHint.bundleID(text, in: project))
+        }
+        guard apps.count == 1 else {
+            let names = apps.map { $0.key.name(among: apps.map(\.key)) }.joined(separator: " or ")
+            throw .badRequest("app", "The project has this app on several platforms: say \(names).")
+        }
+        return app.key
     }
 }
 

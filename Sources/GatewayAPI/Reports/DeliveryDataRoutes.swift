@@ -19,16 +19,17 @@ enum DeliveryDataRoutes {
         let query = call.query
         let size = try query.pageSize(default: 1000, maximum: 10_000)
         let name = try call.parameter("app")
-        guard let app = AppID(rawValue: name), !call.project.apps(app).isEmpty else {
+        guard let app = call.project.apps(named: name).first else {
             throw isFirebaseApp(name)
                 ? FCMError(.notFound, "Apps go by their bundle ids here, not by Firebase app ids: use the bundle id.")
                 : FCMError(.notFound)
         }
         let page = try await call.services.store.deliveryDays(
-            of: app, in: call.project.id, after: query["pageToken"], limit: size)
+            of: app.id, on: name == app.id.rawValue ? nil : app.platform, in: call.project.id,
+            after: query["pageToken"], limit: size)
         var members: [JSONValue.Member] = []
         if !page.elements.isEmpty {
-            members.append(.init("androidDeliveryData", .array(page.elements.map { view($0, app) })))
+            members.append(.init("androidDeliveryData", .array(page.elements.map { view($0, name) })))
         }
         if let next = page.nextCursor { members.append(.init("nextPageToken", .string(next))) }
         return Response(json: .object(members))
@@ -40,14 +41,14 @@ enum DeliveryDataRoutes {
         text.wholeMatch(of: /[0-9]+:[0-9]+:(android|ios|web):[0-9A-Fa-f]+/) != nil
     }
 
-    private static func view(_ day: DeliveryDay, _ app: AppID) -> JSONValue {
+    private static func view(_ day: DeliveryDay, _ app: String) -> JSONValue {
         let date = Timestamp.date(ofDay: day.day)
         let dateMembers: [JSONValue.Member] = [
             .init("year", .integer(Int(date.year))), .init("month", .integer(Int(date.month))),
             .init("day", .integer(Int(date.day))),
         ]
         var members: [JSONValue.Member] = [
-            .init("appId", .string(app.rawValue)), .init("date", .object(dateMembers)),
+            .init("appId", .string(app)), .init("date", .object(dateMembers)),
         ]
         if let label = day.label { members.append(.init("analyticsLabel", .string(label.rawValue))) }
         members.append(.init("data", data(day)))

@@ -53,9 +53,9 @@ enum ExportColumn: String, CaseIterable, Sendable {
         case .sdkPlatform: "IOS, ANDROID or WEB."
         case .appName: "The bundle id, the package name, or the host of a web app."
         case .collapseKey:
-            "What replaces what on the device: apns-collapse-id, collapse_key or Topic, of the project's first app."
-        case .priority: "The priority as apns-priority has it, of the project's first app."
-        case .timeToLive: "Seconds from accept to expiry, on the platform where the message lives longest."
+            "What replaces what on the device: apns-collapse-id, collapse_key or Topic, by the device's platform."
+        case .priority: "The priority on the device's platform, as apns-priority has it."
+        case .timeToLive: "Seconds from accept to expiry, on the device's platform."
         case .topic: "The topic of a broadcast."
         case .bulkID: "The same for all deliveries of one broadcast."
         case .event:

@@ -62,6 +62,19 @@ extension Schema {
         );
         """
 
+    /// A row goes with its message, whichever version of the program removes that: the one before knows nothing of it.
+    static let messagePlatforms = """
+        CREATE TABLE message_platform (
+            message bigint NOT NULL REFERENCES message (seq) ON DELETE CASCADE,
+            platform bigint NOT NULL CHECK (platform IN (0, 1, 2)),
+            collapse_key text COLLATE "C",
+            priority bigint NOT NULL,
+            time_to_live bigint NOT NULL,
+            expires_at bigint NOT NULL,
+            PRIMARY KEY (message, platform)
+        );
+        """
+
     /// The keys of requests, each with the message that the first of them made.
     static let idempotencyKeys = """
         CREATE TABLE idempotency (

@@ -184,7 +184,7 @@ struct EventReader {
         for (index, name) in names.enumerated() where first + Int64(index) > after && events.count < limit {
             guard let name else { continue }
             var ended = EndedRegistration(
-                registration: name.id, app: name.app.id, cause: RegistrationEnd.Cause(cause))
+                registration: name.id, app: name.app, cause: RegistrationEnd.Cause(cause))
             if cause == .replaced || cause == .superseded {
                 ended.replacement = try db.row(Self.replacement, [name.id.rawValue, step.project.rawValue])
                     .map { try RegistrationID(stored: $0[0]) }

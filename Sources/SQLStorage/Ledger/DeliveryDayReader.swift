@@ -5,13 +5,13 @@ package import Store
 extension SQLStore {
     /// Sums that settlements and receipts keep, and the open work of messages that are not complete.
     package func deliveryDays(
-        of app: AppID, in project: ProjectID, after cursor: String?, limit: Int
+        of app: AppID, on platform: Platform?, in project: ProjectID, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<DeliveryDay> {
         let place = try cursor.map { text throws(StoreError) in try DeliveryDayPlace(cursor: text) }
         return try await read { db in
-            let apps = try AppTable(db: db).ids(project, app)
+            let apps = try AppTable(db: db).ids(project, app, on: platform)
             guard limit > 0, !apps.isEmpty else { return ResultPage(elements: [], nextCursor: nil) }
-            let reader = DeliveryDayReader(db: db, project: project, app: app, apps: apps)
+            let reader = DeliveryDayReader(db: db, project: project, app: app, platform: platform, apps: apps)
             return try reader.page(before: place ?? .start, limit: limit)
         }
     }
@@ -46,11 +46,13 @@ private struct DeliveryDayPlace: Hashable {
     func isBehind(_ other: DeliveryDayPlace) -> Bool { (day, label) < (other.day, other.label) }
 }
 
-/// Reads the days of the apps of one id within one snapshot.
+/// Reads the days of the apps of one id, or of one of them, within one snapshot.
 struct DeliveryDayReader {
     let db: any Database
     let project: ProjectID
     let app: AppID
+    /// `nil`: of each that has an app with the id.
+    let platform: Platform?
     let apps: [Int64]
 
     static let ended = """
@@ -64,18 +66,18 @@ struct DeliveryDayReader {
         """
     /// Open deliveries with a row of their own: as many steps as the project has.
     static let waiting = """
-        SELECT m.accepted_at / 86400000, coalesce(m.label, ''), m.is_displayed, count(*)
+        SELECT m.accepted_at / 86400000, coalesce(m.label, ''), m.is_displayed, count(*), t.channel
         FROM message m INDEXED BY message_open CROSS JOIN pending p ON p.message = m.seq
         CROSS JOIN route t ON t.id = p.route
         WHERE m.project = ?1 AND m.state <> 'COMPLETE' AND m.completed_at IS NULL AND t.project = ?1 AND t.app = ?2
-        GROUP BY 1, 2, 3
+        GROUP BY 1, 2, 3, 5
         """
     /// Open deliveries that their messages name as claimed.
     static let claimed = """
-        SELECT m.accepted_at / 86400000, coalesce(m.label, ''), m.is_displayed, count(*)
+        SELECT m.accepted_at / 86400000, coalesce(m.label, ''), m.is_displayed, count(*), t.channel
         FROM message m INDEXED BY message_open CROSS JOIN route t ON t.id = m.route
         WHERE m.project = ?1 AND m.state <> 'COMPLETE' AND m.worker IS NOT NULL AND t.project = ?1 AND t.app = ?2
-        GROUP BY 1, 2, 3
+        GROUP BY 1, 2, 3, 5
         """
     /// Open deliveries of fan-outs.
     static let pages = """
@@ -123,7 +125,10 @@ struct DeliveryDayReader {
         }
         for sql in [Self.waiting, Self.claimed] {
             let rows = try db.cursor(sql, [project.rawValue, app.rawValue])
-            while let row = try rows.next() { add(row[3], day: row[0], label: row[1], isDisplayed: row[2]) }
+            while let row = try rows.next() {
+                guard try platform == nil || Channel(stored: row[4]).platform == platform else { continue }
+                add(row[3], day: row[0], label: row[1], isDisplayed: row[2])
+            }
         }
         var keyApps = KeyApps(db: db)
         let pages = try db.cursor(Self.pages, [project.rawValue])

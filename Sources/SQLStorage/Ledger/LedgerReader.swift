@@ -132,11 +132,13 @@ struct LedgerReader {
     /// Picked entries as lists show them: one query for the registrations of all.
     func rows(_ picks: [Pick], cursor: (Pick) -> PageCursor) throws -> [ExportRow] {
         let names = try names(of: picks.map(\.entry.key))
+        let differences = try MessagePlatformTable(db: db).differences(of: picks.map(\.message))
         return zip(picks, names).map { pick, name in
             let message = pick.message
             return ExportRow(
                 delivery: Self.record(pick, name.id, name.app), message: message.id, topic: message.topic,
-                facts: message.facts, bulkID: message.isSingle ? nil : message.seq, cursor: cursor(pick).text)
+                facts: differences.facts(of: message, on: name.app.platform),
+                bulkID: message.isSingle ? nil : message.seq, cursor: cursor(pick).text)
         }
     }
 

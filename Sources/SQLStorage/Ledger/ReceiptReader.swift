@@ -23,8 +23,10 @@ struct ReceiptReader {
         let found = try db.rows(
             Self.window, [project.rawValue, max(start.milliseconds, before), end.milliseconds, last, limit])
         let names = try LedgerReader(db: db).names(of: found.map { $0[1] })
-        return try zip(found, names).map { row, name in
-            let message = try LedgerMessage(row: row, from: 4)
+        let messages = try found.map { try LedgerMessage(row: $0, from: 4) }
+        let differences = try MessagePlatformTable(db: db).differences(of: messages)
+        return try zip(zip(found, messages), names).map { receipt, name in
+            let (row, message) = receipt
             let kind = try ReceiptKind(code: row[2])
             let key = RegistrationKey(rawValue: row[1])
             let delivery = DeliveryRecord(
@@ -32,7 +34,8 @@ struct ReceiptReader {
                 endedAt: nil, latencyMilliseconds: nil,
                 pushID: message.chosenID ?? PushID(message: message.id, registration: key))
             return ExportRow(
-                delivery: delivery, message: message.id, topic: message.topic, facts: message.facts,
+                delivery: delivery, message: message.id, topic: message.topic,
+                facts: differences.facts(of: message, on: name.app.platform),
                 bulkID: message.isSingle ? nil : message.seq, cursor: PageCursor(.receipts, after: row[0]).text,
                 receipt: Receipt(message: message.id, kind: kind, time: Timestamp(milliseconds: row[3])))
         }

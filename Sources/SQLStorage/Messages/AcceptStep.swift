@@ -57,9 +57,13 @@ struct AcceptStep {
             case .other: return .conflict
             }
         }
+        if case .registration = message.recipient, !message.platforms.isEmpty {
+            throw StoreError(.failed, "A message to one registration differs between platforms.")
+        }
         guard let (seq, recipient, audience, claims) = try write(prepared) else { return .noRegistration }
         if let seq {
             try make(message.links, of: seq)
+            try MessagePlatformTable(db: db).insert(message.platforms, of: seq)
             if let key = message.idempotency {
                 try keys.insert(key, message: seq, at: message.acceptedAt)
                 if isFirstOfBatch, let batch = key.ofBatch {

@@ -118,6 +118,30 @@ struct ControlStep {
         """
     static let unclaimed = "SELECT shard FROM fan_out WHERE message = ? AND +done = 0 ORDER BY shard LIMIT 1"
 
+    /// The same on one platform; `nil`: on all.
+    static func waitingUnprobed(on platform: Platform?) -> String {
+        guard let platform else { return waitingUnprobed }
+        return """
+            SELECT p.registration, p.attempts, p.unknown_attempts, p.last_cause
+            FROM pending p CROSS JOIN route r ON r.id = p.route
+            WHERE p.message = ? AND p.worker IS NULL AND p.refused_by IS NULL AND r.channel IN (\(channels(of: platform)))
+            ORDER BY p.registration LIMIT ?
+            """
+    }
+
+    /// A shard that has only recipients on one platform: those that were set aside for a route; `nil`: any shard.
+    static func unclaimed(on platform: Platform?) -> String {
+        guard let platform else { return unclaimed }
+        return """
+            SELECT f.shard FROM fan_out f CROSS JOIN route r ON r.id = f.only_route
+            WHERE f.message = ? AND +f.done = 0 AND r.channel IN (\(channels(of: platform))) ORDER BY f.shard LIMIT 1
+            """
+    }
+
+    private static func channels(of platform: Platform) -> String {
+        Channel.all.filter { $0.platform == platform }.map { String($0.code) }.joined(separator: ", ")
+    }
+
     /// What a command did to a message.
     struct Change: Sendable {
         let seq: Int64
@@ -242,10 +266,13 @@ struct ControlStep {
     }
 
     /// Books what waits for an attempt; of a message that expired not what is to probe, which has an answer of APNs.
+    ///
+    /// - Parameter platform: where it expired; `nil`: everywhere.
     func bookWaiting(
-        _ message: Int64, _ limit: Int, as outcome: LedgerOutcome, _ step: inout SettleStep, _ time: Timestamp
+        _ message: Int64, _ limit: Int, as outcome: LedgerOutcome, on platform: Platform? = nil,
+        _ step: inout SettleStep, _ time: Timestamp
     ) throws -> Int? {
-        let sql = outcome == .cancelled ? Self.waiting : Self.waitingUnprobed
+        let sql = outcome == .cancelled ? Self.waiting : Self.waitingUnprobed(on: platform)
         let rows = try db.rows(sql, [message, limit])
         guard !rows.isEmpty else { return nil }
         let booked = rows.map { (key: $0[0] as Int64, history: AttemptHistory(row: $0, from: 1)) }

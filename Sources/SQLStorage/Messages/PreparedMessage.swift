@@ -38,7 +38,7 @@ struct PreparedMessage: Sendable {
     /// About how many rows accepting it changes: with the counts and indexes, a message is as much work as two or three
     /// deliveries.
     var rows: Int {
-        LinkTable.rowsOfLink * message.links.count + rowsWithoutLinks
+        LinkTable.rowsOfLink * message.links.count + message.platforms.count + rowsWithoutLinks
     }
 
     private var rowsWithoutLinks: Int {

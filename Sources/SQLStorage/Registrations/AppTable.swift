@@ -18,8 +18,11 @@ struct AppTable {
     }
 
     /// The numbers of the apps with this id, one for each platform that had a registration.
-    func ids(_ project: ProjectID, _ app: AppID) throws -> [Int64] {
-        try db.numbers(Self.byName, [project.rawValue, app.rawValue])
+    ///
+    /// - Parameter platform: only of this one; `nil`: of all.
+    func ids(_ project: ProjectID, _ app: AppID, on platform: Platform?) throws -> [Int64] {
+        if let platform { return try find(project, AppKey(platform, app)).map { [$0] } ?? [] }
+        return try db.numbers(Self.byName, [project.rawValue, app.rawValue])
     }
 
     /// The app's number; the row is made if it is new.

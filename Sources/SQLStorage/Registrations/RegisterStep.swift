@@ -71,16 +71,9 @@ extension SQLStore: RegistrationStore {
 
     /// Lifts quarantines in steps of their own, so that other writes come between.
     package func liftQuarantine(
-        of app: AppID, in project: ProjectID, since time: Timestamp
+        of app: AppKey, in project: ProjectID, since time: Timestamp
     ) async throws(StoreError) -> Int {
-        var lifted = 0
-        for app in try await read({ db in try AppTable(db: db).ids(project, app) }) {
-            lifted += try await liftQuarantine(of: app, since: time)
-        }
-        return lifted
-    }
-
-    private func liftQuarantine(of app: Int64, since time: Timestamp) async throws(StoreError) -> Int {
+        guard let app = try await read({ db in try AppTable(db: db).find(project, app) }) else { return 0 }
         var lifted = 0
         var last: Int64 = 0
         while true {

@@ -43,6 +43,7 @@ struct MessageRemoval {
         "DELETE FROM latency WHERE message = ?",
         "DELETE FROM message_link WHERE message = ?",
         "DELETE FROM message_list WHERE message = ?",
+        MessagePlatformTable.remove,
         "DELETE FROM set_aside WHERE message = ?",
         "DELETE FROM fan_out WHERE message = ?",
         "DELETE FROM late_payload WHERE message = ?",

@@ -68,6 +68,7 @@ struct UserErasure {
             try LabelErasure(db: db, message: message)?.run()
             try db.change(Self.payload, [message])
             try db.change(Self.ended, [message])
+            try db.change(MessagePlatformTable.removeCollapseKeys, [message])
         }
         return messages.count
     }

@@ -71,6 +71,21 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         """
 
+    /// What a message is on each platform, where that differs between those that it may reach: `collapse_key`, `priority`
+    /// and `time_to_live` as in `message`, which has those of the first app and of the longest life. From `expires_at` on
+    /// nothing is sent there, though the message may live on elsewhere.
+    static let messagePlatforms = """
+        CREATE TABLE message_platform (
+            message INTEGER NOT NULL REFERENCES message (seq),
+            platform INTEGER NOT NULL CHECK (platform IN (0, 1, 2)),
+            collapse_key TEXT,
+            priority INTEGER NOT NULL,
+            time_to_live INTEGER NOT NULL,
+            expires_at INTEGER NOT NULL,
+            PRIMARY KEY (message, platform)
+        ) STRICT, WITHOUT ROWID;
+        """
+
     /// The keys of requests, each with the message that the first of them made. `message` has no foreign key: that
     /// would take an index for the removal of messages, and the keys of one that was removed do not count any more.
     static let idempotencyKeys = """

@@ -11,6 +11,7 @@ enum Schema {
         migrator.registerMigration("first") { db in
             for sql in tables { try db.execute(sql: sql) }
         }
+        migrator.registerMigration("platforms of messages") { db in try db.execute(sql: messagePlatforms) }
         return migrator
     }
 

@@ -5,7 +5,7 @@ package struct BacklogShare: Hashable, Sendable {
     /// The lane.
     package var lane: Lane
     /// The app; `nil`: recipients of broadcasts, whose apps are known when they have been claimed and settled.
-    package var app: AppID?
+    package var app: AppKey?
     /// Deliveries that wait for an attempt, and recipients that running fan-outs have still to claim, by the estimate of
     /// accept.
     package var waiting = 0
@@ -15,7 +15,7 @@ package struct BacklogShare: Hashable, Sendable {
     package var paused = 0
 
     /// An empty share.
-    package init(lane: Lane, app: AppID?) {
+    package init(lane: Lane, app: AppKey?) {
         self.lane = lane
         self.app = app
     }

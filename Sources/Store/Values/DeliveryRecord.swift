@@ -50,7 +50,7 @@ package struct ExportRow: Sendable {
     package var message: MessageID
     /// Its topic.
     package var topic: Topic?
-    /// What was decided about it at accept.
+    /// What was decided about it at accept, as it is on the delivery's platform.
     package var facts: MessageFacts
     /// A number for the fan-out (`bulk_id`): positive, the same for all deliveries of a topic message; `nil` for a
     /// single send.

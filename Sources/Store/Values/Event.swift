@@ -147,7 +147,7 @@ package struct EndedRegistration: Hashable, Sendable {
     /// Its FID.
     package var registration: RegistrationID
     /// Its app.
-    package var app: AppID
+    package var app: AppKey
     /// Why it ended.
     package var cause: RegistrationEnd.Cause
     /// The registration that took its place, if that is known.
@@ -155,7 +155,7 @@ package struct EndedRegistration: Hashable, Sendable {
 
     /// Puts an end together.
     package init(
-        registration: RegistrationID, app: AppID, cause: RegistrationEnd.Cause, replacement: RegistrationID? = nil
+        registration: RegistrationID, app: AppKey, cause: RegistrationEnd.Cause, replacement: RegistrationID? = nil
     ) {
         self.registration = registration
         self.app = app

@@ -28,9 +28,9 @@ package struct MessageFacts: Hashable, Sendable {
     package var label: AnalyticsLabel?
     /// Whether a device shows something (DISPLAY_NOTIFICATION) or only wakes (DATA_MESSAGE).
     package var isDisplayed: Bool
-    /// `apns-collapse-id`.
+    /// What replaces what on the device: `apns-collapse-id`, `collapse_key` or `Topic`.
     package var collapseKey: String?
-    /// `apns-priority`.
+    /// The priority as `apns-priority` has it.
     package var priority: Int
     /// Seconds from accept to expiry, as sent.
     package var timeToLiveSeconds: Int64
@@ -48,5 +48,25 @@ package struct MessageFacts: Hashable, Sendable {
         self.collapseKey = collapseKey
         self.priority = priority
         self.timeToLiveSeconds = timeToLiveSeconds
+    }
+}
+
+/// What of a message is not the same on each platform that it may reach.
+package struct PlatformFacts: Hashable, Sendable {
+    /// ``MessageFacts/collapseKey`` there.
+    package var collapseKey: String?
+    /// ``MessageFacts/priority`` there.
+    package var priority: Int
+    /// ``MessageFacts/timeToLiveSeconds`` there.
+    package var timeToLiveSeconds: Int64
+    /// When deliveries that are still open there end as expired.
+    package var expiresAt: Timestamp
+
+    /// Puts the facts together.
+    package init(collapseKey: String?, priority: Int, timeToLiveSeconds: Int64, expiresAt: Timestamp) {
+        self.collapseKey = collapseKey
+        self.priority = priority
+        self.timeToLiveSeconds = timeToLiveSeconds
+        self.expiresAt = expiresAt
     }
 }

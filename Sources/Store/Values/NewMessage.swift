@@ -17,6 +17,9 @@ package struct NewMessage: Sendable {
     package var lane: Lane
     /// What reports and exports show of it.
     package var facts: MessageFacts
+    /// The same of each platform, where it differs between those that the message may reach; empty: it does not, or the
+    /// message is to one registration.
+    package var platforms: [Platform: PlatformFacts] = [:]
     /// When it was accepted.
     package var acceptedAt: Timestamp
     /// When deliveries still open end as expired.

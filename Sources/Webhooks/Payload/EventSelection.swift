@@ -26,7 +26,7 @@ struct EventSelection {
             return keeps(app: delivery.delivery.app.id) && keeps(delivery.label, delivery.topic)
         case .receipt(let receipt):
             return keeps(app: receipt.app.id) && keeps(receipt.label, receipt.topic) && isSampled(receipt.registration)
-        case .registrationEnded(let ended): return keeps(app: ended.app)
+        case .registrationEnded(let ended): return keeps(app: ended.app.id)
         case .route(let notice): return keeps(app: notice.route.app)
         case .click(let click): return keeps(app: click.app.id)
         // Of itself an endpoint is not told: enabled again it would be warned of what is over.

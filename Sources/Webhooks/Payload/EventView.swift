@@ -43,7 +43,9 @@ package enum EventView {
         case .registrationEnded(let ended):
             return [
                 .init("registration", .string(ended.registration.rawValue)),
-                .init("app", .string(ended.app.rawValue)), .init("cause", .string(ended.cause.rawValue.uppercased())),
+                .init("app", .string(ended.app.id.rawValue)),
+                .init("platform", .string(ended.app.platform.rawValue)),
+                .init("cause", .string(ended.cause.rawValue.uppercased())),
             ] + text("replacement", ended.replacement?.rawValue)
         case .route(let notice):
             return [

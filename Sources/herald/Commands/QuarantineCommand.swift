@@ -16,7 +16,8 @@ struct QuarantineCommand: AsyncParsableCommand {
             discussion: "A single registration is out of quarantine as soon as its app registers again.")
 
         @OptionGroup var gateway: GatewayOptions
-        @Option(help: "The id of the app: bundle id, package name or host.") var app: String
+        @Option(help: "The app: bundle id, package name or host; of two with one id as android:com.example.app.")
+        var app: String
         @Option(help: "Quarantines that began from then on, RFC 3339; default: all.") var since: String?
         @Flag(help: "Print the gateway's answer as JSON.") var json = false
 

@@ -52,9 +52,12 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private static func backlog(_ value: JSONValue) -> [String] {
-        part("Backlog", value["backlog"], ["LANE", "APP", "WAITING", "IN FLIGHT", "PAUSED"]) { share in
-            [
-                share.text("lane"), share["app"]?.stringValue ?? "(broadcasts)", share.number("waiting"),
+        part("Backlog", value["backlog"], ["LANE", "APP", "PLATFORM", "WAITING", "IN FLIGHT", "PAUSED"]) { share in
+            let app = share["app"]?.stringValue
+            // The gateway names a platform where it is another one than Apple's.
+            let platform = app.map { _ in share["platform"]?.stringValue?.lowercased() ?? Platform.apple.rawValue }
+            return [
+                share.text("lane"), app ?? "(broadcasts)", platform ?? "-", share.number("waiting"),
                 share.number("inFlight"), share.number("paused"),
             ]
         }

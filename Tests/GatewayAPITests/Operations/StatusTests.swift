@@ -62,6 +62,22 @@ struct StatusTests {
         #expect(claimed?["paused"] == .number("3"))
     }
 
+    @Test func theBacklogOfOneIDIsByPlatform() async throws {
+        let gateway = try await TestGateway(androidApps: ["com.example.app"])
+        let apple = try await gateway.register("00aa11").token
+        let made = try await gateway.request(
+            .post, "/v1/projects/demo/registrations",
+            #"{"android":{"fcm_token":"device-0001:APA91bExample","package_name":"com.example.app"}}"#)
+        let android = try #require(try made.json["token"]?.stringValue, "\(made.text)")
+        for token in [apple, android, android] { _ = try await gateway.send(#""token":"\#(token)""#) }
+        let answer = try await gateway.request(.get, Self.path)
+        #expect(
+            try answer.list("backlog")?.map(Self.sorted) == [
+                #"{"app":"com.example.app","inFlight":0,"lane":"interactive","paused":0,"platform":"ANDROID","waiting":2}"#,
+                #"{"app":"com.example.app","inFlight":0,"lane":"interactive","paused":0,"waiting":1}"#,
+            ])
+    }
+
     @Test func anotherProjectsBacklogIsNotShown() async throws {
         let gateway = try await TestGateway()
         let (_, token) = try await gateway.register()

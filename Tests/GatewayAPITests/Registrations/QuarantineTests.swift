@@ -104,8 +104,44 @@ struct QuarantineTests {
         #expect(try await state(other, gateway) == "QUARANTINED")
     }
 
+    /// The gateway's app is Apple's and Android's; what is lifted is Apple's.
+    @Test func whereAnIDRepeatsThePlatformIsSaid() async throws {
+        let gateway = try await TestGateway(androidApps: ["com.example.app"])
+        let id = try await quarantined(gateway).id
+        let ambiguous = try await gateway.request(
+            .post, "\(Self.path):liftQuarantine", #"{"app":"com.example.app"}"#)
+        #expect(ambiguous.status == 400)
+        #expect(try ambiguous.badFields == ["app"])
+        #expect(ambiguous.text.contains("android:com.example.app or apple:com.example.app"), "\(ambiguous.text)")
+        for (app, count) in [("android:com.example.app", 0), ("apple:com.example.app", 1)] {
+            #expect(try await state(id, gateway) == "QUARANTINED")
+            let lifted = try await gateway.request(
+                .post, "\(Self.path):liftQuarantine", #"{"app":"\#(app)"}"#)
+            #expect(lifted.text == #"{"liftedCount":\#(count)}"#)
+        }
+        #expect(try await state(id, gateway) == "ACTIVE")
+        let audit = try await gateway.store.auditEntries(
+            AuditFilter(action: .quarantineLifted), after: nil, limit: 10
+        ).elements
+        #expect(
+            audit.map(\.subject).sorted() == [
+                "android:com.example.app", "apple:com.example.app",
+            ])
+    }
+
+    /// Links open the app on Android, and nothing registers there.
+    @Test func anAppOfLinksOnlyMakesNoIDAmbiguous() async throws {
+        let links = App(id: try #require(AppID(rawValue: "com.example.app")), service: .linksOnly(.android))
+        let gateway = try await TestGateway(otherApps: [links])
+        _ = try await quarantined(gateway)
+        let lifted = try await gateway.request(
+            .post, "\(Self.path):liftQuarantine", #"{"app":"com.example.app"}"#)
+        #expect(lifted.text == #"{"liftedCount":1}"#)
+    }
+
     @Test(arguments: [
-        (#"{}"#, "app"), (#"{"app":"com.example.app","startTime":"today"}"#, "start_time"),
+        (#"{}"#, "app"), (#"{"app":"web:com.example.app"}"#, "app"),
+        (#"{"app":"com.example.app","startTime":"today"}"#, "start_time"),
         (#"{"app":"com.example.app","since":"x"}"#, ""), (#"{"app":"com.example.ap"}"#, "app"),
     ])
     func aWrongFieldIsNamed(body: String, field: String) async throws {

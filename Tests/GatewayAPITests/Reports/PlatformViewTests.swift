@@ -46,6 +46,35 @@ struct PlatformViewTests {
         #expect(try why.json["platform"] == .string("ANDROID"), "\(why.text)")
     }
 
+    @Test func theEndOfARegistrationNamesThePlatform() async throws {
+        let (gateway, apple, android) = try await Self.gateway()
+        for token in [apple, android] {
+            let path = "/v1/projects/demo/registrations/\(token.replacing(":", with: "%3A"))"
+            #expect(try await gateway.request(.delete, path).status == 200)
+        }
+        let events = try await gateway.request(
+            .get, "/v1/projects/demo/events?types=registration.ended"
+        ).requireList("events")
+        #expect(events.map { $0["data"]?["platform"] } == [.string("apple"), .string("android")])
+        #expect(events.allSatisfy { $0["data"]?["app"] == .string(Self.app) })
+        #expect(events.allSatisfy { $0["data"]?["cause"] == .string("DELETED") })
+    }
+
+    @Test func daysAreOfOnePlatformOrOfAll() async throws {
+        let (gateway, apple, android) = try await Self.gateway()
+        for token in [apple, android, android] { _ = try await gateway.send(#""token":"\#(token)""#) }
+        for (name, count) in [(Self.app, 3), ("apple:\(Self.app)", 1), ("android:\(Self.app)", 2)] {
+            let answer = try await gateway.request(
+                .get, "/v1beta1/projects/demo/androidApps/\(name)/deliveryData")
+            let days = try answer.requireList("androidDeliveryData")
+            #expect(days.map { $0["data"]?["ledger"]?["recipients"] } == [.integer(count)], "\(answer.text)")
+            #expect(days.first?["appId"] == .string(name))
+        }
+        let none = try await gateway.request(
+            .get, "/v1beta1/projects/demo/androidApps/web:\(Self.app)/deliveryData")
+        #expect(none.status == 404)
+    }
+
     @Test func anExportHasEachPlatformsOwnWords() async throws {
         let (gateway, _, _) = try await Self.gateway()
         _ = try await gateway.send(#""topic":"news""#)

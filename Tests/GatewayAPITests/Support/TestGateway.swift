@@ -383,7 +383,7 @@ struct BrokenStore: APIStore {
     ) async throws(StoreError) -> [RegistrationAudit] { throw failure }
     func purge(endedBefore time: Timestamp, limit: Int) async throws(StoreError) -> Int { throw failure }
     func liftQuarantine(
-        of app: AppID, in project: ProjectID, since time: Timestamp
+        of app: AppKey, in project: ProjectID, since time: Timestamp
     ) async throws(StoreError) -> Int { throw failure }
     func prune(
         quarantinedBefore time: Timestamp, in project: ProjectID, isDryRun: Bool, at now: Timestamp
@@ -478,7 +478,7 @@ struct BrokenStore: APIStore {
         limit: Int
     ) async throws(StoreError) -> ResultPage<ExportRow> { throw failure }
     func deliveryDays(
-        of app: AppID, in project: ProjectID, after cursor: String?, limit: Int
+        of app: AppID, on platform: Platform?, in project: ProjectID, after cursor: String?, limit: Int
     ) async throws(StoreError) -> ResultPage<DeliveryDay> { throw failure }
 
     func install(_ new: NewInstallation, at time: Timestamp) async throws(StoreError) -> RegistrationID {

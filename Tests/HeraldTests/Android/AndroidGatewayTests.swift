@@ -50,6 +50,27 @@ struct AndroidGatewayTests {
         }
     }
 
+    @Test func anExportSaysWhatAMessageIsOnEachPlatform() async throws {
+        try await AndroidGateway.with { gateway in
+            _ = try await WholeGatewayTests.registerDevices(1, gateway.process, gateway.test.keys)
+            try await gateway.subscribe([try await gateway.register("device-0001:APA91bExample")])
+            let answer = try await gateway.sender.post(
+                "/v1/projects/demo/messages:send",
+                #"{"message":{"topic":"weather","notification":{"title":"1:0"},"#
+                    + #""apns":{"headers":{"apns-collapse-id":"score","apns-priority":"5"}},"#
+                    + #""android":{"collapse_key":"match","priority":"high","ttl":"60s"}}}"#)
+            let name = try #require(try answer.json["name"] as? String, "\(answer.text)")
+            #expect(try WholeGatewayTests.ledger(try await gateway.report(name))["accepted"] == 2)
+            let export = try await gateway.sender.get(
+                "/v1/projects/demo/export?startTime=2020-01-01T00:00:00Z&endTime=2100-01-01T00:00:00Z&format=ndjson")
+            let rows = try export.text.split(separator: "\n").map { line in
+                let row = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+                return ["sdk_platform", "collapse_key", "priority", "ttl"].map { "\(row?[$0] ?? "-")" }
+            }
+            #expect(Set(rows) == [["IOS", "score", "5", "2592000"], ["ANDROID", "match", "10", "60"]])
+        }
+    }
+
     @Test func everyAnswerOfGoogleEndsInItsLedgerRow() async throws {
         try await AndroidGateway.with { gateway in
             let expected: [(device: String, reason: String, state: String)] = [
