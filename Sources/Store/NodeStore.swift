@@ -33,6 +33,10 @@ package protocol NodeStore: Sendable {
     /// - Returns: what lanes may have to do.
     func catchUp() async throws(StoreError) -> StoreChange
 
+    /// How the only deliveries of some messages ended, whichever node recorded it; those that have not ended are left out. One
+    /// read for all of them.
+    func ends(of messages: [MessageID]) async throws(StoreError) -> [MessageID: RecordedEnd]
+
     /// The time by the store's clock, by which all nodes count.
     func time() async throws(StoreError) -> Timestamp
 }

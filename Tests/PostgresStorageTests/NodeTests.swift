@@ -81,6 +81,44 @@ struct NodeTests {
         try await PostgreSQLServer.shared().dropDatabase(database)
     }
 
+    /// The ends of single messages that one node records the other reads, all that it asks for at once.
+    @Test func endsOfOneNodeAreReadByTheOther() async throws {
+        let database = try await SampleDatabase.make()
+        let time = Shared<Timestamp>(Timestamp(milliseconds: 1_000_000))
+        let (a, b) = (try Node(database, time), try Node(database, time))
+        let project = try #require(ProjectID(rawValue: "demo"))
+        let worker = try await a.store.enroll("a", for: .seconds(30))
+        var claims: [ClaimedDelivery] = []
+        for number in 1...3 {
+            let token = try #require(DeviceToken(bytes: Array(repeating: UInt8(number), count: 32)))
+            let request = RegistrationRequest(
+                project: project, app: try #require(AppID(rawValue: "com.example.app")),
+                address: .apple(token, .production), appVersion: nil, owner: nil)
+            let registration = try await a.store.register(request, at: Timestamp(milliseconds: 1)).registration
+            let message = NewMessage(
+                sampleFor: .registration(registration.key), in: project, at: 1000, number: UInt64(number))
+            guard case .accepted(_, let claim)? = try await a.store.accept([message], claimedBy: worker).first else {
+                Issue.record("not accepted")
+                return
+            }
+            claims += claim
+        }
+        let messages = claims.map(\.message)
+        #expect(try await b.nodes.ends(of: messages) == [:])
+        #expect(try await b.nodes.ends(of: []) == [:])
+        _ = try await a.store.settle(
+            [claims[0].ended(), claims[1].ended(.rejected, reason: "Unregistered")], by: worker)
+        let unknown = MessageID(acceptedAt: Timestamp(milliseconds: 5), random: 99)
+        #expect(
+            try await b.nodes.ends(of: messages + [unknown]) == [
+                messages[0]: RecordedEnd(outcome: .accepted, reason: nil),
+                messages[1]: RecordedEnd(outcome: .rejected, reason: "Unregistered"),
+            ])
+        try a.store.close()
+        try b.store.close()
+        try await PostgreSQLServer.shared().dropDatabase(database)
+    }
+
     /// A node that listens hears of a commit of another one.
     @Test func nodesTellEachOther() async throws {
         let database = try await SampleDatabase.make()

@@ -73,6 +73,10 @@ package final class PostgresNodes: NodeStore {
         try await read { [engine = store.engine] db in try engine.leaseTime(db) }
     }
 
+    package func ends(of messages: [MessageID]) async throws(StoreError) -> [MessageID: RecordedEnd] {
+        try await store.recordedEnds(of: messages)
+    }
+
     package func otherCommit(atMost limit: Duration) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [hearing] in

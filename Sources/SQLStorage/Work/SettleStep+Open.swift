@@ -103,7 +103,7 @@ extension SettleStep {
         /// Reads several that were not read before.
         mutating func read(_ ids: Set<MessageID>) throws {
             let rows = try transaction.db.statement(SettleStep.messagesByID)
-            rows.bind(texts: ids.map { id in id.packed.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() })
+            rows.bind(texts: ids.map(\.hexadecimal))
             while try rows.next() { _ = try add(rows, known: nil) }
         }
 

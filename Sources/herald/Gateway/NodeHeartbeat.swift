@@ -93,15 +93,36 @@ struct OtherNodesWatch: Service {
     /// As long as the store can't be asked.
     private static let rest: Duration = .seconds(2)
 
+    /// Which commits of other nodes are to be looked at for ends that callers wait for.
+    private struct Looks {
+        /// Whether another node committed something since the last look, or callers wait that were not looked for.
+        var isDue = false
+        var last = ContinuousClock.now
+
+        /// Whether to look now: not at each of many commits.
+        mutating func take(at now: ContinuousClock.Instant) -> Bool {
+            guard isDue, now - last >= OtherNodesWatch.interval else { return false }
+            (isDue, last) = (false, now)
+            return true
+        }
+    }
+
     /// Works until graceful shutdown or cancellation.
     func run() async {
         await cancelWhenGracefulShutdown {
             async let telling: Void = store.tellOthers()
+            var looks = Looks()
             while !Task.isCancelled {
                 await store.otherCommit(atMost: Self.interval)
                 do throws(StoreError) {
                     let change = try await store.catchUp()
                     for lane in [Lane.interactive, .bulk] where change.contains(.work(lane)) { runner.wake(lane) }
+                    if !change.isEmpty { looks.isDue = true }
+                    if looks.take(at: .now) {
+                        looks.isDue = try await runner.lookForEnds { messages throws(StoreError) in
+                            try await store.ends(of: messages)
+                        }
+                    }
                 } catch {
                     guard !Task.isCancelled else { break }
                     logger.debug("the commits of other nodes can't be read", metadata: ["error": "\(error)"])
