@@ -19,7 +19,10 @@ enum Schema {
     }
 
     /// All of them, oldest first.
-    static let migrations = [Migration(version: 1, runsFrom: 1, scripts: tables)]
+    static let migrations = [
+        Migration(version: 1, runsFrom: 1, scripts: tables),
+        Migration(version: 2, runsFrom: 1, scripts: [leavingNodes, providerTokens]),
+    ]
 
     /// The version that this program is made for.
     static var version: Int64 { migrations.last?.version ?? 0 }
