@@ -160,7 +160,7 @@ let postgreSQL: [Target] =
             name: "PostgresStorageTests",
             dependencies: [
                 "PostgresStorage", "SQLStorage", "SQLiteStorage", "PostgreSQLClient", "Store", "StoreConformance",
-                "PushModel", "JSON", "TestSupport", logging,
+                "Delivery", "PushModel", "JSON", "TestSupport", coreMetrics, logging,
             ]),
     ]
 

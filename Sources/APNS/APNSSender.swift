@@ -10,6 +10,8 @@ package final class APNSSender: PushSender {
     private let router: UpstreamRouter<UpstreamKey>
     /// What goes to channels has upstreams of its own, opened by the first publication.
     private let broadcasts: BroadcastSender
+    /// `nil`: no other gateway pushes with the same keys.
+    private let sharedTokens: (any SharedProviderTokens)?
 
     /// Prepares the sender; nothing is dialed before the first push.
     ///
@@ -18,10 +20,13 @@ package final class APNSSender: PushSender {
     ///   - connectionLimit: the most connections of an upstream, at least 1.
     ///   - keyLogFile: a file that TLS secrets are appended to, for reading recorded traffic; `nil`: none.
     ///   - badDeviceTokens: when a share of BadDeviceToken stops an app's pushes.
+    ///   - sharedTokens: where gateways leave provider tokens for each other; `nil`: this one signs all of its own.
     package init(
         loopCount: Int, connectionLimit: Int = 4, keyLogFile: String? = nil,
-        badDeviceTokens: DoubtfulAddressLimits = DoubtfulAddressLimits(), wallTime: @escaping WallTime, logger: Logger
+        badDeviceTokens: DoubtfulAddressLimits = DoubtfulAddressLimits(),
+        sharedTokens: (any SharedProviderTokens)? = nil, wallTime: @escaping WallTime, logger: Logger
     ) {
+        self.sharedTokens = sharedTokens
         router = UpstreamRouter(
             loopCount: loopCount, connectionLimit: connectionLimit, keyLogFile: keyLogFile,
             doubtfulAddresses: badDeviceTokens, wallTime: wallTime, logger: logger)
@@ -33,9 +38,11 @@ package final class APNSSender: PushSender {
 
     init(
         transport: any RequestTransport, connectionLimit: Int = 4,
-        badDeviceTokens: DoubtfulAddressLimits = DoubtfulAddressLimits(), wallTime: @escaping WallTime,
+        badDeviceTokens: DoubtfulAddressLimits = DoubtfulAddressLimits(),
+        sharedTokens: (any SharedProviderTokens)? = nil, wallTime: @escaping WallTime,
         uptime: @escaping Uptime, logger: Logger
     ) {
+        self.sharedTokens = sharedTokens
         router = UpstreamRouter(
             transport: transport, connectionLimit: connectionLimit, doubtfulAddresses: badDeviceTokens,
             wallTime: wallTime, uptime: uptime, logger: logger)
@@ -89,7 +96,8 @@ package final class APNSSender: PushSender {
         let (wallTime, uptime) = router.clocks
         return switch credential {
         case .providerKey(let teamID, let keyID, let key):
-            ProviderTokenSource(keyID: keyID, teamID: teamID, key: key, wallTime: wallTime, uptime: uptime)
+            ProviderTokenSource(
+                keyID: keyID, teamID: teamID, key: key, wallTime: wallTime, uptime: uptime, shared: sharedTokens)
         case .certificate: nil
         }
     }

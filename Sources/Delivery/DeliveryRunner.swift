@@ -172,6 +172,21 @@ extension DeliveryRunner {
         await waiters.end(of: message, atMost: limit, on: clock)
     }
 
+    /// Another process that shares the store recorded something: tells callers the ends that it recorded. Those that wait
+    /// since the call before are looked for.
+    ///
+    /// - Parameter read: how the only deliveries of messages ended, as the ledger has it; asked once, or not at all.
+    /// - Returns: whether callers are left that were not looked for yet.
+    package func lookForEnds(
+        _ read: ([MessageID]) async throws(StoreError) -> [MessageID: RecordedEnd]
+    ) async throws(StoreError) -> Bool {
+        let (messages, hasOthers) = waiters.lookedFor()
+        guard !messages.isEmpty else { return hasOthers }
+        waiters.found(
+            try await read(messages).mapValues { DeliveryEnd(outcome: $0.outcome, reason: $0.reason) })
+        return hasOthers
+    }
+
     /// Takes room in a lane; `nil`: there is none.
     func reserve(_ counts: [ProjectID: Int], in lane: Lane) -> Reservation? {
         gate(lane).reserve(counts, at: wallTime())

@@ -33,6 +33,16 @@ package final class ES256PrivateKey: Sendable {
         try PrivateKey.generatedOnP256().pem()
     }
 
+    /// What seals secrets that only those can open who have this key.
+    ///
+    /// - Parameter purpose: tells keys for different secrets apart.
+    package func sealingKey(for purpose: String) throws(SigningError) -> SealingKey {
+        let result: Result<SecretBytes, SigningError> = key.withLock { key in
+            Result { () throws(SigningError) in try key.scalar() }
+        }
+        return try SealingKey(from: try result.get(), for: purpose)
+    }
+
     /// Signs `message`: 64 bytes, r ‖ s as JWS wants it (RFC 7518 §3.4), not DER.
     package func signature(for message: [UInt8]) throws(SigningError) -> [UInt8] {
         // The result leaves the lock as a value because a typed error doesn't pass through every withLock overload.

@@ -171,6 +171,22 @@ import COpenSSL
         return unsafe Array(UnsafeBufferPointer(start: start, count: length))
     }
 
+    /// The private half: 32 bytes. Only for keys on P-256.
+    func scalar() throws(SigningError) -> SecretBytes {
+        ErrorStack.clear()
+        var number: OpaquePointer?
+        guard unsafe EVP_PKEY_get_bn_param(pointer, OSSL_PKEY_PARAM_PRIV_KEY, &number) == 1,
+            let number = unsafe number
+        else { throw libraryError("EVP_PKEY_get_bn_param") }
+        defer { unsafe BN_clear_free(number) }
+        var written: Int32 = 0
+        let bytes = SecretBytes(count: 32) { buffer in
+            written = unsafe BN_bn2binpad(number, buffer.baseAddress, 32)
+        }
+        guard written == 32 else { throw libraryError("BN_bn2binpad") }
+        return bytes
+    }
+
     /// Signs the SHA-256 digest of `message`: r ‖ s, each padded on the left to 32 bytes. Only for keys on P-256.
     func signature(for message: [UInt8]) throws(SigningError) -> [UInt8] {
         let encoded = try encodedSignature(for: message)

@@ -27,6 +27,8 @@ package struct SigningError: Error, Hashable, Sendable, CustomStringConvertible 
         case wrongPassword
         /// The file is encrypted with an algorithm that this OpenSSL does not offer.
         case unsupportedEncryption
+        /// What is to be opened was sealed with another key, or changed.
+        case notSealed
         /// OpenSSL failed; the message has its error stack.
         case library
     }

@@ -23,12 +23,21 @@ package struct AuthorizationToken: Sendable {
 
 /// Gives the tokens of one credential, shared by all upstreams that use it.
 package protocol AuthorizationSource: AnyObject, Sendable {
+    /// Has a token ready that others are asked for; returns in seconds at most. Called before ``current()`` where requests may
+    /// wait, never on a loop thread.
+    func prepare() async
+
     /// The token to send now.
     func current() throws(AuthorizationFailure) -> AuthorizationToken
 
     /// Takes note that the service called the token that was issued then expired. Called on a loop thread: must not
     /// block.
     func expire(_ issuedAt: Timestamp)
+}
+
+extension AuthorizationSource {
+    /// Nothing has to be asked for.
+    package func prepare() async {}
 }
 
 /// No token could be made.

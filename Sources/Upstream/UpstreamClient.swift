@@ -163,6 +163,7 @@ package final class UpstreamClient: Sendable {
         _ indices: ArraySlice<Int>, of batch: [Push], built: BuiltRequests?,
         report: @escaping @Sendable ([PushReport]) -> Void
     ) async {
+        await tokens?.prepare()
         let token: AuthorizationToken?
         do {
             token = try tokens?.current()

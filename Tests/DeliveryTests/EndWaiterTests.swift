@@ -65,6 +65,33 @@ struct EndWaiterTests {
         #expect(!waiters.beginWriting(id(1)))
     }
 
+    @Test func whoWaitedAtTheLookBeforeIsLookedForAndTold() async {
+        let (waiters, clock) = (EndWaiters(), TestClock())
+        func look(finds messages: Set<MessageID>, andOthers hasOthers: Bool) {
+            let look = waiters.lookedFor()
+            #expect(Set(look.messages) == messages && look.hasOthers == hasOthers)
+        }
+        look(finds: [], andOthers: false)
+        waiters.enter(id(1))
+        look(finds: [], andOthers: true)
+        waiters.enter(id(2))
+        waiters.enter(id(3))
+        look(finds: [id(1)], andOthers: true)
+        #expect(waiters.beginWriting(id(2)))
+        look(finds: [id(1), id(3)], andOthers: false)
+        async let first = waiters.end(of: id(1), atMost: .seconds(30), on: clock)
+        async let second = waiters.end(of: id(2), atMost: .seconds(30), on: clock)
+        let other = DeliveryEnd(outcome: .accepted, reason: nil)
+        // What is being written here is told as it was written; what no caller waits for is passed over.
+        waiters.found([id(1): Self.end, id(2): Self.end, id(4): Self.end])
+        waiters.wrote([id(2): other])
+        #expect(await first == Self.end)
+        #expect(await second == other)
+        look(finds: [id(3)], andOthers: false)
+        waiters.leave(id(3))
+        #expect(waiters.isEmpty)
+    }
+
     @Test func thereIsRoomForSoManyAndNotMore() async {
         let waiters = EndWaiters()
         for number in 0..<EndWaiters.limit { waiters.enter(id(number)) }

@@ -91,6 +91,28 @@ struct MigrationTests {
         try await server.dropDatabase(database)
     }
 
+    /// A node of the version before goes on beside the tables of this one, and what it wrote stays.
+    @Test func nodesOfTheFirstVersionGoOn() async throws {
+        let server = try await PostgreSQLServer.shared()
+        let database = try await server.makeDatabase()
+        try Self.migrate(database, SchemaMigrator(migrations: Array(Schema.migrations.prefix(1))))
+        func enter(_ name: String) async throws {
+            try await server.execute(
+                "INSERT INTO node (name, version, started, heartbeat) VALUES ('\(name)', '1.0', 5, 5)", in: database)
+        }
+        try await enter("before")
+        try Self.migrate(database, Self.migrator(0))
+        try Self.migrate(database, SchemaMigrator(migrations: Array(Schema.migrations.prefix(1))))
+        try await enter("after")
+        try await server.execute(
+            "UPDATE node SET heartbeat = 6, address = 'http://a' WHERE name = 'after'", in: database)
+        #expect(
+            try await server.execute("SELECT name, heartbeat, is_leaving FROM node ORDER BY id", in: database)
+                == ["before|5|0", "after|6|0"])
+        #expect(try await server.execute("SELECT count(*) FROM provider_token", in: database) == ["0"])
+        try await server.dropDatabase(database)
+    }
+
     /// A statement that fails leaves nothing of its migration.
     @Test func aMigrationThatFailsChangesNothing() async throws {
         let server = try await PostgreSQLServer.shared()

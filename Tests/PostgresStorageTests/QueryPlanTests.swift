@@ -38,6 +38,8 @@ struct QueryPlanTests {
         Hot(name: "moves to a registration", sql: TokenMoves.of),
         Hot(name: "times ahead", sql: FutureTimes.clocks),
         Hot(name: "times that follow", sql: FutureTimes.nextHours),
+        Hot(name: "ends that callers wait for", sql: RecordedEndReader.ended),
+        Hot(name: "blocks of such ends", sql: RecordedEndReader.blocks),
         Hot(name: "due", sql: PendingTable.due),
         Hot(name: "due of a message", sql: PendingTable.dueOfMessage),
         Hot(name: "next route", sql: PendingTable.nextRoute),

@@ -33,6 +33,9 @@ package struct DeliveryEnd: Hashable, Sendable {
 /// caller whose time is over withdraws; what becomes of the delivery from then on is as if no caller had waited. Only a write
 /// that takes longer than ``writeLimit`` is not waited for.
 ///
+/// Where several gateways share a store another one may record the end: it is looked for in the ledger (``lookedFor()``,
+/// ``found(_:)``).
+///
 /// A push without a waiting caller costs nothing: it has no task and no entry.
 final class EndWaiters: Sendable {
     /// The most callers that wait at a time; further ones have their answer at once.
@@ -53,6 +56,8 @@ final class EndWaiters: Sendable {
 
     private struct Waiter {
         var state = State.open
+        /// Whether it waited at the look before.
+        var isLong = false
         let signal = AutoResetEvent()
     }
 
@@ -168,6 +173,35 @@ extension EndWaiters {
             table.waiters[message]?.state = .writing(isOverdue: false)
             return true
         }
+    }
+
+    /// The deliveries to look for in the ledger: those whose callers waited at the last call already. Others end here in the
+    /// meantime, nearly all of them.
+    ///
+    /// - Returns: whether there are others: they are among those of the next call.
+    func lookedFor() -> (messages: [MessageID], hasOthers: Bool) {
+        guard !isEmpty else { return ([], false) }
+        return table.withLock { table in
+            var (messages, hasOthers): ([MessageID], Bool) = ([], false)
+            for (message, waiter) in table.waiters {
+                guard case .open = waiter.state else { continue }
+                if waiter.isLong { messages.append(message) } else { hasOthers = true }
+                table.waiters[message]?.isLong = true
+            }
+            return (messages, hasOthers)
+        }
+    }
+
+    /// These ends are in the ledger: another gateway recorded them. One that is being written here is told by who writes it.
+    func found(_ ends: [MessageID: DeliveryEnd]) {
+        let signals = table.withLock { table in
+            ends.compactMap { message, end -> AutoResetEvent? in
+                guard case .open = table.waiters[message]?.state else { return nil }
+                table.waiters[message]?.state = .ended(end)
+                return table.waiters[message]?.signal
+            }
+        }
+        for signal in signals { signal.raise() }
     }
 
     /// These ends are committed.

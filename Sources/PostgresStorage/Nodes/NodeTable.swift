@@ -12,8 +12,10 @@ struct NodeTable {
     private static let insertion = """
         INSERT INTO node (name, version, address, started, heartbeat) VALUES (?, ?, ?, ?, ?)
         """
-    private static let beat = "UPDATE node SET heartbeat = ?, address = coalesce(?, address) WHERE id = ?"
-    private static let living = "SELECT count(*), coalesce(min(id), 0) FROM node WHERE heartbeat > ?"
+    private static let beat = """
+        UPDATE node SET heartbeat = ?, address = coalesce(?, address), is_leaving = ? WHERE id = ?
+        """
+    private static let living = "SELECT count(*), coalesce(min(id), 0) FROM node WHERE heartbeat > ? AND is_leaving = 0"
     private static let all = "SELECT id, name, version, address, started, heartbeat FROM node ORDER BY id LIMIT 1000"
 
     /// Enters a node, and forgets those that are long gone.
@@ -36,17 +38,18 @@ struct NodeTable {
     /// Notes that a node lives.
     ///
     /// - Returns: `nil`: others have forgotten it.
-    func beat(_ number: Int64, address: String?, at now: Timestamp) throws -> NodeStanding? {
+    func beat(_ number: Int64, address: String?, isLeaving: Bool, at now: Timestamp) throws -> NodeStanding? {
         let beat = try db.statement(Self.beat)
         beat.bind(now.milliseconds)
         Self.bind(address, to: beat)
+        beat.bind(isLeaving ? 1 as Int64 : 0)
         beat.bind(number)
         guard try beat.run() > 0 else { return nil }
         let living = try db.statement(Self.living)
         living.bind((now + (.zero - StoreNode.lifetime)).milliseconds)
         guard try living.next() else { return nil }
         defer { living.reset() }
-        return NodeStanding(count: Int(living.number(0)), isFirst: living.number(1) == number)
+        return NodeStanding(count: max(1, Int(living.number(0))), isFirst: living.number(1) == number)
     }
 
     /// Removes a node.

@@ -14,6 +14,15 @@ package final class PostgresNodes: NodeStore {
         var registrations: Int64
         var load: Int64
         var webhooks: Int64
+        /// Changes when a node comes or leaves, and while one hands over.
+        var nodes: Int64
+
+        /// Whether readers of the store have something to take over.
+        func differs(from before: Seen?) -> Bool {
+            guard var before else { return true }
+            before.nodes = nodes
+            return before != self
+        }
     }
 
     private let store: SQLStore
@@ -31,7 +40,8 @@ package final class PostgresNodes: NodeStore {
         SELECT coalesce((SELECT seq FROM numbering WHERE name = 'event'), 0),
             coalesce((SELECT max(number) FROM registration_change), 0),
             coalesce((SELECT max(change) FROM project), 0),
-            coalesce((SELECT sum(revision) + count(*) FROM webhook), 0)
+            coalesce((SELECT sum(revision) + count(*) FROM webhook), 0),
+            (SELECT CAST(count(*) + coalesce(sum(id + is_leaving * heartbeat), 0) AS bigint) FROM node)
         """
 
     /// - Parameter store: the one of this gateway.
@@ -49,9 +59,11 @@ package final class PostgresNodes: NodeStore {
         }
     }
 
-    package func beat(_ number: Int64, address: String?) async throws(StoreError) -> NodeStanding {
+    package func beat(
+        _ number: Int64, address: String?, isLeaving: Bool
+    ) async throws(StoreError) -> NodeStanding {
         let standing = try await write { db, now in
-            try NodeTable(db: db).beat(number, address: address, at: now)
+            try NodeTable(db: db).beat(number, address: address, isLeaving: isLeaving, at: now)
         }
         guard let standing else {
             throw StoreError(.fenced, "Other nodes have forgotten this one, which was silent for too long.")
@@ -71,6 +83,10 @@ package final class PostgresNodes: NodeStore {
 
     package func time() async throws(StoreError) -> Timestamp {
         try await read { [engine = store.engine] db in try engine.leaseTime(db) }
+    }
+
+    package func ends(of messages: [MessageID]) async throws(StoreError) -> [MessageID: RecordedEnd] {
+        try await store.recordedEnds(of: messages)
     }
 
     package func otherCommit(atMost limit: Duration) async {
@@ -119,14 +135,29 @@ package final class PostgresNodes: NodeStore {
             defer { numbers.reset() }
             return Seen(
                 event: numbers.number(0), registrations: numbers.number(1), load: numbers.number(2),
-                webhooks: numbers.number(3))
+                webhooks: numbers.number(3), nodes: numbers.number(4))
         }
         let before = seen.withLock { $0 }
         guard now != before else { return [] }
-        try await store.noteOtherCommits(before?.webhooks == now.webhooks ? [] : .webhooks)
+        if now.differs(from: before) {
+            try await store.noteOtherCommits(before?.webhooks == now.webhooks ? [] : .webhooks)
+        }
         // Not before: what could not be told is told with the next look.
         seen.withLock { $0 = now }
-        return before?.event == now.event ? [] : [.interactiveWork, .bulkWork]
+        // What a node gives back that stops makes no event.
+        return before?.event == now.event && before?.nodes == now.nodes ? [] : [.interactiveWork, .bulkWork]
+    }
+
+    package func providerToken(of key: ProviderKeyName) async throws(StoreError) -> SealedProviderToken? {
+        try await read { db in try ProviderTokenTable(db: db).token(of: key) }
+    }
+
+    package func keep(
+        _ token: SealedProviderToken, of key: ProviderKeyName, replacing former: SealedProviderToken?
+    ) async throws(StoreError) -> SealedProviderToken {
+        try await write { db, now in
+            try ProviderTokenTable(db: db).keep(token, of: key, replacing: former, at: now)
+        }
     }
 
     private func read<Value: Sendable>(

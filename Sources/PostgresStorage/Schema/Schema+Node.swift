@@ -11,4 +11,21 @@ extension Schema {
             heartbeat bigint NOT NULL
         ) WITH (fillfactor = 50);
         """
+
+    /// Whether a node was told to stop: it hands over what it has, and takes no part in anything else.
+    static let leavingNodes = """
+        ALTER TABLE node ADD COLUMN is_leaving bigint NOT NULL DEFAULT 0 CHECK (is_leaving IN (0, 1));
+        """
+
+    /// `provider_token` has the token of the moment of each key of Apple's, for all nodes. It is sealed with a key that comes
+    /// from that key itself, which the database does not have.
+    static let providerTokens = """
+        CREATE TABLE provider_token (
+            team text COLLATE "C" NOT NULL,
+            key_id text COLLATE "C" NOT NULL,
+            issued_at bigint NOT NULL,
+            sealed bytea NOT NULL,
+            PRIMARY KEY (team, key_id)
+        );
+        """
 }

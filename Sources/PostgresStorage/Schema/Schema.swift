@@ -22,6 +22,7 @@ enum Schema {
     static let migrations = [
         Migration(version: 1, runsFrom: 1, scripts: tables),
         Migration(version: 2, runsFrom: 1, scripts: [messagePlatforms]),
+        Migration(version: 3, runsFrom: 1, scripts: [leavingNodes, providerTokens]),
     ]
 
     /// The version that this program is made for.

@@ -76,7 +76,7 @@ struct TransferTable {
 
 extension TransferTable {
     /// Beside the tables of the store: what only this engine has.
-    private static let own: Set<String> = ["node", "schema_version"]
+    private static let own: Set<String> = ["node", "provider_token", "schema_version"]
 
     private static let columnList = """
         SELECT CAST(c.relname AS text), CAST(a.attname AS text), CAST(format_type(a.atttypid, NULL) AS text),

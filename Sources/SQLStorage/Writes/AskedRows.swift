@@ -22,7 +22,7 @@ struct AskedRows {
         if !lookUps.registrations.isEmpty { registrations = try Self.registrations(lookUps.registrations, db) }
         if !lookUps.messages.isEmpty {
             let rows = try db.statement(OpenMessageRow.byIDs)
-            rows.bind(texts: Set(lookUps.messages).map(Self.digits))
+            rows.bind(texts: Set(lookUps.messages).map(\.hexadecimal))
             try rows.askAhead()
             messages = rows
         }
@@ -33,9 +33,6 @@ struct AskedRows {
         try db.ask(DeliveryRegistrationReader.byKeys, [Array(Set(keys.map(\.rawValue)))])
     }
 
-    private static func digits(_ id: MessageID) -> String {
-        id.packed.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
 }
 
 /// What a step of settling reads of a message.

@@ -160,7 +160,7 @@ struct CertificateSection {
             return section.problem("passwordFile", "the password in it does not open \(keyPath)")
         case .unsupportedEncryption:
             return section.problem(keyField, "\(keyPath): \(message)")
-        case .notACertificate, .notP256, .notRSA, .notASubscriptionKey, .tooLong, .library:
+        case .notACertificate, .notP256, .notRSA, .notASubscriptionKey, .tooLong, .notSealed, .library:
             return section.problem(main, "\(path): \(message)")
         }
     }

@@ -435,7 +435,7 @@ struct APNSSection {
                 case .notAPrivateKey: "no private key in it; use the .p8 as it came from the developer account"
                 case .notP256: "not a P-256 key; APNs takes no other; use the .p8 of the developer account"
                 case .notACertificate, .keyMismatch, .passwordNeeded, .wrongPassword, .unsupportedEncryption, .notRSA,
-                    .notASubscriptionKey, .tooLong, .library:
+                    .notASubscriptionKey, .tooLong, .notSealed, .library:
                     error.message
                 }
             problems.append(section.problem("key", "\(path): \(what)"))

@@ -40,6 +40,7 @@ struct Gateway: Service {
     private let disk: DiskSpace
     /// What a gateway beside others does; none when it has the store for itself.
     private let nodeServices: [any Service]
+    private let departure: NodeHeartbeat.Departure
     /// `nil`: nothing is traced.
     private let telemetry: Telemetry?
     private let logger: Logger
@@ -77,7 +78,11 @@ struct Gateway: Service {
         let directory = ProjectDirectory(projects.projects)
         let linkHosts = LinkHosts()
         try linkHosts.replace(with: projects.projects)
-        let senders = try Self.senders(for: projects, configuration, logger)
+        // Deliveries go by a time that is the same for all gateways that share the store, whatever their machines' clocks say.
+        let sharedTime = SharedTime(nil)
+        let system: WallTime = { sharedTime.now ?? Timestamp.systemTime() }
+        let sharedTokens = configuration.database.map { _ in NodeProviderTokens(logger: logger) }
+        let senders = try Self.senders(for: projects, configuration, sharedTokens, system, logger)
         let sender = senders.all
         let channelClient = APNSChannelClient(wallTime: Timestamp.systemTime, logger: logger)
         channelClient.use(projects.upstreams)
@@ -101,12 +106,15 @@ struct Gateway: Service {
         let (liveNodes, nodeAddress) = (LiveNodes(), NodeHeartbeat.Address())
         let nodeName = "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
         if opened.nodes != nil { liveNodes.beginBesideOthers() }
-        liveNodes.onCountChange { senders.divide(among: $0) }
-        // Deliveries go by a time that does not jump back when the clock is set, and that is the same for all gateways that
-        // share the store, whatever their machines' clocks say.
-        let sharedTime = SharedTime(try await opened.nodes?.time())
+        let departure = NodeHeartbeat.Departure()
+        self.departure = departure
+        if let nodes = opened.nodes {
+            sharedTokens?.begin(in: nodes)
+            let asked = ContinuousClock.now
+            sharedTime.update(to: try await nodes.time(), asked: asked)
+        }
+        // Nor does it jump back when the clock is set.
         let start = ContinuousClock.now
-        let system: WallTime = { sharedTime.now ?? Timestamp.systemTime() }
         let time = SteadyTime(
             system: system, uptime: { ContinuousClock.now - start }, lastRecordedAt: store.lastRecordedAt)
         let limits = configuration.deliveryLimits
@@ -122,12 +130,17 @@ struct Gateway: Service {
             refusals: refusals,
             admission: admission, nodes: liveNodes, clock: ContinuousClock(), wallTime: { time.now() },
             random: { Double.random(in: 0..<1) }, tracer: telemetry?.tracer, logger: logger)
+        liveNodes.onCountChange { count in
+            senders.divide(among: count)
+            // One that ended leaves work behind.
+            for lane in [Lane.interactive, .bulk] { runner.wake(lane) }
+        }
         nodeServices =
             opened.nodes.map { nodes in
                 [
                     NodeHeartbeat(
-                        store: nodes, name: nodeName, address: nodeAddress, live: liveNodes, time: sharedTime,
-                        logger: logger),
+                        store: nodes, name: nodeName, address: nodeAddress, departure: departure, live: liveNodes,
+                        time: sharedTime, logger: logger),
                     OtherNodesWatch(store: nodes, runner: runner, logger: logger),
                 ] as [any Service]
             } ?? []
@@ -270,9 +283,10 @@ struct Gateway: Service {
 
     /// The ways to the push services of the projects.
     private static func senders(
-        for projects: ProjectSet, _ configuration: GatewayConfiguration, _ logger: Logger
+        for projects: ProjectSet, _ configuration: GatewayConfiguration, _ sharedTokens: NodeProviderTokens?,
+        _ wallTime: @escaping WallTime, _ logger: Logger
     ) throws(ConfigurationError) -> PushSenders {
-        let senders = PushSenders(configuration, logger: logger)
+        let senders = PushSenders(configuration, sharedTokens: sharedTokens, wallTime: wallTime, logger: logger)
         if let proxy = configuration.environmentProxy?.proxy {
             logger.notice("the environment names a proxy", metadata: ["proxy": "\(proxy)"])
         }
@@ -336,7 +350,8 @@ struct Gateway: Service {
             certificates,
             ReloadService(hangups: hangups, reloader: reloader, listener: listenerWatch),
         ]
-        services += nodeServices
+        // Before the deliveries: others hear what is given back until the last of them has ended.
+        services = nodeServices + services
         // The first one: it ends when all that is traced has ended.
         if let telemetry { services.insert(telemetry.exporter, at: 0) }
         if let listenerWatch {
@@ -344,7 +359,7 @@ struct Gateway: Service {
             services.append(listenerWatch)
         }
         if let operations { services.append(operations) }
-        services += [server, AcceptGate(acceptor: acceptor, runner: runner)]
+        services += [server, AcceptGate(acceptor: acceptor, runner: runner, departure: departure)]
         // A port in use stops the others in order too: what they had begun is finished, and only one line is told.
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(

@@ -7,6 +7,8 @@ import UnixSignals
 struct AcceptGate: Service {
     let acceptor: MessageAcceptor
     let runner: DeliveryRunner
+    /// Begins with it.
+    let departure: NodeHeartbeat.Departure
 
     func run() async throws {
         do {
@@ -16,6 +18,7 @@ struct AcceptGate: Service {
         }
         acceptor.stop()
         runner.stop()
+        departure.begin()
     }
 }
 

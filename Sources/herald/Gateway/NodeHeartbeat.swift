@@ -21,27 +21,42 @@ struct NodeHeartbeat: Service {
         }
     }
 
+    /// Whether the gateway was told to stop: others take over what it gives back while it winds down.
+    final class Departure: Sendable {
+        fileprivate let changed = AutoResetEvent()
+        private let flag = Atomic(false)
+
+        /// Whether it was.
+        var hasBegun: Bool { flag.load(ordering: .acquiring) }
+
+        /// It is told to.
+        func begin() {
+            flag.store(true, ordering: .releasing)
+            changed.raise()
+        }
+    }
+
     let store: any NodeStore
     /// Host and process.
     let name: String
     let address: Address
+    let departure: Departure
     let live: LiveNodes
     /// The store's clock, which is read with each word.
     let time: SharedTime
     let logger: Logger
 
-    /// Works until graceful shutdown or cancellation.
+    /// How often others are told while the gateway hands over.
+    private static let leavingInterval: Duration = .milliseconds(250)
+
+    /// Works until graceful shutdown or cancellation, which come when nothing is left to hand over.
     func run() async {
         await cancelWhenGracefulShutdown {
             var number: Int64?
             while !Task.isCancelled {
                 number = await beat(number)
-                do {
-                    try await ContinuousClock().sleep(for: StoreNode.interval)
-                } catch {
-                    // Cancelled: the gateway stops.
-                    break
-                }
+                let interval = departure.hasBegun ? Self.leavingInterval : StoreNode.interval
+                await departure.changed.wait(atMost: interval, on: ContinuousClock())
             }
             // Without a parent: this task is cancelled already.
             if let number { await Task { await leave(number) }.value }
@@ -59,7 +74,9 @@ struct NodeHeartbeat: Service {
                 logger.info("this gateway is a node of its store", metadata: ["node": "\(entered)"])
             }
             let asked = ContinuousClock.now
-            live.update(to: try await store.beat(entered, address: address.url), asked: asked)
+            live.update(
+                to: try await store.beat(entered, address: address.url, isLeaving: departure.hasBegun),
+                asked: asked)
             let askedTime = ContinuousClock.now
             time.update(to: try await store.time(), asked: askedTime)
             return entered
@@ -93,15 +110,36 @@ struct OtherNodesWatch: Service {
     /// As long as the store can't be asked.
     private static let rest: Duration = .seconds(2)
 
+    /// Which commits of other nodes are to be looked at for ends that callers wait for.
+    private struct Looks {
+        /// Whether another node committed something since the last look, or callers wait that were not looked for.
+        var isDue = false
+        var last = ContinuousClock.now
+
+        /// Whether to look now: not at each of many commits.
+        mutating func take(at now: ContinuousClock.Instant) -> Bool {
+            guard isDue, now - last >= OtherNodesWatch.interval else { return false }
+            (isDue, last) = (false, now)
+            return true
+        }
+    }
+
     /// Works until graceful shutdown or cancellation.
     func run() async {
         await cancelWhenGracefulShutdown {
             async let telling: Void = store.tellOthers()
+            var looks = Looks()
             while !Task.isCancelled {
                 await store.otherCommit(atMost: Self.interval)
                 do throws(StoreError) {
                     let change = try await store.catchUp()
                     for lane in [Lane.interactive, .bulk] where change.contains(.work(lane)) { runner.wake(lane) }
+                    if !change.isEmpty { looks.isDue = true }
+                    if looks.take(at: .now) {
+                        looks.isDue = try await runner.lookForEnds { messages throws(StoreError) in
+                            try await store.ends(of: messages)
+                        }
+                    }
                 } catch {
                     guard !Task.isCancelled else { break }
                     logger.debug("the commits of other nodes can't be read", metadata: ["error": "\(error)"])

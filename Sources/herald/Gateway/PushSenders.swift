@@ -21,20 +21,28 @@ final class PushSenders: Sendable {
     private let inForce = Mutex<ProjectSet?>(nil)
 
     /// Prepares the ways; nothing is dialed before the first push.
-    init(_ configuration: GatewayConfiguration, logger: Logger) {
+    ///
+    /// - Parameters:
+    ///   - sharedTokens: where gateways leave provider tokens for each other; `nil`: there is one gateway.
+    ///   - wallTime: the same for all of them: a token's age counts by it.
+    init(
+        _ configuration: GatewayConfiguration, sharedTokens: (any SharedProviderTokens)?, wallTime: @escaping WallTime,
+        logger: Logger
+    ) {
         apple = APNSSender(
             loopCount: configuration.limits.upstreamThreads,
             connectionLimit: configuration.limits.upstreamConnections, keyLogFile: configuration.keyLogFile,
-            badDeviceTokens: configuration.badDeviceTokenLimits, wallTime: Timestamp.systemTime, logger: logger)
+            badDeviceTokens: configuration.badDeviceTokenLimits, sharedTokens: sharedTokens, wallTime: wallTime,
+            logger: logger)
         web = WebPushSender(
             loopCount: configuration.limits.upstreamThreads,
             connectionLimit: configuration.limits.upstreamConnections,
-            inFlightLimit: configuration.deliveryLimits.inFlight, wallTime: Timestamp.systemTime, logger: logger)
+            inFlightLimit: configuration.deliveryLimits.inFlight, wallTime: wallTime, logger: logger)
         android = FCMRelaySender(
             loopCount: configuration.limits.upstreamThreads,
             connectionLimit: configuration.limits.upstreamConnections * FCMRelaySender.connectionShare,
             keyLogFile: configuration.keyLogFile, doubtfulTokens: configuration.badDeviceTokenLimits,
-            wallTime: Timestamp.systemTime, logger: logger)
+            wallTime: wallTime, logger: logger)
         all = PushSwitch([.apple: apple, .web: web, .android: android])
     }
 

@@ -140,6 +140,41 @@
             }
         }
 
+        /// What a node that is told to stop has in flight another one sends as soon as it is given back, without waiting for the
+        /// end of a lease.
+        @Test func aNodeThatIsToldToStopHandsOverAtOnce() async throws {
+            try await Self.with(try await .shared(), limits: "limits:\n  shutdownSeconds: 1") { test in
+                let nodes = [try await test.start(), try await test.start()]
+                let admin = APIClient(baseURL: nodes[0].baseURL, key: test.keys.admin)
+                let sender = APIClient(baseURL: nodes[0].baseURL, key: test.keys.sender)
+                var devices: [String] = []
+                for number in 0..<10 {
+                    let device = String(format: "%064x", 4711 + number)
+                    devices.append(device)
+                    test.simulator.rules.set(Rule(.neverAnswer), for: device)
+                    let token = try await admin.register(deviceToken: device)
+                    let sent = try await sender.post(
+                        "/v1/projects/demo/messages:send",
+                        #"{"message":{"token":"\#(token)","notification":{"title":"Hi"}}}"#)
+                    #expect(sent.status == 200, "\(sent.text)")
+                }
+                // The node that accepts one sends it.
+                await test.simulator.recording.wait(untilCount: devices.count)
+                test.simulator.rules.clear()
+                #expect(await nodes[0].end(with: SIGTERM) == 0)
+                let ended = ContinuousClock.now
+                await test.simulator.recording.wait(untilCount: 2 * devices.count)
+                // A lease counts 30 seconds, and lanes look by themselves once a minute.
+                #expect(ContinuousClock.now - ended < .seconds(10))
+                let ids = Dictionary(grouping: test.simulator.recording.pushes, by: \.deviceToken).mapValues {
+                    $0.map { $0.headers["apns-id"] }
+                }
+                #expect(Set(ids.keys) == Set(devices))
+                #expect(ids.values.allSatisfy { $0.count == 2 && Set($0).count == 1 })
+                #expect(await nodes[1].end(with: SIGTERM) == 0)
+            }
+        }
+
         /// A node that does nothing for longer than its lease sends nothing any more of what others took over.
         @Test func aNodeThatWasStoppedBeyondItsLeaseEnrolsAnew() async throws {
             let limits = "limits:\n  pageSize: 20\n  inFlight: 40"
