@@ -27,6 +27,13 @@ final class WriteTransaction {
     private var foundRegistrations: [Int64: DeliveryRegistration] = [:]
     private var foundMessages: [MessageID: StoredRow] = [:]
     private let newMessages = RowBatch()
+    /// Those that were inserted with numbers that were known before.
+    private(set) var accepted: [AcceptedMessage] = []
+    /// Whether others were inserted, or may have been.
+    private(set) var hasUnknownMessages = false
+    /// Registrations that are going to be looked up.
+    private var expected: [RegistrationKey] = []
+    private var hasReadExpected = false
     private var insertionText = ""
 
     /// So many messages are inserted with one statement.
@@ -53,19 +60,44 @@ final class WriteTransaction {
 
     /// The statement that inserts a message.
     func messageInsertion(_ sql: @autoclosure () -> String) throws -> any PreparedStatement {
+        hasUnknownMessages = true
+        // Messages have their numbers in the order in which they were accepted.
+        asked.sequence = nil
         if let known = insertion { return known }
         let statement = try db.insertion(sql(), key: "seq")
         insertion = statement
         return statement
     }
 
+    /// A number for a message that is inserted with others; `nil`: there is none, and the message is inserted by itself.
+    func takeSequence() throws -> Int64? {
+        guard let rows = asked.sequence else { return nil }
+        guard let row = try rows.next() else {
+            asked.sequence = nil
+            return nil
+        }
+        return row[0]
+    }
+
+    /// A number for a ledger block; `nil`: the database gives one.
+    func takeBlock() throws -> Int64? {
+        guard let rows = asked.blocks else { return nil }
+        guard let row = try rows.next() else {
+            asked.blocks = nil
+            return nil
+        }
+        return row[0]
+    }
+
     /// Takes a message that is inserted with others, before anything looks at it.
     ///
     /// - Parameters:
     ///   - sql: inserts one, always the same text.
+    ///   - message: it, with the number that it has.
     ///   - bind: binds its columns.
-    func addMessage(_ sql: String, _ bind: (any ParameterBinder) -> Void) throws {
+    func add(_ message: AcceptedMessage, _ sql: String, _ bind: (any ParameterBinder) -> Void) throws {
         insertionText = sql
+        accepted.append(message)
         bind(newMessages)
         newMessages.endRow()
         if newMessages.count >= Self.messageLimit { try insertMessages() }
@@ -84,20 +116,32 @@ final class WriteTransaction {
     /// back.
     func expect(_ lookUps: LookUps) throws {
         guard db.dialect.joinsRows else { return }
+        // What is left of those before is given up first: the statements are the same.
+        asked = AskedRows()
         asked = try AskedRows(lookUps, db)
+        expected = lookUps.registrations
+        hasReadExpected = false
     }
 
     /// The registration with this number; `nil` when it was purged.
     func registration(_ key: RegistrationKey) throws -> DeliveryRegistration? {
-        while let row = try asked.registrations?.next() {
-            let registration = try registrations.read(row)
-            foundRegistrations[registration.key.rawValue] = registration
-        }
-        asked.registrations = nil
+        if !hasReadExpected { try readExpected() }
         if let known = foundRegistrations[key.rawValue] { return known }
         let statement = try statement(.registration, DeliveryRegistrationReader.byKey)
         statement.bind(key.rawValue)
         return try statement.first { row in try registrations.read(row) }
+    }
+
+    /// What was asked for may have been forgotten since.
+    private func readExpected() throws {
+        hasReadExpected = true
+        guard let rows = try asked.registrations ?? (expected.isEmpty ? nil : AskedRows.askRegistrations(expected, db))
+        else { return }
+        asked.registrations = nil
+        while let row = try rows.next() {
+            let registration = try registrations.read(row)
+            foundRegistrations[registration.key.rawValue] = registration
+        }
     }
 
     /// The row of a message that was expected, as ``OpenMessageRow`` has it, for the first who wants it: who changes the
@@ -171,12 +215,15 @@ final class WriteTransaction {
         foundRegistrations.removeAll()
         foundMessages.removeAll()
         clock = nil
-        asked = AskedRows()
+        asked.forget()
+        hasReadExpected = false
     }
 
     /// Forgets what a write did that was taken back.
     func takeBack() {
         forget()
         newMessages.removeAll()
+        // Of what was accepted before it, too.
+        hasUnknownMessages = true
     }
 }
