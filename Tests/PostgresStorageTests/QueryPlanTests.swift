@@ -217,6 +217,8 @@ struct QueryPlanTests {
         Hot(name: "open pages of a message", sql: OpenPage.ofMessage),
         Hot(name: "bounds of an export", sql: ExportReader.bounds),
         Hot(name: "prove", sql: RegistrationTable.prove),
+        Hot(name: "prove several for the first time", sql: Proofs.first),
+        Hot(name: "prove several", sql: Proofs.others),
         Hot(name: "doubt", sql: RegistrationTable.doubt),
         Hot(name: "quarantine", sql: RegistrationTable.quarantine),
         Hot(name: "quarantined registrations", sql: RegistrationTable.quarantined),

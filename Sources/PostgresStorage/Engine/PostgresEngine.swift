@@ -77,21 +77,35 @@ package final class PostgresEngine: StorageEngine {
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Database) throws -> Value
     ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            pool.withReader { session in
-                continuation.resume(with: Result { try Self.readAgain(try session.get(), body) })
-            }
+        try await withReader { session in try Self.read(session, body) }
+    }
+
+    /// BEGIN and COMMIT would make three statements of one.
+    package func readOnce<Value: Sendable>(
+        _ body: @escaping @Sendable (any Database) throws -> Value
+    ) async throws -> Value {
+        try await withReader { session in
+            try session.connect()
+            return try body(PostgresDatabase(session))
         }
     }
 
     /// Reads, and once more on another connection when the first one is lost.
-    private static func readAgain<Value>(
-        _ session: PostgreSQLSession, _ body: (any Database) throws -> Value
-    ) throws -> Value {
-        do {
-            return try read(session, body)
-        } catch let error as PostgreSQLError where error.kind == .disconnected {
-            return try read(session, body)
+    private func withReader<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgreSQLSession) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            pool.withReader { session in
+                continuation.resume(
+                    with: Result {
+                        let session = try session.get()
+                        do {
+                            return try body(session)
+                        } catch let error as PostgreSQLError where error.kind == .disconnected {
+                            return try body(session)
+                        }
+                    })
+            }
         }
     }
 
@@ -127,7 +141,7 @@ package final class PostgresEngine: StorageEngine {
     }
 
     package func otherCommits() async throws -> Int64 {
-        try await read { [commits] db in try commits.others(db) }
+        try await readOnce { [commits] db in try commits.others(db) }
     }
 
     // MARK: Condition

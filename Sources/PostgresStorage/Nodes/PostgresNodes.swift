@@ -82,7 +82,7 @@ package final class PostgresNodes: NodeStore {
     }
 
     package func time() async throws(StoreError) -> Timestamp {
-        try await read { [engine = store.engine] db in try engine.leaseTime(db) }
+        try await readOnce { [engine = store.engine] db in try engine.leaseTime(db) }
     }
 
     package func ends(of messages: [MessageID]) async throws(StoreError) -> [MessageID: RecordedEnd] {
@@ -129,7 +129,7 @@ package final class PostgresNodes: NodeStore {
     private static let notice = "commit"
 
     package func catchUp() async throws(StoreError) -> StoreChange {
-        let now = try await read { db in
+        let now = try await readOnce { db in
             let numbers = try db.statement(Self.numbers)
             guard try numbers.next() else { throw StoreError(.failed, "The database gave no numbers.") }
             defer { numbers.reset() }
@@ -165,6 +165,17 @@ package final class PostgresNodes: NodeStore {
     ) async throws(StoreError) -> Value {
         do {
             return try await store.engine.read(body)
+        } catch {
+            throw store.engine.note(error, isWrite: false)
+        }
+    }
+
+    /// As ``read(_:)``, with one statement.
+    private func readOnce<Value: Sendable>(
+        _ body: @escaping @Sendable (any Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        do {
+            return try await store.engine.readOnce(body)
         } catch {
             throw store.engine.note(error, isWrite: false)
         }

@@ -9,6 +9,9 @@ package protocol PreparedStatement: ColumnReader, ParameterBinder {
     /// The rows of `texts(?)`.
     func bind(texts: [String])
 
+    /// An array of BLOBs, where the engine has arrays.
+    func bind(blobs: [[UInt8]])
+
     /// The rows of `pairs(?)`: first and second of each behind each other.
     func bind(pairs: [Int64])
 

@@ -20,6 +20,9 @@ package protocol StorageEngine: AnyObject, Sendable {
     /// Reads in one snapshot, beside the writer.
     func read<Value: Sendable>(_ body: @escaping @Sendable (any Database) throws -> Value) async throws -> Value
 
+    /// Reads with one statement, which is a snapshot by itself: for who asks often.
+    func readOnce<Value: Sendable>(_ body: @escaping @Sendable (any Database) throws -> Value) async throws -> Value
+
     /// Gives a connection that reads to `body`, on the connection's own thread, as soon as one is free; or why there is
     /// none. Called exactly once for each call.
     func withReader(_ body: @escaping @Sendable (Result<any ReadConnection, any Error>) -> Void)
@@ -106,6 +109,12 @@ package protocol StorageEngine: AnyObject, Sendable {
 /// An engine whose database server looks after its files by itself.
 extension StorageEngine {
     package func endOfLeases(_ db: any Database) throws -> Timestamp { try leaseTime(db) }
+
+    package func readOnce<Value: Sendable>(
+        _ body: @escaping @Sendable (any Database) throws -> Value
+    ) async throws -> Value {
+        try await read(body)
+    }
 
     package func noteErasure(_ db: any Database) throws {}
 

@@ -167,19 +167,37 @@ struct CandidateReader {
     private mutating func read(
         _ limit: Int, into found: inout Candidates, _ next: () throws -> (key: Int64, isIn: Bool)?
     ) throws {
-        for _ in 0..<max(Self.lookLimit, limit + 1) {
-            guard let (key, isIn) = try next() else {
+        var left = max(Self.lookLimit, limit + 1)
+        while left > 0 {
+            let count = min(left, max(Self.readLimit, limit + 1))
+            var keys: [(key: Int64, isIn: Bool)] = []
+            while keys.count < count, let key = try next() { keys.append(key) }
+            if try take(keys, limit, into: &found) { return }
+            guard keys.count == count else {
                 found.isAtEnd = true
                 return
             }
+            left -= count
+        }
+    }
+
+    /// Looks at keys that come one after the other.
+    ///
+    /// - Returns: whether there are enough recipients.
+    private mutating func take(
+        _ keys: [(key: Int64, isIn: Bool)], _ limit: Int, into found: inout Candidates
+    ) throws -> Bool {
+        let registrations = try reader.find(keys.lazy.filter(\.isIn).map(\.key))
+        for (key, isIn) in keys {
             found.cursor = key
             guard isIn else { continue }
-            guard let registration = try reader.find(key) else {
+            guard let registration = try registrations[key] ?? reader.find(key) else {
                 found.passedBy.add(\.ended, try formerPlatform(of: key))
                 continue
             }
-            if take(registration, limit, into: &found) { return }
+            if take(registration, limit, into: &found) { return true }
         }
+        return false
     }
 
     /// What a registration is to a shard.

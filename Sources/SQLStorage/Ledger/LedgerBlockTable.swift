@@ -10,11 +10,12 @@ enum LedgerHour {
 /// The blocks within one transaction.
 struct LedgerBlockTable {
     let db: any Database
+    /// Gives a number that is known before, greater than that of any block; `nil`: the database gives one.
+    var number: () throws -> Int64? = { nil }
 
-    static let insert = """
-        INSERT INTO ledger_block (message, project, recorded_at, first_key, last_key, rows, outcomes, entries)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-        """
+    private static let columns = "message, project, recorded_at, first_key, last_key, rows, outcomes, entries"
+    static let insert = "INSERT INTO ledger_block (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    static let insertNumbered = "INSERT INTO ledger_block (id, \(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
     static let rewrite = "UPDATE ledger_block SET rows = ?, outcomes = ?, entries = ? WHERE id = ?"
     static let remove = "DELETE FROM ledger_block WHERE id = ?"
@@ -25,11 +26,15 @@ struct LedgerBlockTable {
     /// - Parameter block: at least one entry, in the order of their messages.
     func insert(_ block: LedgerBlock, _ project: ProjectID, _ recordedAt: Timestamp) throws -> Int64 {
         let (outcomes, bytes) = try Self.pack(block)
-        return try db.insert(
-            Self.insert,
-            [
-                nil, project.rawValue, recordedAt.milliseconds, nil, nil, block.entries.count, outcomes, bytes,
-            ], key: "id")
+        return try insert([
+            nil, project.rawValue, recordedAt.milliseconds, nil, nil, block.entries.count, outcomes, bytes,
+        ])
+    }
+
+    private func insert(_ columns: SQLArguments) throws -> Int64 {
+        guard let id = try number() else { return try db.insert(Self.insert, columns, key: "id") }
+        try db.post(Self.insertNumbered, [id] + columns)
+        return id
     }
 
     private static func pack(_ block: LedgerBlock) throws -> (outcomes: Int64, bytes: [UInt8]) {
@@ -72,12 +77,10 @@ struct LedgerBlockTable {
         let bytes = try LedgerBlock.encode(entries, reasons: reasons, ids: ids)
         var outcomes: Int64 = 0
         for entry in entries { outcomes |= LedgerBlock.bit(of: entry.outcome) }
-        return try db.insert(
-            Self.insert,
-            [
-                message, project.rawValue, recordedAt.milliseconds, entries.first?.key, entries.last?.key,
-                entries.count, outcomes, bytes,
-            ], key: "id")
+        return try insert([
+            message, project.rawValue, recordedAt.milliseconds, entries.first?.key, entries.last?.key,
+            entries.count, outcomes, bytes,
+        ])
     }
 
     /// Notes that blocks of a project were recorded in an hour.

@@ -145,15 +145,17 @@ struct LedgerWriter {
     ///
     /// - Parameters:
     ///   - events: takes the blocks that were written.
+    ///   - block: gives a number for a block, see ``LedgerBlockTable/number``.
     ///   - app: gives the number of an app of a project.
     /// - Throws: the database's error, or ``LedgerBlock/encode(_:reasons:)``'s; the transaction must not be committed then.
     mutating func write(
-        _ events: inout SettledEvents, app: (ProjectID, AppKey) throws -> Int64
+        _ events: inout SettledEvents, block: @escaping () throws -> Int64? = { nil },
+        app: (ProjectID, AppKey) throws -> Int64
     ) throws {
         var hours: [ProjectID: ClosedRange<Int64>] = [:]
         var latencies = LatencyCounts()
         var keys = KeyApps(db: db)
-        let table = LedgerBlockTable(db: db)
+        let table = LedgerBlockTable(db: db, number: block)
         for group in groups {
             for var entries in [group.accepted, group.others] where !entries.isEmpty {
                 if !Self.isSorted(entries) { entries.sort { $0.key < $1.key } }

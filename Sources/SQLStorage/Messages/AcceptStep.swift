@@ -8,12 +8,16 @@ import Store
 struct AcceptStep {
     /// A shard is made for so many recipients.
     static let shardSize: Int64 = 50_000
-    static let insert = """
-        INSERT INTO message (id, project, registration, topic, condition, expression, user, audience, singles, source,
+    private static let columns = """
+        id, project, registration, topic, condition, expression, user, audience, singles, source,
             bytes, apns_id, label, is_displayed, collapse_key, priority, time_to_live, lane, rate, finish_by,
-            collapses_repeats, state, accepted_at, expires_at, completed_at, worker, route, \(CredentialUse.columns))
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            collapses_repeats, state, accepted_at, expires_at, completed_at, worker, route, \(CredentialUse.columns)
         """
+    private static let values =
+        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+    static let insert = "INSERT INTO message (\(columns)) VALUES (\(values))"
+    /// With a number that is known before.
+    static let insertNumbered = "INSERT INTO message (seq, \(columns)) VALUES (?, \(values))"
     static let insertShard = """
         INSERT INTO fan_out (message, shard, project, after_key, last_key, last_subscription, refreshed_since, expected,
             is_open)
@@ -257,7 +261,6 @@ struct AcceptStep {
     }
 
     private func insert(_ message: NewMessage, _ row: MessageColumns) throws -> Int64 {
-        // Messages have their numbers in the order in which they were accepted.
         try transaction.insertMessages()
         let statement = try transaction.messageInsertion(Self.insert)
         bind(message, row, to: statement)
@@ -267,12 +270,17 @@ struct AcceptStep {
 
     /// Inserts a message whose number no one needs.
     private func post(_ message: NewMessage, _ row: MessageColumns) throws {
-        guard db.dialect.joinsRows else {
+        guard let seq = try transaction.takeSequence() else {
             let statement = try transaction.messageInsertion(Self.insert)
             bind(message, row, to: statement)
             return try statement.post()
         }
-        try transaction.addMessage(Self.insert) { bind(message, row, to: $0) }
+        let accepted = AcceptedMessage(
+            number: seq, project: message.project, time: message.acceptedAt, bytes: row.source.count + row.listBytes)
+        try transaction.add(accepted, Self.insertNumbered) { columns in
+            columns.bind(seq)
+            bind(message, row, to: columns)
+        }
     }
 
     /// Binds the columns in the order of ``insert``.

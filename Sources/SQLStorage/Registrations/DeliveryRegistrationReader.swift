@@ -57,6 +57,20 @@ struct DeliveryRegistrationReader {
         return try statement.first { row in try read(row) }
     }
 
+    /// Registrations that are going to be looked at, by their keys: with one question, where each takes a way to a server and
+    /// back; otherwise none, and each is to be looked up by itself.
+    mutating func find(_ keys: some Collection<Int64>) throws -> [Int64: DeliveryRegistration] {
+        guard db.dialect.joinsRows, !keys.isEmpty else { return [:] }
+        let rows = try db.statement(Self.byKeys)
+        rows.bind(numbers: Array(keys))
+        var found: [Int64: DeliveryRegistration] = [:]
+        while try rows.next() {
+            let registration = try read(rows)
+            found[registration.key.rawValue] = registration
+        }
+        return found
+    }
+
     private mutating func app(_ number: Int64) throws -> AppID {
         if let app, app.number == number { return app.id }
         let id = try names[number].app

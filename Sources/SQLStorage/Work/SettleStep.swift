@@ -37,6 +37,7 @@ struct SettleStep {
     private let registrations: RegistrationTable
     private var ledger: LedgerWriter
     private var events = SettledEvents()
+    private var proofs = Proofs()
     private var messages: OpenMessages
     private var pages: [OpenPage] = []
     private var pageIndex: [FanOutPage.ID: Int] = [:]
@@ -85,7 +86,8 @@ struct SettleStep {
     ///
     /// - Returns: messages that are complete now.
     mutating func finish() throws -> [MessageID] {
-        try ledger.write(&events) { try transaction.app($1, of: $0) }
+        try proofs.write(to: db)
+        try ledger.write(&events, block: transaction.takeBlock) { try transaction.app($1, of: $0) }
         for page in pages where page.isChanged {
             if page.open > 0 {
                 try db.post(Self.settlePage, [page.settled.bytes, page.open, page.id.rawValue])
@@ -221,9 +223,15 @@ struct SettleStep {
     /// Appends a ledger entry, and notes what it taught about the registration.
     private mutating func ended(_ entry: LedgerEntry, _ message: Int, _ delivery: ClaimedDelivery) throws {
         append(entry, message, delivery.registration.key, delivery.registration.appKey)
+        if case .proven(let channel)? = entry.verdict {
+            guard db.dialect.joinsRows else {
+                return try registrations.prove(delivery.registration, in: channel, at: entry.time)
+            }
+            return try proofs.add(delivery.registration, in: channel, at: entry.time, to: db)
+        }
+        // What is proven is not put into quarantine, and the other way round: in their order.
+        if entry.verdict != nil { try proofs.write(to: db) }
         switch entry.verdict {
-        case .proven(let channel)?:
-            try registrations.prove(delivery.registration, in: channel, at: entry.time)
         case .doubtful?: try registrations.doubt(delivery.registration)
         case .refused(let reason)?:
             try registrations.quarantine(delivery.registration, Quarantine(time: entry.time, reason: reason))
@@ -231,7 +239,7 @@ struct SettleStep {
             if try registrations.endUnregistered(delivery.registration, deadSince: since, at: entry.time) {
                 events.add(unregistered: delivery.registration.key.rawValue, of: delivery.project)
             }
-        case nil: break
+        case .proven?, nil: break
         }
     }
 

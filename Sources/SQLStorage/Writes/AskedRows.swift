@@ -6,11 +6,21 @@ import Store
 struct AskedRows {
     static let isRunning = "SELECT 1 FROM worker w WHERE w.id = ? AND w.ended_at IS NULL"
     static let clock = "SELECT m.value FROM meta m WHERE m.name = 'ledger_clock'"
+    /// For PostgreSQL, as the next one: the identities of these tables are sequences of these names.
+    static let blocks = "SELECT nextval('ledger_block_id_seq') FROM numbers(?)"
+    static let sequence = "SELECT nextval('message_seq_seq') FROM numbers(?)"
 
     var worker: (id: WorkerID, rows: RowCursor)?
     var clock: RowCursor?
     var registrations: RowCursor?
     var messages: (any PreparedStatement)?
+    /// Numbers for ledger blocks.
+    var blocks: RowCursor?
+    /// Numbers for messages.
+    var sequence: RowCursor?
+
+    /// Nearly all that ends singly in a transaction is in two blocks: what was accepted, and what was not.
+    private static let blockCount = 2
 
     /// Nothing.
     init() {}
@@ -18,8 +28,16 @@ struct AskedRows {
     /// Asks for what writes look up.
     init(_ lookUps: LookUps, _ db: any Database) throws {
         worker = try lookUps.worker.map { ($0, try db.ask(Self.isRunning, [$0.rawValue])) }
-        if lookUps.readsClock { clock = try db.ask(Self.clock) }
-        if !lookUps.registrations.isEmpty { registrations = try Self.registrations(lookUps.registrations, db) }
+        if lookUps.readsClock {
+            clock = try db.ask(Self.clock)
+            if !lookUps.messages.isEmpty { blocks = try db.ask(Self.blocks, [Self.places(Self.blockCount)]) }
+        }
+        if lookUps.worker != nil, !lookUps.registrations.isEmpty {
+            sequence = try db.ask(Self.sequence, [Self.places(lookUps.registrations.count)])
+        }
+        if !lookUps.registrations.isEmpty {
+            registrations = try Self.askRegistrations(lookUps.registrations, db)
+        }
         if !lookUps.messages.isEmpty {
             let rows = try db.statement(OpenMessageRow.byIDs)
             rows.bind(texts: Set(lookUps.messages).map(\.hexadecimal))
@@ -28,11 +46,15 @@ struct AskedRows {
         }
     }
 
-    /// Asks for registrations by their numbers.
-    static func registrations(_ keys: [RegistrationKey], _ db: any Database) throws -> RowCursor {
+    private static func places(_ count: Int) -> [Int64] { (0..<count).map(Int64.init) }
+
+    /// Forgets what may not be true any more. A block that was written meanwhile has a higher number than those that are left.
+    mutating func forget() { (worker, clock, registrations, messages, blocks) = (nil, nil, nil, nil, nil) }
+
+    /// Asks for registrations by their keys.
+    static func askRegistrations(_ keys: [RegistrationKey], _ db: any Database) throws -> RowCursor {
         try db.ask(DeliveryRegistrationReader.byKeys, [Array(Set(keys.map(\.rawValue)))])
     }
-
 }
 
 /// What a step of settling reads of a message.

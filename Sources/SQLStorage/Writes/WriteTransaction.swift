@@ -25,10 +25,14 @@ final class WriteTransaction {
     private var asked = AskedRows()
     /// Registrations that its writes look up, which are asked for all at once, and whether they were read.
     private var expected: [RegistrationKey] = []
-    private var isExpectedRead = false
+    private var hasReadExpected = false
     private var foundRegistrations: [Int64: DeliveryRegistration] = [:]
     private var foundMessages: [MessageID: StoredRow] = [:]
     private let newMessages = RowBatch()
+    /// Those that were inserted with numbers that were known before.
+    private(set) var accepted: [AcceptedMessage] = []
+    /// Whether others were inserted, or may have been.
+    private(set) var hasUnknownMessages = false
     private var insertionText = ""
 
     /// So many messages are inserted with one statement.
@@ -55,19 +59,44 @@ final class WriteTransaction {
 
     /// The statement that inserts a message.
     func messageInsertion(_ sql: @autoclosure () -> String) throws -> any PreparedStatement {
+        hasUnknownMessages = true
+        // Messages have their numbers in the order in which they were accepted.
+        asked.sequence = nil
         if let known = insertion { return known }
         let statement = try db.insertion(sql(), key: "seq")
         insertion = statement
         return statement
     }
 
+    /// A number for a message that is inserted with others; `nil`: there is none, and the message is inserted by itself.
+    func takeSequence() throws -> Int64? {
+        guard let rows = asked.sequence else { return nil }
+        guard let row = try rows.next() else {
+            asked.sequence = nil
+            return nil
+        }
+        return row[0]
+    }
+
+    /// A number for a ledger block; `nil`: the database gives one.
+    func takeBlock() throws -> Int64? {
+        guard let rows = asked.blocks else { return nil }
+        guard let row = try rows.next() else {
+            asked.blocks = nil
+            return nil
+        }
+        return row[0]
+    }
+
     /// Takes a message that is inserted with others, before anything looks at it.
     ///
     /// - Parameters:
     ///   - sql: inserts one, always the same text.
+    ///   - message: it, with the number that it has.
     ///   - bind: binds its columns.
-    func addMessage(_ sql: String, _ bind: (any ParameterBinder) -> Void) throws {
+    func add(_ message: AcceptedMessage, _ sql: String, _ bind: (any ParameterBinder) -> Void) throws {
         insertionText = sql
+        accepted.append(message)
         bind(newMessages)
         newMessages.endRow()
         if newMessages.count >= Self.messageLimit { try insertMessages() }
@@ -85,7 +114,7 @@ final class WriteTransaction {
     /// Asks for what writes of the transaction are going to look up, all at once, where each costs a round trip to a server.
     func expect(_ lookUps: @autoclosure () -> LookUps) throws {
         guard db.dialect.joinsRows else { return }
-        // What was not read gives its statements free first.
+        // What is left of those before is given up first: the statements are the same.
         asked = AskedRows()
         forgetRegistrations()
         let lookUps = lookUps()
@@ -95,19 +124,23 @@ final class WriteTransaction {
 
     /// The registration with this number; `nil` when it was purged.
     func registration(_ key: RegistrationKey) throws -> DeliveryRegistration? {
-        if !isExpectedRead, !expected.isEmpty {
-            let rows = try asked.registrations ?? AskedRows.registrations(expected, db)
-            while let row = try rows.next() {
-                let registration = try registrations.read(row)
-                foundRegistrations[registration.key.rawValue] = registration
-            }
-            asked.registrations = nil
-            isExpectedRead = true
-        }
+        if !hasReadExpected { try readExpected() }
         if let known = foundRegistrations[key.rawValue] { return known }
         let statement = try statement(.registration, DeliveryRegistrationReader.byKey)
         statement.bind(key.rawValue)
         return try statement.first { row in try registrations.read(row) }
+    }
+
+    /// What was asked for may have been forgotten since.
+    private func readExpected() throws {
+        hasReadExpected = true
+        guard let rows = try asked.registrations ?? (expected.isEmpty ? nil : AskedRows.askRegistrations(expected, db))
+        else { return }
+        asked.registrations = nil
+        while let row = try rows.next() {
+            let registration = try registrations.read(row)
+            foundRegistrations[registration.key.rawValue] = registration
+        }
     }
 
     /// The row of a message that was expected, as ``OpenMessageRow`` has it. It is handed out once, since who takes it may
@@ -180,7 +213,7 @@ final class WriteTransaction {
         found = NameNumbers()
         foundMessages.removeAll()
         clock = nil
-        asked = AskedRows()
+        asked.forget()
         forgetRegistrations()
     }
 
@@ -188,12 +221,14 @@ final class WriteTransaction {
     func forgetRegistrations() {
         asked.registrations = nil
         foundRegistrations.removeAll()
-        isExpectedRead = false
+        hasReadExpected = false
     }
 
     /// Forgets what a write did that was taken back.
     func takeBack() {
         forget()
         newMessages.removeAll()
+        // Of what was accepted before it, too.
+        hasUnknownMessages = true
     }
 }

@@ -71,6 +71,11 @@ import SQLStorage
 
     func bind(texts: [String]) { bind(array: texts) { $0.append(contentsOf: JSONValue.string($1).bytes) } }
 
+    /// As JSON, of texts of their hexadecimal digits.
+    func bind(blobs: [[UInt8]]) {
+        bind(texts: blobs.map { $0.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() })
+    }
+
     func bind(pairs: [Int64]) {
         bind(array: stride(from: 0, to: pairs.count, by: 2)) { text, place in
             text.append(contentsOf: "[\(pairs[place]),\(pairs[place + 1])]".utf8)
