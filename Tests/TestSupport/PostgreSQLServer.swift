@@ -54,14 +54,33 @@ package final class PostgreSQLServer: Sendable {
         try await programs.makeCluster(in: directory, password: Self.password)
         let keys = hasTLS ? try await programs.makeKey(in: directory) : [:]
         self.settings = settings.merging(keys) { own, _ in own }
+        let started = try await Self.start(programs, in: directory, settings: self.settings)
+        port = started.port
+        process = Mutex(started.process)
+    }
+
+    /// Makes a server that follows another one until ``promote()``, and answers reads meanwhile.
+    package init(standbyOf primary: PostgreSQLServer) async throws {
+        programs = try PostgreSQLPrograms()
+        let directory = try Self.makeDirectory(isInMemory: false)
+        socketDirectory = directory
+        watcher = try ChildProcess("/bin/bash", ["-c", Self.watch, directory, String(getpid())])
+        try programs.own(directory)
+        try await programs.copyCluster(of: primary.url(of: "postgres"), to: directory)
+        settings = [:]
+        let started = try await Self.start(programs, in: directory, settings: settings)
+        port = started.port
+        process = Mutex(started.process)
+    }
+
+    /// Starts a server on a port that is free.
+    private static func start(
+        _ programs: PostgreSQLPrograms, in directory: String, settings: [String: String]
+    ) async throws -> (port: Int, process: ChildProcess) {
         for attempt in 0... {
             let port = Int.random(in: 20_000..<32_000)
-            let process = try programs.startServer(in: directory, port: port, settings: self.settings)
-            if await Self.isReady(process) {
-                self.port = port
-                self.process = Mutex(process)
-                return
-            }
+            let process = try programs.startServer(in: directory, port: port, settings: settings)
+            if await isReady(process) { return (port, process) }
             // Another program may have the port.
             guard attempt < 20, process.output.lines.contains(where: { $0.contains("could not create") }) else {
                 throw ChildProcessError("no PostgreSQL server: \(process.output.lines)")
@@ -104,8 +123,9 @@ package final class PostgreSQLServer: Sendable {
         return UInt64(room.f_bavail) * UInt64(room.f_frsize) > 8 << 30
     }
 
+    /// A standby says that it accepts read-only connections.
     private static func isReady(_ process: ChildProcess) async -> Bool {
-        await process.output.first(containing: "database system is ready to accept connections") != nil
+        await process.output.first(containing: "database system is ready to accept ") != nil
     }
 
     // MARK: Databases
@@ -153,6 +173,15 @@ package final class PostgreSQLServer: Sendable {
             programs.path(of: "psql"), ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql])
         guard result.status == 0 else { throw ChildProcessError("psql: \(result.lines)") }
         return result.lines
+    }
+
+    // MARK: Standbys
+
+    /// Has a standby take writes; returns when it does.
+    package func promote() async throws {
+        guard try await execute("SELECT pg_promote()", in: url(of: "postgres")) == ["t"] else {
+            throw ChildProcessError("the standby was not promoted")
+        }
     }
 
     // MARK: Restarts
@@ -234,6 +263,17 @@ struct PostgreSQLPrograms: Sendable {
         let command = runner + [path(of: "initdb")] + arguments
         let result = try await ChildProcess.run(command[0], Array(command.dropFirst()))
         guard result.status == 0 else { throw ChildProcessError("initdb: \(result.lines)") }
+    }
+
+    /// Copies the cluster of a server that runs; a server on the copy follows that one.
+    func copyCluster(of url: String, to directory: String) async throws {
+        let command =
+            runner + [
+                path(of: "pg_basebackup"), "-D", directory + "/data", "-d", url, "-R", "-X", "stream", "-c", "fast",
+                "--no-sync",
+            ]
+        let result = try await ChildProcess.run(command[0], Array(command.dropFirst()))
+        guard result.status == 0 else { throw ChildProcessError("pg_basebackup: \(result.lines)") }
     }
 
     static func certificate(in directory: String) -> String { directory + "/server.crt" }

@@ -120,9 +120,15 @@ private final class Link: Sendable {
         close(orders.outer)
     }
 
+    private static func byte(of fault: TCPRelay.Fault) -> UInt8 {
+        UInt8(TCPRelay.Fault.allCases.firstIndex(of: fault) ?? 0)
+    }
+
+    private static let silence = byte(of: .silence)
+
     /// Breaks the connection, if it is not over.
     func order(_ fault: TCPRelay.Fault) {
-        let bytes = [UInt8(TCPRelay.Fault.allCases.firstIndex(of: fault) ?? 0)]
+        let bytes = [Self.byte(of: fault)]
         unsafe send(orders.outer, bytes, 1, withoutSignal)
     }
 
@@ -180,7 +186,15 @@ private final class Link: Sendable {
             // Closing with bytes unread would send RST.
             while !read(client, 65_536).isEmpty {}
         case .silence:
-            while !read(client, 65_536).isEmpty {}
+            while true {
+                var entries = [client, orders.inner].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+                unsafe poll(&entries, 2, -1)
+                // Another order may end the silence.
+                if entries[1].revents != 0, let order = read(orders.inner, 1).first, order != Self.silence {
+                    return end(by: TCPRelay.Fault.allCases[Int(order)])
+                }
+                if entries[0].revents != 0, read(client, 65_536).isEmpty { break }
+            }
         }
         close(client)
     }

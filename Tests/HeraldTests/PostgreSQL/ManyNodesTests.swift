@@ -20,10 +20,13 @@
 
         /// Fails unless each of `devices` got the message with one `apns-id`, and all nodes say that the ledger has each of
         /// them once.
-        private static func expectAll(
-            _ devices: [String], got message: String, _ nodes: [GatewayProcess], _ test: GatewayUnderTest
+        ///
+        /// - Parameter pushes: those of the message; without, all that arrived.
+        static func expectAll(
+            _ devices: [String], got message: String, _ nodes: [GatewayProcess], _ test: GatewayUnderTest,
+            _ pushes: [RecordedPush]? = nil
         ) async throws {
-            let pushes = test.simulator.recording.pushes
+            let pushes = pushes ?? test.simulator.recording.pushes
             #expect(Set(pushes.map(\.deviceToken)) == Set(devices))
             let ids = Dictionary(grouping: pushes, by: \.deviceToken).mapValues {
                 Set($0.map { $0.headers["apns-id"] })
@@ -223,7 +226,7 @@
         }
 
         /// The report of a message that is complete; meanwhile the gateway may say that it has no database.
-        private static func eventually(
+        static func eventually(
             _ message: String, _ node: GatewayProcess, _ keys: GatewayUnderTest.Keys
         ) async throws -> [String: Any] {
             let sender = APIClient(baseURL: node.baseURL, key: keys.sender)

@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 import Synchronization
-import TestSupport
 
-@testable import PostgreSQLClient
+/// `MSG_NOSIGNAL`, which is not imported in every build.
+private let withoutSignal: Int32 = 0x4000
 
 /// Stands between a client and the server, on a Unix socket of its own or a port of 127.0.0.1, and spoils what passes.
-final class WireProxy: Sendable {
+package final class WireProxy: Sendable {
     /// What becomes of a connection.
-    enum Plan: Sendable {
+    package enum Plan: Sendable {
         /// Everything passes.
         case pass
         /// It ends after so many bytes to the client.
@@ -30,9 +30,9 @@ final class WireProxy: Sendable {
     }
 
     /// Its host for libpq: the directory of its socket, or an address.
-    let host: String
+    package let host: String
     /// Its port, or the number in the name of its socket.
-    let port: Int
+    package let port: Int
     private let server: Address
     private let plan: @Sendable (Int) -> Plan
     private let listener: Int32
@@ -45,7 +45,7 @@ final class WireProxy: Sendable {
     /// - Parameters:
     ///   - hasTCP: whether it is reached by TCP and reaches the server so: libpq has TLS over TCP only.
     ///   - plan: what becomes of a connection, by its number from 0 on.
-    init(to server: PostgreSQLServer, hasTCP: Bool = false, plan: @escaping @Sendable (Int) -> Plan) throws {
+    package init(to server: PostgreSQLServer, hasTCP: Bool = false, plan: @escaping @Sendable (Int) -> Plan) throws {
         directory = try TestDirectory()
         self.plan = plan
         if hasTCP {
@@ -63,7 +63,7 @@ final class WireProxy: Sendable {
     }
 
     /// Ends everything.
-    func close() {
+    package func close() {
         let open = state.withLock { state in
             state.isClosed = true
             return state.descriptors
@@ -75,7 +75,7 @@ final class WireProxy: Sendable {
     }
 
     /// Connections so far.
-    var connections: Int { state.withLock { $0.connections } }
+    package var connections: Int { state.withLock { $0.connections } }
 
     private func start(_ body: @escaping @Sendable (WireProxy) -> Void) {
         threads.enter()
@@ -182,7 +182,7 @@ final class WireProxy: Sendable {
         var rest = bytes
         while !rest.isEmpty {
             let count = unsafe rest.withUnsafeBytes {
-                unsafe send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                unsafe send(descriptor, $0.baseAddress, $0.count, withoutSignal)
             }
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
@@ -246,20 +246,5 @@ private enum Address {
                 unsafe body($0, socklen_t(MemoryLayout<Value>.size))
             }
         }
-    }
-}
-
-/// A database behind a proxy.
-struct SpoiledDatabase: Sendable {
-    let database: TestDatabase
-    let proxy: WireProxy
-    /// By the proxy.
-    var configuration: PostgreSQLConfiguration
-
-    init(_ plan: @escaping @Sendable (Int) -> WireProxy.Plan) async throws {
-        database = try await TestDatabase()
-        proxy = try WireProxy(to: database.server, plan: plan)
-        configuration = try PostgreSQLConfiguration(
-            url: database.server.url(database.url, at: proxy.host, port: proxy.port))
     }
 }
