@@ -133,8 +133,8 @@ final class ProviderTokenSource: AuthorizationSource {
 // MARK: - Gateways that share a key
 
 extension ProviderTokenSource {
-    /// Takes the token of all gateways in force, or leaves them one, when there is none that is good for a while. Who can't be asked
-    /// within ``askLimit`` is not waited for: then ``current()`` signs one of this gateway's own.
+    /// Takes the token of all gateways in force, or leaves them one, when there is none that is good for a while. A store that
+    /// does not answer within ``askLimit`` is not waited for: then ``current()`` signs one of this gateway's own.
     func prepare() async {
         guard let shared else { return }
         let now = wallTime()

@@ -125,7 +125,7 @@ struct UpstreamScenarioTests {
         let batch = try play.pushes(10)
         #expect(await play.send([batch[0]]).map(\.outcome) == [.throttled(.expiredProviderToken, after: nil)])
         #expect(play.status?.pauses.map(\.reason) == ["ExpiredProviderToken"])
-        #expect(play.log.all.contains { $0.contains("by this machine's clock; it is -72") })
+        #expect(play.log.all.contains { $0.contains("by the gateway's clock; it is -72") })
         #expect(await play.send(batch).allSatisfy { !$0.isAttempt })
         #expect(play.arrivals == 1)
         try await play.stop()

@@ -30,7 +30,7 @@ package final class LiveNodes: Sendable {
         state.withLock { $0.standing.isFirst = false }
     }
 
-    /// Sets what is called when ``count`` changed; without a lock held, by who calls ``update(to:asked:)``.
+    /// Sets what is called when ``count`` changed; without a lock held, by the caller of ``update(to:asked:)``.
     package func onCountChange(_ body: @escaping @Sendable (Int) -> Void) {
         countChanged.withLock { $0 = body }
     }

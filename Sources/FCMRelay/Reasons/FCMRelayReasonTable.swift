@@ -51,7 +51,7 @@ package enum FCMRelayReasonTable {
         row(
             .tokenRefused, .credential, "Google gives the service account no access token: its key is wrong or revoked."
         ),
-        row(.clockSkew, .credential, "Google gives no access token because this machine's clock is wrong."),
+        row(.clockSkew, .credential, "Google gives no access token because the gateway's clock is wrong."),
         row(.tokenUnavailable, .load(.service), "Where Google gives access tokens does not answer."),
     ]
 

@@ -114,7 +114,8 @@ enum RegistrationRoutes {
     /// - Throws: 400 where there is none, or where the devices of several platforms register for this id.
     private static func app(_ text: String, of project: Project) throws(FCMError) -> AppKey {
         let named = project.apps(named: text)
-        let apps = named.count > 1 ? named.filter(\.takesRegistrations) : named
+        let registering = named.filter(\.takesRegistrations)
+        let apps = registering.isEmpty ? named : registering
         guard let app = apps.first else {
             throw .badRequest("app", "The project has no app with this id.")
                 .hinting(SenderHint.bundleID(text, in: project))

@@ -15,7 +15,12 @@ struct NodeTable {
     private static let beat = """
         UPDATE node SET heartbeat = ?, address = coalesce(?, address), is_leaving = ? WHERE id = ?
         """
-    private static let living = "SELECT count(*), coalesce(min(id), 0) FROM node WHERE heartbeat > ? AND is_leaving = 0"
+    /// When all are leaving, the first of them goes on with what one node does.
+    private static let living = """
+        SELECT count(*) FILTER (WHERE is_leaving = 0),
+            coalesce(min(id) FILTER (WHERE is_leaving = 0), min(id), 0)
+        FROM node WHERE heartbeat > ?
+        """
     private static let all = "SELECT id, name, version, address, started, heartbeat FROM node ORDER BY id LIMIT 1000"
 
     /// Enters a node, and forgets those that are long gone.
@@ -49,7 +54,9 @@ struct NodeTable {
         living.bind((now + (.zero - StoreNode.lifetime)).milliseconds)
         guard try living.next() else { return nil }
         defer { living.reset() }
-        return NodeStanding(count: max(1, Int(living.number(0))), isFirst: living.number(1) == number)
+        // One that is leaving counts itself: it still takes part of what all take together.
+        return NodeStanding(
+            count: max(1, Int(living.number(0)) + (isLeaving ? 1 : 0)), isFirst: living.number(1) == number)
     }
 
     /// Removes a node.

@@ -57,8 +57,8 @@ struct DeliveryRegistrationReader {
         return try statement.first { row in try read(row) }
     }
 
-    /// Registrations that are going to be looked at, by their keys: with one question, where each takes a way to a server and
-    /// back; otherwise none, and each is to be looked up by itself.
+    /// Registrations that are going to be looked at, by their keys: with one question, where each costs a round trip to a
+    /// server; otherwise none, and each is to be looked up by itself.
     mutating func find(_ keys: some Collection<Int64>) throws -> [Int64: DeliveryRegistration] {
         guard db.dialect.joinsRows, !keys.isEmpty else { return [:] }
         let rows = try db.statement(Self.byKeys)

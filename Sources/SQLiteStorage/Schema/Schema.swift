@@ -11,7 +11,10 @@ enum Schema {
         migrator.registerMigration("first") { db in
             for sql in tables { try db.execute(sql: sql) }
         }
-        migrator.registerMigration("platforms of messages") { db in try db.execute(sql: messagePlatforms) }
+        // The check of all foreign keys at the end would read the whole store, for a table that is empty.
+        migrator.registerMigration("platforms of messages", foreignKeyChecks: .immediate) { db in
+            try db.execute(sql: messagePlatforms)
+        }
         return migrator
     }
 

@@ -24,8 +24,8 @@ package enum AuditAction: String, Hashable, Sendable, CaseIterable {
     case deviceTokenChanged = "registration.changeDeviceToken"
     /// A registration was made because a sender named its token and Google took a message for it; the subject is its FID.
     case registrationAdopted = "registration.adopt"
-    /// Quarantines of an app were lifted; the subject is its ``PushModel/AppKey/name(among:)``. Or that of a registration, because its app
-    /// registered again or changed it; the subject is its FID.
+    /// Quarantines of an app were lifted; the subject is its ``PushModel/AppKey/name(among:)``. Or that of a registration,
+    /// because its app registered again or changed it; the subject is its FID.
     case quarantineLifted = "quarantine.lift"
     /// Registrations that were in quarantine for long were ended; the subject is the project.
     case quarantinePruned = "quarantine.prune"

@@ -398,6 +398,6 @@ extension UpstreamControl {
         let measured =
             skew.skew.map { "; it is \($0.components.seconds) s ahead of the clock of \(service.name)" } ?? ""
         let age = dispatch.tokenAge.components.seconds
-        return "The token is \(age) s old by this machine's clock\(measured)."
+        return "The token is \(age) s old by the gateway's clock\(measured)."
     }
 }

@@ -54,8 +54,9 @@ struct NodeHeartbeat: Service {
         await cancelWhenGracefulShutdown {
             var number: Int64?
             while !Task.isCancelled {
-                number = await beat(number)
-                let interval = departure.hasBegun ? Self.leavingInterval : StoreNode.interval
+                let (entered, isAnswered) = await beat(number)
+                number = entered
+                let interval = departure.hasBegun && isAnswered ? Self.leavingInterval : StoreNode.interval
                 await departure.changed.wait(atMost: interval, on: ContinuousClock())
             }
             // Without a parent: this task is cancelled already.
@@ -63,8 +64,8 @@ struct NodeHeartbeat: Service {
         }
     }
 
-    /// - Returns: the node's number; `nil`: it is not entered.
-    private func beat(_ number: Int64?) async -> Int64? {
+    /// - Returns: the node's number, `nil`: it is not entered; and whether the store answered.
+    private func beat(_ number: Int64?) async -> (number: Int64?, isAnswered: Bool) {
         do throws(StoreError) {
             let entered: Int64
             if let number {
@@ -79,14 +80,14 @@ struct NodeHeartbeat: Service {
                 asked: asked)
             let askedTime = ContinuousClock.now
             time.update(to: try await store.time(), asked: askedTime)
-            return entered
+            return (entered, true)
         } catch {
             // Forgotten by the others: it is entered anew.
-            if error.isConflict { return nil }
+            if error.isConflict { return (nil, true) }
             if !Task.isCancelled {
                 logger.warning("the store's nodes can't be asked", metadata: ["error": "\(error)"])
             }
-            return number
+            return (number, false)
         }
     }
 
@@ -142,6 +143,8 @@ struct OtherNodesWatch: Service {
                     }
                 } catch {
                     guard !Task.isCancelled else { break }
+                    // What was to be looked at was not, perhaps.
+                    looks.isDue = true
                     logger.debug("the commits of other nodes can't be read", metadata: ["error": "\(error)"])
                     // Cancelled: the loop sees it.
                     try? await ContinuousClock().sleep(for: Self.rest)
