@@ -34,9 +34,20 @@ struct GroupTests {
         try await PostgreSQLServer.shared().dropDatabase(database)
     }
 
+    /// A write, and whose places in the queue it takes.
+    private struct Write<Value: Sendable>: Sendable {
+        let kind: WriteKind
+        let run: @Sendable () async throws -> Value
+
+        init(_ kind: WriteKind, _ run: @escaping @Sendable () async throws -> Value) {
+            self.kind = kind
+            self.run = run
+        }
+    }
+
     /// Runs writes that share a group: the writer is occupied until all of them wait.
     private static func together<Value: Sendable>(
-        _ store: SQLStore, _ writes: [(kind: WriteKind, run: @Sendable () async throws -> Value)]
+        _ store: SQLStore, _ writes: [Write<Value>]
     ) async throws -> [Result<Value, any Error>] {
         let gate = DispatchSemaphore(value: 0)
         let (running, isRunning) = AsyncStream.makeStream(of: Never.self)
@@ -83,11 +94,11 @@ struct GroupTests {
             let results = try await Self.together(
                 store,
                 [
-                    (.accept, { _ = try await store.accept([repeated], claimedBy: worker) }),
-                    (.accept, { _ = try await store.accept([sends[0]], claimedBy: worker) }),
-                    (.accept, { _ = try await store.accept([repeated], claimedBy: worker) }),
-                    (.accept, { _ = try await store.accept([sends[1]], claimedBy: worker) }),
-                    (.accept, { try await store.write(.accept) { _ in throw StoreError(.failed, "planned") } }),
+                    Write(.accept) { _ = try await store.accept([repeated], claimedBy: worker) },
+                    Write(.accept) { _ = try await store.accept([sends[0]], claimedBy: worker) },
+                    Write(.accept) { _ = try await store.accept([repeated], claimedBy: worker) },
+                    Write(.accept) { _ = try await store.accept([sends[1]], claimedBy: worker) },
+                    Write(.accept) { try await store.write(.accept) { _ in throw StoreError(.failed, "planned") } },
                 ])
             for result in results.prefix(4) { #expect(throws: Never.self) { try result.get() } }
             let error = #expect(throws: StoreError.self) { try results[4].get() }
@@ -120,14 +131,11 @@ struct GroupTests {
             let results = try await Self.together(
                 store,
                 [
-                    (
-                        .settlement,
-                        {
-                            _ = try await store.settle([end], by: worker)
-                            return []
-                        }
-                    ),
-                    (.accept, { try await store.accept([next, other], claimedBy: worker) }),
+                    Write(.settlement) {
+                        _ = try await store.settle([end], by: worker)
+                        return []
+                    },
+                    Write(.accept) { try await store.accept([next, other], claimedBy: worker) },
                 ])
             #expect(throws: Never.self) { try results[0].get() }
             let states = try results[1].get().map { answer in

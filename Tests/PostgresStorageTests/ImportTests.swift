@@ -48,7 +48,7 @@ struct ImportTests {
             row.topics = try (0..<(topics == 0 ? 2001 : topics % 4)).map {
                 ImportedTopic(try #require(Topic(rawValue: "topic-\($0)")))
             }
-            row.refreshedAt = time - .seconds(Int.random(in: 0..<1000, using: &random))
+            row.refreshedAt = time + .seconds(-Int.random(in: 0..<1000, using: &random))
             row.names = try RegistrationNames(of: row)
             return row
         }
