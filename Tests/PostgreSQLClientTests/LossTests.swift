@@ -163,6 +163,59 @@ struct LossTests {
         await server.stop(immediate: true)
     }
 
+    /// Whether the session that `ask` gives answers a question.
+    private func answers(_ ask: (@escaping SessionWork) -> Void) async -> Bool {
+        await withCheckedContinuation { continuation in
+            ask { session in
+                let result = Result { try session.get().numbers("SELECT 7::bigint") }
+                let numbers: [Int64]? = if case .success(let numbers) = result { numbers } else { nil }
+                continuation.resume(returning: numbers == [7])
+            }
+        }
+    }
+
+    /// Readers that came first have all that the server gives: one of them makes room, and the others read on.
+    @Test func theWriterGetsTheConnectionOfAReader() async throws {
+        let server = try await PostgreSQLServer(settings: [
+            "max_connections": "5", "superuser_reserved_connections": "0",
+        ])
+        let database = try await TestDatabase(on: server)
+        let others = try await onThread {
+            try (0..<2).map { _ in
+                let session = PostgreSQLSession(database.configuration, logger: Logger(label: "test"))
+                try session.connect()
+                return Held(session)
+            }
+        }
+        let pool = PostgreSQLPool(database.configuration, readers: 3, logger: Logger(label: "test"))
+        // Each waits until all three have a connection.
+        let (meeting, ready) = (DispatchGroup(), Shared(0))
+        for _ in 0..<3 { meeting.enter() }
+        for _ in 0..<3 {
+            pool.withReader { session in
+                if case .success = session { ready.withLock { $0 += 1 } }
+                meeting.leave()
+                meeting.wait()
+            }
+        }
+        await onPool { meeting.wait() }
+        #expect(ready.withLock { $0 } == 3)
+        var attempts = 0
+        while true {
+            let isWritten = await answers { pool.withWriter($0) }
+            if isWritten { break }
+            attempts += 1
+            let isRead = await answers { pool.withReader($0) }
+            #expect(isRead)
+            // The pause after the attempt that failed: nothing tells when it is over.
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(attempts > 0)
+        await onPool { pool.close() }
+        withExtendedLifetime(others) {}
+        await server.stop(immediate: true)
+    }
+
     @Test func serverThatTakesNoWritesIsNotUsed() async throws {
         let server = try await PostgreSQLServer(settings: ["default_transaction_read_only": "on"])
         let url = server.url(of: "postgres")

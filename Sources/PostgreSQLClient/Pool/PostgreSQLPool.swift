@@ -6,7 +6,8 @@ package typealias SessionWork = @Sendable (Result<PostgreSQLSession, PostgreSQLE
 /// The connections of a process to a database: one that writes, and several that read.
 ///
 /// Each has a thread of its own, so that those who wait for an answer hold up no other work of the process. Connections are
-/// made when they are needed. ``close()`` ends all.
+/// made when they are needed. Where the server has none for the one that writes, one that reads gives up its own as long
+/// as there are others. ``close()`` ends all.
 package final class PostgreSQLPool: Sendable {
     private let writer: SessionThreads
     private let readers: SessionThreads
@@ -16,10 +17,12 @@ package final class PostgreSQLPool: Sendable {
 
     /// Prepares a pool; nothing is connected.
     package init(_ configuration: PostgreSQLConfiguration, readers: Int, logger: Logger) {
+        let place = WriterPlace()
         writer = SessionThreads(
-            named: "pg-writer", count: 1, limit: Self.queueLimit, configuration, logger: logger)
+            named: "pg-writer", count: 1, limit: Self.queueLimit, configuration, place, isWriter: true, logger: logger)
         self.readers = SessionThreads(
-            named: "pg-reader", count: max(1, readers), limit: Self.queueLimit, configuration, logger: logger)
+            named: "pg-reader", count: max(1, readers), limit: Self.queueLimit, configuration, place, isWriter: false,
+            logger: logger)
     }
 
     /// Gives the session that writes, after those who asked before.

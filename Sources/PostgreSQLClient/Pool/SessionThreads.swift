@@ -19,6 +19,8 @@ final class SessionThreads: Sendable {
     private let count: Int
     private let limit: Int
     private let configuration: PostgreSQLConfiguration
+    private let place: WriterPlace
+    private let isWriter: Bool
     private let logger: Logger
     private let state = Mutex(State())
     /// One signal for each entry of the queue, and at the end for each thread.
@@ -31,11 +33,17 @@ final class SessionThreads: Sendable {
     ///   - name: for ps and debuggers.
     ///   - count: how many threads and connections.
     ///   - limit: how much work may wait.
-    init(named name: String, count: Int, limit: Int, _ configuration: PostgreSQLConfiguration, logger: Logger) {
+    ///   - place: what they and the other threads of the pool know of the writer's connection.
+    init(
+        named name: String, count: Int, limit: Int, _ configuration: PostgreSQLConfiguration, _ place: WriterPlace,
+        isWriter: Bool, logger: Logger
+    ) {
         self.name = name
         self.count = count
         self.limit = limit
         self.configuration = configuration
+        self.place = place
+        self.isWriter = isWriter
         self.logger = logger
     }
 
@@ -97,16 +105,39 @@ final class SessionThreads: Sendable {
         while true {
             signals.wait()
             guard let work = state.withLock({ $0.queue.isEmpty ? nil : $0.queue.removeFirst() }) else { break }
-            note(&isHopeful, session.pause == nil)
+            if !isWriter, makesRoom(session, &isHopeful), leave(work) {
+                wait(for: Self.restForWriter)
+                continue
+            }
+            let isAttempt = session.pause == nil
+            note(&isHopeful, isAttempt)
             do throws(PostgreSQLError) {
                 try session.connect()
+                if isWriter { place.settle() }
                 work(.success(session))
             } catch {
+                if isWriter, isAttempt { error.state == .tooManyConnections ? place.want() : place.settle() }
                 note(&isHopeful, false)
                 if leave(work) { wait(for: session) } else { work(.failure(error)) }
             }
         }
         session.close()
+    }
+
+    /// How long a reader without a connection leaves the next one to the writer.
+    private static let restForWriter: Duration = .milliseconds(100)
+
+    /// Whether a reader has, or takes, no connection because the writer needs one; another reader has one then.
+    private func makesRoom(_ session: PostgreSQLSession, _ isHopeful: inout Bool) -> Bool {
+        guard place.isReserved else { return false }
+        let others = state.withLock { $0.hopeful } - (isHopeful ? 1 : 0)
+        guard others > 0 else { return false }
+        if session.isConnected {
+            guard place.take() else { return false }
+            session.close()
+        }
+        note(&isHopeful, false)
+        return true
     }
 
     private func note(_ isHopeful: inout Bool, _ now: Bool) {
@@ -128,7 +159,10 @@ final class SessionThreads: Sendable {
 
     /// Waits until the session may try to connect again, or the end.
     private func wait(for session: PostgreSQLSession) {
-        guard let pause = session.pause else { return }
+        if let pause = session.pause { wait(for: pause) }
+    }
+
+    private func wait(for pause: Duration) {
         let (seconds, attoseconds) = pause.components
         let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
         if closing.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .success { closing.signal() }

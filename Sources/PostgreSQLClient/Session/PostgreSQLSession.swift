@@ -52,6 +52,9 @@ package final class PostgreSQLSession {
         }
     }
 
+    /// Whether it has a connection, as far as it knows.
+    var isConnected: Bool { connection != nil }
+
     /// How long to wait before the next attempt to connect; `nil`: it may begin.
     package var pause: Duration? { backOff.wait(at: .now) }
 

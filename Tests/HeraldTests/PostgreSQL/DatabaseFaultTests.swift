@@ -4,7 +4,7 @@
     import TestSupport
     import Testing
 
-    /// Gateways whose connections to the database are cut, or lead to another server, as processes over real
+    /// Gateways whose connections to the database are refused, cut, or lead to another server, as processes over real
     /// sockets: what was answered 200 arrives, and what comes twice has the same id.
     @Suite(.timeLimit(.minutes(5)), .heavy, .serialized, .enabled(if: PostgreSQLServer.isInstalled))
     struct DatabaseFaultTests {
@@ -185,6 +185,36 @@
                 try await scene.expectAll()
             }
             proxy.close()
+        }
+
+        // MARK: Connections
+
+        /// The server refuses connections beyond a few (53300), then all: a node makes do with those it has, and with none it
+        /// takes nothing that it could not keep.
+        @Test func aNodeSendsOnWithTheConnectionsThatItGets() async throws {
+            let server = try await PostgreSQLServer.shared()
+            let database = try await server.makeDatabase()
+            let name = PostgreSQLServer.name(of: database)
+            // Limits of connections hold for users who are not superusers.
+            let user = "herald_\(name)"
+            try await server.execute("CREATE ROLE \(user) LOGIN", in: database)
+            try await server.execute("ALTER DATABASE \(name) OWNER TO \(user)", in: database)
+            func limit(to count: Int) async throws {
+                try await server.execute("ALTER ROLE \(user) CONNECTION LIMIT \(count)", in: database)
+                try await server.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '\(user)'", in: database)
+            }
+            try await Self.with(database.replacing("postgres@", with: "\(user)@")) { test in
+                var scene = try await Scene(test, [try await test.start()])
+                try await scene.broadcast(at: 0)
+                try await limit(to: 4)
+                try await scene.sendSingles(20, at: 0)
+                try await limit(to: 0)
+                try await Self.refusal(by: scene.nodes[0], test.keys)
+                try await limit(to: -1)
+                try await scene.sendSingles(10, at: 0)
+                try await scene.expectAll()
+            }
         }
 
         // MARK: Standbys
