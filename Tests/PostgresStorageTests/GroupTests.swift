@@ -138,7 +138,7 @@ struct GroupTests {
                     Write(.accept) { try await store.accept([next, other], claimedBy: worker) },
                 ])
             #expect(throws: Never.self) { try results[0].get() }
-            let states = try results[1].get().map { answer in
+            let states = try results[1].get().map { answer -> Bool? in
                 guard case .accepted(_, let claims) = answer else { return false }
                 return claims.first?.registration.isActive
             }
