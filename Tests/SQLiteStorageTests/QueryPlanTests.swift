@@ -257,7 +257,7 @@ struct QueryPlanTests {
         Hot(name: "expired tokens", sql: InstallationTable.forgetTokens),
         Hot(name: "unused installations", sql: InstallationTable.forget),
         Hot(name: "taken FID", sql: InstallationTable.isTaken),
-        Hot(name: "taken FIDs", sql: InstallationTable.takenIDs),
+        Hot(name: "taken FIDs", sql: InstallationTable.takenIDs, walks: "VIRTUAL TABLE"),
         Hot(name: "FID of a registration", sql: RegistrationTable.hasID),
         Hot(name: "whether a registration is an installation's", sql: InstallationTable.isLinked),
         Hot(name: "installation of a registration", sql: RegistrationTable.moveInstallation),
