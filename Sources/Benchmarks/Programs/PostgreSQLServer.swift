@@ -142,8 +142,10 @@ final class PostgreSQLServer {
         try Data("INSERT INTO bare (body) VALUES (repeat('x', 500));\n".utf8).write(to: URL(filePath: script))
         let cost = try Program.measured(
             [
-                programs + "/pgbench", "-n", "-M", "prepared", "-c", String(clients), "-j", "1", "-T", String(seconds),
-                "-f", script, "-l", "--log-prefix=\(log)", "-h", directory, "-U", "postgres", "postgres",
+                // It ends by an alarm, which may be blocked in the mask that it inherits.
+                try Program.find("env", package: "coreutils"), "--default-signal=ALRM", programs + "/pgbench", "-n",
+                "-M", "prepared", "-c", String(clients), "-j", "1", "-T", String(seconds), "-f", script, "-l",
+                "--log-prefix=\(log)", "-h", directory, "-U", "postgres", "postgres",
             ], cores: cores)
         guard let rate = Self.rate(in: cost.output) else { throw BenchFailure("pgbench printed:\n\(cost.output)") }
         return BareInserts(perSecond: rate, latency: try takeLatencies(log))
