@@ -208,6 +208,12 @@ extension DeliveryRunner {
         gate(reservation.lane).vacate(reservation.counts)
     }
 
+    /// A commit in whose name deliveries were to be claimed may have been done; see ``WorkerLease/giveUp(_:)``.
+    func giveUp(_ worker: WorkerID) {
+        lease.giveUp(worker)
+        for gate in gates { gate.update { $0.lose(worker) } }
+    }
+
     /// Sends a push past the lanes and waits for its answer; `nil`: none came in time.
     func answer(to push: Push, within limit: Duration) async -> PushReport? {
         await AwaitedPush(push: push, sender: sender, clock: clock, wallTime: wallTime).answer(within: limit)

@@ -13,6 +13,9 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     /// Whether the same store may be opened later without another configuration: the disk is full, read-only, failing or
     /// damaged. Everything else (a wrong path, missing rights, a newer schema) lasts until an operator changes it.
     package let mayPass: Bool
+    /// Whether what was asked for may have been done all the same: the answer to its commit was lost. Who claimed
+    /// deliveries may own some that it knows nothing of.
+    package let isOutcomeUnknown: Bool
     /// The database library's error.
     package let underlying: (any Error)?
 
@@ -46,12 +49,13 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     /// Describes an error.
     package init(
         _ code: Code, _ message: String, isOfWholeStore: Bool = false, mayPass: Bool = false,
-        underlying: (any Error)? = nil
+        isOutcomeUnknown: Bool = false, underlying: (any Error)? = nil
     ) {
         self.code = code
         self.message = message
         self.isOfWholeStore = isOfWholeStore
         self.mayPass = mayPass
+        self.isOutcomeUnknown = isOutcomeUnknown
         self.underlying = underlying
     }
 

@@ -214,7 +214,7 @@ struct WholeGatewayTests {
     }
 
     /// Sends to a device of its own and waits until APNs has answered.
-    private static func pushOnce(_ process: GatewayProcess, _ keys: GatewayUnderTest.Keys) async throws {
+    static func pushOnce(_ process: GatewayProcess, _ keys: GatewayUnderTest.Keys) async throws {
         let token = try await APIClient(baseURL: process.baseURL, key: keys.client)
             .register(deviceToken: String(repeating: "0a", count: 32))
         let answer = try await APIClient(baseURL: process.baseURL, key: keys.sender).post(

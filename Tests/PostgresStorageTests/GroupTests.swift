@@ -83,6 +83,38 @@ struct GroupTests {
         return message
     }
 
+    /// A server that took over may lack the last commits and give their numbers again: what the database says on another
+    /// connection counts, not what it said before.
+    @Test func afterAReconnectNothingThatWasToldCounts() async throws {
+        try await Self.with(registrations: 2) { store, registrations in
+            let messages = registrations.enumerated().map { Self.message(to: $1, UInt64($0)) }
+            _ = try await store.accept(messages, claimedBy: nil)
+            #expect(store.load.total.messages == 2)
+            let (server, database) = (try await PostgreSQLServer.shared(), try await Self.database(of: store))
+            // As if the second commit had been lost.
+            try await server.execute(
+                """
+                UPDATE project SET messages = 1, change = 0;
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid();
+                """, in: database)
+            #expect(store.load.total.messages == 2)
+            _ = try await store.enroll("test", for: .seconds(3600))
+            #expect(store.load.total.messages == 1)
+            #expect(store.load.byProject[Self.project]?.messages == 1)
+            try await server.execute("UPDATE project SET messages = 2", in: database)
+        }
+    }
+
+    private static func database(of store: SQLStore) async throws -> String {
+        let name = try store.engine.readAtOnce { db in
+            let statement = try db.statement("SELECT CAST(current_database() AS text)")
+            defer { statement.reset() }
+            return try statement.next() ? statement.text(0) : ""
+        }
+        return try await PostgreSQLServer.shared().url(of: name)
+    }
+
     /// One of a group fails, so that each runs by itself; one of them is a repeat, which reads nothing of what was asked for.
     @Test func aSendBesideAFailureAndARepeatIsAccepted() async throws {
         try await Self.with(registrations: 3) { store, registrations in

@@ -1,6 +1,5 @@
 import Logging
 import PushModel
-import SQLStorage
 import SQLiteStorage
 import Store
 import StoreConformance
@@ -8,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import PostgresStorage
+@testable import SQLStorage
 
 /// A store of a directory becomes one of a database, whole.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: PostgreSQLServer.isInstalled))
@@ -64,6 +64,11 @@ struct TransferTests {
             #expect(after.ended == before.ended)
         }
         #expect(try await target.events(after: .zero, EventFilter(), limit: 0).newest == newest)
+        // What walks all messages, as an erasure, stops at the newest number.
+        let newestMessage = try target.engine.readAtOnce { db in
+            try db.number("SELECT seq FROM numbering WHERE name = 'message'")
+        }
+        #expect(newestMessage == 2)
         // What comes now has numbers of its own.
         let token = try #require(DeviceToken(bytes: Array(repeating: 200, count: 32)))
         let request = RegistrationRequest(

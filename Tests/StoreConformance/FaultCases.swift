@@ -61,6 +61,8 @@ extension ConformanceCase {
             } catch let error as StoreError where error.code == .failed {
                 // The caller tries again; claims of a call that failed wait for the end of the process.
                 if faulty.isCrashed { throw error }
+                // They may be there: as after the end of the process, another worker gets them.
+                if error.isOutcomeUnknown { worker = nil }
             } catch let error as StoreError where error.code == .unavailable && faulty.isCrashed {
                 try await scene.crash()
                 store = scene.store

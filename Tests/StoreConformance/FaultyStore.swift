@@ -10,6 +10,8 @@ package final class FaultyStore: Sendable {
     package enum Fault: Hashable, Sendable, CaseIterable {
         /// It throws `.failed` and does nothing; later calls work.
         case error
+        /// It does its work and throws that its outcome is unknown; later calls work.
+        case unknown
         /// It waits for ``FaultyStore/release()`` before it does its work.
         case slow
         /// The process ends before the call has done anything.
@@ -108,6 +110,10 @@ package final class FaultyStore: Sendable {
         switch fault {
         case nil: break
         case .error: throw StoreError(.failed, "The disk of the store failed, as it was told to.")
+        case .unknown:
+            _ = try await body()
+            throw StoreError(
+                .failed, "The answer to the commit was lost, as it was told to be.", isOutcomeUnknown: true)
         case .slow: await wait()
         case .crashBefore: throw crash()
         case .crashAfter:

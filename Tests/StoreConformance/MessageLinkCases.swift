@@ -54,14 +54,18 @@ extension ConformanceCase {
             conflict.idempotency = IdempotencyKey(key: "k", digest: Array(repeating: 8, count: 32))
             var gone = try scene.newMessage(.registration(RegistrationKey(rawValue: 9_999_999)), at: 1000)
             gone.links = [scene.link("d")]
+            // The number is another registration's by now.
+            var moved = try scene.message(to: registration, ["e"])
+            moved.registration = try await scene.register(2).id
             let results = try await scene.store.accept(
-                [try scene.message(to: registration, ["b"], key: "k"), conflict, gone], claimedBy: nil)
-            guard case .repeated(first.id) = results[0], case .conflict = results[1], case .noRegistration = results[2]
+                [try scene.message(to: registration, ["b"], key: "k"), conflict, gone, moved], claimedBy: nil)
+            guard case .repeated(first.id) = results[0], case .conflict = results[1], case .noRegistration = results[2],
+                case .noRegistration = results[3]
             else {
                 Issue.record("\(results)")
                 return
             }
-            for suffix in ["b", "c", "d"] { #expect(try await scene.found(suffix) == nil) }
+            for suffix in ["b", "c", "d", "e"] { #expect(try await scene.found(suffix) == nil) }
             #expect(try await scene.suffixes(of: first.id) == ["a"])
         },
         ConformanceCase("a message is not taken without its links") { scene in

@@ -19,6 +19,8 @@ package final class PostgreSQLServer: Sendable {
     package let socketDirectory: String
     /// Its port on 127.0.0.1, which is part of the socket's name too.
     package let port: Int
+    /// The disk of its own that its cluster is on, if it has one.
+    package let disk: SmallDisk?
     private let settings: [String: String]
     private let programs: PostgreSQLPrograms
     private let process: Mutex<ChildProcess>
@@ -43,14 +45,29 @@ package final class PostgreSQLServer: Sendable {
     ///   - settings: beside those of tests, for `postgres -c`.
     ///   - isInMemory: whether its files are in memory if there is room.
     ///   - hasTLS: whether it has a certificate for 127.0.0.1, see ``certificate``; needs openssl.
+    ///   - diskMegabytes: the size of a disk of its own for the cluster, see ``disk``; root alone can mount one that the
+    ///     server may use.
     /// - Throws: ``ChildProcessError`` with the output of what failed.
-    package init(settings: [String: String] = [:], isInMemory: Bool = false, hasTLS: Bool = false) async throws {
-        programs = try PostgreSQLPrograms()
+    package init(
+        settings: [String: String] = [:], isInMemory: Bool = false, hasTLS: Bool = false, diskMegabytes: Int? = nil
+    ) async throws {
+        var programs = try PostgreSQLPrograms()
         let directory = try Self.makeDirectory(isInMemory: isInMemory)
         socketDirectory = directory
         // Begins before there is something to remove.
         watcher = try ChildProcess("/bin/bash", ["-c", Self.watch, directory, String(getpid())])
         try programs.own(directory)
+        if let diskMegabytes {
+            let data = directory + "/data"
+            try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
+            let small = try await SmallDisk(path: data, megabytes: diskMegabytes)
+            try programs.own(small.ownPath)
+            programs.run(on: small)
+            disk = small
+        } else {
+            disk = nil
+        }
+        self.programs = programs
         try await programs.makeCluster(in: directory, password: Self.password)
         let keys = hasTLS ? try await programs.makeKey(in: directory) : [:]
         self.settings = settings.merging(keys) { own, _ in own }
@@ -64,6 +81,7 @@ package final class PostgreSQLServer: Sendable {
         programs = try PostgreSQLPrograms()
         let directory = try Self.makeDirectory(isInMemory: false)
         socketDirectory = directory
+        disk = nil
         watcher = try ChildProcess("/bin/bash", ["-c", Self.watch, directory, String(getpid())])
         try programs.own(directory)
         try await programs.copyCluster(of: primary.url(of: "postgres"), to: directory)
@@ -234,7 +252,7 @@ struct PostgreSQLPrograms: Sendable {
     }()
 
     private let directory: String
-    private let runner: [String]
+    private var runner: [String]
 
     init() throws {
         guard let directory = Self.directory, let runner = Self.runner else {
@@ -242,6 +260,9 @@ struct PostgreSQLPrograms: Sendable {
         }
         (self.directory, self.runner) = (directory, runner)
     }
+
+    /// Has the server's programs run where they see `disk`.
+    mutating func run(on disk: SmallDisk) { runner = disk.command + runner }
 
     func path(of program: String) -> String { directory + "/" + program }
 

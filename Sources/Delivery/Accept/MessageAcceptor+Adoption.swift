@@ -76,10 +76,13 @@ extension MessageAcceptor {
         let start = tracer?.now
         let answers: [AcceptResult]
         do throws(StoreError) {
-            prepared.message.recipient = .registration(try await adoption.make(wallTime()).key)
+            let registration = try await adoption.make(wallTime())
+            prepared.message.recipient = .registration(registration.key)
+            prepared.message.registration = registration.id
             prepared.message.isSentAtOnce = true
             answers = try await store.accept([prepared.message], claimedBy: reservation.worker)
         } catch {
+            if error.isOutcomeUnknown { runner.giveUp(reservation.worker) }
             throw .refused(count(.store(error)))
         }
         if let start, let answer = answers.first { trace(prepared, answer, from: start) }

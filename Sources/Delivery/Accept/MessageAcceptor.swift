@@ -221,6 +221,7 @@ extension MessageAcceptor {
             answers = try await store.accept(admitted.map(\.message), claimedBy: reservations.first?.worker)
         } catch {
             for reservation in reservations { runner?.release(reservation) }
+            if error.isOutcomeUnknown, let worker = reservations.first?.worker { runner?.giveUp(worker) }
             for item in admitted where item.isAwaited { runner?.waiters.leave(item.message.id) }
             return admitted.map { _ in .failure(count(.store(error))) }
         }
@@ -344,6 +345,7 @@ extension MessageAcceptor {
             acceptedAt: now, expiresAt: plan.life.expiresAt, idempotency: submission.idempotency,
             skipsStaleBefore: submission.project.stale.refreshedSince(at: now), links: submission.links)
         message.platforms = plan.platforms
+        if case .registration(let registration) = submission.recipient { message.registration = registration.id }
         return PreparedSubmission(message, plan, of: submission)
     }
 }

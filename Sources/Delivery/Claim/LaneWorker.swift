@@ -146,7 +146,11 @@ extension LaneWorker {
             return
         }
         let time = pauseEnd(after: error)
-        gate.update { $0.failed(order, pausedUntil: time) }
+        if error.isOutcomeUnknown { lease.giveUp(order.worker) }
+        gate.update {
+            $0.failed(order, pausedUntil: time)
+            if error.isOutcomeUnknown { $0.lose(order.worker) }
+        }
     }
 
     /// When the store is asked again after an error.

@@ -39,7 +39,7 @@ struct LeaseKeeper: Sendable {
                 if let worker = lease.worker { try await renew(worker) }
                 if lease.worker == nil {
                     try await enroll()
-                    logger.notice("a new worker was enrolled in place of one whose lease is over")
+                    logger.notice("a new worker was enrolled in place of one whose lease is over, or who was given up")
                 }
                 try await takeOver()
             } catch {
@@ -66,9 +66,18 @@ struct LeaseKeeper: Sendable {
     }
 
     private func takeOver() async throws(StoreError) {
-        let count = try await store.takeOver(at: wallTime())
-        guard count > 0 else { return }
-        logger.notice("took over deliveries of a worker that is gone", metadata: ["count": "\(count)"])
+        do throws(StoreError) {
+            let count = try await store.takeOver(at: wallTime())
+            guard count > 0 else { return }
+            logger.notice("took over deliveries of a worker that is gone", metadata: ["count": "\(count)"])
+            tookOver()
+        } catch {
+            if error.isOutcomeUnknown { tookOver() }
+            throw error
+        }
+    }
+
+    private func tookOver() {
         for gate in gates { gate.wake() }
         onTakeover()
     }

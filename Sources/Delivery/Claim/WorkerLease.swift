@@ -21,6 +21,12 @@ final class WorkerLease: Sendable {
         var end: Duration = .zero
         /// Workers that send and claim nothing any more, and that are not known to be fenced.
         var lapsed: Set<WorkerID> = []
+
+        /// The worker of now sends and claims nothing any more.
+        mutating func lapse(_ worker: WorkerID) {
+            self.worker = nil
+            lapsed.insert(worker)
+        }
     }
 
     private let state = Mutex(State())
@@ -58,12 +64,23 @@ final class WorkerLease: Sendable {
         let (maySend, isLapsed) = state.withLock { state in
             guard state.worker == worker else { return (false, false) }
             guard uptime() >= state.end else { return (true, false) }
-            state.worker = nil
-            state.lapsed.insert(worker)
+            state.lapse(worker)
             return (false, true)
         }
         if isLapsed { changed.raise() }
         return maySend
+    }
+
+    /// Gives a worker up to whom the store may have given deliveries that this run knows nothing of: nobody would send
+    /// them as long as its lease is renewed. They come back when the store finds its lease over, with what else it holds
+    /// by then; what it has sent it may settle.
+    func giveUp(_ worker: WorkerID) {
+        let wasCurrent = state.withLock { state in
+            guard state.worker == worker else { return false }
+            state.lapse(worker)
+            return true
+        }
+        if wasCurrent { changed.raise() }
     }
 
     /// A worker was enrolled.

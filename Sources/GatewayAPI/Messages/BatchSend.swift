@@ -43,7 +43,8 @@ private struct MessageBatch {
     func results(of messages: [JSONValue]) async throws -> [JSONValue] {
         var results: [JSONValue] = []
         results.reserveCapacity(messages.count)
-        let isLarge = messages.count > NewMessage.smallListLimit
+        // What is only validated takes no turn: audiences are counted, which may take long.
+        let isLarge = messages.count > NewMessage.smallListLimit && !validatesOnly
         while results.count < messages.count {
             let part = messages[results.count..<min(results.count + MessageAcceptor.chunkSize, messages.count)]
             guard isLarge else {

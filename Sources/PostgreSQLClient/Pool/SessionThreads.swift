@@ -101,6 +101,12 @@ final class SessionThreads: Sendable {
     /// The life of a thread.
     private func run() {
         let session = PostgreSQLSession(configuration, logger: logger)
+        if isWriter {
+            // Also where a lost COMMIT is looked up: it is in the middle of its work then.
+            session.onAttempt = { [place] error in
+                error?.state == .tooManyConnections ? place.want() : place.settle()
+            }
+        }
         var isHopeful = false
         while true {
             signals.wait()
@@ -109,14 +115,11 @@ final class SessionThreads: Sendable {
                 wait(for: Self.restForWriter)
                 continue
             }
-            let isAttempt = session.pause == nil
-            note(&isHopeful, isAttempt)
+            note(&isHopeful, session.pause == nil)
             do throws(PostgreSQLError) {
                 try session.connect()
-                if isWriter { place.settle() }
                 work(.success(session))
             } catch {
-                if isWriter, isAttempt { error.state == .tooManyConnections ? place.want() : place.settle() }
                 note(&isHopeful, false)
                 if leave(work) { wait(for: session) } else { work(.failure(error)) }
             }

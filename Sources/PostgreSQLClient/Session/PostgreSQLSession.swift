@@ -16,6 +16,8 @@ package final class PostgreSQLSession {
     /// The timeline that the server of the connection writes; empty on a standby.
     private(set) var timeline = ""
     private var backOff: BackOff
+    /// Told of each attempt to connect: why it failed, `nil` when it did not.
+    var onAttempt: ((PostgreSQLError?) -> Void)?
     /// How many savepoints are open.
     var savepoints = 0
 
@@ -44,8 +46,10 @@ package final class PostgreSQLSession {
         do throws(PostgreSQLError) {
             try open()
             backOff.succeeded()
+            onAttempt?(nil)
         } catch {
             drop()
+            onAttempt?(error)
             backOff.failed(error, at: .now, chance: .random(in: 0..<1))
             logger.debug("No connection to the database", metadata: metadata(error))
             throw error

@@ -23,7 +23,9 @@ extension StoreError {
                 .unavailable, "The database of the store can't be reached: \(error).", isOfWholeStore: true,
                 mayPass: error.mayPass, underlying: error)
         case .outcomeUnknown:
-            self.init(.unavailable, error.description, isOfWholeStore: true, mayPass: true, underlying: error)
+            self.init(
+                .unavailable, error.description, isOfWholeStore: true, mayPass: true, isOutcomeUnknown: true,
+                underlying: error)
         case .configuration: self.init(.unavailable, error.message, isOfWholeStore: true, underlying: error)
         case .misuse, .protocolViolation:
             self.init(.failed, "The store failed: \(error)", underlying: error)

@@ -155,9 +155,13 @@ package struct StoreTransfer: Sendable {
         while try columns.next() { sequences.append((columns.text(0), columns.text(1), columns.text(2))) }
         for (table, column, sequence) in sequences {
             let newest = "coalesce((SELECT max(\"\(column)\") FROM \"\(table)\"), 0)"
+            // Called, where numbers were given: it says which is the newest one.
             try Self.ask(
-                db, "SELECT setval('\(sequence)', greatest(\(newest), CAST(\(given[table] ?? 0) AS bigint)) + 1, FALSE)"
-            )
+                db,
+                """
+                SELECT setval('\(sequence)', greatest(newest, 1), newest > 0)
+                FROM (SELECT greatest(\(newest), CAST(\(given[table] ?? 0) AS bigint)) AS newest) n
+                """)
         }
         try Self.run(
             db, "INSERT INTO meta (name, value) VALUES ('forgotten_events', \(given["event"] ?? 0))")

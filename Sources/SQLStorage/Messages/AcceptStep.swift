@@ -112,7 +112,9 @@ struct AcceptStep {
         var row = MessageColumns(source: prepared.source)
         switch message.recipient {
         case .registration(let key):
-            guard let registration = try transaction.registration(key) else { return nil }
+            guard let registration = try transaction.registration(key),
+                message.registration.map({ $0 == registration.id }) ?? true
+            else { return nil }
             row.registration = key
             let (seq, claims) = try insertSingle(registration, message, &row)
             if let seq, !registration.channel.isOfDevices { publications.append((seq, message, registration)) }

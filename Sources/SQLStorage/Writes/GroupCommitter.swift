@@ -25,8 +25,9 @@ final class GroupCommitter: Sendable {
     private let gauges: [WriteKind: Gauge]
 
     private let loadState: Mutex<LoadState>
-    /// The newest event as of the last commit of this process. Only the connection that writes uses it.
-    private let lastEvent: Mutex<Int64>
+    /// The newest event as of the last commit of this process, and the number of the connection that it was on, 0 before
+    /// the first one. Only the connection that writes uses it.
+    private let last: Mutex<(event: Int64, connection: Int)>
     private let source: ChangeSource
     private let registrations: RegistrationCache
     private let names = NameCache()
@@ -45,7 +46,7 @@ final class GroupCommitter: Sendable {
         self.engine = engine
         self.source = source
         self.registrations = registrations
-        lastEvent = Mutex(try engine.readAtOnce { db in try EventTable(db: db).newest() })
+        last = Mutex((try engine.readAtOnce { db in try EventTable(db: db).newest() }, 0))
         var load = LoadState()
         load.apply(try engine.readAtOnce { db in try LoadChange.all(after: -1, in: db) })
         loadState = Mutex(load)
@@ -146,6 +147,10 @@ final class GroupCommitter: Sendable {
 
     /// What a transaction changed of what is told after its commit.
     private struct Changes {
+        var connection = 0
+        /// Whether nothing that was told before counts: another connection may be to a server that took over and did not
+        /// receive the last commits, whose numbers it gives again.
+        var isAnew = false
         var load: [LoadChange] = []
         var lastEvent: Int64 = 0
         var registrations: RegistrationChanges.Changed?
@@ -211,22 +216,28 @@ final class GroupCommitter: Sendable {
         let db = transaction.db
         try transaction.insertMessages()
         try AcceptedEvents(transaction: transaction).add()
-        let load = try db.ask(LoadChange.after, [loadState.withLock { $0.lastChange }])
+        let number = db.connectionNumber
+        let isAnew = last.withLock { $0.connection != number }
+        let load = try db.ask(LoadChange.after, [isAnew ? -1 : loadState.withLock { $0.lastChange }])
         let event = try db.ask(EventTable.newest)
         let changes = try RegistrationChanges(db: db).ask(after: registrations.number)
-        let (changed, number) = try changes.read()
+        let (changed, lastRegistration) = try changes.read()
         return Changes(
-            load: try LoadChange.all(load), lastEvent: try event.next().map { $0[0] } ?? 0, registrations: changed,
-            lastRegistration: number)
+            connection: number, isAnew: isAnew, load: try LoadChange.all(load),
+            lastEvent: try event.next().map { $0[0] } ?? 0, registrations: isAnew ? .any : changed,
+            lastRegistration: lastRegistration)
     }
 
     /// Tells what was committed.
     private func tell(_ changes: Changes) {
-        loadState.withLock { $0.apply(changes.load) }
+        loadState.withLock { state in
+            if changes.isAnew { state = LoadState() }
+            state.apply(changes.load)
+        }
         registrations.forget(changes.registrations, number: changes.lastRegistration)
-        let isNew = lastEvent.withLock { last in
-            defer { last = changes.lastEvent }
-            return last < changes.lastEvent
+        let isNew = last.withLock { last in
+            defer { last = (changes.lastEvent, changes.connection) }
+            return last.event != changes.lastEvent
         }
         var change: StoreChange = isNew ? .events : []
         if !changes.load.isEmpty { change.insert(.projects) }

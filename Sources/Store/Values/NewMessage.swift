@@ -9,6 +9,9 @@ package struct NewMessage: Sendable {
     /// To whom; the audience of a topic or condition is counted by the store. Named registrations are active ones of the
     /// project, each once, in ascending order, at most ``listLimit``.
     package var recipient: Recipient<RegistrationKey, [RegistrationKey]>
+    /// The FID of the one registration that the recipient names: if that number is another's by now, as after a failover
+    /// that lost what a server had committed, the message goes to no one. `nil`: whoever has the number.
+    package var registration: RegistrationID?
     /// What was asked.
     package var content: any MessageContent
     /// How it is to be delivered.

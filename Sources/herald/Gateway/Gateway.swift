@@ -84,7 +84,7 @@ struct Gateway: Service {
         let sharedTokens = configuration.database.map { _ in NodeProviderTokens(logger: logger) }
         let senders = try Self.senders(for: projects, configuration, sharedTokens, system, logger)
         let sender = senders.all
-        let channelClient = APNSChannelClient(wallTime: Timestamp.systemTime, logger: logger)
+        let channelClient = APNSChannelClient(wallTime: system, logger: logger)
         channelClient.use(projects.upstreams)
         self.channelClient = channelClient
         ProjectReloader.log(projects.warnings, to: logger)
@@ -203,7 +203,7 @@ struct Gateway: Service {
             },
             clientLimits: ClientRateLimits(configuration.clientRates, nodes: { liveNodes.count }),
             publicURL: { publicURL.text },
-            keyUses: uses, linkHosts: linkHosts, links: links, wallTime: Timestamp.systemTime,
+            keyUses: uses, linkHosts: linkHosts, links: links, wallTime: system,
             logger: logger)
         var attribution = LinkAttribution(store: store, clicks: clicks, key: digestKey) { [linkCounter] in
             linkCounter.count($0.event, of: $0.link, on: $0.platform)
@@ -233,7 +233,7 @@ struct Gateway: Service {
                     let key = APIKey(project: project, role: role, at: time, name: name, expiresAt: end)
                     return (key.text, key.record)
                 }, settings: configuration.shownSettings, proxies: configuration.limits.proxies,
-                forwardProxy: configuration.consoleProxy, wallTime: Timestamp.systemTime, logger: logger))
+                forwardProxy: configuration.consoleProxy, wallTime: system, logger: logger))
         do {
             operations = try Self.operationsListener(configuration, services)
             server = try Self.server(configuration, services) { port in

@@ -17,7 +17,7 @@
             let name: String
         }
 
-        /// Gateways on one database, with devices that a broadcast goes to at some hundred a second: whatever happens meanwhile
+        /// Gateways on one database, with devices that a broadcast goes to at twenty a second: whatever happens meanwhile
         /// happens in its middle.
         private struct Scene {
             let test: GatewayUnderTest
@@ -85,7 +85,7 @@
             }
         }
 
-        private static let broadcast = #"{"delivery":{"rate":100},"# + Whole.sample.dropFirst()
+        private static let broadcast = #"{"delivery":{"rate":20},"# + Whole.sample.dropFirst()
 
         private static let limits = "limits:\n  pageSize: 20\n  inFlight: 40"
 
