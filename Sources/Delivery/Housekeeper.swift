@@ -110,6 +110,13 @@ package struct Housekeeper: Service {
             }
         }
 
+        /// Forgets figures of charts that are older than any chart.
+        package static func traffic(of store: any TrafficStore) -> Chore {
+            Chore("figures of charts") { now, limit throws(StoreError) in
+                try await store.forgetTraffic(at: now, limit: limit)
+            }
+        }
+
         /// How long a topic without subscribers is kept.
         package static let emptyTopicLifetime: Duration = .seconds(30 * 86_400)
 

@@ -181,16 +181,6 @@ struct PageTests {
         #expect((0..<40).filter { second.contains(">No \($0)<") } == Array(0..<10))
     }
 
-    @Test func theOverviewSaysSinceWhenItCounts() async throws {
-        let scene = try await ConsoleScene()
-        var browser = try await scene.signIn("viewer")
-        let note = "Counted since this gateway started"
-        #expect(try await browser.get("/console/p/demo").text.contains(note))
-        scene.clock.advance(by: .seconds(3600))
-        #expect(try await !browser.get("/console/p/demo").text.contains(note))
-        #expect(try await browser.get("/console/p/demo?span=day").text.contains(note))
-    }
-
     @Test func manyOperatorsAreCutAndCounted() async throws {
         let scene = try await ConsoleScene()
         for number in 0..<100 { _ = try await scene.grant(.viewer, in: scene.demo, to: "many\(number)") }

@@ -187,6 +187,8 @@ struct QueryPlanTests {
         Hot(name: "links of a message", sql: MessageLinkTable.ofMessage),
         Hot(name: "counters to add to", sql: LinkCountTable.addition),
         Hot(name: "counters to forget", sql: LinkCountTable.forget),
+        Hot(name: "traffic of a project", sql: TrafficTable.ofProject),
+        Hot(name: "traffic to forget", sql: TrafficTable.forget),
         Hot(name: "click", sql: ClickTable.byID),
         Hot(name: "open clicks", sql: ClickTable.open),
         Hot(name: "whether a click is used up", sql: ClickTable.isUsed),

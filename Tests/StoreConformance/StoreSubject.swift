@@ -106,7 +106,7 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
             deliveries + conditions + lists + routes + rescue + workers + leases + control
                 + faults
         ),
-        ([.messages, .deliveries, .ledger], settling + ledger),
+        ([.messages, .deliveries, .ledger], settling + ledger + traffic),
         ([.registrations, .messages, .deliveries], quarantine + changes + channels),
         ([.messages, .deliveries, .receipts, .ledger], deliveryDays + receipts),
         ([.credentials], credentials),

@@ -15,6 +15,9 @@ enum Schema {
         migrator.registerMigration("platforms of messages", foreignKeyChecks: .immediate) { db in
             try db.execute(sql: messagePlatforms)
         }
+        migrator.registerMigration("figures by time", foreignKeyChecks: .immediate) { db in
+            try db.execute(sql: traffic)
+        }
         return migrator
     }
 

@@ -157,7 +157,7 @@ struct Gateway: Service {
                 .idempotencyKeys(of: store), .endedRegistrations(of: store), .accessTokens(of: store),
                 .signIns(of: store),
                 .installationTokens(of: store), .installations(of: store), .auditEntries(of: store),
-                .linkCounts(of: store), .clicks(of: store),
+                .traffic(of: store), .linkCounts(of: store), .clicks(of: store),
                 .attributedInstalls(of: store), .clickedReferrals(of: store),
                 .webhookAttempts(of: store), .deadLetters(of: store),
                 .events(of: store, lifetime: .seconds(3600 * configuration.retention.eventHours)),
@@ -228,7 +228,8 @@ struct Gateway: Service {
             ConsoleServices(
                 store: store, projects: directory, publicURL: { publicURL.text }, refusals: refusals,
                 composer: composer,
-                traffic: { runner.traffic(of: $0, $1) }, linkHosts: linkHosts,
+                traffic: { project, span throws(StoreError) in try await runner.traffic(of: project, span) },
+                linkHosts: linkHosts,
                 makeKey: { project, role, time, name, end in
                     let key = APIKey(project: project, role: role, at: time, name: name, expiresAt: end)
                     return (key.text, key.record)
