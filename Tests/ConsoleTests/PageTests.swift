@@ -181,6 +181,23 @@ struct PageTests {
         #expect((0..<40).filter { second.contains(">No \($0)<") } == Array(0..<10))
     }
 
+    /// The chart is of all members, not of those that the page shows.
+    @Test func aTopicShowsWhoJoinedAndLeftByDay() async throws {
+        let scene = try await ConsoleScene()
+        let topic = try #require(Topic(rawValue: "news"))
+        var keys: [RegistrationKey] = []
+        for number in 1...60 { keys.append(try await scene.register(String(0xaa_0000 + number, radix: 16)).key) }
+        func daysAgo(_ days: Int64) -> Timestamp { scene.clock.now + .seconds(-days * 86_400) }
+        _ = try await scene.store.subscribe(Array(keys.prefix(5)), to: topic, at: daysAgo(30))
+        _ = try await scene.store.subscribe(keys, to: topic, at: daysAgo(29))
+        _ = try await scene.store.unsubscribe(Array(keys.prefix(3)), from: topic, at: daysAgo(5))
+        _ = try await scene.store.subscribe(Array(keys.prefix(2)), to: topic, at: daysAgo(0))
+        var browser = try await scene.signIn("viewer")
+        let page = try await browser.get("/console/p/demo/topics/news").text
+        #expect(page.contains("Members that joined and left, by day: 57 joined, 3 left."))
+        #expect(page.contains("<p class=\"figure\">59</p>"))
+    }
+
     @Test func manyOperatorsAreCutAndCounted() async throws {
         let scene = try await ConsoleScene()
         for number in 0..<100 { _ = try await scene.grant(.viewer, in: scene.demo, to: "many\(number)") }

@@ -99,7 +99,7 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
 
     private static let groups: [(needs: Set<StorePart>, cases: [ConformanceCase])] = [
         ([.registrations], registrations + addresses + adoptions + owners + lifeCycle),
-        ([.registrations, .subscriptions], subscriptions + topicLists),
+        ([.registrations, .subscriptions], subscriptions + topicLists + topicDays),
         ([.messages], messages + idempotency),
         (
             [.messages, .deliveries],

@@ -68,8 +68,9 @@ extension ConsoleTemplate {
         <p class="crumbs"><a href="{{root}}/topics">Topics</a></p>
         <div class="head"><h1>{{topic}}</h1>{{#maySend}}<a class="button primary" href="{{compose}}">Send to this topic</a>{{/maySend}}</div>
         <section class="tiles"><div class="tile"><p class="label">Subscribers</p><p class="figure">{{count}}</p><p class="dim">active registrations</p></div>
-        <div class="tile"><p class="label">Joined, of the members shown</p><p class="figure">{{joined}}</p><p class="dim">in the last 30 days</p></div></section>
-        {{#chart}}<section class="card"><h2>When the members shown joined</h2>{{{chart}}}</section>{{/chart}}
+        <div class="tile"><p class="label">Joined</p><p class="figure">{{joined}}</p><p class="dim">in the last 30 days</p></div>
+        <div class="tile"><p class="label">Left</p><p class="figure">{{left}}</p><p class="dim">in the last 30 days</p></div></section>
+        <section class="card"><h2>Who joined and left <span class="dim">last 30 days</span></h2>{{{chart}}}</section>
         <section class="card"><h2>Members</h2>
         {{#hasRows}}<ul class="rows">{{#rows}}<li><div><a href="{{url}}"><code>{{id}}</code></a> <span class="tag {{kind}}">{{state}}</span><br><span class="dim">{{app}} · since {{{since}}}</span></div></li>{{/rows}}</ul>{{/hasRows}}
         {{^hasRows}}<p class="dim">It has no subscriber now.</p>{{/hasRows}}

@@ -16,7 +16,7 @@ enum Schema {
             try db.execute(sql: messagePlatforms)
         }
         migrator.registerMigration("figures by time", foreignKeyChecks: .immediate) { db in
-            try db.execute(sql: traffic)
+            for sql in [traffic, topicDays] { try db.execute(sql: sql) }
         }
         return migrator
     }

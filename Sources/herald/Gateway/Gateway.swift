@@ -157,7 +157,7 @@ struct Gateway: Service {
                 .idempotencyKeys(of: store), .endedRegistrations(of: store), .accessTokens(of: store),
                 .signIns(of: store),
                 .installationTokens(of: store), .installations(of: store), .auditEntries(of: store),
-                .traffic(of: store), .linkCounts(of: store), .clicks(of: store),
+                .traffic(of: store), .topicDays(of: store), .linkCounts(of: store), .clicks(of: store),
                 .attributedInstalls(of: store), .clickedReferrals(of: store),
                 .webhookAttempts(of: store), .deadLetters(of: store),
                 .events(of: store, lifetime: .seconds(3600 * configuration.retention.eventHours)),
