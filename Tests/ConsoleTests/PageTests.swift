@@ -289,6 +289,16 @@ struct PageTests {
         #expect(try await viewer.get("/console/p/demo/apps").text.contains("<dt>Last 7 days</dt><dd>no push</dd>"))
     }
 
+    @Test func aCredentialHasAnAgeAndItsLastError() async throws {
+        let scene = try await ConsoleScene()
+        var viewer = try await scene.signIn("viewer")
+        let page = try await viewer.get("/console/p/demo/apps").text
+        #expect(page.contains("<code>TEAM123456/ABC1234567</code>") && page.contains("keys/&lt;p8&gt;"))
+        #expect(page.contains((ConsoleScene.startTime + .seconds(-86_400)).rfc3339))
+        #expect(page.contains("<strong>InvalidProviderToken</strong>") && page.contains("has no end"))
+        #expect(page.contains(">not yet<"))
+    }
+
     @Test func keysAreShownOnceAndNeedAProof() async throws {
         let scene = try await ConsoleScene()
         var browser = try await scene.signIn("admin")

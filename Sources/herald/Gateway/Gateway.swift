@@ -97,6 +97,7 @@ struct Gateway: Service {
             clock: ContinuousClock(), wallTime: Timestamp.systemTime, logger: logger)
         certificates.watch(projects.certificates)
         let certificateList = CertificateList(apps: certificates)
+        certificateList.use(projects.credentials)
 
         let holder = GatewayHolder(
             command: command, address: configuration.listen.url(port: configuration.listen.port),
@@ -211,6 +212,7 @@ struct Gateway: Service {
         attribution.misses = misses
         services.request.attribution = attribution
         services.state.disk = { disk.state }
+        services.state.credentials = { certificateList.credentials(of: $0) }
         let channelController = ChannelController(
             store: store, service: channelClient, wallTime: { time.now() }, logger: logger)
         services.request.channels = channelController
@@ -262,6 +264,7 @@ struct Gateway: Service {
             useUpstreams: { projects throws(ConfigurationError) in
                 try senders.use(projects)
                 channelClient.use(projects.upstreams)
+                certificateList.use(projects.credentials)
             },
             useProjects: { [clicks] projects in
                 directory.replace(with: projects)
