@@ -262,8 +262,8 @@ let tests: [Target] = [
             "GatewayAPI", "Webhooks", "Links", "HTTPListener", "Delivery", "Store", "SQLStorage", "SQLiteStorage",
             "APNS", "FCMWire",
             "PushModel", "JSON",
-            "TestSupport", crypto, cryptoExtras, hummingbird,
-            hummingbirdTesting, logging,
+            "TestSupport", "Traces", crypto, cryptoExtras, hummingbird,
+            hummingbirdTesting, inMemoryTracing, logging, tracing,
         ],
         exclude: ["Listener/h2_client.py", "Resources"]),
     .testTarget(

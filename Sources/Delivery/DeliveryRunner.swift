@@ -117,9 +117,15 @@ package final class DeliveryRunner: Service {
     /// Whether pushes use half the room of a lane or more: what else is done then takes time from them.
     package var isSaturated: Bool { gates.contains { $0.read { $0.isHalfFull } } }
 
-    /// How deliveries of a project ended within a span, step by step. Only what this process has recorded.
-    package func traffic(of project: ProjectID, _ span: TrafficSpan) -> TrafficSeries {
-        metrics.traffic(of: project, span, at: wallTime())
+    /// How deliveries of a project ended within a span, step by step: what all processes told the store, and what this one has
+    /// recorded since. What is told at this moment may be missing.
+    package func traffic(
+        of project: ProjectID, _ span: TrafficSpan
+    ) async throws(StoreError) -> TrafficSeries {
+        let now = wallTime()
+        let written = try await store.traffic(of: project, span, steps: span.steps(endingAt: now))
+        return TrafficSeries(
+            span, endingAt: now, summing: written + metrics.unwrittenTraffic(of: project, span))
     }
 
     private var gates: [LaneGate] { [interactive, bulk] }
@@ -311,6 +317,7 @@ extension DeliveryRunner {
             await settled
             group.cancelAll()
         }
+        await upkeep.finish()
         let left = gates.reduce(0) { $0 + $1.inFlight }
         if left > 0 {
             logger.warning("deliveries without an answer are left to the next run", metadata: ["count": "\(left)"])

@@ -110,6 +110,24 @@ package struct Housekeeper: Service {
             }
         }
 
+        /// Forgets figures of charts that are older than any chart.
+        package static func traffic(of store: any TrafficStore) -> Chore {
+            Chore("figures of charts") { now, limit throws(StoreError) in
+                try await store.forgetTraffic(at: now, limit: limit)
+            }
+        }
+
+        /// How long it is kept how many joined and left a topic on a day.
+        package static let topicDayLifetime: Duration = .seconds(90 * 86_400)
+
+        /// Forgets what topics gained and lost longer than ``topicDayLifetime`` ago.
+        package static func topicDays(of store: any SubscriptionStore) -> Chore {
+            Chore("days of topics") { now, limit throws(StoreError) in
+                try await store.forgetTopicDays(
+                    before: DeliveryDay.day(of: now + (.zero - topicDayLifetime)), limit: limit)
+            }
+        }
+
         /// How long a topic without subscribers is kept.
         package static let emptyTopicLifetime: Duration = .seconds(30 * 86_400)
 

@@ -210,6 +210,9 @@ extension FCMRelaySender {
                     part: .everything, reason: failure.refusal.reason, since: failure.since,
                     nextProbe: wallTime() + (failure.notBefore - uptime())))
             status.lastFailure = status.lastFailure ?? failure.detail
+            if failure.since >= status.lastTrouble?.time ?? failure.since {
+                status.lastTrouble = UpstreamTrouble(reason: failure.refusal.reason.rawValue, time: failure.since)
+            }
             return status
         }
     }

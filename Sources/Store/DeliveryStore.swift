@@ -8,7 +8,7 @@ package import PushModel
 /// A claim belongs to a worker: it ends with ``settle(_:by:)``, or with ``takeOver(at:)`` after the worker's lease ran
 /// out. Between the two, the claimed deliveries count as in flight. A worker whose lease was taken over gets
 /// ``StoreError/Code-swift.enum/fenced`` for whatever it asks: it drops what it has and enrols anew.
-package protocol DeliveryStore: Sendable {
+package protocol DeliveryStore: TrafficStore {
     /// Makes a new worker.
     ///
     /// - Parameters:

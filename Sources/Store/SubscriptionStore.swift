@@ -10,7 +10,9 @@ package protocol SubscriptionStore: Sendable {
     ) async throws(StoreError) -> [SubscribeResult]
 
     /// Ends subscriptions in one step, in order: whether each was there.
-    func unsubscribe(_ keys: [RegistrationKey], from topic: Topic) async throws(StoreError) -> [Bool]
+    func unsubscribe(
+        _ keys: [RegistrationKey], from topic: Topic, at time: Timestamp
+    ) async throws(StoreError) -> [Bool]
 
     /// One subscription.
     func subscription(of key: RegistrationKey, to topic: Topic) async throws(StoreError) -> Subscription?
@@ -28,6 +30,13 @@ package protocol SubscriptionStore: Sendable {
 
     /// One topic; `nil`: it never had a subscriber or a message.
     func topic(_ topic: Topic, in project: ProjectID) async throws(StoreError) -> TopicSummary?
+
+    /// How many joined and left a topic on the days from `day` on, in their order; days without either are left out. `nil`:
+    /// there is no such topic.
+    func growth(of topic: Topic, in project: ProjectID, since day: Int64) async throws(StoreError) -> [TopicDay]?
+
+    /// Forgets what topics gained and lost on days before `day`: at most `limit`; says how many.
+    func forgetTopicDays(before day: Int64, limit: Int) async throws(StoreError) -> Int
 
     /// Removes up to `limit` topics that have had no subscriber since before `time` and that no message is of. Since when a
     /// topic is empty counts from the first call that finds it so, at `now`.

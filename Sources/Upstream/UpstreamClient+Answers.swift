@@ -140,6 +140,8 @@ extension UpstreamClient {
         var good = 0
         var overload: CongestionGate.Overload?
         var sawExpiredToken = false
+        /// Why a push was refused because of its credential or topic.
+        var refused: Reason?
         /// The `date` of an answer that has one.
         var date: String?
         var unknown: (reason: Reason, status: Int)?
@@ -162,6 +164,7 @@ extension UpstreamClient {
                 overload = CongestionGate.Overload(after: overload?.after, isSlowed: true)
             }
             if case .tokenExpired = answer.meaning { sawExpiredToken = true }
+            if let refusal = answer.meaning.refusalOfSender { refused = refusal.reason }
             guard case .answered(let response) = exchange else { return }
             if date == nil, !response.headers.isEmpty { date = response.header("date") }
             if let reason = answer.unknownReason { unknown = (reason, response.status) }
@@ -182,6 +185,7 @@ extension UpstreamClient {
             var actions = state.control.note(
                 findings.answers, of: batch, dispatch, skew: state.skew, at: now, wallTime: received)
             let health = state.health.note(findings.signs, at: received)
+            state.use.note(findings.signs, refused: findings.refused, at: received)
             if health.contains(.recycle) { actions += state.control.replacement(at: now) }
             let isNew = findings.unknown.map { state.unknownReasons.note($0.reason.rawValue, at: now) } ?? false
             let isUnusual =

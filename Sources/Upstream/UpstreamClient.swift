@@ -33,6 +33,7 @@ package final class UpstreamClient: Sendable {
     /// Everything that answers change.
     struct Reactions {
         var health = UpstreamHealth()
+        var use = UpstreamUse()
         var control: UpstreamControl
         var skew = ClockSkew()
         var unknownReasons = UnknownReasons()
@@ -251,8 +252,8 @@ package final class UpstreamClient: Sendable {
             queueLimit: queueLimit, circuit: UpstreamCircuit(statistics.circuit), failedDials: statistics.failedDials,
             goAways: statistics.goAwaysByReason)
         let (now, wallTime) = (uptime(), wallTime())
-        (status.pauses, status.clockSkew) = state.withLock {
-            ($0.control.pauses(at: now, wallTime: wallTime), $0.skew.skew)
+        (status.pauses, status.clockSkew, status.lastWorked, status.lastTrouble) = state.withLock {
+            ($0.control.pauses(at: now, wallTime: wallTime), $0.skew.skew, $0.use.lastWorked, $0.use.lastTrouble)
         }
         status.paceLimit = congestion.limit
         return status
@@ -295,7 +296,11 @@ package final class UpstreamClient: Sendable {
         let cause = TransportCause.signingFailed
         let sign = UpstreamSign.problem(.init(name: cause.rawValue, detail: error.message, remedy: .none))
         let now = wallTime()
-        act(on: state.withLock { $0.health.note([sign], at: now) })
+        act(
+            on: state.withLock { state in
+                state.use.note([sign], refused: nil, at: now)
+                return state.health.note([sign], at: now)
+            })
         report(indices.map { PushReport(index: $0, outcome: .notSent(cause), latency: .zero) })
     }
 }

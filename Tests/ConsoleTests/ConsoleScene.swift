@@ -80,6 +80,27 @@ final class ConsoleScene: Sendable {
             controller: MessageController(store: store, runner: nil, wallTime: { clock.now }), projects: projects,
             upstreams: { [] }, storeState: { StoreState() }, refusals: refusals, metricsText: { "" },
             publicURL: { publicURL }, linkHosts: linkHosts, wallTime: { clock.now }, logger: logger)
+        services.state.credentials = { _ in
+            [
+                CredentialStatus(
+                    app: AppKey(.apple, AppID(rawValue: "com.example.app")!), kind: .apnsKey,
+                    name: "TEAM123456/ABC1234567", file: "keys/<p8>", modified: Self.startTime + .seconds(-86_400),
+                    upstreamWord: "TEAM123456/ABC1234567")
+            ]
+        }
+        services.state.upstreams = {
+            var upstream = UpstreamStatus(
+                name: "api.push.apple.com:443 TEAM123456/ABC1234567", isReachable: true, lastFailure: nil,
+                connections: 1, streamsInUse: 0, streamLimit: 10, queued: 0, queueLimit: 10)
+            upstream.projects = [ProjectID(rawValue: "demo")!]
+            upstream.routes = [
+                PushRoute(
+                    project: ProjectID(rawValue: "demo")!, app: AppID(rawValue: "com.example.app")!,
+                    channel: .apns(.production))
+            ]
+            upstream.lastTrouble = UpstreamTrouble(reason: "InvalidProviderToken", time: Self.startTime)
+            return [upstream]
+        }
         services.request.webhooks = WebhookController(
             WebhookServices(
                 store: store, transport: receiver,

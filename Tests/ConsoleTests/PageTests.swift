@@ -181,14 +181,21 @@ struct PageTests {
         #expect((0..<40).filter { second.contains(">No \($0)<") } == Array(0..<10))
     }
 
-    @Test func theOverviewSaysSinceWhenItCounts() async throws {
+    /// The chart is of all members, not of those that the page shows.
+    @Test func aTopicShowsWhoJoinedAndLeftByDay() async throws {
         let scene = try await ConsoleScene()
+        let topic = try #require(Topic(rawValue: "news"))
+        var keys: [RegistrationKey] = []
+        for number in 1...60 { keys.append(try await scene.register(String(0xaa_0000 + number, radix: 16)).key) }
+        func daysAgo(_ days: Int64) -> Timestamp { scene.clock.now + .seconds(-days * 86_400) }
+        _ = try await scene.store.subscribe(Array(keys.prefix(5)), to: topic, at: daysAgo(30))
+        _ = try await scene.store.subscribe(keys, to: topic, at: daysAgo(29))
+        _ = try await scene.store.unsubscribe(Array(keys.prefix(3)), from: topic, at: daysAgo(5))
+        _ = try await scene.store.subscribe(Array(keys.prefix(2)), to: topic, at: daysAgo(0))
         var browser = try await scene.signIn("viewer")
-        let note = "Counted since this gateway started"
-        #expect(try await browser.get("/console/p/demo").text.contains(note))
-        scene.clock.advance(by: .seconds(3600))
-        #expect(try await !browser.get("/console/p/demo").text.contains(note))
-        #expect(try await browser.get("/console/p/demo?span=day").text.contains(note))
+        let page = try await browser.get("/console/p/demo/topics/news").text
+        #expect(page.contains("Members that joined and left, by day: 57 joined, 3 left."))
+        #expect(page.contains("<p class=\"figure\">59</p>"))
     }
 
     @Test func manyOperatorsAreCutAndCounted() async throws {
@@ -280,6 +287,16 @@ struct PageTests {
         let scene = try await ConsoleScene()
         var viewer = try await scene.signIn("viewer")
         #expect(try await viewer.get("/console/p/demo/apps").text.contains("<dt>Last 7 days</dt><dd>no push</dd>"))
+    }
+
+    @Test func aCredentialHasAnAgeAndItsLastError() async throws {
+        let scene = try await ConsoleScene()
+        var viewer = try await scene.signIn("viewer")
+        let page = try await viewer.get("/console/p/demo/apps").text
+        #expect(page.contains("<code>TEAM123456/ABC1234567</code>") && page.contains("keys/&lt;p8&gt;"))
+        #expect(page.contains((ConsoleScene.startTime + .seconds(-86_400)).rfc3339))
+        #expect(page.contains("<strong>InvalidProviderToken</strong>") && page.contains("has no end"))
+        #expect(page.contains(">not yet<"))
     }
 
     @Test func keysAreShownOnceAndNeedAProof() async throws {

@@ -66,6 +66,20 @@ extension ObservedStore: MessageStore {
 }
 
 extension ObservedStore: DeliveryStore {
+    func add(_ traffic: [TrafficCount]) async throws(StoreError) {
+        try await base.add(traffic)
+    }
+
+    func traffic(
+        of project: ProjectID, _ span: TrafficSpan, steps: ClosedRange<Int64>
+    ) async throws(StoreError) -> [TrafficCount] {
+        try await base.traffic(of: project, span, steps: steps)
+    }
+
+    func forgetTraffic(at now: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        try await base.forgetTraffic(at: now, limit: limit)
+    }
+
     func enroll(_ name: String, for lease: Duration) async throws(StoreError) -> WorkerID {
         try await call(.enroll) { store throws(StoreError) in try await store.enroll(name, for: lease) }
     }

@@ -1,5 +1,6 @@
 import APNS
 import Foundation
+import GatewayAPI
 import PushModel
 import Signing
 import Simulators
@@ -114,6 +115,9 @@ struct CertificateFileTests {
             let watched = try #require(set.certificates.first)
             #expect(watched.place.line == 7)
             #expect(watched.validUntil == Timestamp(seconds: identity.certificate.notAfter))
+            let credential = try #require(set.credentials[watched.project]?.first)
+            #expect(credential.kind == .certificate && credential.validUntil == watched.validUntil)
+            #expect(shape[0].hasSuffix(credential.file.split(separator: "/").last ?? "none"))
         }
     }
 

@@ -19,6 +19,11 @@ struct CertificateGatewayTests {
             let first = try await WholeGatewayTests.broadcast(process, test.keys)
             let report = try await WholeGatewayTests.completeReport(first, process, test.keys)
             #expect(try WholeGatewayTests.ledger(report)["accepted"] == 50)
+            let credential = try await Self.credential(process, test)
+            #expect(
+                credential["kind"] as? String == "CERTIFICATE" && credential["name"] as? String == "com.example.app")
+            #expect(credential["fileTime"] != nil && credential["validUntil"] != nil)
+            #expect(credential["lastUsed"] != nil && credential["lastError"] == nil)
             let connections = test.simulator.statistics.connections
 
             try GatewayUnderTest.certificate(of: test.identity, seconds: 300 * 86_400, in: test.directory)
@@ -44,6 +49,15 @@ struct CertificateGatewayTests {
                 .register(deviceToken: String(repeating: "0a", count: 32))
             #expect(await process.end(with: SIGTERM) == 0)
         }
+    }
+
+    /// The only credential of the status.
+    private static func credential(_ process: GatewayProcess, _ test: GatewayUnderTest) async throws -> [String: Any] {
+        let status = try await APIClient(baseURL: process.baseURL, key: test.keys.admin)
+            .get("/v1/projects/demo/status").json
+        let credentials = try #require(status["credentials"] as? [[String: Any]])
+        #expect(credentials.count == 1)
+        return try #require(credentials.first)
     }
 
     /// The metric, in seconds since 1970.

@@ -1,3 +1,4 @@
+import Console
 import Delivery
 import Foundation
 import GatewayAPI
@@ -6,6 +7,7 @@ import Logging
 import PushModel
 import TestSupport
 import Testing
+import Upstream
 
 @testable import herald
 
@@ -42,6 +44,44 @@ struct ConfigurationTests {
             }
             return .failure(ConfigurationError(problems: problems))
         }
+    }
+
+    @Test func webhooksHaveAProxyOfTheirOwn() throws {
+        let directory = try TestDirectory()
+        let credentials = directory.file("proxy")
+        try "Aladdin:open:sesame\n".write(toFile: credentials, atomically: true, encoding: .utf8)
+        func setMode(_ mode: Int) throws {
+            try FileManager.default.setAttributes([.posixPermissions: NSNumber(value: mode)], ofItemAtPath: credentials)
+        }
+        try setMode(0o600)
+        // What the environment names for others is not for webhooks.
+        #expect(try Self.read(Self.good, ["https_proxy": "http://other:1"]).get().webhooks.proxy == nil)
+        let text = "webhooks:\n  proxy: http://proxy.internal:3128\n"
+        #expect(try Self.read(text).get().webhooks.proxy == UpstreamProxy(host: "proxy.internal", port: 3128))
+        let configuration = try Self.read(text + "  proxyCredentialsFile: \(credentials)\n").get()
+        #expect(configuration.webhooks.proxy?.credentials == .init(user: "Aladdin", password: "open:sesame"))
+        let shown = configuration.shownSettings.flatMap(\.rows)
+        #expect(shown.contains { $0.name == "webhooks.proxy" && $0.value == "proxy.internal:3128" })
+        #expect(!shown.contains { $0.value.contains("sesame") })
+        let overridden = try Self.read(text, ["HERALD_WEBHOOKS_PROXY": "none"]).get()
+        #expect(overridden.webhooks.proxy == nil)
+
+        func problem(_ lines: String) throws -> String {
+            switch try Self.read("webhooks:\n" + lines) {
+            case .success: ""
+            case .failure(let error): error.description
+            }
+        }
+        #expect(
+            try problem("  proxy: https://p:1\n").hasPrefix("herald.yaml:2: webhooks.proxy: \"https://p:1\" must begin")
+        )
+        #expect(
+            try problem("  proxy: http://a:hunter2@p:1\n").hasPrefix("herald.yaml:2: webhooks.proxy: must not hold"))
+        let lonely = try problem("  proxyCredentialsFile: \(credentials)\n")
+        #expect(lonely.hasPrefix("herald.yaml:2: webhooks.proxyCredentialsFile: needs a proxy"))
+        try setMode(0o644)
+        let open = try problem("  proxy: http://p:1\n  proxyCredentialsFile: \(credentials)\n")
+        #expect(open.hasPrefix("herald.yaml:3: webhooks.proxyCredentialsFile: ") && open.contains("chmod 600"))
     }
 
     @Test func everyValueOfTheFileIsTaken() throws {

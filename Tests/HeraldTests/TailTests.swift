@@ -98,17 +98,18 @@ struct TailTests {
         }
     }
 
-    @Test func aLineSaysTimeKindMessageAppRegistrationAndReason() throws {
+    @Test func aLineSaysTimeKindMessageAppPlatformRegistrationAndReason() throws {
         let event = try JSONValue(
             parsing: Array(
                 #"""
                 {"sequence":7,"type":"delivery.rejected","timestamp":"2026-01-02T03:04:05.678Z",
                  "data":{"message":"projects/demo/messages/0:1","registration":"fid1","app":"com.example.app",
-                         "reason":"BadDeviceToken","attempts":1}}
+                         "platform":"android","reason":"BadDeviceToken","attempts":1}}
                 """#.utf8))
         #expect(
             TailLine(event: event).text
-                == "2026-01-02T03:04:05.678Z  delivery.rejected      0:1  com.example.app  fid1  BadDeviceToken")
+                == "2026-01-02T03:04:05.678Z  delivery.rejected      0:1  com.example.app  android  fid1  BadDeviceToken"
+        )
     }
 
     @Test(arguments: [("30s", 30), ("15m", 900), ("2h", 7200), ("3d", 259_200), ("0s", 0)] as [(String, Int)])

@@ -1,5 +1,7 @@
 import Crypto
 import Foundation
+import GatewayAPI
+import JSON
 import PushModel
 import Signing
 import TestSupport
@@ -81,6 +83,26 @@ struct WebPushConfigurationTests {
         #expect(way.project.rawValue == "demo" && way.app.rawValue == "www.example.com")
         #expect(way.subject == "mailto:push@example.com" && way.keys.map(\.publicPoint) == points)
         #expect(way.trustFile == files.directory.file("ca.pem"))
+    }
+
+    @Test func theAgeOfAKeyIsThatOfItsFile() throws {
+        let files = try Files()
+        let written = Date(timeIntervalSince1970: 1_700_000_000)
+        try FileManager.default.setAttributes(
+            [.modificationDate: written], ofItemAtPath: files.directory.file("vapid.pem"))
+        let set = try files.read([
+            "subject: mailto:push@example.com", "key: KEYS/vapid.pem", "previousKeys: [KEYS/former.pem]",
+        ])
+        let project = try #require(ProjectID(rawValue: "demo"))
+        let credentials = try #require(set.credentials[project])
+        #expect(
+            credentials.map(\.name) == [
+                Base64URL.text(try files.point("vapid.pem")), Base64URL.text(try files.point("former.pem")),
+            ])
+        #expect(credentials.map(\.file) == ["vapid.pem", "former.pem"].map(files.directory.file))
+        #expect(credentials[0].modified == Timestamp(seconds: 1_700_000_000))
+        #expect(try #require(credentials[1].modified) > Timestamp(seconds: 1_700_000_000))
+        #expect(credentials.allSatisfy { $0.kind == .vapidKey && $0.validUntil == nil })
     }
 
     @Test func withoutABlockNothingIsSentToIt() throws {

@@ -179,6 +179,14 @@ struct QueryPlanTests {
         Hot(name: "links of a message", sql: MessageLinkTable.ofMessage),
         Hot(name: "counters to add to", sql: LinkCountTable.addition),
         Hot(name: "counters to forget", sql: LinkCountTable.forget),
+        Hot(name: "days of a topic", sql: TopicDayTable.ofTopic),
+        Hot(name: "days of topics to forget", sql: TopicDayTable.forget),
+        Hot(name: "day of who joins", sql: TopicDayTable.join),
+        Hot(name: "day of who leaves", sql: TopicDayTable.leave),
+        Hot(name: "day of who leaves all", sql: TopicDayTable.leaveAll),
+        Hot(name: "traffic to add to", sql: TrafficTable.addition),
+        Hot(name: "traffic of a project", sql: TrafficTable.ofProject),
+        Hot(name: "traffic to forget", sql: TrafficTable.forget),
         Hot(name: "click", sql: ClickTable.byID),
         Hot(name: "open clicks", sql: ClickTable.open),
         Hot(name: "whether a click is used up", sql: ClickTable.isUsed),
@@ -355,6 +363,9 @@ struct QueryPlanTests {
             SELECT 20000 + i, 'g' || i, 1 + i % 20, i FROM generate_series(1, 10000) i;
         INSERT INTO link_click (id, project, platform, app, url, time, expires_at)
             SELECT decode(md5(i::text), 'hex'), 'p' || i % 20, 0, 'app', 'u', i, i FROM generate_series(1, 10000) i;
+        INSERT INTO traffic (project, span, step, accepted, rejected, expired, cancelled)
+            SELECT 'p' || i % 20, i % 3, i, 1, 0, 0, 0 FROM generate_series(1, 10000) i;
+        INSERT INTO topic_day (topic, day, joined, gone) SELECT id, 1, 1, 0 FROM topic;
         ANALYZE;
         """
 
@@ -363,7 +374,8 @@ struct QueryPlanTests {
         "registration", "subscription", "message", "message_platform", "ended_single", "fan_out", "page", "pending",
         "ledger_block",
         "receipt", "event", "link", "link_count", "idempotency", "registration_audit", "audit_log", "installation",
-        "installation_token", "webhook_attempt", "former_registration", "link_click",
+        "installation_token", "webhook_attempt", "former_registration", "link_click", "traffic",
+        "topic_day",
     ]
 
     private static let database = Shared<Task<String, any Error>?>(nil)

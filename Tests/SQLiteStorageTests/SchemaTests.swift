@@ -117,6 +117,14 @@ struct SchemaTests {
                 INSERT INTO message_platform (message, platform, priority, time_to_live, expires_at)
                 VALUES (2, 0, 10, 60, 60007)
                 """),
+        Violation(
+            rule: "a span of charts that does not exist",
+            sql:
+                "INSERT INTO traffic (project, span, step, accepted, rejected, expired, cancelled) VALUES ('p', 3, 1, 1, 0, 0, 0)"
+        ),
+        Violation(
+            rule: "a day of a topic that is not there",
+            sql: "INSERT INTO topic_day (topic, day, joined, gone) VALUES (2, 1, 1, 0)"),
         Violation(rule: "text in a column of numbers", sql: "UPDATE message SET audience = 'many'"),
     ]
 

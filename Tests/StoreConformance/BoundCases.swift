@@ -163,7 +163,8 @@ extension ConformanceCase {
             #expect(log.elements.map(\.credential) == ["d", "c", "a"].map(key))
             #expect(log.elements.map(\.subject) == [next?.id, made.id, made.id].map { $0?.rawValue })
             let details = [
-                "cause": "USER_CHANGED", "app": scene.app.rawValue, "user": "bob", "formerUser": "alice",
+                "cause": "USER_CHANGED", "app": scene.app.rawValue, "platform": "apple", "user": "bob",
+                "formerUser": "alice",
                 "formerRegistration": made.id.rawValue,
             ]
             #expect(log.elements.first?.details == details)

@@ -209,6 +209,21 @@ extension FaultyStore: MessageStore {
 }
 
 extension FaultyStore: DeliveryStore {
+    /// See the protocol; never a fault.
+    package func add(_ traffic: [TrafficCount]) async throws(StoreError) { try await store.add(traffic) }
+
+    /// See the protocol; never a fault.
+    package func traffic(
+        of project: ProjectID, _ span: TrafficSpan, steps: ClosedRange<Int64>
+    ) async throws(StoreError) -> [TrafficCount] {
+        try await store.traffic(of: project, span, steps: steps)
+    }
+
+    /// See the protocol; never a fault.
+    package func forgetTraffic(at now: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        try await store.forgetTraffic(at: now, limit: limit)
+    }
+
     /// See the protocol.
     package func enroll(_ name: String, for lease: Duration) async throws(StoreError) -> WorkerID {
         try await call(.enroll) { () throws(StoreError) in try await store.enroll(name, for: lease) }

@@ -99,14 +99,14 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
 
     private static let groups: [(needs: Set<StorePart>, cases: [ConformanceCase])] = [
         ([.registrations], registrations + addresses + adoptions + owners + lifeCycle),
-        ([.registrations, .subscriptions], subscriptions + topicLists),
+        ([.registrations, .subscriptions], subscriptions + topicLists + topicDays),
         ([.messages], messages + idempotency),
         (
             [.messages, .deliveries],
             deliveries + conditions + lists + routes + rescue + workers + leases + control
                 + faults
         ),
-        ([.messages, .deliveries, .ledger], settling + ledger),
+        ([.messages, .deliveries, .ledger], settling + ledger + traffic),
         ([.registrations, .messages, .deliveries], quarantine + changes + channels),
         ([.messages, .deliveries, .receipts, .ledger], deliveryDays + receipts),
         ([.credentials], credentials),

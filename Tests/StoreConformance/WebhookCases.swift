@@ -13,7 +13,9 @@ extension Scene {
     fileprivate static let settings = {
         var settings = WebhookSettings(
             url: "https://hooks.example.com/a?b=c", description: "Grüße", types: [.messageFinished, .deliveryRejected])
-        settings.filter.apps = [AppID(rawValue: "com.example.app")!]
+        settings.filter.apps = [
+            NamedApp(AppID(rawValue: "com.example.app")!), NamedApp(AppID(rawValue: "com.example.app")!, on: .android),
+        ]
         settings.filter.labels = [AnalyticsLabel(rawValue: "spring")!]
         settings.filter.topics = [Topic(rawValue: "news")!]
         settings.filter.isOnlyFailures = true

@@ -35,6 +35,20 @@ struct UpstreamHealthTests {
         #expect(told == 2)
     }
 
+    @Test func `What was seen last is kept with its time`() {
+        var use = UpstreamUse()
+        use.note([.nothing], refused: nil, at: Self.start)
+        #expect(use == UpstreamUse())
+        use.note([.nothing, .working], refused: nil, at: Self.start)
+        use.note([problem("timed_out")], refused: nil, at: Self.start + .seconds(1))
+        #expect(use.lastWorked == Self.start)
+        #expect(use.lastTrouble == UpstreamTrouble(reason: "timed_out", time: Self.start + .seconds(1)))
+        // Who sends is refused while other pushes get through.
+        use.note([.nothing, .working], refused: "TopicDisallowed", at: Self.start + .seconds(2))
+        #expect(use.lastWorked == Self.start + .seconds(2))
+        #expect(use.lastTrouble == UpstreamTrouble(reason: "TopicDisallowed", time: Self.start + .seconds(2)))
+    }
+
     @Test func `Connections are replaced at most every 15 seconds`() {
         var health = UpstreamHealth()
         var recycles: [Int] = []

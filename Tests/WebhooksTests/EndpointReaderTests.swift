@@ -54,6 +54,24 @@ struct EndpointReaderTests {
         #expect(store.summaries > 0 && store.summaries <= EndpointReader.readsPerStep)
     }
 
+    @Test func anAppIsKeptByItsPlatformWhereThatIsNamed() throws {
+        let id = try #require(AppID(rawValue: "com.example.app"))
+        func keeps(_ names: [String], _ app: AppKey) throws -> Bool {
+            var filter = WebhookFilter()
+            filter.apps = try names.map { try #require(NamedApp(text: $0)) }
+            let click = Event(
+                number: EventNumber(rawValue: 1), project: EndpointScene.project, time: EndpointScene.start,
+                kind: .click(ClickEvent(app: app)))
+            return EventSelection(endpoint: .random(), filter: filter).keeps(click)
+        }
+        let (apple, android) = (AppKey(.apple, id), AppKey(.android, id))
+        #expect(try keeps([], apple) && keeps([], android))
+        #expect(try keeps(["com.example.app"], apple) && keeps(["com.example.app"], android))
+        #expect(try !keeps(["android:com.example.app"], apple) && keeps(["android:com.example.app"], android))
+        #expect(try keeps(["web:com.example.app", "apple:com.example.app"], apple))
+        #expect(try !keeps(["com.example.other"], apple))
+    }
+
     @Test func whatTheFilterRulesOutIsNotAskedFor() {
         var filter = WebhookFilter()
         let types: [EventType] = [.deliveryAccepted, .deliveryRejected, .messageFinished, .lanePaused]

@@ -23,12 +23,13 @@ struct HTTPWebhookTransportTests {
         allowedHTTP: ["127.0.0.1", "hooks.test"], allowedNetworks: [IPNetwork("127.0.0.0/8")].compactMap { $0 })
 
     private static func with<Result>(
-        policy: WebhookPolicy = loopback, timeout: Duration = .seconds(30),
+        policy: WebhookPolicy = loopback, proxy: WebhookProxy? = nil, timeout: Duration = .seconds(30),
         lookup: @escaping HTTPWebhookTransport.Lookup = { _, _ in .failure(WebhookLookupFailure("no name server")) },
         _ body: (HTTPWebhookTransport) async throws -> Result
     ) async throws -> Result {
         let transport = HTTPWebhookTransport(
-            policy: policy, lookup: lookup, timeout: timeout, wallTime: { Timestamp(seconds: 1_767_225_600) },
+            policy: policy, lookup: lookup, proxy: proxy, timeout: timeout,
+            wallTime: { Timestamp(seconds: 1_767_225_600) },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         do {
             let result = try await body(transport)
@@ -247,6 +248,54 @@ struct HTTPWebhookTransportTests {
             return [await first, second]
         }
         #expect(answers.map(\.status) == [200, 204] && answers.first?.text == "slow", "\(answers)")
+    }
+
+    // MARK: A proxy
+
+    private static let tunnel = "HTTP/1.1 200 Connection established\r\n\r\n"
+
+    /// The proxy is asked for the address that was checked, not for the name, which it might resolve otherwise.
+    @Test func aProxyIsAskedForTheAddressThatWasChecked() async throws {
+        let receiver = try WebhookReceiver { request, _ in .answer("200 OK", body: "got \(request.text)") }
+        let relay = try TCPRelay(to: receiver.port, .proxy(answer: Self.tunnel, then: nil))
+        let proxy = WebhookProxy(host: "127.0.0.1", port: relay.port, user: "Aladdin", password: "open sesame")
+        let answer = try await Self.with(
+            proxy: proxy, lookup: { _, _ in .success([IPAddress("127.0.0.7")].compactMap { $0 }) }
+        ) { await $0.send(Self.request("http://hooks.test:8123/a")) }
+        #expect(answer.status == 200 && answer.text == "got {}", "\(answer)")
+        // Behind the tunnel the receiver sees the name.
+        #expect(receiver.requests.first?.headers["host"] == "hooks.test:8123")
+        let head = try #require(relay.heads.first)
+        #expect(relay.heads.count == 1 && head.hasPrefix("CONNECT 127.0.0.7:8123 HTTP/1.1\r\n"), "\(head)")
+        #expect(head.lowercased().contains("proxy-authorization: basic qwxhzgrpbjpvcgvuihnlc2ftzq==\r\n"))
+        #expect(!head.contains("hooks.test"))
+        #expect(!"\(proxy) \(String(reflecting: proxy))".contains("sesame"))
+    }
+
+    /// What the rules refuse is not asked of the proxy either.
+    @Test func whatIsRefusedComesToNoProxy() async throws {
+        let relay = try TCPRelay(to: 9, .proxy(answer: Self.tunnel, then: nil))
+        let answers = try await Self.with(
+            proxy: WebhookProxy(host: "127.0.0.1", port: relay.port),
+            lookup: { _, _ in .success(["127.0.0.1", "169.254.169.254"].compactMap { IPAddress($0) }) }
+        ) { transport in
+            [
+                await transport.send(Self.request("http://hooks.test:8123/")),
+                await transport.send(Self.request("https://10.0.0.1:8443/")),
+            ]
+        }
+        #expect(answers.map(\.failure) == [.refused, .refused] && relay.heads.isEmpty, "\(answers)")
+    }
+
+    @Test(arguments: ["407 Proxy Authentication Required", "403 Forbidden", "502 Bad Gateway"])
+    func aProxyThatRefusesIsNoConnection(status: String) async throws {
+        let relay = try TCPRelay(to: 9, .proxy(answer: "HTTP/1.1 \(status)\r\ncontent-length: 0\r\n\r\n", then: nil))
+        let answer = try await Self.with(
+            proxy: WebhookProxy(host: "127.0.0.1", port: relay.port),
+            lookup: { _, _ in .success([IPAddress("127.0.0.1")].compactMap { $0 }) }
+        ) { await $0.send(Self.request("http://hooks.test:8123/")) }
+        #expect(answer.failure == .connect && answer.status == nil, "\(answer)")
+        #expect(answer.detail?.hasPrefix("The proxy made no connection") == true, "\(answer)")
     }
 
     @Test func whatIsGoneIsClosed() async throws {

@@ -22,7 +22,7 @@ package struct ConsoleServices: Sendable {
     /// Makes the bytes of a message, which the composer shows.
     package var composer: any PushComposer
     /// How deliveries of a project ended lately.
-    package var traffic: @Sendable (ProjectID, TrafficSpan) -> TrafficSeries
+    package var traffic: Traffic
     /// The hosts of links.
     package var linkHosts: LinkHosts
     /// Makes a new API key.
@@ -37,8 +37,6 @@ package struct ConsoleServices: Sendable {
     package var clock: any Clock<Duration>
     /// Wall time.
     package var wallTime: WallTime
-    /// When the gateway was put together: ``traffic`` counts from it.
-    let startedAt: Timestamp
     /// Logs what goes wrong.
     package var logger: Logger
     /// Up to how many recipients Review counts one by one: that takes some microseconds for each, and of more the number that
@@ -51,7 +49,7 @@ package struct ConsoleServices: Sendable {
     package init(
         store: any ConsoleStore, projects: ProjectDirectory, publicURL: @escaping @Sendable () -> String,
         refusals: RefusalCatalog, composer: any PushComposer,
-        traffic: @escaping @Sendable (ProjectID, TrafficSpan) -> TrafficSeries, linkHosts: LinkHosts,
+        traffic: @escaping Traffic, linkHosts: LinkHosts,
         makeKey: @escaping MakeKey, settings: [SettingSection] = [], proxies: Int = 0,
         forwardProxy: @escaping ForwardProxy.Choice = { _, _ in nil }, clock: any Clock<Duration> = ContinuousClock(),
         wallTime: @escaping WallTime, logger: Logger
@@ -69,9 +67,12 @@ package struct ConsoleServices: Sendable {
         self.forwardProxy = forwardProxy
         self.clock = clock
         self.wallTime = wallTime
-        startedAt = wallTime()
         self.logger = logger
     }
+
+    /// How deliveries of a project ended within a span.
+    package typealias Traffic =
+        @Sendable (_ project: ProjectID, _ span: TrafficSpan) async throws(StoreError) -> TrafficSeries
 
     /// Makes a key for a project, of a role, at a time, with a name and an end: its text and what the store keeps of it.
     package typealias MakeKey =

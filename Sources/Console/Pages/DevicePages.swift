@@ -282,6 +282,7 @@ enum TopicPages {
                 of: topic, in: call.project.id, after: call.visit.query["after"], limit: size)
         }
         let members = page?.elements ?? []
+        let days = try await Self.days(of: topic, call)
         var model: Model = [
             "topic": topic.rawValue, "count": Format.number(summary.subscribers),
             "compose": "\(call.root)/compose?topic=\(topic.rawValue.urlEncoded)", "hasRows": !members.isEmpty,
@@ -290,9 +291,9 @@ enum TopicPages {
                 row["since"] = Format.time(member.subscribedAt)
                 return row
             },
-            "joined": Format.number(members.count { $0.subscribedAt > call.now + .seconds(-30 * 86_400) }),
+            "joined": Format.number(days.reduce(0) { $0 + $1.joined }),
+            "left": Format.number(days.reduce(0) { $0 + $1.left }), "chart": growth(days),
         ]
-        if !members.isEmpty { model["chart"] = growth(members, at: call.now) }
         if let next = page?.nextCursor {
             model["next"] = "\(call.root)/topics/\(topic.rawValue.urlEncoded)?after=\(next.urlEncoded)"
             model["nextTitle"] = "Show more"
@@ -300,16 +301,23 @@ enum TopicPages {
         return .page(.topic, "Topic \(topic)", menu: .topics, model)
     }
 
-    /// How many of some members joined on each of the last thirty days.
-    private static func growth(_ members: [Subscriber], at now: Timestamp) -> Markup {
-        let today = now.seconds / 86_400
-        let bars = (0..<30).map { place -> Charts.Bar in
-            let day = today - 29 + Int64(place)
-            let date = String(Timestamp(seconds: day * 86_400).rfc3339.prefix(10))
+    /// How many joined and left on each of the last thirty days, today's the last.
+    private static func days(of topic: Topic, _ call: ConsoleCall) async throws -> [TopicDay] {
+        let today = DeliveryDay.day(of: call.now)
+        let first = today - 29
+        let known = try await call.store.growth(of: topic, in: call.project.id, since: first) ?? []
+        let byDay = Dictionary(known.map { ($0.day, $0) }) { first, _ in first }
+        return (first...today).map { byDay[$0] ?? TopicDay(day: $0, joined: 0, left: 0) }
+    }
+
+    /// Days as a chart.
+    private static func growth(_ days: [TopicDay]) -> Markup {
+        let bars = days.enumerated().map { place, day in
+            let date = String(Timestamp(seconds: day.day * 86_400).rfc3339.prefix(10))
             return Charts.Bar(
                 label: place.isMultiple(of: 5) ? String(date.dropFirst(5)) : "", name: date,
-                parts: [("accepted", "joined", members.count { $0.subscribedAt.seconds / 86_400 == day })])
+                parts: [("accepted", "joined", day.joined), ("rejected", "left", day.left)])
         }
-        return Charts.bars(bars, title: "Members that joined, by day", tableHead: "Day")
+        return Charts.bars(bars, title: "Members that joined and left, by day", tableHead: "Day")
     }
 }

@@ -109,6 +109,15 @@ struct GatewayHealth {
         ]
     }
 
+    /// Whether what went wrong last with a credential is newer than what went well.
+    static func isFailing(_ credential: JSONValue) -> Bool {
+        func time(_ name: String) -> Timestamp? {
+            credential[name]?.stringValue.flatMap(Timestamp.init(rfc3339:))
+        }
+        guard let failed = time("lastErrorTime") else { return false }
+        return time("lastUsed").map { $0 < failed } ?? true
+    }
+
     private static func time(_ value: JSONValue?) -> Markup {
         value?.stringValue.flatMap(Timestamp.init(rfc3339:)).map(Format.time) ?? Markup("–")
     }
@@ -130,7 +139,8 @@ enum AppPage {
         var model = GatewayHealth(status, in: call).model
         var apps: [Model] = []
         for app in call.project.apps.values.sorted(by: { $0.key < $1.key }) {
-            apps.append(Self.app(app, try await figures(app.key, call), pauses(app.key, status)))
+            let model = Self.app(app, try await figures(app.key, call), pauses(app.key, status))
+            apps.append(model.merging(credentials(of: app.key, status, call)) { own, _ in own })
         }
         model["apps"] = apps
         return .page(.apps, "Apps and credentials", menu: .overview, model)
@@ -164,6 +174,32 @@ enum AppPage {
             "\(pause["reason"]?.stringValue ?? "") at \(pause["upstream"]?.stringValue ?? "")"
         }
     }
+
+    /// What an app signs in with, how old and how good that is.
+    private static func credentials(of app: AppKey, _ status: JSONValue, _ call: ConsoleCall) -> Model {
+        let own = (status["credentials"]?.elements ?? []).filter { AppKey(statusOf: $0) == app }
+        let rows = own.map { credential -> Model in
+            func time(_ name: String, otherwise text: String) -> Markup {
+                credential[name]?.stringValue.flatMap(Timestamp.init(rfc3339:)).map(Format.time) ?? Markup(text)
+            }
+            let isFailing = GatewayHealth.isFailing(credential)
+            let row: Model = [
+                "name": credential["name"]?.stringValue ?? "", "file": credential["file"]?.stringValue ?? "",
+                "what": kinds[credential["kind"]?.stringValue ?? ""] ?? "", "from": time("fileTime", otherwise: "–"),
+                "until": time("validUntil", otherwise: "has no end"),
+                "used": time("lastUsed", otherwise: "not yet"), "kind": isFailing ? "bad" : "good",
+                "errorTime": time("lastErrorTime", otherwise: ""),
+            ]
+            return row.with("error", credential["lastError"]?.stringValue)
+                .with("meaning", credential["lastError"]?.stringValue.map(call.meaning(of:)))
+        }
+        return ["credentials": rows, "hasCredentials": !rows.isEmpty]
+    }
+
+    private static let kinds = [
+        "APNS_KEY": "key of a team and its id", "CERTIFICATE": "push certificate",
+        "SERVICE_ACCOUNT": "Google service account", "VAPID_KEY": "VAPID key (public part)",
+    ]
 
     private static func app(_ app: App, _ figures: String?, _ pauses: [String]) -> Model {
         var facts: [Model] = []

@@ -10,7 +10,7 @@ enum OverviewPage {
 
     @Sendable private static func overview(_ call: ConsoleCall) async throws -> Reply {
         let span = call.visit.query["span"].flatMap(TrafficSpan.init(rawValue:)) ?? .hour
-        let series = call.services.traffic(call.project.id, span)
+        let series = try await call.services.traffic(call.project.id, span)
         let status = try await call.act(.get, call.apiPath("status"))
         let reports = try await call.store.reports(in: call.project.id, after: nil, limit: 6)
         let titles = try await call.titles(of: reports.elements.map(\.message.id))
@@ -26,10 +26,6 @@ enum OverviewPage {
             "messages": call.rows(of: reports.elements, titles), "hasMessages": !reports.elements.isEmpty,
             "isEmpty": reports.elements.isEmpty,
         ]
-        let seconds = Int64(span.stepSeconds) * Int64(span.steps)
-        if call.now < call.services.startedAt + .seconds(seconds) {
-            model["since"] = Format.time(call.services.startedAt)
-        }
         model.merge(health.model) { $1 }
         return .page(.overview, "Overview", menu: .overview, isLive: true, model)
     }

@@ -68,8 +68,9 @@ extension ConsoleTemplate {
         <p class="crumbs"><a href="{{root}}/topics">Topics</a></p>
         <div class="head"><h1>{{topic}}</h1>{{#maySend}}<a class="button primary" href="{{compose}}">Send to this topic</a>{{/maySend}}</div>
         <section class="tiles"><div class="tile"><p class="label">Subscribers</p><p class="figure">{{count}}</p><p class="dim">active registrations</p></div>
-        <div class="tile"><p class="label">Joined, of the members shown</p><p class="figure">{{joined}}</p><p class="dim">in the last 30 days</p></div></section>
-        {{#chart}}<section class="card"><h2>When the members shown joined</h2>{{{chart}}}</section>{{/chart}}
+        <div class="tile"><p class="label">Joined</p><p class="figure">{{joined}}</p><p class="dim">in the last 30 days</p></div>
+        <div class="tile"><p class="label">Left</p><p class="figure">{{left}}</p><p class="dim">in the last 30 days</p></div></section>
+        <section class="card"><h2>Who joined and left <span class="dim">last 30 days</span></h2>{{{chart}}}</section>
         <section class="card"><h2>Members</h2>
         {{#hasRows}}<ul class="rows">{{#rows}}<li><div><a href="{{url}}"><code>{{id}}</code></a> <span class="tag {{kind}}">{{state}}</span><br><span class="dim">{{app}} · since {{{since}}}</span></div></li>{{/rows}}</ul>{{/hasRows}}
         {{^hasRows}}<p class="dim">It has no subscriber now.</p>{{/hasRows}}
@@ -82,8 +83,12 @@ extension ConsoleTemplate {
         <p class="crumbs"><a href="{{root}}">Overview</a></p>
         <div class="head"><h1>Apps and credentials</h1></div>
         {{#apps}}<section class="card"><h2>{{id}} <span class="tag">{{platform}}</span> <span class="tag {{kind}}">{{health}}</span></h2>
-        <dl>{{#facts}}<dt>{{name}}</dt><dd>{{text}}</dd>{{/facts}}</dl></section>{{/apps}}
+        <dl>{{#facts}}<dt>{{name}}</dt><dd>{{text}}</dd>{{/facts}}</dl>
+        {{#hasCredentials}}<div class="table"><table class="cards"><thead><tr><th scope="col">Signs in with</th><th scope="col">File from</th><th scope="col">Valid until</th><th scope="col">Last used</th><th scope="col">Last error</th></tr></thead><tbody>
+        {{#credentials}}<tr><td data-label="Signs in with" class="wrap"><span class="dot {{kind}}"></span><code>{{name}}</code><br><span class="dim">{{what}} · {{file}}</span></td><td data-label="File from">{{{from}}}</td><td data-label="Valid until">{{{until}}}</td><td data-label="Last used">{{{used}}}</td><td data-label="Last error" class="wrap">{{#error}}<strong>{{error}}</strong> {{{errorTime}}}{{#meaning}}<br><span class="dim">{{meaning}}</span>{{/meaning}}{{/error}}{{^error}}none{{/error}}</td></tr>{{/credentials}}
+        </tbody></table></div>{{/hasCredentials}}</section>{{/apps}}
         {{^apps}}<section class="card empty"><h2>No app yet</h2><p>Add one to the project’s file, then send SIGHUP to the gateway.</p></section>{{/apps}}
+        <p class="dim">A key has no date of its own: its age is that of its file, as it was read. Use and errors are what this gateway has seen since it started.</p>
         <section class="card"><h2>Credentials and connections</h2>
         {{#upstreams}}<div class="row"><div><span class="dot {{kind}}"></span><strong>{{name}}</strong><br><span class="dim">{{text}}</span>{{#failure}}<br><span class="bad">Last error: {{failure}}</span>{{/failure}}</div></div>{{/upstreams}}
         {{^upstreams}}<p class="dim">No connection is open. They are opened with the first push.</p>{{/upstreams}}

@@ -18,7 +18,6 @@ extension ConsoleTemplate {
         {{#tiles}}<div class="tile {{kind}}"><p class="label">{{label}}</p><p class="figure">{{value}}</p><p class="dim">{{detail}}</p></div>{{/tiles}}
         </section>
         <section class="card"><h2>Deliveries <span class="dim">{{spanText}}</span></h2>
-        {{#since}}<p class="dim">Counted since this gateway started, {{{since}}}: what ended before is not in these figures.</p>{{/since}}
         {{{chart}}}
         </section>
         <div class="grid two">

@@ -16,7 +16,7 @@ final class DeliveryMetrics: Sendable {
     /// Counters that were used, so that the factory is asked once for each.
     private let counters = Mutex<[Key: Counter]>([:])
     private let reasons = Mutex(RecentReasons())
-    private let traffic = Mutex(RecentTraffic())
+    private let traffic = Mutex(UnwrittenTraffic())
     private let latency: CountedHistogram
     private let inFlightGauges: [Lane: Gauge]
     private let backlogGauges: [Lane: Gauge]
@@ -127,9 +127,19 @@ final class DeliveryMetrics: Sendable {
         reasons.withLock { $0.counts(of: project, at: now) }
     }
 
-    /// How deliveries of a project ended within a span.
-    func traffic(of project: ProjectID, _ span: TrafficSpan, at now: Timestamp) -> TrafficSeries {
-        traffic.withLock { $0.series(of: project, span, at: now) }
+    /// How deliveries of a project ended that the store was not told yet.
+    func unwrittenTraffic(of project: ProjectID, _ span: TrafficSpan) -> [TrafficCount] {
+        traffic.withLock { $0.counts(of: project, span) }
+    }
+
+    /// See ``UnwrittenTraffic/beginWriting(at:)``.
+    func beginWritingTraffic(at now: Timestamp) -> [TrafficCount] {
+        traffic.withLock { $0.beginWriting(at: now) }
+    }
+
+    /// See ``UnwrittenTraffic/endWriting(isWritten:)``.
+    func endWritingTraffic(isWritten: Bool) {
+        traffic.withLock { $0.endWriting(isWritten: isWritten) }
     }
 
     /// Notes for the last hour's reasons what of a batch was not accepted.

@@ -2,8 +2,8 @@ import Logging
 import PushModel
 import Store
 
-/// The store's work beside the lanes: books what was cancelled, ends pauses, mends times that a wrong clock wrote, and keeps
-/// the gauges that only the store knows.
+/// The store's work beside the lanes: books what was cancelled, ends pauses, mends times that a wrong clock wrote, tells it
+/// the figures of charts, and keeps the gauges that only the store knows.
 struct StoreUpkeep: Sendable {
     let store: any MessageStore & DeliveryStore & EventStore
     let gates: [LaneGate]
@@ -16,7 +16,7 @@ struct StoreUpkeep: Sendable {
     /// Raised when there may be something to book as cancelled.
     let cancelled = AutoResetEvent()
 
-    /// How often the gauges of the store are read.
+    /// How often the gauges of the store are read, and it is told the figures of charts.
     private static let gaugeInterval: Duration = .seconds(15)
     /// Deliveries that are changed in one step.
     private static let step = 5000
@@ -27,6 +27,25 @@ struct StoreUpkeep: Sendable {
             group.addTask { await self.observe() }
             group.addTask { await self.observeLoad() }
             group.addTask { await self.bookCancelled() }
+        }
+    }
+
+    /// Tells the store what is left, when nothing else is recorded by this process.
+    func finish() async {
+        await countOwnEnds()
+        await writeTraffic()
+    }
+
+    /// Adds what was counted since the last time; what the store does not take is kept for the next time.
+    private func writeTraffic() async {
+        let counts = metrics.beginWritingTraffic(at: wallTime())
+        do throws(StoreError) {
+            try await store.add(counts)
+            metrics.endWritingTraffic(isWritten: true)
+        } catch {
+            metrics.endWritingTraffic(isWritten: false)
+            logger.warning(
+                "figures of charts wait", metadata: ["rows": "\(counts.count)", "error": "\(error)"])
         }
     }
 
@@ -73,6 +92,7 @@ struct StoreUpkeep: Sendable {
                 if Task.isCancelled { return }
                 logger.warning("the store's gauges can't be read", metadata: ["error": "\(error)"])
             }
+            await writeTraffic()
             await clock.pause(Self.gaugeInterval)
         }
     }

@@ -21,7 +21,7 @@ enum InstanceIDResource {
     @Sendable static func unsubscribe(_ call: ProjectCall) async throws -> Response {
         let topic = try TopicRoutes.topicOfPath(call)
         let registration = try await call.activeRegistration()
-        _ = try await call.services.store.unsubscribe([registration.key], from: topic)
+        _ = try await call.services.store.unsubscribe([registration.key], from: topic, at: call.now)
         return Response(json: .object([]))
     }
 

@@ -41,7 +41,7 @@ enum InstanceIDRoutes {
     @Sendable private static func remove(_ call: ProjectCall) async throws -> Response {
         let batch = try TopicBatch(await call.json())
         let entries = try await batch.resolve(call)
-        _ = try await call.services.store.unsubscribe(entries.keys, from: batch.topic)
+        _ = try await call.services.store.unsubscribe(entries.keys, from: batch.topic, at: call.now)
         return answer(entries.results(entries.keys.map { _ in nil }))
     }
 

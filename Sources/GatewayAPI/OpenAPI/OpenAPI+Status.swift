@@ -31,8 +31,25 @@ extension OpenAPI {
                             "daysLeft": .integer.saying("Until the limit, at the rate of the last day."),
                         ], required: ["limitBytes", "low"]),
                     "certificates": .list(of: .named("CertificateStatus")),
+                    "credentials": .list(of: .named("CredentialStatus")),
                 ],
-                required: ["time", "pauses", "backlog", "reasons", "upstreams", "store", "certificates"]),
+                required: [
+                    "time", "pauses", "backlog", "reasons", "upstreams", "store", "certificates", "credentials",
+                ]),
+            "CredentialStatus": .object(
+                [
+                    "app": .string, "platform": .string.saying("ANDROID or WEB; without one the app is Apple's."),
+                    "kind": .choice(CredentialStatus.Kind.allCases.map(\.rawValue)),
+                    "name": .string.saying("Team and key id, an account's address, a public key."), "file": .string,
+                    "fileTime": .time.saying("When the file was written last, as it was read."),
+                    "validUntil": .time.saying("Of a certificate."),
+                    "lastUsed": .time.saying(
+                        "The last answer of the push service that shows that it takes the credential; since the gateway's start."
+                    ),
+                    "lastError": .string.saying(
+                        "The last reason for which pushes with it were refused, or did not get through."),
+                    "lastErrorTime": .time,
+                ], required: ["app", "kind", "name", "file"]),
             "Pause": .object(
                 [
                     "upstream": .string, "part": .choice(["everything", "topic", "app", "unproven"]),

@@ -80,7 +80,9 @@ extension OpenAPI {
                 "batching": .named("WebhookBatching"), "state": .choice(["ENABLED", "DISABLED"]),
             ]),
             "WebhookFilter": .request([
-                "apps": .list(of: .string), "labels": .list(of: .string), "topics": .list(of: .string),
+                "apps": .list(of: .string).saying(
+                    "Ids, or platform:id (apple, android, web) where the project has an id on several platforms."),
+                "labels": .list(of: .string), "topics": .list(of: .string),
                 "onlyFailures": .boolean,
                 "sampling": .integer.saying("Of what devices report only that of one registration in so many."),
             ]),

@@ -14,6 +14,8 @@ package struct GatewayState: Sendable {
     package var recentReasons: @Sendable (ProjectID) -> [ReasonCount] = { _ in [] }
     /// The listener's certificate and those of a project's apps.
     package var certificates: @Sendable (ProjectID) -> [CertificateStatus] = { _ in [] }
+    /// What a project's apps sign in with at their push services.
+    package var credentials: @Sendable (ProjectID) -> [CredentialStatus] = { _ in [] }
     /// The metrics in Prometheus' text format.
     package var metricsText: @Sendable () -> String = { "" }
 }

@@ -39,6 +39,10 @@ enum StatusRoutes {
                             .init("problems", .array(store.problems.map { .string($0) })),
                         ])),
                     .init("certificates", .array(state.certificates(call.project.id).map(certificate))),
+                    .init(
+                        "credentials",
+                        .array(
+                            state.credentials(call.project.id).map { credential($0, upstreams, in: call.project.id) })),
                 ] + disk))
     }
 
@@ -72,6 +76,29 @@ enum StatusRoutes {
         var unpaused = upstream
         unpaused.pauses = []
         return Readiness.state(unpaused)
+    }
+
+    /// A credential, with what the upstreams that use it know of it.
+    private static func credential(
+        _ credential: CredentialStatus, _ upstreams: [UpstreamStatus], in project: ProjectID
+    ) -> JSONValue {
+        let used = upstreams.filter { credential.isUsed(by: $0, in: project) }
+        var members: [JSONValue.Member] =
+            [.init("app", .string(credential.app.id.rawValue))] + credential.app.platform.members + [
+                .init("kind", .string(credential.kind.rawValue)), .init("name", .string(credential.name)),
+                .init("file", .string(credential.file)),
+            ]
+        func add(_ name: String, _ time: Timestamp?) {
+            if let time { members.append(.init(name, .string(time.rfc3339))) }
+        }
+        add("fileTime", credential.modified)
+        add("validUntil", credential.validUntil)
+        add("lastUsed", used.compactMap(\.lastWorked).max())
+        if let trouble = used.compactMap(\.lastTrouble).max(by: { $0.time < $1.time }) {
+            members.append(.init("lastError", .string(trouble.reason)))
+            add("lastErrorTime", trouble.time)
+        }
+        return .object(members)
     }
 
     private static func certificate(_ certificate: CertificateStatus) -> JSONValue {

@@ -69,7 +69,7 @@ enum TopicRoutes {
         let allowsMissing = try call.query.flag("allowMissing")
         let topic = try topicOfPath(call)
         let registration = try await call.activeRegistration()
-        let was = try await call.services.store.unsubscribe([registration.key], from: topic)
+        let was = try await call.services.store.unsubscribe([registration.key], from: topic, at: call.now)
         guard allowsMissing || was.first == true else { throw FCMError(.notFound) }
         return Response(json: .object([]))
     }
@@ -86,7 +86,7 @@ enum TopicRoutes {
     @Sendable private static func unsubscribe(_ call: ProjectCall) async throws -> Response {
         let topic = try topicOfPath(call)
         let registration = try await call.activeRegistration()
-        _ = try await call.services.store.unsubscribe([registration.key], from: topic)
+        _ = try await call.services.store.unsubscribe([registration.key], from: topic, at: call.now)
         return Response(json: .object([]))
     }
 

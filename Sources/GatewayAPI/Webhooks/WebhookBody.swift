@@ -21,14 +21,14 @@ struct WebhookBody {
 
     /// The settings of a new endpoint, or those of one with what the request changes.
     func settings(
-        _ controller: WebhookController, in project: ProjectID, over former: WebhookSettings? = nil
+        _ controller: WebhookController, in project: Project, over former: WebhookSettings? = nil
     ) async throws(FCMError) -> WebhookSettings {
         let names = ["url", "description", "types", "filter", "batching"]
         try body.refuseUnknown(except: names + (former == nil ? ["start_from", "asymmetric", "secret"] : ["state"]))
         var settings = former ?? WebhookSettings(url: "", types: [])
         if let url = try body.string("url") {
             do throws(WebhookURLProblem) {
-                try await controller.check(url, for: project)
+                try await controller.check(url, for: project.id)
             } catch {
                 var refused = FCMError.badRequest("url", error.message, reason: .urlNotAllowed)
                 refused.metadata = ["rule": error.rule.rawValue]
@@ -43,7 +43,9 @@ struct WebhookBody {
             throw .badRequest(
                 "types", "The types are missing: which events the webhook gets, such as message.finished.")
         }
-        if let filter = try body.object("filter", type: "WebhookFilter") { settings.filter = try Self.filter(filter) }
+        if let filter = try body.object("filter", type: "WebhookFilter") {
+            settings.filter = try Self.filter(filter, in: project)
+        }
         if let batching = try body.object("batching", type: "WebhookBatching") {
             settings.batching = try Self.batching(batching)
         }
@@ -151,10 +153,10 @@ struct WebhookBody {
         return description
     }
 
-    private static func filter(_ body: ObjectReader) throws(FCMError) -> WebhookFilter {
+    private static func filter(_ body: ObjectReader, in project: Project) throws(FCMError) -> WebhookFilter {
         try body.refuseUnknown(except: ["apps", "labels", "topics", "only_failures", "sampling"])
         var filter = WebhookFilter()
-        filter.apps = try list("apps", body)
+        filter.apps = try apps(body, in: project)
         filter.labels = try list("labels", body)
         filter.topics = try list("topics", body)
         filter.isOnlyFailures = try body.bool("only_failures") ?? false
@@ -176,8 +178,28 @@ struct WebhookBody {
         return batching
     }
 
+    /// The apps that are named, each one app alone: an id that the project has on several platforms is named with the
+    /// platform.
+    private static func apps(_ body: ObjectReader, in project: Project) throws(FCMError) -> [NamedApp] {
+        let named = try list("apps", body, NamedApp.init(text:))
+        for (index, app) in named.enumerated() where app.platform == nil {
+            let apps = project.apps(app.id).map(\.key)
+            guard apps.count > 1 else { continue }
+            let names = apps.map { $0.name(among: apps) }.joined(separator: " or ")
+            throw .badRequest(
+                "filter.apps[\(index)]", "The project has \(app.id) on several platforms: say \(names).")
+        }
+        return named
+    }
+
     private static func list<Value: TextIdentifier>(
         _ name: String, _ body: ObjectReader
+    ) throws(FCMError) -> [Value] {
+        try list(name, body, Value.init(rawValue:))
+    }
+
+    private static func list<Value>(
+        _ name: String, _ body: ObjectReader, _ read: (String) -> Value?
     ) throws(FCMError) -> [Value] {
         let texts = try body.strings(name) ?? []
         guard texts.count <= mostEntries else {
@@ -185,7 +207,7 @@ struct WebhookBody {
         }
         var values: [Value] = []
         for (index, text) in texts.enumerated() {
-            guard let value = Value(rawValue: text) else {
+            guard let value = read(text) else {
                 throw .badRequest("filter.\(name)[\(index)]", "'\(text.excerpt)' can't be one of filter.\(name).")
             }
             values.append(value)

@@ -24,7 +24,7 @@ enum WebhookRoutes {
     @Sendable private static func create(_ call: ProjectCall) async throws -> Response {
         let controller = try call.webhooks()
         let body = WebhookBody(try await call.json())
-        let settings = try await body.settings(controller, in: call.project.id)
+        let settings = try await body.settings(controller, in: call.project)
         let secrets = try body.secrets(at: call.now)
         let start = try await body.start(controller.store)
         let endpoint = WebhookEndpoint(
@@ -62,7 +62,7 @@ enum WebhookRoutes {
         let body = WebhookBody(try await call.json())
         var change = WebhookChange()
         change.settings = try await body.settings(
-            controller, in: call.project.id, over: endpoint.settings)
+            controller, in: call.project, over: endpoint.settings)
         change.state = try body.state()
         let changed = try await controller.store.change(
             endpoint.id, in: call.project.id, change, at: call.now,

@@ -74,7 +74,7 @@ enum WebhookView {
     private static func filter(_ filter: WebhookFilter) -> JSONValue {
         var members: [JSONValue.Member] = []
         let lists = [
-            ("apps", filter.apps.map(\.rawValue)), ("labels", filter.labels.map(\.rawValue)),
+            ("apps", filter.apps.map(\.text)), ("labels", filter.labels.map(\.rawValue)),
             ("topics", filter.topics.map(\.rawValue)),
         ]
         for (name, texts) in lists where !texts.isEmpty {

@@ -179,6 +179,10 @@ package struct UpstreamStatus: Hashable, Sendable {
     package var circuit: UpstreamCircuit
     /// Attempts to connect that failed since the start.
     package var failedDials: Int
+    /// The last answer that shows that endpoint and credential work, since the upstream was opened; `nil`: none.
+    package var lastWorked: Timestamp?
+    /// What went wrong last with the upstream, its credential or a topic, since it was opened; `nil`: nothing.
+    package var lastTrouble: UpstreamTrouble?
     /// GOAWAY frames since the start, by APNs' reason or the error code's name; a bounded set.
     package var goAways: [String: Int]
     /// The projects whose apps push through it.
@@ -209,6 +213,20 @@ package struct UpstreamStatus: Hashable, Sendable {
         self.circuit = circuit
         self.failedDials = failedDials
         self.goAways = goAways
+    }
+}
+
+/// Something that went wrong with an upstream.
+package struct UpstreamTrouble: Hashable, Sendable {
+    /// The service's reason or the transport's cause.
+    package var reason: String
+    /// When.
+    package var time: Timestamp
+
+    /// Describes it.
+    package init(reason: String, time: Timestamp) {
+        self.reason = reason
+        self.time = time
     }
 }
 

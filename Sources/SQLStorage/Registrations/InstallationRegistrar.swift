@@ -52,7 +52,7 @@ struct InstallationRegistrar {
         let inherited = former.isBound ? nil : try InheritedState(of: former, to: request, db: db)
         try registrations.end(former.key, .moved(from: former, at: time))
         let key = try make(installation, app, inherited?.completed(request) ?? request)
-        try inherited?.pass(to: registrations.existing(key), db: db)
+        try inherited?.pass(to: registrations.existing(key), at: time, db: db)
         let made = try registrations.existing(key)
         try audit.add(.deviceTokenMoved, app, made.id, made.user, former: (former.id, former.user))
         return key
@@ -122,8 +122,8 @@ struct InheritedState {
     }
 
     /// Gives it to the registration, which may have been taken back with topics of its own.
-    func pass(to made: Registration, db: any Database) throws {
-        try RegistrationTable(db: db).subscribe(made.key, to: subscriptions)
+    func pass(to made: Registration, at time: Timestamp, db: any Database) throws {
+        try RegistrationTable(db: db).subscribe(made.key, to: subscriptions, at: time)
         guard made.channel == former.channel, let provenAt = former.provenAt else { return }
         try db.change(RegistrationTable.inheritProof, [provenAt.milliseconds, made.key.rawValue])
     }
@@ -166,14 +166,16 @@ extension RegistrationTable {
             let kept = try rows.map {
                 Subscription(topic: try Topic(stored: $0[0]), createdAt: Timestamp(milliseconds: $0[1]))
             }
-            try subscribe(ended.key, to: kept)
+            try subscribe(ended.key, to: kept, at: time)
         }
         try db.change(Self.forgetKeptSubscriptions, [ended.key.rawValue])
     }
 
-    /// Gives an active registration subscriptions, as far as it has room for them.
-    fileprivate func subscribe(_ key: RegistrationKey, to subscriptions: [Subscription]) throws {
-        var batch = SubscriptionBatch(db: db)
+    /// Gives an active registration subscriptions of before, as far as it has room for them.
+    fileprivate func subscribe(
+        _ key: RegistrationKey, to subscriptions: [Subscription], at time: Timestamp
+    ) throws {
+        var batch = SubscriptionBatch(db: db, at: time)
         for subscription in subscriptions {
             _ = try batch.subscribe(key, to: subscription.topic, at: subscription.createdAt)
         }

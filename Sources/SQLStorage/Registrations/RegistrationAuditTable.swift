@@ -15,7 +15,7 @@ struct AuditTable {
         WHERE (x.registration = ?1 OR x.former = ?1) AND a.project = ?2 ORDER BY x.id DESC LIMIT ?3
         """
 
-    private static let app = "SELECT project, name FROM app WHERE id = ?"
+    private static let app = "SELECT project, name, platform FROM app WHERE id = ?"
 
     func add(
         _ cause: RegistrationAudit.Cause, _ app: Int64, _ id: RegistrationID, _ user: UserID?,
@@ -37,6 +37,7 @@ struct AuditTable {
         if let proofs = credential?.proofs, !proofs.isEmpty { details["proof"] = proofs.joined(separator: " ") }
         guard let row = try db.row(Self.app, [app]) else { throw StoreError.invalid("an app") }
         details["app"] = row[1]
+        details["platform"] = try Platform(stored: row[2]).rawValue
         try AuditLogTable(db: db).add(
             AuditEntry(
                 time: time, project: try ProjectID(stored: row[0]), action: AuditAction(cause), subject: id.rawValue,
@@ -54,7 +55,7 @@ struct AuditTable {
         try AuditLogTable(db: db).add(
             AuditEntry(
                 time: time, project: registration.project, action: .registrationAdopted,
-                subject: registration.id.rawValue, details: ["app": registration.app.rawValue],
+                subject: registration.id.rawValue, details: Self.details(registration.appKey),
                 credential: credential?.use ?? .gateway))
     }
 
@@ -63,7 +64,12 @@ struct AuditTable {
         try AuditLogTable(db: db).add(
             AuditEntry(
                 time: time, project: registration.project, action: .quarantineLifted, subject: registration.id.rawValue,
-                details: ["app": registration.app.rawValue], credential: credential?.use ?? .gateway))
+                details: Self.details(registration.appKey), credential: credential?.use ?? .gateway))
+    }
+
+    /// An app's id may be that of another platform's app too.
+    private static func details(_ app: AppKey) -> [String: String] {
+        ["app": app.id.rawValue, "platform": app.platform.rawValue]
     }
 
     func of(_ id: RegistrationID, in project: ProjectID, limit: Int) throws -> [RegistrationAudit] {

@@ -29,7 +29,7 @@ struct RegistrationImporter {
         self.project = project
         self.time = time
         registrations = RegistrationTable(db: db)
-        subscriptions = SubscriptionBatch(db: db)
+        subscriptions = SubscriptionBatch(db: db, at: time)
         inserted = InsertedRegistrations(db: db)
         insertion = try db.insertion(Self.insertion, key: "key")
         isTaken = try db.statement(InstallationTable.isTaken)

@@ -91,7 +91,7 @@ struct RegistrationTable {
         if let address = change.address?.applied(to: current.address), address.identity != current.address.identity {
             if !change.keepsTopics {
                 change.owner = change.owner ?? .noUser
-                try endSubscriptions(of: current.key)
+                try endSubscriptions(of: current.key, at: auditedAt ?? time)
             }
             let user = change.owner.map(\.user) ?? current.user
             let former = try active(app, address).map(existing)
@@ -107,7 +107,7 @@ struct RegistrationTable {
         if current.quarantine != nil { try audit.addLift(of: current) }
         let changed = try self.changed(current, change, audit, app, at: time)
         guard let inherited else { return changed }
-        try inherited.pass(to: changed, db: db)
+        try inherited.pass(to: changed, at: auditedAt ?? time, db: db)
         return try existing(changed.key)
     }
 
@@ -191,7 +191,7 @@ struct RegistrationTable {
             .registrationEnded(key: key.rawValue, EventBody.Cause(end.cause)),
             of: try ProjectID(stored: project[0]), at: notedAt ?? end.time)
         if isSuperseded { try db.post(Self.keepSubscriptions, [key.rawValue]) }
-        try endSubscriptions(of: key)
+        try endSubscriptions(of: key, at: notedAt ?? end.time)
     }
 
     /// What nearly every acceptance of a new address is: it names no column that a trigger, a CHECK or an index of others
@@ -277,7 +277,7 @@ struct RegistrationTable {
             """,
             [time.milliseconds, sent.key.rawValue, deadSince.milliseconds, sent.address.identity])
         guard ended > 0 else { return false }
-        try endSubscriptions(of: sent.key)
+        try endSubscriptions(of: sent.key, at: time)
         return true
     }
 
@@ -288,7 +288,8 @@ struct RegistrationTable {
             [sent.key.rawValue, sent.address.identity]) != nil
     }
 
-    private func endSubscriptions(of key: RegistrationKey) throws {
+    private func endSubscriptions(of key: RegistrationKey, at time: Timestamp) throws {
+        try TopicDayTable(db: db).leavesAll(key, at: time)
         try db.post("DELETE FROM subscription WHERE registration = ?", [key.rawValue])
     }
 

@@ -7,7 +7,7 @@ extension SQLStore: SubscriptionStore {
         _ keys: [RegistrationKey], to topic: Topic, at time: Timestamp, topicLimit: Int?
     ) async throws(StoreError) -> [SubscribeResult] {
         try await write(rows: keys.count) { db in
-            var batch = SubscriptionBatch(db: db, topicLimit: topicLimit)
+            var batch = SubscriptionBatch(db: db, at: time, topicLimit: topicLimit)
             let results = try keys.map { try batch.subscribe($0, to: topic, at: time) }
             try batch.finish()
             return results
@@ -15,12 +15,31 @@ extension SQLStore: SubscriptionStore {
     }
 
     /// Deletes in one transaction; a topic stays when its last subscriber goes.
-    package func unsubscribe(_ keys: [RegistrationKey], from topic: Topic) async throws(StoreError) -> [Bool] {
+    package func unsubscribe(
+        _ keys: [RegistrationKey], from topic: Topic, at time: Timestamp
+    ) async throws(StoreError) -> [Bool] {
         try await write(rows: keys.count) { db in
             try keys.map { key in
-                try db.change(TopicTable.unsubscribe, [key.rawValue, topic.rawValue, key.rawValue]) > 0
+                let ended = try db.change(TopicTable.unsubscribe, [key.rawValue, topic.rawValue, key.rawValue]) > 0
+                if ended { try TopicDayTable(db: db).left(key, topic, at: time) }
+                return ended
             }
         }
+    }
+
+    /// A range of the primary key.
+    package func growth(
+        of topic: Topic, in project: ProjectID, since day: Int64
+    ) async throws(StoreError) -> [TopicDay]? {
+        try await read { db in
+            guard let id = try TopicTable(db: db).find(topic, in: project) else { return nil }
+            return try TopicDayTable(db: db).days(of: id, since: day)
+        }
+    }
+
+    /// By the index of days.
+    package func forgetTopicDays(before day: Int64, limit: Int) async throws(StoreError) -> Int {
+        try await write(rows: limit) { db in try db.change(TopicDayTable.forget, [day, limit]) }
     }
 
     /// Marks those that are empty now, in steps of their own, then removes in one transaction.
@@ -72,6 +91,8 @@ struct SubscriptionBatch {
     static let insertion = "INSERT INTO subscription (topic, registration, number, created_at) VALUES (?, ?, ?, ?)"
 
     private let db: any Database
+    /// The day of the write.
+    private let day: Int64
     /// The most topics that a project may have for another to be made; `nil`: any number.
     private let topicLimit: Int?
     private var topics: [TopicName: Int64] = [:]
@@ -98,8 +119,10 @@ struct SubscriptionBatch {
         }
     }
 
-    init(db: any Database, topicLimit: Int? = nil) {
+    /// - Parameter now: when it is written, whatever times the subscriptions have.
+    init(db: any Database, at now: Timestamp, topicLimit: Int? = nil) {
         self.db = db
+        day = DeliveryDay.day(of: now)
         self.topicLimit = topicLimit
     }
 
@@ -163,6 +186,7 @@ struct SubscriptionBatch {
         try db.post("UPDATE meta SET value = ? WHERE name = 'subscriptions'", [last])
         for (topic, count) in added {
             try db.post("UPDATE topic SET subscribers = subscribers + ? WHERE id = ?", [count, topic])
+            try TopicDayTable(db: db).joined(count, topic, on: day)
         }
         added.removeAll(keepingCapacity: true)
     }

@@ -15,6 +15,9 @@ enum Schema {
         migrator.registerMigration("platforms of messages", foreignKeyChecks: .immediate) { db in
             try db.execute(sql: messagePlatforms)
         }
+        migrator.registerMigration("figures by time", foreignKeyChecks: .immediate) { db in
+            for sql in [traffic, topicDays] { try db.execute(sql: sql) }
+        }
         return migrator
     }
 

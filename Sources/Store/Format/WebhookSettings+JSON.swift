@@ -5,7 +5,7 @@ extension WebhookSettings {
     /// The text that a store keeps of the settings.
     package var storedText: String {
         let filter: [JSONValue.Member] = [
-            .init("apps", Self.array(filter.apps.map(\.rawValue))),
+            .init("apps", Self.array(filter.apps.map(\.text))),
             .init("labels", Self.array(filter.labels.map(\.rawValue))),
             .init("topics", Self.array(filter.topics.map(\.rawValue))),
             .init("onlyFailures", .bool(filter.isOnlyFailures)), .init("sampling", .number(String(filter.sampling))),
@@ -31,7 +31,7 @@ extension WebhookSettings {
         self.init(
             url: url, description: root["description"]?.stringValue ?? "",
             types: Self.texts(root["types"]).compactMap(EventType.init(rawValue:)))
-        self.filter.apps = Self.texts(filter["apps"]).compactMap(AppID.init(rawValue:))
+        self.filter.apps = Self.texts(filter["apps"]).compactMap(NamedApp.init(text:))
         self.filter.labels = Self.texts(filter["labels"]).compactMap(AnalyticsLabel.init(rawValue:))
         self.filter.topics = Self.texts(filter["topics"]).compactMap(Topic.init(rawValue:))
         self.filter.isOnlyFailures = filter["onlyFailures"] == .bool(true)

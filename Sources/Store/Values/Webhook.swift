@@ -85,7 +85,7 @@ package struct WebhookSettings: Hashable, Sendable {
 /// Which events of its types an endpoint gets.
 package struct WebhookFilter: Hashable, Sendable {
     /// Only of these apps; empty: of all.
-    package var apps: [AppID] = []
+    package var apps: [NamedApp] = []
     /// Only of messages with these labels; empty: of all.
     package var labels: [AnalyticsLabel] = []
     /// Only of messages to these topics; empty: of all.

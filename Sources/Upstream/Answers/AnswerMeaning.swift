@@ -82,6 +82,16 @@ enum AnswerMeaning: Hashable {
         }
     }
 
+    /// The refusal that is about who sends, not about the push or its address.
+    var refusalOfSender: Refusal? {
+        switch self {
+        case .groupRefused(let refusal), .topicRefused(let refusal), .credentialRefused(let refusal),
+            .connectionRefused(let refusal), .tokenExpired(let refusal):
+            refusal
+        case .accepted, .addressDoubtful, .addressBusy, .pushRefused, .overloaded, .slowed, .nothing: nil
+        }
+    }
+
     /// Whether the service dealt with the push and did not complain of load.
     var isAnswered: Bool {
         switch self {

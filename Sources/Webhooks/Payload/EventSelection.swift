@@ -23,12 +23,12 @@ struct EventSelection {
         if filter.isOnlyFailures, !event.type.isFailure { return false }
         switch event.kind {
         case .delivery(let delivery):
-            return keeps(app: delivery.delivery.app.id) && keeps(delivery.label, delivery.topic)
+            return keeps(delivery.delivery.app) && keeps(delivery.label, delivery.topic)
         case .receipt(let receipt):
-            return keeps(app: receipt.app.id) && keeps(receipt.label, receipt.topic) && isSampled(receipt.registration)
-        case .registrationEnded(let ended): return keeps(app: ended.app.id)
-        case .route(let notice): return keeps(app: notice.route.app)
-        case .click(let click): return keeps(app: click.app.id)
+            return keeps(receipt.app) && keeps(receipt.label, receipt.topic) && isSampled(receipt.registration)
+        case .registrationEnded(let ended): return keeps(ended.app)
+        case .route(let notice): return keeps(AppKey(notice.route.channel.platform, notice.route.app))
+        case .click(let click): return keeps(click.app)
         // Of itself an endpoint is not told: enabled again it would be warned of what is over.
         case .webhook(let notice): return notice.endpoint != endpoint
         case .message, .referral, .forgotten: return true
@@ -42,7 +42,9 @@ struct EventSelection {
         return keeps(message.facts.label, topic)
     }
 
-    private func keeps(app: AppID) -> Bool { filter.apps.isEmpty || filter.apps.contains(app) }
+    private func keeps(_ app: AppKey) -> Bool {
+        filter.apps.isEmpty || filter.apps.contains { $0.names(app) }
+    }
 
     private func keeps(_ label: AnalyticsLabel?, _ topic: Topic?) -> Bool {
         (filter.labels.isEmpty || label.map(filter.labels.contains) ?? false)

@@ -12,7 +12,8 @@ package import Store
 
 /// Makes requests with AsyncHTTPClient. For each request the host's name is looked up, every address it has is checked, and
 /// the connection goes to one that was checked: a name that leads elsewhere a moment later gains nothing. TLS is spoken with
-/// the name. Redirects are not followed, and no proxy of the environment is asked.
+/// the name. Redirects are not followed, and no proxy of the environment is asked; one that is configured is asked for a tunnel
+/// to the address that was checked.
 ///
 /// Safe to share. ``shutdown()`` closes all connections.
 package actor HTTPWebhookTransport: WebhookTransport {
@@ -46,6 +47,8 @@ package actor HTTPWebhookTransport: WebhookTransport {
 
     private let policy: WebhookPolicy
     private let lookup: Lookup
+    /// `nil`: connections go to receivers directly.
+    private let proxy: WebhookProxy?
     private let wallTime: WallTime
     private let userAgent: String
     private let timeout: Duration
@@ -56,11 +59,13 @@ package actor HTTPWebhookTransport: WebhookTransport {
 
     /// Prepares a transport. Receivers' certificates are checked with the authorities of the system.
     package init(
-        policy: WebhookPolicy, lookup: @escaping Lookup, userAgent: String = "Herald-Webhooks/1",
+        policy: WebhookPolicy, lookup: @escaping Lookup, proxy: WebhookProxy? = nil,
+        userAgent: String = "Herald-Webhooks/1",
         timeout: Duration = HTTPWebhookTransport.timeout, wallTime: @escaping WallTime, logger: Logger
     ) {
         self.policy = policy
         self.lookup = lookup
+        self.proxy = proxy
         self.wallTime = wallTime
         self.userAgent = userAgent
         self.timeout = timeout
@@ -195,6 +200,12 @@ package actor HTTPWebhookTransport: WebhookTransport {
         configuration.httpVersion = .http1Only
         configuration.decompression = .disabled
         configuration.dnsOverride = [host: address.description]
+        // With the address in place of the name: that is what the tunnel leads to.
+        configuration.proxy = proxy.map { proxy in
+            .server(
+                host: proxy.host, port: proxy.port,
+                authorization: proxy.user.map { .basic(username: $0, password: proxy.password ?? "") })
+        }
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
@@ -263,6 +274,8 @@ extension WebhookAnswer {
             self.init(.timeout, "The gateway stopped, or the time was over.")
         case let error as HTTPClientError where error == .remoteConnectionClosed:
             self.init(.reset, "The connection was closed before the end of the answer.")
+        case let error as HTTPClientError where Self.proxyProblems.contains(error):
+            self.init(.connect, "The proxy made no connection: \(error.shortDescription)")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             self.init(.tls, "No TLS connection: \(String("\(error)".prefix(200)))")
         case is NIOConnectionError: self.init(.connect, "No connection.")
@@ -273,6 +286,10 @@ extension WebhookAnswer {
         default: self.init(.reset, "The request failed: \(type(of: error)).")
         }
     }
+
+    private static let proxyProblems: [HTTPClientError] = [
+        .invalidProxyResponse, .proxyAuthenticationRequired, .httpProxyHandshakeTimeout,
+    ]
 
     private static let timeouts: [HTTPClientError] = [
         .connectTimeout, .deadlineExceeded, .readTimeout, .writeTimeout, .tlsHandshakeTimeout,

@@ -15,7 +15,7 @@ struct DoctorCommand: AsyncParsableCommand {
             receive to every APNs endpoint of every app: the answer shows whether address, TLS, credential and topic are \
             right, and how far this machine's clock is from APNs'. Push services that a web app names are asked in the same \
             way, and the public halves of its VAPID keys are shown, each with its registrations. Google is asked for an \
-            access token for every Android app, and to check a message. Link hosts are asked for their association files, as \
+            access token for every Android app, and to check a message. A proxy of webhooks has to take a connection. Link hosts are asked for their association files, as \
             Apple and Google do. A gateway may run meanwhile.
             With --ledger it does something else: it recounts the whole store from its rows and compares the sums, the \
             law of every message and the pages of the file, each of these in one snapshot, also beside a running gateway.
@@ -56,6 +56,8 @@ struct DoctorCommand: AsyncParsableCommand {
                     configuration.limits.freeBytes, free: DiskSpace.freeBytes(of: configuration.dataDirectory))
             }
             findings += await LinkHostCheck(projects: projects.projects, limit: .seconds(timeout)).findings()
+            findings += await WebhookProxyCheck(proxy: configuration.webhooks.proxy, limit: .seconds(timeout))
+                .findings()
             findings += try await upstreams(projects)
             findings += await WebPushCheck(
                 apps: projects.browsers, limit: .seconds(timeout), wallTime: Timestamp.systemTime,

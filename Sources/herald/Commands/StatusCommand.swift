@@ -7,7 +7,7 @@ import PushModel
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show pauses, backlog, the last hour's reasons, connections, store and certificates.",
+        abstract: "Show pauses, backlog, the last hour's reasons, connections, store, certificates and credentials.",
         discussion: "Needs a key with the role admin. herald why says why one device got a message or not.")
 
     @OptionGroup var gateway: GatewayOptions
@@ -23,9 +23,9 @@ struct StatusCommand: AsyncParsableCommand {
     static func lines(_ value: JSONValue) -> [String] {
         let parts = [
             store(value["store"]) + disk(value["disk"]), pauses(value), backlog(value), reasons(value),
-            upstreams(value), certificates(value),
+            upstreams(value), certificates(value), credentials(value),
         ]
-        return Array(parts.joined(separator: [""]))
+        return Array(parts.filter { !$0.isEmpty }.joined(separator: [""]))
     }
 
     private static func store(_ value: JSONValue?) -> [String] {
@@ -83,6 +83,19 @@ struct StatusCommand: AsyncParsableCommand {
     private static func certificates(_ value: JSONValue) -> [String] {
         part("Certificates", value["certificates"], ["OF", "VALID UNTIL", "FILE"]) { certificate in
             [certificate.text("subject"), certificate.text("validUntil"), certificate.text("file")]
+        }
+    }
+
+    /// Nothing of a gateway that does not tell them.
+    private static func credentials(_ value: JSONValue) -> [String] {
+        guard value["credentials"] != nil else { return [] }
+        let titles = ["APP", "KIND", "NAME", "FILE FROM", "VALID UNTIL", "LAST USED", "LAST ERROR", "AT"]
+        return part("Credentials", value["credentials"], titles) { credential in
+            [
+                credential.text("app"), credential.text("kind"), credential.text("name"), credential.text("fileTime"),
+                credential.text("validUntil"), credential.text("lastUsed"), credential.text("lastError"),
+                credential.text("lastErrorTime"),
+            ]
         }
     }
 

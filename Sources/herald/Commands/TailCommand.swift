@@ -113,7 +113,7 @@ struct TailLine {
     /// As the gateway gives it.
     let event: JSONValue
 
-    /// Time, what happened, message, app, registration, reason; what an event does not have is left out.
+    /// Time, what happened, message, app and its platform, registration, reason; what an event does not have is left out.
     var text: String {
         let data = event["data"]
         var words = [
@@ -124,7 +124,8 @@ struct TailLine {
             words.append(message.split(separator: "/").last.map(String.init) ?? message)
         }
         for name in [
-            "app", "registration", "invitation", "referral", "webhook", "link", "reason", "cause", "replacement",
+            "app", "platform", "registration", "invitation", "referral", "webhook", "link", "reason", "cause",
+            "replacement",
         ] {
             if let text = data?[name]?.stringValue { words.append(text) }
         }

@@ -34,7 +34,9 @@ struct WebhookCommand: AsyncParsableCommand {
         var types: [String] = ["message.finished"]
         @Option(help: "What people call it.") var description: String?
         @Option(help: ArgumentHelp("now, beginning or an RFC 3339 time.", valueName: "start")) var startFrom: String?
-        @Option(name: .customLong("app"), parsing: .singleValue, help: "Only of this app; may be repeated.")
+        @Option(
+            name: .customLong("app"), parsing: .singleValue,
+            help: "Only of this app: its id, or platform:id where several have it; may be repeated.")
         var apps: [String] = []
         @Option(name: .customLong("label"), parsing: .singleValue, help: "Only of this label; may be repeated.")
         var labels: [String] = []

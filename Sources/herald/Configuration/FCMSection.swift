@@ -11,6 +11,8 @@ struct AndroidConfiguration: Sendable {
     var field: String
     /// `fcm.serviceAccount`.
     var account: ServiceAccount
+    /// The file of that.
+    var accountFile: CredentialFile
     /// `fcm.endpoint`.
     var endpoint: UpstreamEndpoint
     /// `fcm.trust`; `nil`: the system's authorities.
@@ -83,7 +85,9 @@ struct FCMSection {
         let account = account(problems: &problems, warnings: &warnings)
         guard let id, let account, let endpoint, problems.count == count else { return nil }
         return AndroidConfiguration(
-            id: id, field: field, account: account, endpoint: endpoint, trustFile: trust, proxy: proxy,
+            id: id, field: field, account: account,
+            accountFile: CredentialFile(path: section.text("serviceAccount", problems: &problems) ?? ""),
+            endpoint: endpoint, trustFile: trust, proxy: proxy,
             maxPerSecond: limit ?? FCMRelayAppConfiguration.defaultMaxPerSecond,
             unknownTokens: unknownTokens ?? .reject, ambiguous: ambiguous ?? .retry)
     }

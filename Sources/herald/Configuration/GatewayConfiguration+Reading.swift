@@ -31,7 +31,7 @@ extension GatewayConfiguration {
         "apns": ["badDeviceTokens"],
         "apns.badDeviceTokens": ["share", "atLeast", "windowSeconds"],
         "tracing": ["endpoint", "sample"],
-        "webhooks": ["allowHTTP", "allowNetworks"],
+        "webhooks": ["allowHTTP", "allowNetworks", "proxy", "proxyCredentialsFile"],
         "log": ["level", "format"],
     ]
 
@@ -181,6 +181,7 @@ extension GatewayConfiguration {
     }
 
     private mutating func readWebhooks(_ settings: SettingsReader, problems: inout [ConfigurationProblem]) {
+        webhooks.proxy = WebhookProxySection(settings: settings).read(problems: &problems)
         webhooks.allowHTTP = settings.items("webhooks.allowHTTP", problems: &problems).compactMap { item in
             let host = item.text.lowercased()
             guard HostName(rawValue: host) != nil || IPAddress(host) != nil else {

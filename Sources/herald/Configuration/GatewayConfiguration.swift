@@ -224,6 +224,8 @@ struct GatewayConfiguration: Sendable {
         var allowHTTP: [String] = []
         /// `webhooks.allowNetworks`: networks that hosts may lead to.
         var allowNetworks: [IPNetwork] = []
+        /// `webhooks.proxy`, with what `webhooks.proxyCredentialsFile` holds; `nil`: requests go directly.
+        var proxy: UpstreamProxy?
     }
 
     /// The level and the form of log lines.

@@ -1,5 +1,6 @@
 import APNS
 import FCMRelay
+import GatewayAPI
 import PushModel
 import Signing
 import Upstream
@@ -125,6 +126,8 @@ struct AppConfiguration: Sendable {
     var firebaseKeys: FirebaseKeys
     /// `apns.team`, `apns.key` and `apns.keyID`, or the certificate.
     var credential: APNSCredential
+    /// `apns.key`, `apns.p12` or `apns.certificate`.
+    var credentialFile: CredentialFile
     /// `apns.endpoint`.
     var endpoints: [PushEnvironment: UpstreamEndpoint]
     /// `apns.broadcastEndpoint`; none: ``endpoints``.
@@ -180,6 +183,11 @@ struct ProjectSet: Sendable {
 
     /// The certificates that stand for provider keys.
     var certificates: [WatchedCertificate] { configurations.flatMap(\.certificates) }
+
+    /// What the apps of each project sign in with.
+    var credentials: [ProjectID: [CredentialStatus]] {
+        Dictionary(configurations.map { ($0.id, $0.credentials) }) { first, _ in first }
+    }
 
     /// The problem that the sender found, at its line.
     func problem(of error: FCMRelayConfigurationError) -> ConfigurationProblem {

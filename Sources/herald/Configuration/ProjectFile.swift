@@ -288,7 +288,7 @@ private struct AppSection {
         if content.links != nil, links.appIDPrefix == nil { warnings.append(linkSection.noPrefix) }
         return AppConfiguration(
             id: id, field: section.path, environment: upstream.environment, firebaseKeys: firebaseKeys,
-            credential: upstream.credential, endpoints: upstream.endpoints,
+            credential: upstream.credential, credentialFile: upstream.credentialFile, endpoints: upstream.endpoints,
             broadcastEndpoints: upstream.broadcastEndpoints, channelEndpoints: upstream.channelEndpoints,
             publicationLimit: upstream.publicationLimit,
             trustFile: upstream.trustFile, proxy: upstream.proxy, links: links)
@@ -330,6 +330,7 @@ struct APNSSection {
     struct Block {
         var environment: PushEnvironment
         var credential: APNSCredential
+        var credentialFile: CredentialFile
         var endpoints: [PushEnvironment: UpstreamEndpoint]
         var broadcastEndpoints: [PushEnvironment: UpstreamEndpoint]
         var channelEndpoints: [PushEnvironment: UpstreamEndpoint]
@@ -358,8 +359,10 @@ struct APNSSection {
                 .read(problems: &problems, warnings: &warnings).map(APNSCredential.certificate)
             : providerKey(problems: &problems, warnings: &warnings)
         guard let credential, let endpoints, let broadcasts, let channels else { return nil }
+        let field = ["key", "p12", "certificate"].first(where: section.has) ?? "key"
+        let file = CredentialFile(path: section.text(field, problems: &problems) ?? "")
         return Block(
-            environment: environment, credential: credential,
+            environment: environment, credential: credential, credentialFile: file,
             // Apple's, with those over them that the file names.
             endpoints: Dictionary(
                 uniqueKeysWithValues: PushEnvironment.allCases.map { ($0, endpoints[$0] ?? UpstreamEndpoint.apple($0)) }

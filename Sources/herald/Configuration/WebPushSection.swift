@@ -10,6 +10,8 @@ struct BrowserConfiguration: Sendable {
     var subject: String
     /// `webPush.key`, then those of `webPush.previousKeys`.
     var keys: [ES256PrivateKey]
+    /// The files of these, in the same order.
+    var keyFiles: [CredentialFile]
     /// `webPush.services`.
     var services: [PushServiceName]
     /// `webPush.trust`; `nil`: the system's authorities.
@@ -37,8 +39,11 @@ struct WebPushSection {
         let services = services(problems: &problems)
         let trust = trustFile(problems: &problems)
         guard let id, let subject, let key else { return nil }
+        let former = previous.compactMap { item, key in key.map { ($0, CredentialFile(path: item.text)) } }
+        let file = CredentialFile(path: section.text("key", problems: &problems) ?? "")
         return BrowserConfiguration(
-            id: id, subject: subject, keys: [key] + previous.compactMap(\.key), services: services, trustFile: trust)
+            id: id, subject: subject, keys: [key] + former.map(\.0), keyFiles: [file] + former.map(\.1),
+            services: services, trustFile: trust)
     }
 
     // MARK: Subject

@@ -97,6 +97,7 @@ struct Gateway: Service {
             clock: ContinuousClock(), wallTime: Timestamp.systemTime, logger: logger)
         certificates.watch(projects.certificates)
         let certificateList = CertificateList(apps: certificates)
+        certificateList.use(projects.credentials)
 
         let holder = GatewayHolder(
             command: command, address: configuration.listen.url(port: configuration.listen.port),
@@ -157,7 +158,7 @@ struct Gateway: Service {
                 .idempotencyKeys(of: store), .endedRegistrations(of: store), .accessTokens(of: store),
                 .signIns(of: store),
                 .installationTokens(of: store), .installations(of: store), .auditEntries(of: store),
-                .linkCounts(of: store), .clicks(of: store),
+                .traffic(of: store), .topicDays(of: store), .linkCounts(of: store), .clicks(of: store),
                 .attributedInstalls(of: store), .clickedReferrals(of: store),
                 .webhookAttempts(of: store), .deadLetters(of: store),
                 .events(of: store, lifetime: .seconds(3600 * configuration.retention.eventHours)),
@@ -211,6 +212,7 @@ struct Gateway: Service {
         attribution.misses = misses
         services.request.attribution = attribution
         services.state.disk = { disk.state }
+        services.state.credentials = { certificateList.credentials(of: $0) }
         let channelController = ChannelController(
             store: store, service: channelClient, wallTime: { time.now() }, logger: logger)
         services.request.channels = channelController
@@ -228,7 +230,8 @@ struct Gateway: Service {
             ConsoleServices(
                 store: store, projects: directory, publicURL: { publicURL.text }, refusals: refusals,
                 composer: composer,
-                traffic: { runner.traffic(of: $0, $1) }, linkHosts: linkHosts,
+                traffic: { project, span throws(StoreError) in try await runner.traffic(of: project, span) },
+                linkHosts: linkHosts,
                 makeKey: { project, role, time, name, end in
                     let key = APIKey(project: project, role: role, at: time, name: name, expiresAt: end)
                     return (key.text, key.record)
@@ -261,6 +264,7 @@ struct Gateway: Service {
             useUpstreams: { projects throws(ConfigurationError) in
                 try senders.use(projects)
                 channelClient.use(projects.upstreams)
+                certificateList.use(projects.credentials)
             },
             useProjects: { [clicks] projects in
                 directory.replace(with: projects)

@@ -1,5 +1,6 @@
 import Console
 import GatewayAPI
+import IPAddresses
 import Logging
 import Upstream
 
@@ -53,6 +54,19 @@ extension GatewayConfiguration {
                     .init("limits.upstreamConnections", String(limits.upstreamConnections)),
                     .init("limits.clientAddressRate", String(limits.clientAddressRate)),
                     .init("limits.failedAuthenticationRate", String(limits.failedAuthenticationRate)),
+                ]),
+            SettingSection(
+                "Webhooks",
+                [
+                    .init("webhooks.proxy", webhooks.proxy.map(\.description) ?? "none: requests go directly"),
+                    .init(
+                        "webhooks.allowHTTP",
+                        webhooks.allowHTTP.isEmpty ? "none" : webhooks.allowHTTP.joined(separator: ", ")),
+                    .init(
+                        "webhooks.allowNetworks",
+                        webhooks.allowNetworks.isEmpty
+                            ? "none beside the Internet"
+                            : webhooks.allowNetworks.map(\.description).joined(separator: ", ")),
                 ]),
             SettingSection(
                 "Store and log",

@@ -28,12 +28,16 @@ struct WebhookWiring {
         let policy = WebhookPolicy(
             allowedHTTP: Set(configuration.webhooks.allowHTTP), allowedNetworks: configuration.webhooks.allowNetworks,
             isOwnListener: { listeners.contains($0, port: $1) })
+        if let proxy = configuration.webhooks.proxy {
+            logger.notice("webhooks go through a proxy", metadata: ["proxy": "\(proxy)"])
+        }
         for network in policy.allowedNetworks {
             logger.notice("webhooks may go to a network that is not the Internet", metadata: ["network": "\(network)"])
         }
         let lookup = Self.lookup(HostLookup())
         let transport = HTTPWebhookTransport(
-            policy: policy, lookup: lookup, wallTime: wallTime, logger: logger)
+            policy: policy, lookup: lookup, proxy: configuration.webhooks.proxy.map(WebhookProxy.init),
+            wallTime: wallTime, logger: logger)
         let clock = ContinuousClock()
         var services = WebhookServices(
             store: store, transport: transport, budget: ReadingBudget(clock: clock, isBusy: isSaturated), clock: clock,
@@ -49,6 +53,13 @@ struct WebhookWiring {
         { host, project in
             await names.addresses(of: host, for: project).mapError { WebhookLookupFailure($0.message) }
         }
+    }
+}
+
+extension WebhookProxy {
+    fileprivate init(_ proxy: UpstreamProxy) {
+        self.init(
+            host: proxy.host, port: proxy.port, user: proxy.credentials?.user, password: proxy.credentials?.password)
     }
 }
 

@@ -13,6 +13,7 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
+import Traces
 
 @testable import GatewayAPI
 
@@ -85,13 +86,14 @@ struct LinkGateway: Sendable {
 
     init(
         _ settings: LinkSettings = settings, misses: Int = 0, proxies: Int = 0,
-        clientLimits: ClientRateLimits = ClientRateLimits(.none)
+        clientLimits: ClientRateLimits = ClientRateLimits(.none), tracer: StepTracer? = nil
     ) async throws {
         gateway = try await TestGateway(clientLimits: clientLimits)
         let project = Self.project(settings)
         try hosts.replace(with: [project])
         gateway.services.request.projects.replace(with: [project, TestGateway.project("other", 99)])
         var services = gateway.services
+        services.tracer = tracer
         services.request.linkHosts = hosts
         let directory = LinkDirectory(store: gateway.store)
         // Budgets do not fill while a test runs.

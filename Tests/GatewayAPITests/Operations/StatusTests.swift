@@ -116,6 +116,50 @@ struct StatusTests {
         #expect(upstream["circuit"] == .string("open") && upstream["paused"] == nil)
     }
 
+    @Test func aCredentialIsShownWithWhatItsUpstreamsSaw() async throws {
+        let gateway = try await TestGateway(androidApps: ["com.example.app"])
+        let (route, foreign) = (try Self.route("demo"), try Self.route("other"))
+        let start = TestGateway.startTime
+        func upstream(_ name: String, _ routes: Set<PushRoute>, worked: Int64?, failed: Int64?) -> UpstreamStatus {
+            var status = TestGateway.upstream
+            status.name = name
+            status.routes = routes
+            status.projects = Set(routes.map(\.project))
+            status.lastWorked = worked.map { start + .seconds($0) }
+            status.lastTrouble = failed.map { UpstreamTrouble(reason: "Reason\($0)", time: start + .seconds($0)) }
+            return status
+        }
+        var services = gateway.services
+        let upstreams = [
+            upstream("api.push.apple.com:443 TEAM/KEY", [route], worked: 5, failed: 7),
+            upstream("api.push.apple.com:443 TEAM/KEY broadcasts via proxy", [route], worked: 6, failed: nil),
+            // Of another key, and of another project.
+            upstream("api.push.apple.com:443 TEAM/KEYS", [route], worked: 50, failed: 50),
+            upstream("example.com:443 TEAM/KEY", [foreign], worked: 60, failed: 60),
+        ]
+        services.state.upstreams = { upstreams }
+        services.state.credentials = { _ in
+            [
+                CredentialStatus(
+                    app: AppKey(.apple, route.app), kind: .apnsKey, name: "TEAM/KEY", file: "keys/a.p8",
+                    modified: start, upstreamWord: "TEAM/KEY"),
+                CredentialStatus(
+                    app: AppKey(.android, route.app), kind: .serviceAccount, name: "a@b", file: "keys/b.json",
+                    modified: nil, upstreamWord: "TEAM/KEY"),
+            ]
+        }
+        let answer = try await gateway.request(.get, Self.path, over: services)
+        let credentials = try #require(try answer.list("credentials"))
+        let text = { (seconds: Int64) in JSONValue.string((start + .seconds(seconds)).rfc3339) }
+        #expect(credentials[0]["fileTime"] == text(0) && credentials[0]["lastUsed"] == text(6))
+        #expect(credentials[0]["lastError"] == .string("Reason7") && credentials[0]["lastErrorTime"] == text(7))
+        #expect(credentials[0]["validUntil"] == nil && credentials[0]["platform"] == nil)
+        #expect(
+            Self.sorted(credentials[1])
+                == #"{"app":"com.example.app","file":"keys/b.json","kind":"SERVICE_ACCOUNT","name":"a@b","platform":"ANDROID"}"#
+        )
+    }
+
     @Test func reasonsStoreAndCertificatesAreShown() async throws {
         let gateway = try await TestGateway(storeState: StoreState(isWritable: false, problems: ["The disk is full."]))
         let demo = try #require(ProjectID(rawValue: "demo"))

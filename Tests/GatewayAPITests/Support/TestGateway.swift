@@ -394,8 +394,12 @@ struct BrokenStore: APIStore {
         _ keys: [RegistrationKey], to topic: Topic, at time: Timestamp, topicLimit: Int?
     ) async throws(StoreError) -> [SubscribeResult] { throw failure }
     func unsubscribe(
-        _ keys: [RegistrationKey], from topic: Topic
+        _ keys: [RegistrationKey], from topic: Topic, at time: Timestamp
     ) async throws(StoreError) -> [Bool] { throw failure }
+    func growth(
+        of topic: Topic, in project: ProjectID, since day: Int64
+    ) async throws(StoreError) -> [TopicDay]? { throw failure }
+    func forgetTopicDays(before day: Int64, limit: Int) async throws(StoreError) -> Int { throw failure }
     func subscription(
         of key: RegistrationKey, to topic: Topic
     ) async throws(StoreError) -> Subscription? { throw failure }

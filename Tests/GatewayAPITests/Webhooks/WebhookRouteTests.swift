@@ -25,8 +25,8 @@ struct WebhookRouteTests {
 
         var receiver: WebhookReceiver { gateway.receiver }
 
-        init() async throws {
-            gateway = try await TestGateway()
+        init(androidApps: [String] = []) async throws {
+            gateway = try await TestGateway(androidApps: androidApps)
         }
 
         func request(
@@ -74,6 +74,27 @@ struct WebhookRouteTests {
         #expect(try list.list("webhooks")?.count == 1 && !list.text.contains("whsec_"))
         let audit = try await scene.request(.get, "/v1/projects/demo/audit?filter=action=webhook.create")
         #expect(try audit.list("entries")?.count == 1 && !audit.text.contains("whsec_"))
+    }
+
+    @Test func anIDOfSeveralAppsIsNamedWithItsPlatform() async throws {
+        let scene = try await Scene(androidApps: ["com.example.app"])
+        func filter(_ apps: String) -> String { #""filter":{"apps":[\#(apps)]}"# }
+        let body = #"{"url":"\#(Self.url)","types":["message.finished"],"#
+        let refused = try await scene.request(
+            .post, Self.path, body + filter(#""com.example.dev","com.example.app""#) + "}")
+        #expect(refused.status == 400 && refused.text.contains("filter.apps[1]"), "\(refused.text)")
+        #expect(refused.text.contains("say android:com.example.app or apple:com.example.app."), "\(refused.text)")
+        for wrong in ["windows:com.example.app", "android:", ":", "a b"] {
+            let answer = try await scene.request(.post, Self.path, body + filter("\"\(wrong)\"") + "}")
+            #expect(answer.status == 400 && answer.text.contains("filter.apps[0]"), "\(answer.text)")
+        }
+        let (path, made) = try await scene.create(
+            "," + filter(#""android:com.example.app","com.example.dev""#))
+        #expect(made.status == 200)
+        let apps = JSONValue.array([.string("android:com.example.app"), .string("com.example.dev")])
+        #expect(try await scene.request(.get, path).json["filter"]?["apps"] == apps)
+        let changed = try await scene.request(.patch, path, "{" + filter(#""com.example.app""#) + "}")
+        #expect(changed.status == 400 && changed.text.contains("on several platforms"))
     }
 
     @Test(arguments: [

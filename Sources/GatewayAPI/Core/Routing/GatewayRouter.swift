@@ -44,7 +44,7 @@ struct GatewayRouter {
         return HostResponder(
             api: api, links: routes == .operations ? nil : services.links,
             files: routes == .operations ? [:] : BrowserModule.files.merging(services.files) { $1 },
-            console: routes == .operations ? nil : services.console)
+            console: routes == .operations ? nil : services.console, tracer: services.tracer)
     }
 
     private func responder(

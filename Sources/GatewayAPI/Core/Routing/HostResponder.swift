@@ -1,6 +1,10 @@
+import HTTPListener
+import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import Links
+import Traces
+import Tracing
 
 /// Sends each request to what its host is for: links and their preview pages, or, of every other host, the API.
 struct HostResponder: HTTPResponder {
@@ -11,6 +15,8 @@ struct HostResponder: HTTPResponder {
     let files: [String: ServedFile]
     /// `nil`: the listener has no console.
     var console: ConsoleMount?
+    /// Records requests to hosts of links; those to the API have a middleware. `nil`: nothing is traced.
+    var tracer: StepTracer?
 
     func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
         guard let links, let role = links.role(of: request) else {
@@ -20,6 +26,28 @@ struct HostResponder: HTTPResponder {
             }
             return try await api.respond(to: request, context: context)
         }
-        return await links.respond(to: request, as: role, from: context.address)
+        guard let tracer else { return await links.respond(to: request, as: role, from: context.address) }
+        let trace = tracer.request(of: SpanContext(callerOf: request))
+        let response = await links.respond(to: request, as: role, from: context.address)
+        record(request, as: role, response.status.code, trace, tracer)
+        return response
+    }
+
+    /// Never the path or the query: a link may be made for one person, and a long one says what it opens.
+    private func record(
+        _ request: Request, as role: LinkHosts.Role, _ status: Int, _ trace: RequestTrace, _ tracer: StepTracer
+    ) {
+        let route =
+            switch role {
+            case .links: "links"
+            case .preview: "links preview"
+            }
+        let method = String(request.method.rawValue.prefix(16))
+        tracer.record(
+            trace, name: "\(method) \(route)", status: status, isSend: false,
+            [
+                "http.request.method": .string(method), "http.route": .string(route),
+                "server.address": .string(request.head.soundAuthority ?? ""),
+            ])
     }
 }

@@ -20,9 +20,7 @@ struct RequestTraces: RouterMiddleware {
     ) async throws -> Response {
         // A part of a batch belongs to the batch's request.
         guard context.trace == nil else { return try await next(request, context) }
-        let parent = SpanContext(
-            parents: request.headers[values: .traceParent], states: request.headers[values: .traceState])
-        let trace = tracer.request(of: parent)
+        let trace = tracer.request(of: SpanContext(callerOf: request))
         var context = context
         context.trace = trace
         let response = try await next(request, context)
@@ -40,6 +38,13 @@ struct RequestTraces: RouterMiddleware {
     /// Whether chance has no say: of a request that makes messages its messages are asked, and probes say nothing.
     private static func isChosenOtherwise(_ route: String) -> Bool {
         probes.contains(route) || sendSuffixes.contains(where: route.hasSuffix)
+    }
+}
+
+extension SpanContext {
+    /// The span that a request says it belongs to; `nil`: it names none, or none that is sound.
+    init?(callerOf request: Request) {
+        self.init(parents: request.headers[values: .traceParent], states: request.headers[values: .traceState])
     }
 }
 

@@ -1,14 +1,18 @@
 """Headless Chromium as Debian has it, driven over its debugger.
 
 Its push service is Google's and can't be another one. So a page subscribes with what a test has made, and what comes for
-that is handed to the worker by the debugger.
+that is handed to the worker by the debugger. What it shows it hands to the desktop, where it can be clicked.
 """
 
 import json
+import os
+import pathlib
+import tempfile
 from urllib.parse import urlsplit
 
 from playwright.sync_api import sync_playwright
 
+from desktop import Desktop
 from support import PATIENCE, until
 
 PROGRAM = "/usr/bin/chromium"
@@ -25,11 +29,17 @@ SUBSCRIBE = """(info) => {
 class Chromium:
     """One browser with a page of the gateway's origin."""
 
-    def __init__(self, origin, info):
+    def __init__(self, origin, info, directory):
         self._origin = origin
+        # The path of a socket has at most 107 bytes.
+        self._bus = tempfile.TemporaryDirectory(prefix="bus-")
+        self.desktop = Desktop(self._bus.name)
         self._playwright = sync_playwright().start()
-        self._browser = self._playwright.chromium.launch(executable_path=PROGRAM, args=["--no-sandbox"])
-        context = self._browser.new_context()
+        # With a profile on the disk: a click finds none that was made for a test.
+        context = self._playwright.chromium.launch_persistent_context(
+            pathlib.Path(directory, "chromium"), executable_path=PROGRAM, args=["--no-sandbox"],
+            env=os.environ | {"DBUS_SESSION_BUS_ADDRESS": self.desktop.address})
+        self._context = context
         context.set_default_timeout(PATIENCE * 1000)
         context.grant_permissions(["notifications"], origin=origin)
         self._page = context.new_page()
@@ -99,5 +109,7 @@ class Chromium:
         }}""")
 
     def close(self):
-        self._browser.close()
+        self._context.close()
         self._playwright.stop()
+        self.desktop.close()
+        self._bus.cleanup()

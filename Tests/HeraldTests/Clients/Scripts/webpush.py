@@ -49,7 +49,8 @@ class Judge:
             self.browser = Firefox(setting.directory, self.service.browser_address)
         if sys.argv[2] == "chromium":
             from chromium import Chromium  # pylint: disable=import-outside-toplevel
-            self.browser = Chromium(setting.base.replace("127.0.0.1", "localhost"), self.reader.info)
+            self.browser = Chromium(
+                setting.base.replace("127.0.0.1", "localhost"), self.reader.info, setting.directory)
 
     def first_reader(self, setting):
         """Registers until the gateway has read its project file again."""
@@ -401,6 +402,19 @@ def chromium_shows_what_is_read_and_acknowledges_it(setting, judge):
     expect_equal(json.loads(line)["fcmMessageId"], message)
     expect_equal(judge.browser.notifications(), [["Rain", "from noon"]])
     until(lambda: receipts(setting, message) == {"received": 1}, "the worker's receipt")
+
+
+@check("chromium")
+def chromium_opens_what_is_clicked_and_says_so(setting, judge):
+    """A click on the desktop's notification, as a user's: the worker gets it from the browser."""
+    message = judge.send(token=judge.token, notification=messaging.Notification("Snow", "from the north"))
+    judge.browser.deliver(judge.reader.next()[1].decode())
+    until(lambda: "Snow" in judge.browser.desktop.titles(), "the notification on the desktop")
+    until(lambda: receipts(setting, message) == {"received": 1}, "the worker's receipt")
+    judge.browser.desktop.click("Snow")
+    until(lambda: receipts(setting, message) == {"received": 1, "opened": 1}, "the receipt of the click")
+    # It is gone, and the one of before is not.
+    until(lambda: judge.browser.notifications() == [["Rain", "from noon"]], "the end of the notification")
 
 
 @check("chromium")
