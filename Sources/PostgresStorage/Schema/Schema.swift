@@ -23,6 +23,7 @@ enum Schema {
         Migration(version: 1, runsFrom: 1, scripts: tables),
         Migration(version: 2, runsFrom: 1, scripts: [messagePlatforms]),
         Migration(version: 3, runsFrom: 1, scripts: [leavingNodes, providerTokens]),
+        Migration(version: 4, runsFrom: 1, scripts: [storedProjects, projectStandings]),
     ]
 
     /// The version that this program is made for.
