@@ -101,6 +101,10 @@ package enum MetricName: String, Sendable, CaseIterable {
     case webhookLag = "herald_webhook_lag_events"
     /// Gauge: gateways that work on the store now, this one among them.
     case nodes = "herald_nodes"
+    /// Gauge: the version of the stored projects that is in force here; 0: there is none yet.
+    case projectsVersion = "herald_projects_version"
+    /// Gauge: the newest version of the stored projects when this gateway can't take it, otherwise 0.
+    case projectsRefused = "herald_projects_refused_version"
     /// Gauge by `version`: 1.
     case buildInfo = "herald_build_info"
     /// Counter by `route` and `status`: HTTP requests answered.
@@ -163,6 +167,8 @@ package enum MetricName: String, Sendable, CaseIterable {
         case .webhookEndpoints: "Endpoints of webhooks, by state."
         case .webhookLag: "Events that the endpoint of webhooks which is furthest behind has not got."
         case .nodes: "Gateways that work on the store now."
+        case .projectsVersion: "The version of the stored projects that is in force."
+        case .projectsRefused: "The version of the stored projects that this gateway can't take; 0: none."
         case .buildInfo: "1; the label says which version runs."
         case .httpRequests: "HTTP requests answered, by route and status."
         case .httpDuration: "Seconds to answer an HTTP request, by route."

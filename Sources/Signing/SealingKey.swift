@@ -37,6 +37,18 @@ package final class SealingKey: Sendable {
         }
     }
 
+    /// Derives a key from one that is random already.
+    ///
+    /// - Parameters:
+    ///   - bytes: the key, as long as its maker likes.
+    ///   - purpose: as above.
+    package convenience init(of bytes: [UInt8], for purpose: String) throws(SigningError) {
+        let secret = SecretBytes(count: bytes.count) { buffer in
+            for index in bytes.indices { unsafe buffer[index] = bytes[index] }
+        }
+        try self.init(from: secret, for: purpose)
+    }
+
     private static let zeros = [UInt8](repeating: 0, count: keyLength)
 
     /// Seals a secret: nonce, ciphertext, tag.

@@ -23,6 +23,8 @@ package struct StoreChange: OptionSet, Hashable, Sendable {
     package static let projects = StoreChange(rawValue: 1 << 5)
     /// Endpoints of webhooks changed.
     package static let webhooks = StoreChange(rawValue: 1 << 6)
+    /// There is a newer version of the stored projects, see ``ProjectStore``.
+    package static let storedProjects = StoreChange(rawValue: 1 << 7)
 
     /// New work of a lane.
     package static func work(_ lane: Lane) -> StoreChange {

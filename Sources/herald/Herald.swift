@@ -14,7 +14,8 @@ struct Herald: AsyncParsableCommand {
             CommandGroup(
                 name: "Administering",
                 subcommands: [
-                    OperatorCommand.self, KeyCommand.self, ServiceAccountCommand.self, RegistrationCommand.self,
+                    ProjectCommand.self, OperatorCommand.self, KeyCommand.self, ServiceAccountCommand.self,
+                    RegistrationCommand.self,
                     LinksCommand.self,
                     AuditCommand.self,
                     NodeCommand.self, MigrateCommand.self, MoveCommand.self,

@@ -151,6 +151,18 @@ struct ConfigurationTests {
         #expect(configuration.listen.url(port: 8443) == "https://[::1]:8443")
     }
 
+    /// The embedded store is of one gateway, whose projects are its files.
+    @Test func projectsAreStoredInADatabaseOnly() throws {
+        let error = #expect(throws: ConfigurationError.self) { try Self.read("projects: database").get() }
+        #expect(error?.problems.map(\.field) == ["projects"])
+        #expect(error?.description.hasPrefix("herald.yaml:1: projects: the embedded store is one gateway's") == true)
+        #expect(try !Self.read("projects: ./database").get().areProjectsStored)
+        #if PostgreSQL
+            let stored = try Self.read("{projects: database, store: {url: postgresql://h@example.com/h}}").get()
+            #expect(stored.areProjectsStored)
+        #endif
+    }
+
     @Test func theLimitsOfWaitingWorkReachTheDelivery() throws {
         let limits = try Self.read(
             "limits: {messages: 10, bytes: 5000, projectMessages: 3, projectBytes: 4096}"

@@ -24,14 +24,18 @@ struct GatewayUnderTest {
     }
 
     /// Starts the simulator, writes the configuration, makes keys, runs `body`, stops the simulator.
+    ///
+    /// - Parameter otherKeys: provider keys that the simulator accepts beside its own.
     static func with<Result: Sendable>(
-        settings: String = "", usesCertificate: Bool = false, recordingLimit: Int = 10_000,
+        settings: String = "", otherKeys: [AcceptedProviderKey] = [], usesCertificate: Bool = false,
+        recordingLimit: Int = 10_000,
         wallTimeMilliseconds: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) },
         _ body: (GatewayUnderTest) async throws -> Result
     ) async throws -> Result {
         let directory = try TestDirectory()
-        let identity = try SimulatorIdentity(
+        var identity = try SimulatorIdentity(
             directory: directory.file("apns"), topics: ["com.example.app"])
+        identity.providerKeys += otherKeys
         var configuration = SimulatedAPNS.Configuration(
             identity: identity, wallTimeMilliseconds: wallTimeMilliseconds)
         configuration.port = 0

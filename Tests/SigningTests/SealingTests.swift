@@ -29,6 +29,17 @@ struct SealingTests {
         #expect(try sealingKey().open(Array(other), as: context) == secret)
     }
 
+    @Test func aKeyOfBytesSealsAsTheStandardSays() throws {
+        let bytes = (0..<32).map { UInt8($0) }
+        let derived = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: bytes), info: Array("a test".utf8), outputByteCount: 32)
+        let key = try SealingKey(of: bytes, for: "a test")
+        let box = try AES.GCM.SealedBox(combined: try key.seal([1, 2, 3], as: context))
+        #expect(try Array(AES.GCM.open(box, using: derived, authenticating: context)) == [1, 2, 3])
+        let other = try SealingKey(of: bytes.reversed(), for: "a test")
+        #expect(throws: SigningError.self) { try other.open(try key.seal([1, 2, 3], as: context), as: context) }
+    }
+
     @Test func noSealIsMadeTwice() throws {
         let key = try sealingKey()
         #expect(try key.seal([1, 2, 3], as: context) != key.seal([1, 2, 3], as: context))

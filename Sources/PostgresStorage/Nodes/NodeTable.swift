@@ -21,7 +21,11 @@ struct NodeTable {
             coalesce(min(id) FILTER (WHERE is_leaving = 0), min(id), 0)
         FROM node WHERE heartbeat > ?
         """
-    private static let all = "SELECT id, name, version, address, started, heartbeat FROM node ORDER BY id LIMIT 1000"
+    private static let all = """
+        SELECT id, name, version, address, started, heartbeat, projects_version, projects_problem
+        FROM node ORDER BY id LIMIT 1000
+        """
+    private static let standing = "UPDATE node SET projects_version = ?, projects_problem = ? WHERE id = ?"
 
     /// Enters a node, and forgets those that are long gone.
     ///
@@ -59,6 +63,15 @@ struct NodeTable {
             count: max(1, Int(living.number(0)) + (isLeaving ? 1 : 0)), isFirst: living.number(1) == number)
     }
 
+    /// Notes what a node says of the stored projects.
+    func note(_ projects: ProjectStanding, of number: Int64) throws {
+        let standing = try db.statement(Self.standing)
+        standing.bind(projects.version)
+        Self.bind(projects.problem, to: standing)
+        standing.bind(number)
+        try standing.run()
+    }
+
     /// Removes a node.
     func leave(_ number: Int64) throws {
         let removal = try db.statement("DELETE FROM node WHERE id = ?")
@@ -76,7 +89,9 @@ struct NodeTable {
                 StoreNode(
                     number: rows.number(0), name: rows.text(1), version: rows.text(2), address: rows.optionalText(3),
                     startedAt: Timestamp(milliseconds: rows.number(4)), heardAt: heard,
-                    isLive: heard > now + (.zero - StoreNode.lifetime)))
+                    isLive: heard > now + (.zero - StoreNode.lifetime),
+                    projects: rows.optionalNumber(6).map { ProjectStanding(version: $0, problem: rows.optionalText(7)) }
+                ))
         }
         return nodes
     }

@@ -16,16 +16,18 @@ package final class PostgresNodes: NodeStore {
         var webhooks: Int64
         /// Changes when a node comes or leaves, and while one hands over.
         var nodes: Int64
+        /// The newest version of the stored projects.
+        var projects: Int64
 
         /// Whether readers of the store have something to take over.
         func differs(from before: Seen?) -> Bool {
             guard var before else { return true }
-            before.nodes = nodes
+            (before.nodes, before.projects) = (nodes, projects)
             return before != self
         }
     }
 
-    private let store: SQLStore
+    let store: SQLStore
     private let configuration: PostgreSQLConfiguration
     private let logger: Logger
     private let seen = Mutex<Seen?>(nil)
@@ -34,14 +36,15 @@ package final class PostgresNodes: NodeStore {
     private let hearing: StoreChanges.AsyncIterator
 
     /// What nodes tell each other on.
-    private static let channel = "herald"
+    static let channel = "herald"
 
     private static let numbers = """
         SELECT coalesce((SELECT seq FROM numbering WHERE name = 'event'), 0),
             coalesce((SELECT max(number) FROM registration_change), 0),
             coalesce((SELECT max(change) FROM project), 0),
             coalesce((SELECT sum(revision) + count(*) FROM webhook), 0),
-            (SELECT CAST(count(*) + coalesce(sum(id + is_leaving * heartbeat), 0) AS bigint) FROM node)
+            (SELECT CAST(count(*) + coalesce(sum(id + is_leaving * heartbeat), 0) AS bigint) FROM node),
+            coalesce((SELECT max(version) FROM project_version), 0)
         """
 
     /// - Parameter store: the one of this gateway.
@@ -126,7 +129,7 @@ package final class PostgresNodes: NodeStore {
     }
 
     /// Says that there is something to look at.
-    private static let notice = "commit"
+    static let notice = "commit"
 
     package func catchUp() async throws(StoreError) -> StoreChange {
         let now = try await readOnce { db in
@@ -135,7 +138,7 @@ package final class PostgresNodes: NodeStore {
             defer { numbers.reset() }
             return Seen(
                 event: numbers.number(0), registrations: numbers.number(1), load: numbers.number(2),
-                webhooks: numbers.number(3), nodes: numbers.number(4))
+                webhooks: numbers.number(3), nodes: numbers.number(4), projects: numbers.number(5))
         }
         let before = seen.withLock { $0 }
         guard now != before else { return [] }
@@ -145,7 +148,9 @@ package final class PostgresNodes: NodeStore {
         // Not before: what could not be told is told with the next look.
         seen.withLock { $0 = now }
         // What a node gives back that stops makes no event.
-        return before?.event == now.event && before?.nodes == now.nodes ? [] : [.interactiveWork, .bulkWork]
+        let work: StoreChange =
+            before?.event == now.event && before?.nodes == now.nodes ? [] : [.interactiveWork, .bulkWork]
+        return before?.projects == now.projects ? work : work.union(.storedProjects)
     }
 
     package func providerToken(of key: ProviderKeyName) async throws(StoreError) -> SealedProviderToken? {
@@ -160,7 +165,7 @@ package final class PostgresNodes: NodeStore {
         }
     }
 
-    private func read<Value: Sendable>(
+    func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Database) throws -> Value
     ) async throws(StoreError) -> Value {
         do {
@@ -182,7 +187,7 @@ package final class PostgresNodes: NodeStore {
     }
 
     /// Writes at the database's time of now.
-    private func write<Value: Sendable>(
+    func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Database, Timestamp) throws -> Value
     ) async throws(StoreError) -> Value {
         let engine = store.engine

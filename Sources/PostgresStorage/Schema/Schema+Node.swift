@@ -28,4 +28,10 @@ extension Schema {
             PRIMARY KEY (team, key_id)
         );
         """
+
+    /// Which version of the stored projects a node has in force, and why it does not take a newer one.
+    static let projectStandings = """
+        ALTER TABLE node ADD COLUMN projects_version bigint;
+        ALTER TABLE node ADD COLUMN projects_problem text COLLATE "C";
+        """
 }

@@ -37,4 +37,27 @@ extension Schema {
             UNIQUE (project, app, channel)
         );
         """
+
+    /// `project_version` has a row for each of the last versions of the stored projects, `stored_project` one for each project
+    /// of each of them: every version is whole, so one read gives it and going back is storing it again. `document` is the
+    /// text of the project's file, `sealed` what the files that it names have in them, which the database can't read.
+    static let storedProjects = """
+        CREATE TABLE project_version (
+            version bigint PRIMARY KEY CHECK (version > 0),
+            time bigint NOT NULL,
+            credential_id text COLLATE "C" NOT NULL,
+            credential_name text COLLATE "C",
+            note text COLLATE "C" NOT NULL,
+            program text COLLATE "C" NOT NULL,
+            key_check bytea NOT NULL
+        );
+        CREATE TABLE stored_project (
+            version bigint NOT NULL REFERENCES project_version (version) ON DELETE CASCADE,
+            project text COLLATE "C" NOT NULL,
+            file text COLLATE "C" NOT NULL,
+            document text COLLATE "C" NOT NULL,
+            sealed bytea NOT NULL,
+            PRIMARY KEY (version, project)
+        );
+        """
 }

@@ -24,6 +24,7 @@ enum Schema {
         Migration(version: 2, runsFrom: 1, scripts: [messagePlatforms]),
         Migration(version: 3, runsFrom: 1, scripts: [leavingNodes, providerTokens]),
         Migration(version: 4, runsFrom: 1, scripts: [traffic, topicDays]),
+        Migration(version: 5, runsFrom: 1, scripts: [storedProjects, projectStandings]),
     ]
 
     /// The version that this program is made for.

@@ -76,7 +76,9 @@ struct TransferTable {
 
 extension TransferTable {
     /// Beside the tables of the store: what only this engine has.
-    private static let own: Set<String> = ["node", "provider_token", "schema_version"]
+    private static let own: Set<String> = [
+        "node", "provider_token", "schema_version", "project_version", "stored_project",
+    ]
 
     private static let columnList = """
         SELECT CAST(c.relname AS text), CAST(a.attname AS text), CAST(format_type(a.atttypid, NULL) AS text),

@@ -25,8 +25,13 @@ extension SQLStore: AuditStore {
 }
 
 /// The audit log within one transaction: changes of the store add their entry where they are made.
-struct AuditLogTable {
+package struct AuditLogTable {
     let db: any Database
+
+    /// The log, within a transaction.
+    package init(db: any Database) {
+        self.db = db
+    }
 
     /// Rows that one page looks at.
     static let lookLimit = 10_000
@@ -49,7 +54,8 @@ struct AuditLogTable {
             SELECT id FROM audit_log INDEXED BY audit_log_by_time WHERE time < ?1 LIMIT ?2)
         """
 
-    func add(_ entry: AuditEntry) throws {
+    /// Appends an entry.
+    package func add(_ entry: AuditEntry) throws {
         let use = entry.credential
         try db.post(
             Self.insertion,

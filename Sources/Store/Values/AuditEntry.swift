@@ -81,6 +81,12 @@ package enum AuditAction: String, Hashable, Sendable, CaseIterable {
     case messageSent = "message.send"
     /// A registration was ended from the console; the subject is its FID.
     case registrationEnded = "registration.end"
+    /// A stored project was added, changed or taken from an earlier version; the subject is its id, as in the next two.
+    case projectApplied = "project.apply"
+    /// A stored project was removed.
+    case projectRemoved = "project.remove"
+    /// The secrets of a stored project were sealed with another key.
+    case projectResealed = "project.reseal"
 }
 
 /// One line of the audit log: who did what to which thing. It never holds a secret, a device token or a payload.

@@ -21,11 +21,13 @@ package struct StoreNode: Hashable, Sendable {
     package var heardAt: Timestamp
     /// Whether it was heard of within ``lifetime``.
     package var isLive: Bool
+    /// What it says of the stored projects; `nil`: nothing, since it reads project files or is of an earlier version.
+    package var projects: ProjectStanding?
 
     /// Describes a node.
     package init(
         number: Int64, name: String, version: String, address: String?, startedAt: Timestamp, heardAt: Timestamp,
-        isLive: Bool
+        isLive: Bool, projects: ProjectStanding? = nil
     ) {
         self.number = number
         self.name = name
@@ -34,5 +36,6 @@ package struct StoreNode: Hashable, Sendable {
         self.startedAt = startedAt
         self.heardAt = heardAt
         self.isLive = isLive
+        self.projects = projects
     }
 }

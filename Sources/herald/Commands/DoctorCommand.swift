@@ -36,12 +36,9 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try file.read()
         guard !ledger else { return try await recount(configuration) }
-        let projects: ProjectSet
+        let projects = try await configuration.readProjects()
         var findings: [Finding]
         do {
-            projects = try ProjectSet.read(
-                directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
-                environmentProxy: configuration.environmentProxy, retention: configuration.retention.messages)
             findings = projects.warnings.map { Finding(.warning, "configuration", $0.description) }
             let apps = projects.projects.map(\.apps.count).reduce(0, +)
             findings.insert(
@@ -120,15 +117,25 @@ struct DoctorCommand: AsyncParsableCommand {
         let directory = configuration.database?.name ?? configuration.dataDirectory
         guard configuration.hasStore else { return [Self.missingStore(directory)] }
         do {
-            let store = try await configuration.openStore(as: .command)
-            let state = await store.state()
+            let opened = try await configuration.openStoreWithNodes(as: .command)
+            let state = await opened.store.state()
             let others =
                 configuration.database == nil
-                ? [] : await SharedStore.findings(of: store, isUnsafeAllowed: allowUnsafe)
-            try store.close()
-            return [Self.finding(of: state, in: directory)] + others
+                ? [] : await SharedStore.findings(of: opened.store, isUnsafeAllowed: allowUnsafe)
+            let nodes = try await opened.nodes?.nodes() ?? []
+            try opened.store.close()
+            return [Self.finding(of: state, in: directory)] + others + Self.findings(of: nodes)
         } catch {
             return [Finding(.bad, "store", Failure(store: error, in: configuration).message)]
+        }
+    }
+
+    /// Nodes that have not the newest version of the stored projects in force.
+    private static func findings(of nodes: [StoreNode]) -> [Finding] {
+        nodes.filter(\.isLive).compactMap { node in
+            guard let projects = node.projects, let problem = projects.problem else { return nil }
+            let text = "\(node.name) keeps version \(projects.version) of the projects; it refuses \(problem)"
+            return Finding(.warning, "node \(node.number)", text)
         }
     }
 

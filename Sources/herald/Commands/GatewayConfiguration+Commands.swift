@@ -4,21 +4,15 @@ import Store
 
 /// What commands that work on the store itself need of the configuration.
 extension GatewayConfiguration {
-    /// Refuses a project that no file declares.
-    func check(_ project: ProjectID) throws(Failure) {
-        let known: [ProjectID]
-        do {
-            known = try ProjectSet.declaredIDs(
-                directory: projectsDirectory, configuredAt: place(of: .projects))
-        } catch {
-            throw error.failure
-        }
+    /// Refuses a project that is not declared.
+    func check(_ project: ProjectID) async throws(Failure) {
+        let (known, place) = try await declaredProjects()
         guard !known.contains(project) else { return }
         let names = known.map(\.rawValue).sorted()
         let hint =
             Spelling.closest(to: project.rawValue, among: names).map { "did you mean \($0)?" }
             ?? (names.isEmpty ? "there are none" : "there are \(names.joined(separator: ", "))")
-        throw Failure(.configuration, "no project \(project) in \(projectsDirectory); \(hint)")
+        throw Failure(.configuration, "no project \(project) in \(place); \(hint)")
     }
 
     /// Opens the store for a command.
@@ -50,22 +44,14 @@ extension GatewayConfiguration {
             ).description)
     }
 
-    /// A project, its links and the prefixes of other projects, from the project files.
-    func links(of id: ProjectID) throws(Failure) -> (Project, LinkSettings, others: [LinkPrefix]) {
-        try check(id)
-        let projects: [Project]
-        do {
-            projects =
-                try ProjectSet.read(
-                    directory: projectsDirectory, configuredAt: place(of: .projects), retention: retention.messages
-                ).projects
-        } catch {
-            throw error.failure
-        }
+    /// A project, its links and the prefixes of other projects.
+    func links(of id: ProjectID) async throws(Failure) -> (Project, LinkSettings, others: [LinkPrefix]) {
+        try await check(id)
+        let projects = try await readProjects().projects
         guard let project = projects.first(where: { $0.id == id }), let settings = project.links else {
             throw Failure(
                 .configuration,
-                "--project \(id): the project has no links; add links.prefixes to its file in \(projectsDirectory)")
+                "--project \(id): the project has no links; add links.prefixes to its file")
         }
         let others = projects.filter { $0.id != id }.flatMap { $0.links?.prefixes ?? [] }
         return (project, settings, others)

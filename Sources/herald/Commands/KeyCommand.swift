@@ -34,7 +34,7 @@ struct KeyCommand: AsyncParsableCommand {
 
         func run() async throws {
             let configuration = try file.read()
-            try configuration.check(project)
+            try await configuration.check(project)
             let now = Timestamp.systemTime()
             let expiresAt = expires?.time(from: now)
             if let expiresAt, expiresAt <= now {

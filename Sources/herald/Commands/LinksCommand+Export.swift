@@ -25,7 +25,7 @@ extension LinksCommand {
 
         func run() async throws {
             let configuration = try file.read()
-            let (project, settings, _) = try configuration.links(of: project)
+            let (project, settings, _) = try await configuration.links(of: project)
             let writer = LinkRowWriter(hasAllParameters: allParameters, settings: settings)
             let output = try handle()
             let (count, incomplete) = try await configuration.withStore { store throws(StoreError) in

@@ -29,7 +29,7 @@ extension LinksCommand {
 
         func run() async throws {
             let configuration = try file.read()
-            let (project, settings, others) = try configuration.links(of: project)
+            let (project, settings, others) = try await configuration.links(of: project)
             let mapping = try mapping(settings)
             try configuration.checkForStore()
             let handle = try LinksCommand.source(path)

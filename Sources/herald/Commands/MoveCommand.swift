@@ -10,7 +10,8 @@ struct MoveCommand: AsyncParsableCommand {
             The gateway of the directory has to be stopped, and the database may have no content; its tables are made. \
             Every table is copied and compared, in one transaction: a move that is broken off leaves nothing in the \
             database and can begin anew. The directory stays as it is. Afterwards set store.url in the configuration \
-            and start the gateways.
+            and start the gateways; project files stay files, unless "projects: database" and herald project apply put \
+            them into the database too.
             Exit codes: 69 the store or the database is in use or can't be reached, 74 disk or a difference, 78 arguments.
             """)
 

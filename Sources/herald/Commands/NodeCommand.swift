@@ -15,7 +15,9 @@ struct NodeCommand: AsyncParsableCommand {
             abstract: "List the gateways that share the database of the configuration.",
             discussion: """
                 Reads the database, also while no gateway runs. A gateway that was not heard of for 15 seconds is gone: \
-                others take over what it had begun when its lease ends.
+                others take over what it had begun when its lease ends. \
+                With "projects: database" it says which version of the projects each has in force, and why one does not \
+                take a newer one.
                 """)
 
         @OptionGroup var file: ConfigurationOption
@@ -37,14 +39,22 @@ struct NodeCommand: AsyncParsableCommand {
                 throw Failure(store: error, in: configuration)
             }
             if json { return Terminal.standard.print(nodes.map(Self.json)) }
-            var table = Table(titles: ["NODE", "STATE", "VERSION", "STARTED", "HEARD OF", "NAME", "ADDRESS"])
+            var table = Table(titles: [
+                "NODE", "STATE", "VERSION", "STARTED", "HEARD OF", "PROJECTS", "NAME", "ADDRESS",
+            ])
             table.rows = nodes.map { node in
                 [
                     String(node.number), node.isLive ? "live" : "gone", node.version, node.startedAt.rfc3339,
-                    node.heardAt.rfc3339, node.name, node.address ?? "-",
+                    node.heardAt.rfc3339, Self.text(of: node.projects), node.name, node.address ?? "-",
                 ]
             }
             if nodes.isEmpty { Terminal.standard.print("No nodes.") } else { Terminal.standard.print(table) }
+        }
+
+        /// The version of the stored projects that is in force, and why it is not the newest.
+        private static func text(of projects: ProjectStanding?) -> String {
+            guard let projects else { return "-" }
+            return projects.problem.map { "\(projects.version), refuses \($0)" } ?? String(projects.version)
         }
 
         private static func json(_ node: StoreNode) -> JSONValue {
@@ -53,6 +63,10 @@ struct NodeCommand: AsyncParsableCommand {
                 .init("version", .string(node.version)), .init("startTime", .string(node.startedAt.rfc3339)),
                 .init("heardTime", .string(node.heardAt.rfc3339)), .init("name", .string(node.name)),
             ]
+            if let projects = node.projects {
+                members.append(.init("projectsVersion", .number(String(projects.version))))
+                if let problem = projects.problem { members.append(.init("projectsProblem", .string(problem))) }
+            }
             if let address = node.address { members.append(.init("address", .string(address))) }
             return .object(members)
         }

@@ -26,7 +26,7 @@ struct OperatorCommand: AsyncParsableCommand {
 
         func run() async throws {
             let configuration = try file.read()
-            try configuration.check(project)
+            try await configuration.check(project)
             let now = Timestamp.systemTime()
             let link = ConsoleSignInLink(for: name, at: now)
             try await configuration.withStore(isMade: true) { store throws(StoreError) in

@@ -38,7 +38,7 @@ struct RegistrationCommand: AsyncParsableCommand {
             guard let format = format ?? RegistrationFormat(path: path) else {
                 throw Failure(.usage, "\(path): give --format ndjson or --format csv")
             }
-            let apps = try RegistrationCommand.apps(of: project, in: configuration)
+            let apps = try await RegistrationCommand.apps(of: project, in: configuration)
             let store = try await RegistrationCommand.store(configuration)
             do {
                 let summary = try await run(format, apps, store)
@@ -137,7 +137,7 @@ struct RegistrationCommand: AsyncParsableCommand {
             guard let format = format ?? RegistrationFormat(path: path) else {
                 throw Failure(.usage, "\(path): give --format ndjson or --format csv")
             }
-            try configuration.check(project)
+            try await configuration.check(project)
             try configuration.checkForStore()
             let store = try await RegistrationCommand.store(configuration)
             do {
@@ -195,22 +195,13 @@ struct RegistrationCommand: AsyncParsableCommand {
     /// The Apple apps of a project with their environments, its web apps and its Android apps, from the project files.
     private static func apps(
         of project: ProjectID, in configuration: GatewayConfiguration
-    ) throws(Failure) -> ImportableApps {
-        try configuration.check(project)
-        do {
-            let set = try ProjectSet.read(
-                directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
-                retention: configuration.retention.messages)
-            let apps = set.projects.first { $0.id == project }?.apps ?? [:]
-            let environments = apps.values.compactMap { app in app.deviceService.map { (app.id, $0.environment) } }
-            let web = apps.values.filter { $0.platform == .web }.map { ($0.id, $0) }
-            let android = apps.values.filter { $0.platform == .android }.map(\.id)
-            return (
-                Dictionary(uniqueKeysWithValues: environments), Dictionary(uniqueKeysWithValues: web), Set(android)
-            )
-        } catch {
-            throw error.failure
-        }
+    ) async throws(Failure) -> ImportableApps {
+        try await configuration.check(project)
+        let apps = try await configuration.readProjects().projects.first { $0.id == project }?.apps ?? [:]
+        let environments = apps.values.compactMap { app in app.deviceService.map { (app.id, $0.environment) } }
+        let web = apps.values.filter { $0.platform == .web }.map { ($0.id, $0) }
+        let android = apps.values.filter { $0.platform == .android }.map(\.id)
+        return (Dictionary(uniqueKeysWithValues: environments), Dictionary(uniqueKeysWithValues: web), Set(android))
     }
 
     private static func store(

@@ -9,6 +9,7 @@ struct ServeCommand: AsyncParsableCommand {
             Every value of the configuration can be overridden by the environment: HERALD_LISTEN_PORT for listen.port.
             https_proxy and no_proxy hold for projects that name no proxy; SSLKEYLOGFILE gets the TLS secrets of the
             connections to APNs, for debugging.
+            With "projects: database" HERALD_SECRETS_KEY is the key of the projects' secrets (herald project --help).
             SIGTERM and Ctrl-C finish what is in flight and end with 0; SIGHUP reads the project files and the listener's
             certificate again.
             Exit codes: 64 arguments, 69 port or store in use, 74 disk, 78 configuration.

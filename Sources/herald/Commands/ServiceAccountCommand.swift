@@ -38,7 +38,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
 
         func run() async throws {
             let configuration = try file.read()
-            try configuration.check(project)
+            try await configuration.check(project)
             guard let email = ServiceAccountEmail(name: name, project: project) else {
                 preconditionFailure("validated")
             }

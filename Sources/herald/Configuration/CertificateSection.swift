@@ -91,7 +91,7 @@ struct CertificateSection {
         _ path: String, password: String?, problems: inout [ConfigurationProblem]
     ) -> ClientIdentity? {
         do throws(ConfigurationProblem.Unreadable) {
-            let data = try ConfigurationFile.data(of: path, in: path)
+            let data = try section.files.data(of: path, in: path)
             do throws(SigningError) {
                 return try ClientIdentity(pkcs12: Array(data), password: password ?? "")
             } catch {
@@ -132,7 +132,7 @@ struct CertificateSection {
 
     private func content(of path: String, _ key: String, problems: inout [ConfigurationProblem]) -> String? {
         do {
-            return try ConfigurationFile.text(of: path, in: path)
+            return try section.files.text(of: path, in: path)
         } catch {
             problems.append(section.problem(key, error.text))
             return nil

@@ -5,13 +5,17 @@ import Yams
 struct ConfigurationFile {
     /// The path as the operator named it.
     let path: String
+    /// What the file holds; `nil`: it is read.
+    var content: String?
+    /// Where the files are that it names.
+    var files = FileSource.disk
 
     /// The file's top mapping; `nil` after adding a problem.
     ///
     /// - Parameter purpose: what an empty file should hold, for the message.
     func section(purpose: String, problems: inout [ConfigurationProblem]) -> ConfigurationSection? {
         do {
-            let text = try Self.text(of: path, in: nil)
+            let text = try content ?? Self.text(of: path, in: nil)
             guard let root = try compose(yaml: text), root.isNull == false else {
                 problems.append(ConfigurationProblem(place(1), "the file is empty; \(purpose)"))
                 return nil
@@ -21,7 +25,8 @@ struct ConfigurationFile {
                     ConfigurationProblem(place(root.mark?.line ?? 1), "expected keys and values; \(purpose)"))
                 return nil
             }
-            return ConfigurationSection(file: path, path: "", line: mapping.mark?.line ?? 1, mapping: mapping)
+            return ConfigurationSection(
+                file: path, path: "", line: mapping.mark?.line ?? 1, mapping: mapping, files: files)
         } catch let error as YamlError {
             problems.append(problem(of: error))
         } catch let error as ConfigurationProblem.Unreadable {
@@ -85,7 +90,8 @@ struct ConfigurationFile {
 
     /// The file's lines, whatever they end with; none when it can't be read any more.
     private func lines() -> [Substring] {
-        let text = FileManager.default.contents(atPath: path).flatMap { String(data: $0, encoding: .utf8) } ?? ""
+        let read = { FileManager.default.contents(atPath: path).flatMap { String(data: $0, encoding: .utf8) } }
+        let text = content ?? read() ?? ""
         return text.split(omittingEmptySubsequences: false) { ["\n", "\r\n", "\r"].contains($0) }
     }
 

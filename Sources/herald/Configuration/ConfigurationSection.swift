@@ -9,12 +9,15 @@ struct ConfigurationSection {
     let path: String
     /// The line where it begins.
     let line: Int
+    /// Where the files are that its values name.
+    let files: FileSource
 
     private let entries: [(key: String, line: Int, value: Node)]
 
     /// Takes a mapping; keys that are not text are kept by what is written.
-    init(file: String, path: String, line: Int, mapping: Node.Mapping) {
+    init(file: String, path: String, line: Int, mapping: Node.Mapping, files: FileSource) {
         self.file = file
+        self.files = files
         self.path = path
         self.line = line
         entries = mapping.map { key, value in (key.string ?? "", key.mark?.line ?? line, value) }
@@ -130,7 +133,7 @@ struct ConfigurationSection {
             return nil
         }
         return ConfigurationSection(
-            file: file, path: field(key), line: place(key).line ?? line, mapping: mapping)
+            file: file, path: field(key), line: place(key).line ?? line, mapping: mapping, files: files)
     }
 
     /// The mappings of the list under a key; `nil` when it is absent or after adding a problem.
@@ -151,7 +154,7 @@ struct ConfigurationSection {
                         place, field: path, "expected keys and values, found \(Self.kind(of: node))"))
                 return nil
             }
-            return ConfigurationSection(file: file, path: path, line: nodeLine, mapping: mapping)
+            return ConfigurationSection(file: file, path: path, line: nodeLine, mapping: mapping, files: files)
         }
     }
 

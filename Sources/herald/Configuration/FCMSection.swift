@@ -104,7 +104,7 @@ struct FCMSection {
             return nil
         }
         do {
-            let account = try ServiceAccount(json: Array(ConfigurationFile.text(of: path, in: path).utf8))
+            let account = try ServiceAccount(json: Array(section.files.text(of: path, in: path).utf8))
             PrivateFile(path: path).check(key, of: section, problems: &problems, warnings: &warnings)
             return account
         } catch let error as ConfigurationProblem.Unreadable {

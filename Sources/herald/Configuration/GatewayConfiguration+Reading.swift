@@ -54,6 +54,7 @@ extension GatewayConfiguration {
         var configuration = GatewayConfiguration(settings, problems: &problems)
         configuration.environmentProxy = EnvironmentProxy(environment: environment, problems: &problems)
         configuration.readTracing(settings, environment, problems: &problems)
+        configuration.secretsKeys = SecretsKeys(environment: environment)
         configuration.keyLogFile = environment["SSLKEYLOGFILE"].flatMap { $0.isEmpty ? nil : $0 }
         guard problems.isEmpty else { throw ConfigurationError(problems: problems.inOrder) }
         return configuration
@@ -272,6 +273,13 @@ extension GatewayConfiguration {
                     settings.place("listen.key"), field: "listen.key",
                     "needs its certificate; add \"certificate: <PEM file>\" to listen"))
         case (.some, .some), (nil, nil): break
+        }
+        if areProjectsStored, database == nil {
+            problems.append(
+                ConfigurationProblem(
+                    settings.place("projects"), field: "projects",
+                    "the embedded store is one gateway's and keeps no projects; name the directory of the project files "
+                        + "(./database for one of this name), or set store.url"))
         }
         if limits.pageSize > limits.inFlight {
             problems.append(

@@ -10,6 +10,8 @@ struct OpenedStore: Sendable {
     var store: any AdministeredStore
     /// The gateways that share it; `nil`: only one can have it.
     var nodes: (any NodeStore)?
+    /// The projects of these gateways, where they are stored; `nil`: it keeps none.
+    var projects: (any ProjectStore)?
 }
 
 // The only place that names the embedded storage; ``SharedStore`` names the other one.

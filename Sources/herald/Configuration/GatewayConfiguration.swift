@@ -18,8 +18,10 @@ struct GatewayConfiguration: Sendable {
     var dataDirectory = "data"
     /// `store`: the database that several gateways share; `nil`: the store is in ``dataDirectory``.
     var database: SharedDatabase?
-    /// `projects`: the directory of the project files.
+    /// `projects`: the directory of the project files, or ``storedProjectsWord``.
     var projectsDirectory = "Config/projects"
+    /// The keys for what is secret of stored projects.
+    var secretsKeys = SecretsKeys(environment: [:])
     /// Where the values were written that can turn out wrong after reading.
     var places: [Setting: ConfigurationPlace] = [:]
     /// `operations`: a listener of their own for health, readiness and metrics; `nil`: they are on the API's.

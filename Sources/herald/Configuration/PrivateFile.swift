@@ -24,11 +24,12 @@ struct PrivateFile {
         }
     }
 
-    /// Refuses the file when every user can read it, and warns when its group can.
+    /// Refuses the file when every user can read it, and warns when its group can. One that is stored has no mode.
     func check(
         _ key: String, of section: ConfigurationSection, problems: inout [ConfigurationProblem],
         warnings: inout [ConfigurationProblem]
     ) {
+        guard section.files.isOnDisk else { return }
         if isReadableByOthers {
             problems.append(
                 section.problem(

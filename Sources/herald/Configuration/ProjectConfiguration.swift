@@ -154,7 +154,7 @@ enum ProxyChoice: Sendable {
     case proxy(UpstreamProxy)
 }
 
-/// All project files of a directory.
+/// All project files of a directory, or all projects that are stored in a database.
 struct ProjectSet: Sendable {
     /// The projects in the order of their files.
     var configurations: [ProjectConfiguration]
@@ -162,6 +162,8 @@ struct ProjectSet: Sendable {
     var warnings: [ConfigurationProblem]
     /// For apps whose file names no proxy.
     var environmentProxy: EnvironmentProxy?
+    /// Keeps the certificates of authorities of stored projects, as long as a command needs them.
+    var authorities: AuthorityFiles?
 
     /// The projects as senders see them.
     var projects: [Project] { configurations.map(\.project) }

@@ -59,12 +59,16 @@ struct ProjectFile {
 
     /// The path as the operator named it.
     let path: String
+    /// What the file holds; `nil`: it is read.
+    var text: String?
+    /// Where the files are that it names.
+    var files = FileSource.disk
     /// What holds for messages of projects that do not say how long theirs are kept.
     var retention = RetentionPolicy()
 
     /// Reads the file; `nil` when it is no mapping at all.
     func read(problems: inout [ConfigurationProblem], warnings: inout [ConfigurationProblem]) -> Content? {
-        let root = ConfigurationFile(path: path).section(
+        let root = ConfigurationFile(path: path, content: text, files: files).section(
             purpose: "a project file needs project, number and apps", problems: &problems)
         guard let root else { return nil }
         Self.refuseUnknown("", in: root, problems: &problems)
@@ -429,7 +433,7 @@ struct APNSSection {
 
     private func loadedKey(_ path: String, problems: inout [ConfigurationProblem]) -> ES256PrivateKey? {
         do {
-            return try ES256PrivateKey(pem: ConfigurationFile.text(of: path, in: path))
+            return try ES256PrivateKey(pem: section.files.text(of: path, in: path))
         } catch let error as ConfigurationProblem.Unreadable {
             problems.append(section.problem("key", error.text))
         } catch let error as SigningError {
@@ -451,10 +455,11 @@ struct APNSSection {
     func trustFile(problems: inout [ConfigurationProblem]) -> String? {
         guard let path = section.text("trust", problems: &problems), path != "system" else { return nil }
         do {
-            let text = try ConfigurationFile.text(of: path, in: path)
+            let text = try section.files.text(of: path, in: path)
             if !text.contains("-----BEGIN CERTIFICATE-----") {
                 problems.append(section.problem("trust", "\(path): no PEM certificate in it"))
             }
+            return try section.files.authorities(at: path, text)
         } catch {
             problems.append(section.problem("trust", error.text))
         }
@@ -497,7 +502,7 @@ struct APNSSection {
         let key = "proxyCredentialsFile"
         guard let path = section.text(key, problems: &problems) else { return nil }
         do {
-            let line = try ConfigurationFile.text(of: path, in: path).trimmingCharacters(in: .newlines)
+            let line = try section.files.text(of: path, in: path).trimmingCharacters(in: .newlines)
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, let found = UpstreamProxy.Credentials(checked: String(parts[0]), String(parts[1]))
             else {

@@ -13,22 +13,32 @@ extension ProjectSet {
         directory: String, configuredAt place: ConfigurationPlace, environmentProxy: EnvironmentProxy? = nil,
         retention: RetentionPolicy = RetentionPolicy()
     ) throws(ConfigurationError) -> ProjectSet {
-        var problems: [ConfigurationProblem] = []
-        var warnings: [ConfigurationProblem] = []
         let files = try files(in: directory, configuredAt: place)
-        var contents: [(file: String, content: ProjectFile.Content)] = []
-        for file in files {
-            let reader = ProjectFile(path: file, retention: retention)
-            guard let content = reader.read(problems: &problems, warnings: &warnings) else { continue }
-            contents.append((file, content))
-        }
-        refuseDuplicates(contents.map(\.content), problems: &problems)
-        guard problems.isEmpty else { throw ConfigurationError(problems: problems.inOrder) }
+        var set = try read(
+            files.map { ProjectFile(path: $0, retention: retention) }, environmentProxy: environmentProxy)
         if files.isEmpty {
-            warnings.append(
+            set.warnings.append(
                 ConfigurationProblem(
                     place, field: "projects", "no project files (*.yaml) in \(directory); nothing can be sent yet"))
         }
+        return set
+    }
+
+    /// Reads project files, wherever they are, and checks them against each other.
+    ///
+    /// - Parameter environmentProxy: for apps whose file names no proxy.
+    static func read(
+        _ files: [ProjectFile], environmentProxy: EnvironmentProxy?
+    ) throws(ConfigurationError) -> ProjectSet {
+        var problems: [ConfigurationProblem] = []
+        var warnings: [ConfigurationProblem] = []
+        var contents: [(file: String, content: ProjectFile.Content)] = []
+        for file in files {
+            guard let content = file.read(problems: &problems, warnings: &warnings) else { continue }
+            contents.append((file.path, content))
+        }
+        refuseDuplicates(contents.map(\.content), problems: &problems)
+        guard problems.isEmpty else { throw ConfigurationError(problems: problems.inOrder) }
         return ProjectSet(
             configurations: contents.compactMap(ProjectConfiguration.init), warnings: warnings,
             environmentProxy: environmentProxy)
@@ -45,7 +55,8 @@ extension ProjectSet {
         }
     }
 
-    private static func files(
+    /// The project files of a directory, in the order of their names.
+    static func files(
         in directory: String, configuredAt place: ConfigurationPlace
     ) throws(ConfigurationError) -> [String] {
         let reason: String

@@ -33,7 +33,7 @@ enum SharedStore {
             let store = try openStore(database, as: role, logger: logger)
             let nodes = try PostgresStore.nodes(
                 of: store, url: database.url, passwordFile: database.passwordFile, logger: logger)
-            return OpenedStore(store: store, nodes: nodes)
+            return OpenedStore(store: store, nodes: nodes, projects: nodes)
         }
 
         private static func openStore(

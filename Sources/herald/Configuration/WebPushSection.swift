@@ -95,14 +95,8 @@ struct WebPushSection {
             return nil
         }
         do {
-            let key = try ES256PrivateKey(pem: ConfigurationFile.text(of: path, in: path))
-            let file = PrivateFile(path: path)
-            if file.isReadableByOthers {
-                problems.append(
-                    item.problem("\(path) is readable by every user, so what is in it is no secret; chmod 600 \(path)"))
-            } else if file.isReadableByGroup {
-                warnings.append(item.problem("\(path) is readable by its group; chmod 600 \(path)"))
-            }
+            let key = try ES256PrivateKey(pem: section.files.text(of: path, in: path))
+            checkMode(of: item, problems: &problems, warnings: &warnings)
             return key
         } catch let error as ConfigurationProblem.Unreadable {
             problems.append(item.problem("\(error.text); herald key vapid --out \(path) makes one"))
@@ -114,6 +108,20 @@ struct WebPushSection {
             problems.append(item.problem("\(path): can't be read: \(error)"))
         }
         return nil
+    }
+
+    private func checkMode(
+        of item: ConfigurationSection.Item, problems: inout [ConfigurationProblem],
+        warnings: inout [ConfigurationProblem]
+    ) {
+        guard section.files.isOnDisk else { return }
+        let (path, file) = (item.text, PrivateFile(path: item.text))
+        if file.isReadableByOthers {
+            problems.append(
+                item.problem("\(path) is readable by every user, so what is in it is no secret; chmod 600 \(path)"))
+        } else if file.isReadableByGroup {
+            warnings.append(item.problem("\(path) is readable by its group; chmod 600 \(path)"))
+        }
     }
 
     /// A key that stands there twice is a mistake of a rotation: the one that was to be kept is lost.
@@ -142,10 +150,11 @@ struct WebPushSection {
     private func trustFile(problems: inout [ConfigurationProblem]) -> String? {
         guard let path = section.text("trust", problems: &problems), path != "system" else { return nil }
         do {
-            let text = try ConfigurationFile.text(of: path, in: path)
+            let text = try section.files.text(of: path, in: path)
             if !text.contains("-----BEGIN CERTIFICATE-----") {
                 problems.append(section.problem("trust", "\(path): no PEM certificate in it"))
             }
+            return try section.files.authorities(at: path, text)
         } catch {
             problems.append(section.problem("trust", error.text))
         }

@@ -47,6 +47,8 @@ struct Gateway: Service {
 
     /// Reads the project files again; what SIGHUP does.
     let reloader: ProjectReloader
+    /// Where newer versions of the projects come from; `nil`: they are files.
+    private let storedProjects: StoredProjectSource?
 
     /// Wires a gateway.
     ///
@@ -72,9 +74,12 @@ struct Gateway: Service {
         _ configuration: GatewayConfiguration, _ command: String, _ metrics: PrometheusRegistry,
         _ files: [String: ServedFile], _ logger: Logger, _ onListening: @escaping @Sendable (_ port: Int) -> Void
     ) async throws {
-        let projects = try ProjectSet.read(
-            directory: configuration.projectsDirectory, configuredAt: configuration.place(of: .projects),
-            environmentProxy: configuration.environmentProxy, retention: configuration.retention.messages)
+        let holder = GatewayHolder(
+            command: command, address: configuration.listen.url(port: configuration.listen.port),
+            since: Timestamp.systemTime())
+        let starting = try await StartingProjects(configuration, holder, logger: logger)
+        let (projects, storedProjects) = (starting.projects, starting.source)
+        self.storedProjects = storedProjects
         let directory = ProjectDirectory(projects.projects)
         let linkHosts = LinkHosts()
         try linkHosts.replace(with: projects.projects)
@@ -99,10 +104,12 @@ struct Gateway: Service {
         let certificateList = CertificateList(apps: certificates)
         certificateList.use(projects.credentials)
 
-        let holder = GatewayHolder(
-            command: command, address: configuration.listen.url(port: configuration.listen.port),
-            since: Timestamp.systemTime())
-        let opened = try await configuration.openStoreWithNodes(as: .gateway, holder: holder, logger: logger)
+        let opened: OpenedStore
+        if let early = starting.opened {
+            opened = early
+        } else {
+            opened = try await configuration.openStoreWithNodes(as: .gateway, holder: holder, logger: logger)
+        }
         let store = opened.store
         let (liveNodes, nodeAddress) = (LiveNodes(), NodeHeartbeat.Address())
         let nodeName = "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
@@ -141,10 +148,13 @@ struct Gateway: Service {
                 [
                     NodeHeartbeat(
                         store: nodes, name: nodeName, address: nodeAddress, departure: departure, live: liveNodes,
-                        time: sharedTime, logger: logger),
-                    OtherNodesWatch(store: nodes, runner: runner, logger: logger),
+                        time: sharedTime, projects: storedProjects, logger: logger),
+                    OtherNodesWatch(
+                        store: nodes, runner: runner, maybeNewerProjects: storedProjects?.state.maybeNewer,
+                        logger: logger),
                 ] as [any Service]
             } ?? []
+        storedProjects?.state.onChange { departure.wake() }
         // A database that a server has is not on a disk of this machine.
         let disk = DiskSpace(
             limitBytes: configuration.database == nil ? configuration.limits.freeBytes : 0,
@@ -198,6 +208,7 @@ struct Gateway: Service {
                 metrics.setDisk(disk.state)
                 metrics.setVersion()
                 if !isAlone { metrics.setGauge(.nodes, [(labels: [], value: Double(liveNodes.count))]) }
+                if let storedProjects { metrics.setStoredProjects(storedProjects.state) }
                 metrics.setEnds(runner.endsByName)
                 if let telemetry { metrics.setTracing(telemetry.queue) }
                 return metrics.text
@@ -352,8 +363,12 @@ struct Gateway: Service {
             clicks,
             disk,
             certificates,
-            ReloadService(hangups: hangups, reloader: reloader, listener: listenerWatch),
+            ReloadService(
+                hangups: hangups, reloader: reloader, storedProjects: storedProjects?.state, listener: listenerWatch),
         ]
+        if let storedProjects {
+            services.append(StoredProjectsWatch(source: storedProjects, reloader: reloader, logger: logger))
+        }
         // Before the deliveries: others hear what is given back until the last of them has ended.
         services = nodeServices + services
         // The first one: it ends when all that is traced has ended.

@@ -36,16 +36,19 @@ struct DeliveryService: Service {
     }
 }
 
-/// Reads the project files and the listener's certificate again on SIGHUP.
+/// Reads the project files and the listener's certificate again on SIGHUP; of stored projects it tries the newest version
+/// once more.
 struct ReloadService: Service {
     let hangups: UnixSignalsSequence
     let reloader: ProjectReloader
+    /// `nil`: projects are files.
+    let storedProjects: StoredProjectsState?
     /// `nil`: the listener has no certificate.
     let listener: ListenerWatch?
 
     func run() async throws {
         for await _ in hangups.cancelOnGracefulShutdown() {
-            reloader.reload()
+            if let storedProjects { storedProjects.tryAgain() } else { reloader.reload() }
             listener?.reload()
         }
     }

@@ -32,8 +32,11 @@ struct NodeHeartbeat: Service {
         /// It is told to.
         func begin() {
             flag.store(true, ordering: .releasing)
-            changed.raise()
+            wake()
         }
+
+        /// There is something to say before the next word is due.
+        func wake() { changed.raise() }
     }
 
     let store: any NodeStore
@@ -44,6 +47,8 @@ struct NodeHeartbeat: Service {
     let live: LiveNodes
     /// The store's clock, which is read with each word.
     let time: SharedTime
+    /// The projects that the nodes share, of which others are told too; `nil`: they are files.
+    let projects: StoredProjectSource?
     let logger: Logger
 
     /// How often others are told while the gateway hands over.
@@ -80,6 +85,7 @@ struct NodeHeartbeat: Service {
                 asked: asked)
             let askedTime = ContinuousClock.now
             time.update(to: try await store.time(), asked: askedTime)
+            try await projects?.tell(of: entered)
             return (entered, true)
         } catch {
             // Forgotten by the others: it is entered anew.
@@ -104,6 +110,8 @@ struct NodeHeartbeat: Service {
 struct OtherNodesWatch: Service {
     let store: any NodeStore
     let runner: DeliveryRunner
+    /// Is raised when there is a newer version of the stored projects; `nil`: they are files.
+    var maybeNewerProjects: AutoResetEvent?
     let logger: Logger
 
     /// How long it may take until another gateway's commit is seen.
@@ -135,6 +143,7 @@ struct OtherNodesWatch: Service {
                 do throws(StoreError) {
                     let change = try await store.catchUp()
                     for lane in [Lane.interactive, .bulk] where change.contains(.work(lane)) { runner.wake(lane) }
+                    if change.contains(.storedProjects) { maybeNewerProjects?.raise() }
                     if !change.isEmpty { looks.isDue = true }
                     if looks.take(at: .now) {
                         looks.isDue = try await runner.lookForEnds { messages throws(StoreError) in

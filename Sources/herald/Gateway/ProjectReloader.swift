@@ -48,10 +48,7 @@ struct ProjectReloader: Sendable {
                 let text = "no project files (*.yaml) in \(directory); to serve none, stop the gateway"
                 throw ConfigurationError(problems: [ConfigurationProblem(place, field: "projects", text)])
             }
-            try useUpstreams(projects)
-            useProjects(projects.projects)
-            Self.log(projects.warnings, to: logger)
-            useCertificates(projects.certificates)
+            try use(projects)
             logger.notice("project files read again", metadata: ["projects": "\(projects.projects.count)"])
             return true
         } catch {
@@ -61,6 +58,14 @@ struct ProjectReloader: Sendable {
             }
             return false
         }
+    }
+
+    /// Puts projects in force, or changes nothing and throws.
+    func use(_ projects: ProjectSet) throws(ConfigurationError) {
+        try useUpstreams(projects)
+        useProjects(projects.projects)
+        Self.log(projects.warnings, to: logger)
+        useCertificates(projects.certificates)
     }
 
     /// Logs what works but should be looked at.
