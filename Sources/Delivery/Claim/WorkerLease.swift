@@ -71,9 +71,9 @@ final class WorkerLease: Sendable {
         return maySend
     }
 
-    /// Gives a worker up to whom the store may have given deliveries that this run knows nothing of: nobody would send
-    /// them as long as its lease is renewed. They come back when the store finds its lease over, with what else it holds
-    /// by then; what it has sent it may settle.
+    /// Gives a worker up to whom the store may have given deliveries that this run knows nothing of: they would not be sent
+    /// as long as its lease is renewed. They come back when the store finds its lease over, with what else it holds by
+    /// then; what it has sent it may settle.
     func giveUp(_ worker: WorkerID) {
         let wasCurrent = state.withLock { state in
             guard state.worker == worker else { return false }

@@ -10,7 +10,7 @@ package struct NewMessage: Sendable {
     /// project, each once, in ascending order, at most ``listLimit``.
     package var recipient: Recipient<RegistrationKey, [RegistrationKey]>
     /// The FID of the one registration that the recipient names: if that number is another's by now, as after a failover
-    /// that lost what a server had committed, the message goes to no one. `nil`: whoever has the number.
+    /// that lost what a server had committed, the message goes to no one. `nil`: the one that has the number.
     package var registration: RegistrationID?
     /// What was asked.
     package var content: any MessageContent
