@@ -11,7 +11,7 @@ import Testing
 struct StoreFaultTests {
     @Test(arguments: FaultyStore.Call.allCases, FaultyStore.Fault.allCases)
     func aFaultAtACallLosesNothing(call: FaultyStore.Call, fault: FaultyStore.Fault) async throws {
-        for number in [1, 2, 4] {
+        for number in fault == .unknown ? [1, 2] : [1, 2, 4] {
             let day = try await FaultyDay(fault, at: call, number: number)
             try await day.run()
             try await day.check()

@@ -69,6 +69,22 @@ struct CheckpointerTests {
         #expect(try logPages() < 10)
     }
 
+    /// Commits come faster than they are copied: there is a copy under way whenever the writer looks.
+    @Test func aLogThatIsAlwaysBeingCopiedBeginsAnew() throws {
+        let gate = DispatchSemaphore(value: 0)
+        checkpointer.database.asyncWriteWithoutTransaction { _ in gate.wait() }
+        let count = Checkpointer.catchUpPages * Checkpointer.waitFactor / 1000 + 1
+        for number in 1...count { try insert("number \(number)", pages: 1000) }
+        // Until now the writer goes on.
+        writer.writeWithoutTransaction { db in checkpointer.noteCommit(pages: 0) }
+        #expect(try !isCopied("number \(count)"))
+        DispatchQueue.global().async { gate.signal() }
+        writer.writeWithoutTransaction { db in checkpointer.catchUp(db) }
+        #expect(try isCopied("number \(count)"))
+        try insert("in a new log")
+        #expect(try logPages() < 10)
+    }
+
     private func reader() throws -> DatabaseQueue {
         var configuration = SQLiteEngine.configuration
         configuration.allowsUnsafeTransactions = true

@@ -62,7 +62,10 @@ extension ConformanceCase {
                 // The caller tries again; claims of a call that failed wait for the end of the process.
                 if faulty.isCrashed { throw error }
                 // They may be there: as after the end of the process, another worker gets them.
-                if error.isOutcomeUnknown { worker = nil }
+                if error.isOutcomeUnknown {
+                    worker = nil
+                    scene.giveUp()
+                }
             } catch let error as StoreError where error.code == .unavailable && faulty.isCrashed {
                 try await scene.crash()
                 store = scene.store

@@ -150,6 +150,8 @@ struct Scene {
     private var leaseEnd = Timestamp(milliseconds: 0) + Self.lease
     /// The end of the leases of the process before, as long as its claims are not given back.
     private var lost: Timestamp?
+    /// Whether ``lost`` is of workers of the process of now.
+    private var hasGivenUp = false
 
     init(subject: StoreSubject, store: any CompleteStore, worker: WorkerID) {
         self.subject = subject
@@ -163,6 +165,12 @@ struct Scene {
         lost = leaseEnd
         leaseEnd = leaseEnd + .seconds(1)
         worker = try await store.enroll("next", for: lease)
+    }
+
+    /// The workers of the process of now are not used any more: what they have comes back when their leases are over.
+    mutating func giveUp() {
+        (lost, hasGivenUp) = (leaseEnd, true)
+        leaseEnd = leaseEnd + .seconds(1)
     }
 
     /// How long a lease lasts that does not run out while the process of now lives.
@@ -186,9 +194,9 @@ struct Scene {
     /// `time`, or the first time after it when the workers of a process that was lost are known to be gone. The store's
     /// clock shows it then.
     mutating func timeOfRescue(_ time: Int64) -> Timestamp {
-        defer { lost = nil }
+        defer { (lost, hasGivenUp) = (nil, false) }
         var time = Timestamp(milliseconds: time)
-        if let lost, !subject.isExclusive { time = max(time, lost + .milliseconds(1)) }
+        if let lost, hasGivenUp || !subject.isExclusive { time = max(time, lost + .milliseconds(1)) }
         subject.leaseTime.turn(to: time)
         return time
     }

@@ -6,12 +6,16 @@ import Synchronization
 ///
 /// A checkpoint beside the writer does not hold it up, but it ends behind it, and SQLite begins the log anew only when
 /// nothing is left to copy. Between commits that leave a pause this comes by itself. Under steady load the log grows to
-/// ``catchUpPages``; then the writer copies the rest, which is little, between two commits.
+/// ``catchUpPages``; then the writer copies the rest, which is little, between two commits. Where commits come faster than
+/// they are copied there is always a copy under way: at ``waitFactor`` times as many pages the writer waits for its end.
 final class Checkpointer: Sendable {
     /// So many new pages in the log are copied, SQLite's own figure.
     static let pages = 1000
     /// With so many pages in the log the writer sees to it that it begins anew: 16 MiB.
     static let catchUpPages = 4000
+
+    /// The writer waits for a copy under way when the log has so many times the pages at which it copies itself.
+    static let waitFactor = 4
 
     private struct State {
         /// Pages that came since the last copy began.
@@ -67,7 +71,12 @@ final class Checkpointer: Sendable {
     /// Copies the rest of a log that grew long, on the connection that writes and between its transactions; mostly there
     /// is nothing to do.
     func catchUp(_ writer: Database) {
-        guard state.withLock({ !$0.isRunning && $0.logPages >= $0.catchUpAt }) else { return }
+        let (isDue, isRunning) = state.withLock { state in
+            let limit = state.isRunning ? state.catchUpAt * Self.waitFactor : state.catchUpAt
+            return (state.logPages >= limit, state.isRunning)
+        }
+        guard isDue else { return }
+        if isRunning { finishCopy() }
         var log: (pages: Int, copied: Int)?
         do {
             log = try Self.checkpoint(writer)
