@@ -317,7 +317,7 @@ extension DeliveryRunner {
             await settled
             group.cancelAll()
         }
-        await upkeep.finish()
+        await endUpkeep()
         let left = gates.reduce(0) { $0 + $1.inFlight }
         if left > 0 {
             logger.warning("deliveries without an answer are left to the next run", metadata: ["count": "\(left)"])
@@ -339,6 +339,19 @@ extension DeliveryRunner {
                 await isEnded.wait()
                 await self.drained()
             }
+        }.value
+    }
+
+    /// Tells the store what is left; a store that does not answer is waited for no longer than ``endLimit``. Without a parent
+    /// for the reason that ``endSender()`` has.
+    private func endUpkeep() async {
+        let isEnded = AutoResetEvent()
+        Task { [upkeep] in
+            await upkeep.finish()
+            isEnded.raise()
+        }
+        await Task {
+            await self.atMost(Self.endLimit) { await isEnded.wait() }
         }.value
     }
 

@@ -117,8 +117,8 @@ package struct Housekeeper: Service {
             }
         }
 
-        /// How long it is kept how many joined and left a topic on a day.
-        package static let topicDayLifetime: Duration = .seconds(90 * 86_400)
+        /// How long it is kept how many joined and left a topic on a day: longer by a day than the thirty days that are shown.
+        package static let topicDayLifetime: Duration = .seconds(31 * 86_400)
 
         /// Forgets what topics gained and lost longer than ``topicDayLifetime`` ago.
         package static func topicDays(of store: any SubscriptionStore) -> Chore {

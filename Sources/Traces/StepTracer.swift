@@ -89,16 +89,18 @@ package struct StepTracer: Sendable {
     /// failed with a status of 500 or more.
     ///
     /// - Parameters:
+    ///   - isByCaller: whether the caller may decide; otherwise its span is the parent, and chance decides all the same.
     ///   - name: method and route, never the path itself; made, as the attributes, only where it is traced.
     ///   - isSend: whether messages are what decides about it.
     package func record(
-        _ request: RequestTrace, name: @autoclosure () -> String, status: Int, isSend: Bool,
+        _ request: RequestTrace, name: @autoclosure () -> String, status: Int, isSend: Bool, isByCaller: Bool = true,
         _ attributes: @autoclosure () -> SpanAttributes
     ) {
         let messages = request.messages
         let isFailure = status >= 500
-        let isChosen = request.parent.map { $0.isSampled && sampler.followsParent } ?? false
-        guard isFailure || isChosen || !messages.isEmpty || (!isSend && decide(for: request)) else { return }
+        let isChosen = request.parent.map { $0.isSampled && sampler.followsParent && isByCaller } ?? false
+        guard isFailure || isChosen || !messages.isEmpty || (!isSend && decide(for: isByCaller ? request : nil))
+        else { return }
         var origin = InstrumentationContext.topLevel
         origin.span = request.parent
         origin.own = request.context

@@ -67,7 +67,7 @@ extension ObservedStore: MessageStore {
 
 extension ObservedStore: DeliveryStore {
     func add(_ traffic: [TrafficCount]) async throws(StoreError) {
-        try await base.add(traffic)
+        try await call(.addTraffic) { store throws(StoreError) in try await store.add(traffic) }
     }
 
     func traffic(

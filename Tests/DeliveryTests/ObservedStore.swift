@@ -16,6 +16,7 @@ actor ObservedStore {
     enum Call {
         case accept, uses, message, audience, control, forgetIdempotencyKeys
         case enroll, renew, takeOver, openFanOuts, claimPage, dueRoutes, claimDue, settle, bookCancelled, backlog
+        case addTraffic
     }
 
     struct Key: Hashable {
@@ -76,6 +77,7 @@ actor ObservedStore {
     private var refused: RegistrationKey?
     private var disowned: RegistrationKey?
     private var unreadable: Set<MessageID> = []
+    private var lostAnswer: Call?
     private var isCrashed = false
     private var running = 0
     private var hungCall: Call?
@@ -171,6 +173,9 @@ extension ObservedStore {
     /// A message can't be read.
     func damage(_ message: MessageID) { unreadable.insert(message) }
 
+    /// The next call of that kind does its work, and its caller does not learn of it.
+    func loseAnswer(of call: Call) { lostAnswer = call }
+
     /// Calls of that kind wait, before they change anything, until ``letGo()``.
     func hang(_ call: Call) { hungCall = call }
 
@@ -223,6 +228,12 @@ extension ObservedStore {
         return isQuiet
     }
 
+    /// Waits until the store was told the figures of charts once, at the start.
+    func untilFirstTraffic() async {
+        await until { $0.calls[.addTraffic] != nil }
+        while await !untilQuiet() {}
+    }
+
     func entries(of message: MessageID) -> [LedgerEntry] {
         ledger.filter { $0.key.message == message }.sorted { $0.key.registration < $1.key.registration }.map(\.value)
     }
@@ -247,6 +258,10 @@ extension ObservedStore {
         let value = try await body(base)
         try await readEvents()
         guard !isCrashed else { throw Self.gone }
+        if let call, lostAnswer == call {
+            lostAnswer = nil
+            throw StoreError(.failed, "the answer was lost", isOutcomeUnknown: true)
+        }
         return value
     }
 

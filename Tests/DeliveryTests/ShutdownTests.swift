@@ -110,6 +110,19 @@ struct ShutdownTests {
         #expect(await rig.store.claimed.count == 1)
     }
 
+    @Test func aStoreThatDoesNotAnswerAtTheEndDoesNotHoldUpTheShutdown() async throws {
+        let rig = Rig()
+        try await rig.run { rig in
+            await rig.store.untilFirstTraffic()
+            await rig.store.hang(.addTraffic)
+            await rig.group.triggerGracefulShutdown()
+            await rig.store.until { $0.calls[.addTraffic] == 2 }
+            await rig.clock.advanceToSleeper(within: .seconds(2))
+        }
+        #expect(rig.clock.now.offset <= .seconds(2))
+        await rig.store.letGo()
+    }
+
     @Test func aStoreThatRefusesOpenWorkIsNotWaitedFor() async throws {
         let rig = Rig(atWindDown: .notSent(.shutdown), script: { _, _ in nil })
         await rig.store.fail([.settle], .max)

@@ -106,4 +106,17 @@ struct UnwrittenTrafficTests {
             #expect(try await second.runner.traffic(of: Sample.projectID, span).total(.accepted) == 8)
         }
     }
+
+    /// The store has the figures, and its answer was lost: told once more they would count twice.
+    @Test func whatTheStoreMayHaveTakenIsNotToldAgain() async throws {
+        let rig = Rig()
+        try await rig.run { rig in
+            await rig.store.untilFirstTraffic()
+            await rig.store.loseAnswer(of: .addTraffic)
+            _ = try await rig.accept(to: 1)
+            await rig.store.untilEnded(1)
+        }
+        #expect(await rig.store.calls[.addTraffic] == 2)
+        #expect(try await rig.runner.traffic(of: Sample.projectID, .hour).total(.accepted) == 1)
+    }
 }

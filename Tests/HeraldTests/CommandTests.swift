@@ -77,6 +77,24 @@ struct CommandTests {
             ])
     }
 
+    @Test func aCredentialNamesThePlatformOfAnAppWhoseIdIsOfSeveral() throws {
+        let answer = #"""
+            {"store":{"writable":true,"problems":[]},"credentials":[
+            {"app":"com.example.app","kind":"APNS_KEY","name":"T/K"},
+            {"app":"com.example.app","platform":"ANDROID","kind":"SERVICE_ACCOUNT","name":"a@b"},
+            {"app":"com.example.app","platform":"ANDROID","kind":"SERVICE_ACCOUNT","name":"c@d"},
+            {"app":"com.example.site","platform":"WEB","kind":"VAPID_KEY","name":"B"},
+            {"app":"com.example.site","platform":"WEB","kind":"VAPID_KEY","name":"C"}]}
+            """#
+        let lines = StatusCommand.lines(try JSONValue(parsing: Array(answer.utf8)))
+        let title = try #require(lines.firstIndex { $0.contains("LAST USED") }, "\(lines)")
+        #expect(
+            lines[(title + 1)...].map { $0.split(separator: " ").prefix(1).joined() } == [
+                "apple:com.example.app", "android:com.example.app", "android:com.example.app", "com.example.site",
+                "com.example.site",
+            ])
+    }
+
     @Test(arguments: ["0:1-ab", "projects/demo/messages/0:1-ab"])
     func aMessageIsNamedByItsIdOrItsWholeName(text: String) throws {
         for verb in ["report", "pause", "resume", "cancel"] {

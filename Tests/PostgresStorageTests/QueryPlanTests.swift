@@ -182,7 +182,7 @@ struct QueryPlanTests {
         Hot(name: "days of a topic", sql: TopicDayTable.ofTopic),
         Hot(name: "days of topics to forget", sql: TopicDayTable.forget),
         Hot(name: "day of who joins", sql: TopicDayTable.join),
-        Hot(name: "day of who leaves", sql: TopicDayTable.leave),
+        Hot(name: "day of those who leave", sql: TopicDayTable.leave),
         Hot(name: "day of who leaves all", sql: TopicDayTable.leaveAll),
         Hot(name: "traffic to add to", sql: TrafficTable.addition),
         Hot(name: "traffic of a project", sql: TrafficTable.ofProject),

@@ -287,6 +287,18 @@ struct HTTPWebhookTransportTests {
         #expect(answers.map(\.failure) == [.refused, .refused] && relay.heads.isEmpty, "\(answers)")
     }
 
+    /// http to an address goes through it.
+    @Test func httpsToAnAddressIsRefusedThroughAProxy() async throws {
+        let receiver = try WebhookReceiver()
+        let relay = try TCPRelay(to: receiver.port, .proxy(answer: Self.tunnel, then: nil))
+        let secure = Self.request("https://127.0.0.1:\(receiver.port)/")
+        let answers = try await Self.with(proxy: WebhookProxy(host: "127.0.0.1", port: relay.port)) { transport in
+            [await transport.send(secure), await transport.send(Self.request(receiver.url()))]
+        }
+        #expect(answers.map(\.failure) == [.refused, nil] && relay.heads.count == 1, "\(answers)")
+        #expect(answers.first?.detail?.contains("webhooks.proxy; give the name of a host") == true, "\(answers)")
+    }
+
     @Test(arguments: ["407 Proxy Authentication Required", "403 Forbidden", "502 Bad Gateway"])
     func aProxyThatRefusesIsNoConnection(status: String) async throws {
         let relay = try TCPRelay(to: 9, .proxy(answer: "HTTP/1.1 \(status)\r\ncontent-length: 0\r\n\r\n", then: nil))

@@ -88,7 +88,7 @@ extension ConsoleTemplate {
         {{#credentials}}<tr><td data-label="Signs in with" class="wrap"><span class="dot {{kind}}"></span><code>{{name}}</code><br><span class="dim">{{what}} · {{file}}</span></td><td data-label="File from">{{{from}}}</td><td data-label="Valid until">{{{until}}}</td><td data-label="Last used">{{{used}}}</td><td data-label="Last error" class="wrap">{{#error}}<strong>{{error}}</strong> {{{errorTime}}}{{#meaning}}<br><span class="dim">{{meaning}}</span>{{/meaning}}{{/error}}{{^error}}none{{/error}}</td></tr>{{/credentials}}
         </tbody></table></div>{{/hasCredentials}}</section>{{/apps}}
         {{^apps}}<section class="card empty"><h2>No app yet</h2><p>Add one to the project’s file, then send SIGHUP to the gateway.</p></section>{{/apps}}
-        <p class="dim">A key has no date of its own: its age is that of its file, as it was read. Use and errors are what this gateway has seen since it started.</p>
+        <p class="dim">A key has no date of its own: its age is that of its file, as it was read. Use and errors are what this gateway has seen since it last opened the connections; those to push services of browsers are closed after ten minutes without a push.</p>
         <section class="card"><h2>Credentials and connections</h2>
         {{#upstreams}}<div class="row"><div><span class="dot {{kind}}"></span><strong>{{name}}</strong><br><span class="dim">{{text}}</span>{{#failure}}<br><span class="bad">Last error: {{failure}}</span>{{/failure}}</div></div>{{/upstreams}}
         {{^upstreams}}<p class="dim">No connection is open. They are opened with the first push.</p>{{/upstreams}}

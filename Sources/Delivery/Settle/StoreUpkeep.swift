@@ -36,16 +36,18 @@ struct StoreUpkeep: Sendable {
         await writeTraffic()
     }
 
-    /// Adds what was counted since the last time; what the store does not take is kept for the next time.
+    /// Adds what was counted since the last time; what the store does not take is kept for the next time. What it may have
+    /// taken is not: charts rather lack a few ends than have them twice.
     private func writeTraffic() async {
         let counts = metrics.beginWritingTraffic(at: wallTime())
         do throws(StoreError) {
             try await store.add(counts)
             metrics.endWritingTraffic(isWritten: true)
         } catch {
-            metrics.endWritingTraffic(isWritten: false)
+            metrics.endWritingTraffic(isWritten: error.isOutcomeUnknown)
             logger.warning(
-                "figures of charts wait", metadata: ["rows": "\(counts.count)", "error": "\(error)"])
+                error.isOutcomeUnknown ? "figures of charts may be lost" : "figures of charts wait",
+                metadata: ["rows": "\(counts.count)", "error": "\(error)"])
         }
     }
 

@@ -44,7 +44,10 @@ extension OpenAPI {
                     "fileTime": .time.saying("When the file was written last, as it was read."),
                     "validUntil": .time.saying("Of a certificate."),
                     "lastUsed": .time.saying(
-                        "The last answer of the push service that shows that it takes the credential; since the gateway's start."
+                        """
+                        The last answer of the push service that shows that it takes the credential, since the connections to it \
+                        were last opened; those to push services of browsers are closed after ten minutes without a push.
+                        """
                     ),
                     "lastError": .string.saying(
                         "The last reason for which pushes with it were refused, or did not get through."),

@@ -9,6 +9,14 @@ package final class LinkHosts: Sendable {
         case links(LinkSite)
         /// The preview pages of links on other hosts, of the projects that name this one.
         case preview(host: String)
+
+        /// The host's name as projects have it, in lower case, without a port.
+        package var host: String {
+            switch self {
+            case .links(let site): site.host
+            case .preview(let host): host
+            }
+        }
     }
 
     private struct Table {

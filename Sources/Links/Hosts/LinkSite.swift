@@ -3,6 +3,8 @@ import PushModel
 
 /// A host that has links: the prefixes on it, and its association files.
 package final class LinkSite: Sendable {
+    /// Its name.
+    let host: String
     /// The prefixes, the longest path first, each with the project that it belongs to.
     let places: [(prefix: LinkPrefix, tenant: LinkTenant)]
     /// `apple-app-site-association`.
@@ -12,6 +14,7 @@ package final class LinkSite: Sendable {
 
     /// Gathers what stands on a host.
     init(host: String, tenants: [LinkTenant]) {
+        self.host = host
         places = tenants.flatMap { tenant in
             tenant.settings.prefixes.filter { $0.host == host }.map { (prefix: $0, tenant: tenant) }
         }.sorted { $0.prefix.path.utf8.count > $1.prefix.path.utf8.count }

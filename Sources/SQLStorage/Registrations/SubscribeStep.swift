@@ -19,11 +19,11 @@ extension SQLStore: SubscriptionStore {
         _ keys: [RegistrationKey], from topic: Topic, at time: Timestamp
     ) async throws(StoreError) -> [Bool] {
         try await write(rows: keys.count) { db in
-            try keys.map { key in
-                let ended = try db.change(TopicTable.unsubscribe, [key.rawValue, topic.rawValue, key.rawValue]) > 0
-                if ended { try TopicDayTable(db: db).left(key, topic, at: time) }
-                return ended
+            let ended = try keys.map { key in
+                try db.change(TopicTable.unsubscribe, [key.rawValue, topic.rawValue, key.rawValue]) > 0
             }
+            try TopicDayTable(db: db).left(zip(keys, ended).filter { $0.1 }.map { $0.0 }, topic, at: time)
+            return ended
         }
     }
 

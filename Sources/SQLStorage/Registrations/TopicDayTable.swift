@@ -10,12 +10,13 @@ struct TopicDayTable {
         INSERT INTO topic_day (topic, day, joined, gone) VALUES (?, ?, ?, 0)
         ON CONFLICT (topic, day) DO UPDATE SET joined = topic_day.joined + excluded.joined
         """
-    /// One registration leaves one topic of its project.
+    /// Registrations leave the topic of a name, each that of its project.
     static let leave = """
         INSERT INTO topic_day (topic, day, joined, gone)
-        SELECT t.id, ?3, 0, 1 FROM topic t WHERE t.name = ?2 AND t.project = (
-            SELECT a.project FROM registration r JOIN app a ON a.id = r.app WHERE r.key = ?1)
-        ON CONFLICT (topic, day) DO UPDATE SET gone = topic_day.gone + 1
+        SELECT t.id, ?3, 0, count(*) FROM numbers(?1) k CROSS JOIN registration r ON r.key = k.value
+        CROSS JOIN app a ON a.id = r.app CROSS JOIN topic t ON t.project = a.project AND t.name = ?2
+        GROUP BY t.id
+        ON CONFLICT (topic, day) DO UPDATE SET gone = topic_day.gone + excluded.gone
         """
     /// One registration is about to leave all of its topics.
     static let leaveAll = """
@@ -33,8 +34,9 @@ struct TopicDayTable {
         try db.post(Self.join, [topic, day, count])
     }
 
-    func left(_ key: RegistrationKey, _ topic: Topic, at time: Timestamp) throws {
-        try db.post(Self.leave, [key.rawValue, topic.rawValue, DeliveryDay.day(of: time)])
+    func left(_ keys: [RegistrationKey], _ topic: Topic, at time: Timestamp) throws {
+        guard !keys.isEmpty else { return }
+        try db.post(Self.leave, [keys.map(\.rawValue), topic.rawValue, DeliveryDay.day(of: time)])
     }
 
     func leavesAll(_ key: RegistrationKey, at time: Timestamp) throws {

@@ -91,6 +91,7 @@ package actor HTTPWebhookTransport: WebhookTransport {
     private func answer(to request: WebhookRequest) async -> WebhookAnswer {
         do throws(WebhookURLProblem) {
             let url = try WebhookURL(request.url, policy)
+            try checkName(in: url)
             let found: [IPAddress]
             switch await addresses(of: url, for: request.project) {
             case .success(let addresses): found = addresses
@@ -101,6 +102,16 @@ package actor HTTPWebhookTransport: WebhookTransport {
         } catch {
             return WebhookAnswer(.refused, error.message)
         }
+    }
+
+    /// In a tunnel the client has the proxy's name or address beside the receiver's name: it can't check a certificate against
+    /// the receiver's address.
+    private func checkName(in url: WebhookURL) throws(WebhookURLProblem) {
+        guard proxy != nil, url.isSecure, let literal = url.literal else { return }
+        throw WebhookURLProblem(
+            .addressLiteral,
+            "The URL names the address \(literal), against which no certificate is checked through webhooks.proxy; give the "
+                + "name of a host.")
     }
 
     private func addresses(

@@ -54,8 +54,7 @@ struct StatusCommand: AsyncParsableCommand {
     private static func backlog(_ value: JSONValue) -> [String] {
         part("Backlog", value["backlog"], ["LANE", "APP", "PLATFORM", "WAITING", "IN FLIGHT", "PAUSED"]) { share in
             let app = share["app"]?.stringValue
-            // The gateway names a platform where it is another one than Apple's.
-            let platform = app.map { _ in share["platform"]?.stringValue?.lowercased() ?? Platform.apple.rawValue }
+            let platform = app.map { _ in share.platform }
             return [
                 share.text("lane"), app ?? "(broadcasts)", platform ?? "-", share.number("waiting"),
                 share.number("inFlight"), share.number("paused"),
@@ -89,10 +88,17 @@ struct StatusCommand: AsyncParsableCommand {
     /// Nothing of a gateway that does not tell them.
     private static func credentials(_ value: JSONValue) -> [String] {
         guard value["credentials"] != nil else { return [] }
+        let platforms = Dictionary(grouping: value["credentials"]?.elements ?? []) { $0.text("app") }
+            .mapValues { Set($0.map(\.platform)) }
+        // As in filters of webhooks: with its platform in front where an id is of several apps.
+        func app(_ credential: JSONValue) -> String {
+            let id = credential.text("app")
+            return (platforms[id]?.count ?? 0) > 1 ? "\(credential.platform):\(id)" : id
+        }
         let titles = ["APP", "KIND", "NAME", "FILE FROM", "VALID UNTIL", "LAST USED", "LAST ERROR", "AT"]
         return part("Credentials", value["credentials"], titles) { credential in
             [
-                credential.text("app"), credential.text("kind"), credential.text("name"), credential.text("fileTime"),
+                app(credential), credential.text("kind"), credential.text("name"), credential.text("fileTime"),
                 credential.text("validUntil"), credential.text("lastUsed"), credential.text("lastError"),
                 credential.text("lastErrorTime"),
             ]
@@ -112,6 +118,9 @@ struct StatusCommand: AsyncParsableCommand {
 extension JSONValue {
     /// A member that is a text; `-` where there is none.
     fileprivate func text(_ name: String) -> String { self[name]?.stringValue ?? "-" }
+
+    /// The platform of an app, which the gateway names where it is another one than Apple's.
+    fileprivate var platform: String { self["platform"]?.stringValue?.lowercased() ?? Platform.apple.rawValue }
 
     /// A member that is a number; `-` where there is none.
     fileprivate func number(_ name: String) -> String { self[name]?.integerValue.map(String.init) ?? "-" }

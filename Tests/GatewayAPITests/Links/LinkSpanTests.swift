@@ -18,18 +18,15 @@ struct LinkSpanTests {
     }
 
     @Test func aCallersTraceGoesOnAndNothingPersonalIsInIt() async throws {
-        let gateway = try await gateway()
+        let gateway = try await gateway(share: 1)
         let header = "00-\(Self.trace)-\(Self.caller)-01"
         let link = try await gateway.shorten("\(LinkGateway.prefix)/?link=https%3A%2F%2Fa.example%2Fsecret")
         let answer = try await gateway.open(
             link + "?user=ada", .iPhone, headers: [.traceParent: header, .traceState: "vendor=one"])
         #expect(answer.status < 400)
-        // Left out by its caller, and by chance.
-        _ = try await gateway.open(link, headers: [.traceParent: "00-\(Self.trace)-\(Self.caller)-00"])
-        _ = try await gateway.open(link)
-        let span = try #require(memory.finishedSpans.first)
-        #expect(memory.finishedSpans.count == 1)
-        #expect(span.operationName == "GET links" && span.kind == .server)
+        let spans = memory.finishedSpans.filter { $0.operationName == "GET links" }
+        let span = try #require(spans.first)
+        #expect(spans.count == 1 && span.kind == .server)
         let (parent, own) = (try #require(span.context.span), try #require(span.context.own))
         #expect(parent.traceID.text == Self.trace && parent.spanID.text == Self.caller)
         #expect(own.traceID == parent.traceID && own.spanID != parent.spanID && own.state == "vendor=one")
@@ -38,6 +35,20 @@ struct LinkSpanTests {
         #expect(span.attributes.get("server.address") == .string("go.example.com"))
         #expect(span.attributes.get("http.response.status_code") == .int64(Int64(answer.status)))
         #expect(span.attributes.count == 4)
+    }
+
+    /// Visitors have no say in what is recorded, although callers of the API have.
+    @Test(arguments: [0, 1] as [Double])
+    func chanceDecidesWhateverAVisitorSays(share: Double) async throws {
+        let gateway = try await gateway(share: share)
+        for flag in ["00", "01"] {
+            let header = "00-\(Self.trace)-\(Self.caller)-\(flag)"
+            _ = try await gateway.open("https://Go.Example.com:8443/none", headers: [.traceParent: header])
+        }
+        let spans = memory.finishedSpans
+        #expect(spans.count == (share == 1 ? 2 : 0))
+        #expect(spans.allSatisfy { $0.context.span?.spanID.text == Self.caller && $0.context.own?.isSampled == true })
+        #expect(spans.allSatisfy { $0.attributes.get("server.address") == .string("go.example.com") })
     }
 
     @Test func chanceDecidesWhereNoCallerDoes() async throws {

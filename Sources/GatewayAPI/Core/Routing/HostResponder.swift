@@ -33,7 +33,8 @@ struct HostResponder: HTTPResponder {
         return response
     }
 
-    /// Never the path or the query: a link may be made for one person, and a long one says what it opens.
+    /// Never the path or the query: a link may be made for one person, and a long one says what it opens. Visitors may send a
+    /// `traceparent`; whether spans are recorded is not for them to decide.
     private func record(
         _ request: Request, as role: LinkHosts.Role, _ status: Int, _ trace: RequestTrace, _ tracer: StepTracer
     ) {
@@ -44,10 +45,10 @@ struct HostResponder: HTTPResponder {
             }
         let method = String(request.method.rawValue.prefix(16))
         tracer.record(
-            trace, name: "\(method) \(route)", status: status, isSend: false,
+            trace, name: "\(method) \(route)", status: status, isSend: false, isByCaller: false,
             [
                 "http.request.method": .string(method), "http.route": .string(route),
-                "server.address": .string(request.head.soundAuthority ?? ""),
+                "server.address": .string(role.host),
             ])
     }
 }
